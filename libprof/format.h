@@ -1,0 +1,187 @@
+// The format of prof.<pid>, described for readers in prof(5).
+//
+// The file is the runtime's memory: it is mapped shared while the program runs, so it is complete at every instant,
+// whatever ends the process. Everything in it lives in blocks of 64 bytes, and everything is referred to by block
+// number (`Block`, offset in the file = number * 64), because every process maps the file at another address.
+// Block 0 starts the header; the number 0 therefore means "none".
+//
+//   Header ──> Module ──> Module ...       what was mapped where, to turn program counters into symbols later
+//      └─────> Thread ──> Thread ...       one tree and one shadow stack each
+//                 ├─> Node (root) ──> Node ...      the calling context tree
+//                 └─> FrameChunk ──> FrameChunk ... the frames that are open, bottom first
+//
+// Time. A node holds SELF cycles, kept as Plan 9 keeps its times: whatever starts running a node subtracts the time
+// stamp from it, whatever stops running it adds the time stamp. So of each thread exactly one node, the one of its top
+// frame, is short by a time stamp: a reader adds Thread.last_tsc (or, for a live thread, the time of reading) to it.
+// Entering f from g is thus  g.cycles += tsc; f.cycles -= tsc;  and leaving is the reverse. Each is one
+// instruction, and sums commute, so a signal handler that runs between them changes nothing. Inclusive time is the sum
+// over the subtree. All arithmetic is modulo 2^64.
+//
+// Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
+// (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
+// entering): readers add such nodes up.
+//
+// All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
+
+#ifndef LIBPROF_FORMAT_H
+#define LIBPROF_FORMAT_H
+
+#define PROF_BLOCK_SHIFT 6
+#define PROF_BLOCK_SIZE 64
+
+// Offsets that assembly needs; checked against the structures below.
+#define PROF_NODE_PC 0
+#define PROF_NODE_COUNT 8
+#define PROF_NODE_CYCLES 16
+#define PROF_NODE_PARENT 24
+#define PROF_NODE_CHILD 28
+#define PROF_NODE_SIBLING 32
+#define PROF_NODE_LAST 36
+
+#define PROF_FRAME_SLOT 0
+#define PROF_FRAME_NODE 8
+#define PROF_FRAME_FLAGS 12
+#define PROF_FRAME_START 16
+#define PROF_FRAME_SIZE 24
+
+#define PROF_THREAD_LAST_TSC 64
+
+#ifndef __ASSEMBLER__
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace prof_format {
+
+using Block = uint32_t;  // number of a 64-byte block in the file; 0 is none
+
+inline constexpr char kMagic[8] = {'\x7f', 'P', 'R', 'O', 'F', '\r', '\n', '\x1a'};
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kByteOrder = 0x01020304;
+
+enum Type : uint32_t {
+  kElapsed = 1,   // cycles: time-stamp counter
+  kCount = 2,     // no time stamps: every `cycles` is 0
+  kCpu = 3,       // cycles while scheduled
+  kUser = 4,      // user-mode cycles, rdpmc
+  kSample = 5,    // counts, and a program-counter histogram
+  kAdaptive = 6,  // counts exact, times estimated
+};
+
+enum HeaderFlags : uint32_t {
+  kEnded = 1,      // the process told us that it ends (exit handlers ran): tsc_end is its end
+  kTruncated = 2,  // the file could not grow (no room, file size limit, PROFSIZE): see lost and folded
+  kPrivate = 4,    // no shared mapping was possible: written once, at exit
+};
+
+// 384 bytes from offset 0; later versions may make it longer (header_size says).
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t byte_order;   // kByteOrder
+  uint32_t header_size;  // bytes
+  uint32_t block_size;   // bytes: 64
+  uint32_t type;         // enum Type
+  uint32_t flags;        // enum HeaderFlags
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t control;   // 1: recording, 0: off; may be changed from outside
+  Block blocks_used;  // first block not yet allocated; grows
+  Block first_module;
+  Block first_thread;  // most recent thread first (list through Thread::next)
+  Block command_line;  // command_line_size bytes of NUL-terminated arguments, as in /proc/self/cmdline
+  uint32_t command_line_size;
+
+  // Three pairs of stamps, each taken together: at start, at the last opportunity, and at the end if there was one.
+  // hz = (tsc_last - tsc_start) / (ns_last - ns_start) when that spans long enough. Nanoseconds: CLOCK_MONOTONIC_RAW.
+  uint64_t tsc_start, ns_start;
+  uint64_t tsc_last, ns_last;
+  uint64_t tsc_end, ns_end;
+  uint64_t realtime_start;  // ns since the epoch
+
+  // What an enter/exit pair adds to an empty call, in cycles * 256: to the callee's self time (between the two
+  // time stamps) and to the caller's (before the first and after the second).
+  uint64_t probe_inside, probe_outside;
+
+  uint64_t node_limit;    // PROFSIZE: most nodes the runtime may make
+  uint64_t nodes;         // nodes made (approximate while threads run: counted per chunk)
+  uint64_t lost;          // calls that could not be recorded in any node
+  uint64_t folded_nodes;  // child links that were folded onto an ancestor because of a limit
+  char boot_id[40];       // /proc/sys/kernel/random/boot_id, to compare stamps with today's; empty if unknown
+  uint64_t start_time;    // field 22 of /proc/self/stat: tells this process from a later one with the same pid
+  uint64_t reserved[21];
+};
+
+// A mapped object file. `path_size` bytes of path (no NUL) follow the structure.
+struct Module {
+  Block next;
+  uint32_t path_size;
+  uint64_t bias;           // run-time address - address in the file
+  uint64_t start, end;     // run-time addresses covered
+  uint32_t build_id_size;  // bytes used of build_id; 0 if the object has none
+  uint8_t build_id[28];
+};
+
+struct Thread {
+  Block next;  // thread made before this one
+  uint32_t tid;
+  Block root;     // Node with pc 0: the parent of what had no caller
+  Block frames;   // first FrameChunk of the stack it is on
+  char name[16];  // as in /proc/self/task/TID/comm when the thread was first seen; NUL-padded
+  uint64_t lost;  // calls of this thread that found no node
+  uint64_t tsc_start;
+  uint64_t reserved0[2];
+  // A cache line of its own, stored by each hook.
+  uint64_t last_tsc;  // time stamp of the last enter or exit
+  uint64_t reserved1[7];
+};
+
+// One function in one calling context. Plan 9's Plink.
+struct Node {
+  uint64_t pc;      // return address of the function's call to _profin; 0 in a root
+  uint64_t count;   // calls
+  uint64_t cycles;  // self cycles, see above
+  Block parent;
+  Block child;             // head of the list of children
+  Block sibling;           // next in the parent's list
+  Block last;              // the node entered last from here: a child, or an ancestor that a call was folded onto
+  uint64_t timed;          // kAdaptive: calls that were timed
+  uint64_t timed_cycles;   // kAdaptive: their inclusive cycles
+  uint64_t timed_squares;  // kAdaptive: sum of the squares of those, in units of 2^16 cycles^2
+};
+
+// A frame: a call that has not returned. `slot` is the address of the return address. A frame that is being
+// pushed has slot 0, and so have all entries above the top: the top is the last entry before the zeros.
+// Entry 0 of a stack's first chunk is the base: it stands for the code that called into profiled code.
+struct Frame {
+  uint64_t slot;
+  Block node;
+  uint32_t flags;
+  uint64_t start;  // kAdaptive: time stamp at entry
+};
+
+// Frames of one stack, `capacity` of them following this structure. Chunks of deep stacks are chained.
+struct FrameChunk {
+  Block next;         // chunk with the frames above these
+  Block previous;     // chunk with the frames below these
+  uint32_t capacity;  // frames
+  uint32_t reserved0;
+  Block next_stack;  // first chunk of another stack of the same thread (signal stack, coroutine)
+  uint32_t reserved[11];
+};
+
+static_assert(sizeof(Header) % PROF_BLOCK_SIZE == 0);
+static_assert(sizeof(Node) == PROF_BLOCK_SIZE && sizeof(Thread) == 2 * PROF_BLOCK_SIZE);
+static_assert(sizeof(FrameChunk) == PROF_BLOCK_SIZE && sizeof(Frame) == PROF_FRAME_SIZE);
+static_assert(offsetof(Node, pc) == PROF_NODE_PC && offsetof(Node, count) == PROF_NODE_COUNT);
+static_assert(offsetof(Node, cycles) == PROF_NODE_CYCLES && offsetof(Node, parent) == PROF_NODE_PARENT);
+static_assert(offsetof(Node, child) == PROF_NODE_CHILD && offsetof(Node, sibling) == PROF_NODE_SIBLING);
+static_assert(offsetof(Node, last) == PROF_NODE_LAST);
+static_assert(offsetof(Frame, slot) == PROF_FRAME_SLOT && offsetof(Frame, node) == PROF_FRAME_NODE);
+static_assert(offsetof(Frame, flags) == PROF_FRAME_FLAGS && offsetof(Frame, start) == PROF_FRAME_START);
+static_assert(offsetof(Thread, last_tsc) == PROF_THREAD_LAST_TSC);
+
+}  // namespace prof_format
+
+#endif  // __ASSEMBLER__
+#endif
