@@ -21,6 +21,12 @@
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
 // entering): readers add such nodes up.
 //
+// Interrupted stores. A process may be killed between any two instructions of a hook. The short node is the one whose
+// `cycles` are negative as a signed number: it is short by a time stamp t >= tsc_start, and what it ran before t is
+// less than t - tsc_start, so its value is at most -tsc_start; no other node's is negative. It is nearly always the
+// node of the top frame, else the one of a frame next to it. If there is none, the two halves of a transfer were torn
+// apart: then a node holds its self time plus a time stamp.
+//
 // All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
 
 #ifndef LIBPROF_FORMAT_H
@@ -150,9 +156,11 @@ struct Node {
   uint64_t timed_squares;  // kAdaptive: sum of the squares of those, in units of 2^16 cycles^2
 };
 
-// A frame: a call that has not returned. `slot` is the address of the return address. A frame that is being
-// pushed has slot 0, and so have all entries above the top: the top is the last entry before the zeros.
-// Entry 0 of a stack's first chunk is the base: it stands for the code that called into profiled code.
+// A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer
+// in its hooks); bit 0 of it is a mark of the writer's. A frame that is being pushed has slot 0, and so have all
+// entries above the top: the top is the last entry with a slot in the last chunk whose entry 0 has a slot. Entry 0 of a
+// stack's first chunk is the base: it stands for the code that called into profiled code. Entry 0 of a further chunk is
+// a second copy of the last frame of the chunk before.
 struct Frame {
   uint64_t slot;
   Block node;
@@ -165,9 +173,14 @@ struct FrameChunk {
   Block next;         // chunk with the frames above these
   Block previous;     // chunk with the frames below these
   uint32_t capacity;  // frames
-  uint32_t reserved0;
-  Block next_stack;  // first chunk of another stack of the same thread (signal stack, coroutine)
-  uint32_t reserved[11];
+  Block stack;        // first chunk of this stack
+  Block next_stack;   // first chunk of another stack of the same thread (signal stack, coroutine)
+  // The writer's own, in the first chunk of a stack:
+  uint32_t kind;
+  uint64_t low, high;        // addresses of slots that belong to the stack
+  uint64_t saved_top;        // where the top of this stack was when the thread left it
+  uint64_t interrupted_top;  // signal stack: the top that was current when the signal came
+  uint64_t reserved;
 };
 
 static_assert(sizeof(Header) % PROF_BLOCK_SIZE == 0);

@@ -1,0 +1,21 @@
+// What the hooks themselves cost.
+
+#ifndef LIBPROF_CALIBRATE_H
+#define LIBPROF_CALIBRATE_H
+
+#include <stdint.h>
+
+namespace libprof {
+
+// Cycles * 256 that a pair of hooks adds to an empty call: to the self time of the function called (between the two
+// time stamps) and to that of its caller. Both 0 if they could not be measured or there are no time stamps.
+struct Calibration {
+  uint64_t inside, outside;
+};
+
+// Runs the hooks in use some thousand times on a thread state of its own. A heavy path; takes about 100 microseconds.
+Calibration calibrate();
+
+}  // namespace libprof
+
+#endif

@@ -1,0 +1,196 @@
+// The file and its growth.
+//
+// The problem. Nodes lie in a shared mapping of a file that grows while the program runs, and growing a file takes a
+// file descriptor. But a program may close all its descriptors, count on the number of the next one, hand them to its
+// children, change its root directory, or drop the right to open the file again. And a store to a page of a
+// mapping for which the disk has no room is a SIGBUS.
+//
+// Ways. Keep a descriptor with a high number, checked by fstat before each use: it is seen by programs that look,
+// inherited by every fork, gone after closefrom(3). Open the file again by its name: fails after chroot and setuid. Or
+// need no descriptor at all, which is the way taken: at creation the file gets its final length as a hole and is mapped
+// whole, inaccessible; the descriptor is closed at once. Growing then means to make the next pages accessible
+// (mprotect) and to have the kernel back them with storage (madvise(MADV_POPULATE_WRITE), Linux 5.14), which reports a
+// full disk as an error. Only the pages used take room on disk. When the program ends by itself the hole is cut off;
+// after a kill it stays, and the file looks larger (ls) than it is (du).
+//
+// On older kernels a fixed part is allocated at the start (fallocate), and that is all there is.
+//
+// RLIMIT_FSIZE is looked at before, because exceeding it is a signal; RLIMIT_AS, because the program counts on its
+// address space: an eighth of it at most is taken.
+
+#include "file.h"
+
+#include "process.h"
+#include "syscall.h"
+#include "text.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr uint64_t kFirstReady = 16 * kBlocksPerPage;
+constexpr uint64_t kMostGrowth = (uint64_t(4) << 20) / PROF_BLOCK_SIZE;
+constexpr uint64_t kSmallestBound = 64 * kBlocksPerPage;
+// Blocks for what is not a node: frames, threads, modules.
+constexpr uint64_t kOtherBlocks = (uint64_t(4) << 20) / PROF_BLOCK_SIZE;
+// Without MADV_POPULATE_WRITE.
+constexpr uint64_t kFixedSize = uint64_t(16) << 20;  // bytes
+constexpr uint64_t kMostNames = 1000000;             // prof.<pid>.1 and so on
+
+uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// How many nodes a mapping of `bound` blocks has room for besides everything else.
+uint64_t nodes_in(uint64_t bound) { return bound - bound / 8 - kFirstReady; }
+
+// Makes [p->ready, end) usable. False, and nothing changed, if the storage cannot be had.
+bool back_with_storage(Process* p, uint64_t end) {
+  char* from = p->base + p->ready * PROF_BLOCK_SIZE;
+  const uint64_t size = (end - p->ready) * PROF_BLOCK_SIZE;
+  if (syscall4(__NR_mprotect, as_word(from), size, kProtectReadWrite) != 0) return false;
+  if (p->can_populate) {
+    int64_t result;
+    do {
+      result = advise(from, size, kAdvisePopulateWrite);
+    } while (result == kErrorTryAgain || result == kErrorInterrupted);
+    if (result != 0) return false;
+  }
+  p->ready = end;
+  return true;
+}
+
+// With the lock held: blocks up to `end` are usable.
+bool make_ready(Process* p, uint64_t end) {
+  if (end <= p->ready) return true;
+  if (end > p->bound) return false;
+  uint64_t growth = greatest(kFirstReady, least(p->ready / 4, kMostGrowth)) / kBlocksPerPage * kBlocksPerPage;
+  for (;;) {
+    uint64_t target = least(p->ready + growth, p->bound);
+    if (target < end) target = end;
+    if (back_with_storage(p, target)) return true;
+    if (target == end) return false;
+    growth /= 2;
+  }
+}
+
+int64_t create_file(Process* p, const char* directory, uint64_t pid) {
+  for (uint64_t n = 0; n < kMostNames; ++n) {
+    Line path(p->path, sizeof p->path);
+    path << directory << "/prof." << pid;
+    if (n != 0) path << "." << n;
+    if (path.is_full()) return -36;
+    const int64_t fd = open_file(p->path, kReadWrite | kCreate | kExclusive | kNoFollow | kCloseOnExec, 0600);
+    if (fd != kErrorExists) return fd;
+  }
+  return kErrorExists;
+}
+
+// Gives the open file its length and maps it. Returns 0 or -errno.
+int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
+  uint64_t bound = node_limit + node_limit / 8 + kOtherBlocks;
+  bound = least(bound, UINT32_MAX) / kBlocksPerPage * kBlocksPerPage;
+  const uint64_t size_limit = limit_of(kLimitFileSize), space_limit = limit_of(kLimitAddressSpace);
+  if (space_limit != kInfinity) bound = least(bound, space_limit / 8 / PROF_BLOCK_SIZE);
+  bound = least(bound, size_limit / PROF_BLOCK_SIZE);
+  int64_t result = -27;
+  for (;; bound /= 2) {
+    bound = bound / kBlocksPerPage * kBlocksPerPage;
+    if (bound < kSmallestBound) return result;
+    const uint64_t size = bound * PROF_BLOCK_SIZE;
+    result = syscall4(__NR_ftruncate, uint64_t(fd), size);
+    if (result != 0) continue;
+    result = syscall6(__NR_mmap, 0, size, kProtectNone, kMapShared, uint64_t(fd), 0);
+    if (!is_error(result)) break;
+  }
+  p->base = reinterpret_cast<char*>(result);
+  p->bound = bound;
+  advise(p->base, bound * PROF_BLOCK_SIZE, kAdviseDontFork);
+  advise(p->base, bound * PROF_BLOCK_SIZE, kAdviseRandom);
+  p->can_populate = 1;
+  if (back_with_storage(p, kFirstReady)) return 0;
+  if (advise(p->base, kPage, kAdvisePopulateWrite) != kErrorInvalid) return -28;
+  p->can_populate = 0;
+  const uint64_t fixed = least(bound * PROF_BLOCK_SIZE, kFixedSize);
+  result = syscall4(__NR_fallocate, uint64_t(fd), 0, 0, fixed);
+  if (result != 0) return result;
+  p->bound = fixed / PROF_BLOCK_SIZE;
+  syscall4(__NR_ftruncate, uint64_t(fd), fixed);
+  return back_with_storage(p, kFirstReady) ? 0 : -12;
+}
+
+}  // namespace
+
+int64_t create_profile(Process* p, const char* directory, uint64_t node_limit) {
+  const int64_t fd = create_file(p, directory, uint64_t(process_id()));
+  if (fd < 0) return fd;
+  int64_t result = map_file(p, fd, node_limit);
+  FileStatus status;
+  if (result == 0) result = syscall4(__NR_fstat, uint64_t(fd), as_word(&status));
+  if (result == 0) {
+    p->device = status.device;
+    p->inode = status.inode;
+    at<Header>(p->base, 0)->node_limit = least(node_limit, nodes_in(p->bound));
+  } else {
+    if (p->base) unmap_memory(p->base, p->bound * PROF_BLOCK_SIZE);
+    p->base = nullptr;
+    syscall4(__NR_unlink, as_word(p->path));
+  }
+  close_file(fd);
+  return result;
+}
+
+Block take_blocks(uint64_t count) {
+  Process* p = process;
+  Header* header = at<Header>(p->base, 0);
+  Block result = 0;
+  lock(&p->lock);
+  uint64_t first = header->blocks_used;
+  if (count % kBlocksPerPage == 0) first = (first + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage;
+  if (make_ready(p, first + count)) {
+    result = Block(first);
+    header->blocks_used = Block(first + count);
+  } else {
+    header->flags |= prof_format::kTruncated;
+  }
+  stamp_last(header);
+  unlock(&p->lock);
+  return result;
+}
+
+uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first) {
+  Header* header = at<Header>(process->base, 0);
+  lock(&process->lock);
+  const uint64_t left = header->nodes < limit ? limit - header->nodes : 0;
+  wanted = least(wanted, left);
+  header->nodes += wanted;
+  unlock(&process->lock);
+  uint64_t got = wanted;
+  while (got != 0 && (*first = take_blocks(got)) == 0) got /= 2;
+  lock(&process->lock);
+  header->nodes -= wanted - got;
+  if (got == 0) header->flags |= prof_format::kTruncated;
+  unlock(&process->lock);
+  return got;
+}
+
+void trim_profile(Process* p) {
+  const int64_t fd = open_file(p->path, kReadWrite | kNoFollow | kCloseOnExec);
+  if (fd < 0) return;
+  FileStatus status;
+  if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == p->device &&
+      status.inode == p->inode) {
+    lock(&p->lock);
+    p->bound = p->ready;
+    unlock(&p->lock);
+    syscall4(__NR_ftruncate, uint64_t(fd), p->bound * PROF_BLOCK_SIZE);
+  }
+  close_file(fd);
+}
+
+void lock(uint32_t* word) {
+  while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0) syscall4(__NR_sched_yield, 0);
+}
+
+void unlock(uint32_t* word) { __atomic_store_n(word, 0, __ATOMIC_RELEASE); }
+
+}  // namespace libprof

@@ -1,0 +1,32 @@
+// prof.<pid> and its mapping: creation, storage for more blocks, the end. See file.cc. All of it is for heavy paths.
+
+#ifndef LIBPROF_FILE_H
+#define LIBPROF_FILE_H
+
+#include "state.h"
+
+namespace libprof {
+
+// Creates prof.<pid> (or prof.<pid>.1, ...) in `directory`, with room for `node_limit` nodes, and maps it: sets base,
+// bound, ready, device, inode and path of the process, and node_limit of the header: less than asked for if a limit
+// leaves less room. Returns 0 or -errno; then no file is left.
+int64_t create_profile(Process* p, const char* directory, uint64_t node_limit);
+
+// Blocks from the file, zeroed, aligned to a page when they fill one. 0 if there is no room.
+Block take_blocks(uint64_t count);
+inline Block take_page() { return take_blocks(kBlocksPerPage); }
+
+// Up to `wanted` blocks for nodes, as long as there are fewer than `limit` nodes; returns how many (0: none) and the
+// first in *first. Counts them in the header.
+uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first);
+
+// Gives the storage behind the last block back to the file system. Nothing more can be taken than is ready.
+void trim_profile(Process* p);
+
+// The lock of the process; only for heavy paths, since signals must be blocked.
+void lock(uint32_t* word);
+void unlock(uint32_t* word);
+
+}  // namespace libprof
+
+#endif

@@ -1,0 +1,487 @@
+// _profin and _profout: the hooks that every function calls on entry and before it leaves.
+//
+// The problem. A hook runs tens of millions of times per second, between instructions of a program that does not know of
+// it. It must keep every register and every flag, live on the red zone alone (a stack may be 4 KiB), cost little more
+// than the two `rdtsc` of a pair, and leave the tree right when a signal handler runs hooks of its own between any
+// two of its instructions, or leaves with siglongjmp and never comes back, or the process is killed there.
+//
+// Where things are. rsp points to the return address into the function's copy (Node::pc). Above it stands the function's
+// own return address, so rsp is the same in both hooks of a call; it is the frame's SLOT, which identifies it. Signal
+// delivery skips the 128 bytes below rsp, and neither a function's entry nor its return has anything live there, so
+// registers are kept there. rsp does not move, and the rules for unwinding are those of a function just called.
+//
+//     S = the thread's State   T = S->top   (S,T) = top frame   P = its node   C = the node of the function called
+//
+// Entering. The one comparison  top.slot - slot - 1 < 32 KiB  (unsigned) covers everything that may be wrong: the
+// frame at the top is gone (its slot is not above ours), it lies on another stack, it is being filled (slot 0), the state
+// was wiped by fork (T is 0, so S itself is read, whose first word is T, 0). Whatever it does not cover is
+// settled in slow.cc. The end of a chunk of frames is the end of a page. Then
+//
+//     1  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"
+//     2  (T + 1).node = C, flags = 0
+//     3  C.count++            (before 2 in the code)
+//     4  time stamp; but if a handler's hooks stamped after it (Thread::last_tsc is larger), their last stamp
+//     5  (T + 1).slot = slot  from here on the frame is there
+//     6  P.cycles += stamp    P stops
+//     7  C.cycles -= stamp    C runs
+//     8  Thread::last_tsc = stamp
+//
+// and leaving, when top.slot == slot:
+//
+//     a  time stamp, or last_tsc, as in 4
+//     b  top.slot = 0         from here on the frame is not there
+//     c  S->top = T - 1
+//     d  C.cycles += stamp
+//     e  P.cycles -= stamp
+//     f  Thread::last_tsc = stamp
+//
+// A handler that returns. Its hooks push and pop in balance, so they leave S->top and all slots as they found them.
+//   before 1:  they nest above T as any call does, and use entry T + 1 and those above; all are 0 again when we go on.
+//   1 to 5:    the top has slot 0: the comparison fails, and the slow path nests the handler's frame above T + 1, with
+//              the nearest frame that has a slot, T, as its parent. It marks the frame's slot so that the fast exit does
+//              not match it: the exit, too, must skip the entry that is being filled. Nothing touches entry T + 1.
+//   5 to 8:    T + 1 is the top and has a slot: the handler nests above it. 6 and 7 are single instructions on words
+//              to which the handler adds and from which it subtracts: sums commute.
+//   b to c:    as 1 to 5. After c: as before 1; what we add in d and e commutes.
+//   A count is one instruction (3), so no count is lost or doubled.
+//   Times are right as well when the stamp is taken on the same side of the handler as 5 or b: a handler between the
+//   stamp and 5 would be charged to C although it nests under P. That is why the stamp is compared with last_tsc, which
+//   leaves two instructions (the jump and 5) where it may still happen: then the handler's duration is moved
+//   between P and C, while the sum stays right. The comparison also keeps a thread's stamps from running
+//   backwards when it moves to a processor whose counter is behind.
+//
+// A handler that leaves by siglongjmp. We never go on.
+//   1 to 5:    an entry without slot stays. The slow path removes it when frames above or below it are gone.
+//   5 to 7:    the frame has a slot, but time has not been handed over. The slow path sees by the sign that the node it
+//              pops is not the one that runs (format.h), and hands over nothing.
+//   b to c:    as 1 to 5.    c to e: the slow path sees that the node on top is not running, and makes it run.
+//
+// A kill. Counts in the file are those of the instructions executed. Readers tell by the sign of `cycles` which node
+// was running (format.h).
+//
+// Threads. Everything above is the thread's own. The words hook_in and hook_out choose the variant; they are stored when
+// the process begins, and a thread that is in the other variant by then has no state yet, so it takes the slow path.
+
+#include "format.h"
+#include "state.h"
+
+#define KEPT_RAX -8
+#define KEPT_FLAGS -16
+#define KEPT_RCX -24
+#define KEPT_RDX -32
+#define KEPT_RSI -40
+#define KEPT_RDI -48
+#define KEPT_R8 -56
+#define KEPT_R9 -64
+#define KEPT_R10 -72
+#define KEPT_R11 -80
+#define KEPT_TOP -88
+#define RED_ZONE 128
+// From the CFA (rsp + 8 on entry).
+#define CFA(kept) (kept - 8)
+
+        .section .tbss,"awT",@nobits
+        .balign 8
+        .hidden libprof_state
+        .globl  libprof_state
+        .type   libprof_state, @object
+        .size   libprof_state, 8
+libprof_state:
+        .zero   8
+
+        .data
+        .balign 64
+        .hidden hook_in
+        .hidden hook_out
+        .globl  hook_in
+        .globl  hook_out
+hook_in:
+        .quad   enter_elapsed
+hook_out:
+        .quad   exit_elapsed
+
+        .text
+
+.macro FUNCTION name
+        .balign 64
+        .globl  \name
+        .type   \name, @function
+\name:
+        .cfi_startproc
+.endm
+
+.macro HIDDEN_FUNCTION name
+        .hidden \name
+        FUNCTION \name
+.endm
+
+.macro END_FUNCTION name
+        .cfi_endproc
+        .size   \name, . - \name
+.endm
+
+// Registers. lahf and seto keep all six status flags; pushf and popf would cost as much as a time stamp. Stores are what
+// bounds the counting hooks, so these keep three registers on the way out, five on the way in, and the flags in rax.
+.macro KEEP_THREE
+        mov     %rax, KEPT_RAX(%rsp)
+        mov     %rcx, KEPT_RCX(%rsp)
+        mov     %rdx, KEPT_RDX(%rsp)
+        .cfi_offset %rax, CFA(KEPT_RAX)
+        .cfi_offset %rcx, CFA(KEPT_RCX)
+        .cfi_offset %rdx, CFA(KEPT_RDX)
+        lahf
+        seto    %al
+.endm
+
+.macro KEEP_TWO_MORE
+        mov     %rsi, KEPT_RSI(%rsp)
+        mov     %rdi, KEPT_RDI(%rsp)
+        .cfi_offset %rsi, CFA(KEPT_RSI)
+        .cfi_offset %rdi, CFA(KEPT_RDI)
+.endm
+
+.macro KEEP_FLAGS
+        mov     %rax, KEPT_FLAGS(%rsp)
+.endm
+
+.macro RESTORE_TWO_MORE
+        mov     KEPT_RSI(%rsp), %rsi
+        mov     KEPT_RDI(%rsp), %rdi
+.endm
+
+.macro RESTORE_FLAGS
+        mov     KEPT_FLAGS(%rsp), %rax
+.endm
+
+.macro RESTORE_THREE_AND_RETURN
+        mov     KEPT_RCX(%rsp), %rcx
+        mov     KEPT_RDX(%rsp), %rdx
+        add     $127, %al               // sets OF if it was set
+        sahf
+        mov     KEPT_RAX(%rsp), %rax
+        ret
+.endm
+
+// rcx = S; \top = T. Jumps to \none if the thread has no state yet.
+.macro FIND_STATE top, none
+        mov     libprof_state@gottpoff(%rip), %rcx
+        mov     %fs:(%rcx), %rcx
+        test    %rcx, %rcx
+        jz      \none
+        mov     STATE_TOP(%rcx), \top
+.endm
+
+// \node = address of the node whose block number is in \number, the lower half of the same register.
+.macro NODE_ADDRESS node
+        shl     $PROF_BLOCK_SHIFT, \node
+        add     STATE_BASE(%rcx), \node
+.endm
+
+// The fast path of entering up to instruction 3 above. Leaves rcx = S, rdi = C and, unless \temp is rsi, rsi = P.
+// \temp may be changed; rax holds the flags if \temp is rsi.
+.macro ENTER_NODE variant, temp, slowly
+        FIND_STATE %rdx, \slowly
+        mov     PROF_FRAME_SLOT(%rcx,%rdx), %rsi
+        sub     %rsp, %rsi
+        dec     %rsi
+        cmp     $LARGEST_FRAME, %rsi
+        jae     \slowly
+        mov     PROF_FRAME_NODE(%rcx,%rdx), %esi
+        NODE_ADDRESS %rsi                       // P
+        mov     PROF_NODE_LAST(%rsi), %edi
+        NODE_ADDRESS %rdi                       // C; without a last node, the header, whose first word is no pc
+        mov     (%rsp), \temp                   // pc
+        cmp     \temp, PROF_NODE_PC(%rdi)
+        jne     .Lother_child_\variant
+.Lhave_child_\variant:
+        add     $PROF_FRAME_SIZE, %rdx
+        test    $0xfff, %edx
+        jz      \slowly
+        mov     %rdx, STATE_TOP(%rcx)           // 1
+        incq    PROF_NODE_COUNT(%rdi)           // 3
+.endm
+
+// Instruction 2: node and flags of the new frame (rdx) in one word. \temp is changed.
+.macro STORE_NODE temp
+        mov     %rdi, \temp
+        sub     STATE_BASE(%rcx), \temp
+        shr     $PROF_BLOCK_SHIFT, \temp
+        mov     \temp, PROF_FRAME_NODE(%rcx,%rdx)
+.endm
+
+// Out of line: not the function called last from here, so look into the table of children.
+.macro FIND_CHILD variant, slowly
+.Lother_child_\variant:
+        mov     %r8, KEPT_R8(%rsp)
+        mov     %r9, KEPT_R9(%rsp)
+        mov     %r10, KEPT_R10(%rsp)
+        mov     (%rsp), %r8                     // pc
+        mov     STATE_TABLE(%rcx), %r9
+        mov     PROF_FRAME_NODE(%rcx,%rdx), %esi // block of P
+        imul    $HASH_PARENT, %rsi, %rdi
+        add     %r8, %rdi
+        imul    $HASH_MIX, %rdi, %rdi
+        shr     $(HASH_SHIFT - 4), %rdi
+        and     TABLE_MASK(%r9), %rdi
+1:      mov     LINK_PC(%r9,%rdi), %r10
+        cmp     %r8, %r10
+        jne     2f
+        cmp     %esi, LINK_PARENT(%r9,%rdi)
+        jne     3f
+        mov     LINK_CHILD(%r9,%rdi), %edi
+        NODE_ADDRESS %rsi                       // P
+        mov     %edi, PROF_NODE_LAST(%rsi)
+        NODE_ADDRESS %rdi                       // C
+        mov     KEPT_R8(%rsp), %r8
+        mov     KEPT_R9(%rsp), %r9
+        mov     KEPT_R10(%rsp), %r10
+        jmp     .Lhave_child_\variant
+2:      test    %r10, %r10
+        jz      4f
+3:      add     $LINK_SIZE, %rdi
+        and     TABLE_MASK(%r9), %rdi
+        jmp     1b
+4:      mov     KEPT_R8(%rsp), %r8
+        mov     KEPT_R9(%rsp), %r9
+        mov     KEPT_R10(%rsp), %r10
+        jmp     \slowly
+.endm
+
+        HIDDEN_FUNCTION enter_elapsed
+        KEEP_THREE
+        KEEP_FLAGS
+        KEEP_TWO_MORE
+        ENTER_NODE elapsed, %rax, enter_slowly
+        STORE_NODE %rax                         // 2
+        mov     %rdx, KEPT_TOP(%rsp)
+        rdtsc                                   // 4
+        shl     $32, %rdx
+        or      %rdx, %rax
+        mov     STATE_THREAD(%rcx), %rdx
+        cmp     PROF_THREAD_LAST_TSC(%rdx), %rax
+        jb      .Lenter_behind
+.Lenter_commit:
+        mov     KEPT_TOP(%rsp), %rdx
+        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
+        mov     STATE_THREAD(%rcx), %rcx
+        add     %rax, PROF_NODE_CYCLES(%rsi)    // 6
+        sub     %rax, PROF_NODE_CYCLES(%rdi)    // 7
+        mov     %rax, PROF_THREAD_LAST_TSC(%rcx) // 8
+        RESTORE_TWO_MORE
+        RESTORE_FLAGS
+        RESTORE_THREE_AND_RETURN
+        // The counter is behind the thread's last stamp: a handler has stamped since, or this is another processor, whose
+        // counter is a little behind. The last stamp is used again. Only when the counter was set back it counts.
+.Lenter_behind:
+        sub     PROF_THREAD_LAST_TSC(%rdx), %rax
+        cmp     $-SMALLEST_SETBACK, %rax
+        ja      1f
+        add     PROF_THREAD_LAST_TSC(%rdx), %rax
+        jmp     .Lenter_commit
+1:      mov     PROF_THREAD_LAST_TSC(%rdx), %rax
+        jmp     .Lenter_commit
+        FIND_CHILD elapsed, enter_slowly
+        END_FUNCTION enter_elapsed
+
+        HIDDEN_FUNCTION enter_count
+        KEEP_THREE
+        KEEP_TWO_MORE
+        ENTER_NODE count, %rsi, .Lenter_count_slowly
+        STORE_NODE %rdi                         // 2
+        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
+        RESTORE_TWO_MORE
+        RESTORE_THREE_AND_RETURN
+.Lenter_count_slowly:
+        KEEP_FLAGS
+        jmp     enter_slowly
+        FIND_CHILD count, .Lenter_count_slowly
+        END_FUNCTION enter_count
+
+        HIDDEN_FUNCTION exit_elapsed
+        KEEP_THREE
+        KEEP_FLAGS
+        rdtsc                                   // a
+        shl     $32, %rdx
+        or      %rax, %rdx
+        KEEP_TWO_MORE
+        FIND_STATE %rax, .Lno_state
+        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
+        jne     exit_slowly
+        mov     STATE_THREAD(%rcx), %rdi
+        cmp     PROF_THREAD_LAST_TSC(%rdi), %rdx
+        jb      .Lexit_behind
+.Lexit_pop:
+        movq    $0, PROF_FRAME_SLOT(%rcx,%rax)  // b
+        mov     PROF_FRAME_NODE(%rcx,%rax), %esi
+        mov     PROF_FRAME_NODE-PROF_FRAME_SIZE(%rcx,%rax), %edi
+        sub     $PROF_FRAME_SIZE, %rax
+        mov     %rax, STATE_TOP(%rcx)           // c
+        NODE_ADDRESS %rsi                       // C
+        NODE_ADDRESS %rdi                       // P
+        mov     STATE_THREAD(%rcx), %rcx
+        add     %rdx, PROF_NODE_CYCLES(%rsi)    // d
+        sub     %rdx, PROF_NODE_CYCLES(%rdi)    // e
+        mov     %rdx, PROF_THREAD_LAST_TSC(%rcx) // f
+.Lno_state:
+        RESTORE_TWO_MORE
+        RESTORE_FLAGS
+        RESTORE_THREE_AND_RETURN
+        // As .Lenter_behind.
+.Lexit_behind:
+        sub     PROF_THREAD_LAST_TSC(%rdi), %rdx
+        cmp     $-SMALLEST_SETBACK, %rdx
+        ja      1f
+        add     PROF_THREAD_LAST_TSC(%rdi), %rdx
+        jmp     .Lexit_pop
+1:      mov     PROF_THREAD_LAST_TSC(%rdi), %rdx
+        jmp     .Lexit_pop
+        END_FUNCTION exit_elapsed
+
+        HIDDEN_FUNCTION exit_count
+        KEEP_THREE
+        FIND_STATE %rdx, .Lno_state_count
+        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rdx)
+        jne     .Lexit_count_slowly
+        movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // b
+        sub     $PROF_FRAME_SIZE, %rdx
+        mov     %rdx, STATE_TOP(%rcx)           // c
+.Lno_state_count:
+        RESTORE_THREE_AND_RETURN
+.Lexit_count_slowly:
+        KEEP_FLAGS
+        KEEP_TWO_MORE
+        xor     %edx, %edx
+        jmp     exit_slowly
+        END_FUNCTION exit_count
+
+// On the way to C++: what it may change and what the fast path has not kept is kept in the rest of the red zone, and
+// rsp moves below it.
+.macro CALL_SLOW function
+        .cfi_offset %rax, CFA(KEPT_RAX)
+        .cfi_offset %rcx, CFA(KEPT_RCX)
+        .cfi_offset %rdx, CFA(KEPT_RDX)
+        .cfi_offset %rsi, CFA(KEPT_RSI)
+        .cfi_offset %rdi, CFA(KEPT_RDI)
+        mov     %r8, KEPT_R8(%rsp)
+        mov     %r9, KEPT_R9(%rsp)
+        mov     %r10, KEPT_R10(%rsp)
+        mov     %r11, KEPT_R11(%rsp)
+        .cfi_offset %r8, CFA(KEPT_R8)
+        .cfi_offset %r9, CFA(KEPT_R9)
+        .cfi_offset %r10, CFA(KEPT_R10)
+        .cfi_offset %r11, CFA(KEPT_R11)
+        mov     %rcx, %rdi
+        mov     %rsp, %rsi
+        lea     -RED_ZONE(%rsp), %rsp
+        .cfi_adjust_cfa_offset RED_ZONE
+        call    \function
+        lea     RED_ZONE(%rsp), %rsp
+        .cfi_adjust_cfa_offset -RED_ZONE
+        mov     KEPT_R8(%rsp), %r8
+        mov     KEPT_R9(%rsp), %r9
+        mov     KEPT_R10(%rsp), %r10
+        mov     KEPT_R11(%rsp), %r11
+        RESTORE_TWO_MORE
+        RESTORE_FLAGS
+        RESTORE_THREE_AND_RETURN
+.endm
+
+// rcx = S
+        HIDDEN_FUNCTION enter_slowly
+        mov     (%rsp), %rdx
+        CALL_SLOW enter_slow
+        END_FUNCTION enter_slowly
+
+// rcx = S, rdx = time stamp
+        HIDDEN_FUNCTION exit_slowly
+        CALL_SLOW exit_slow
+        END_FUNCTION exit_slowly
+
+        HIDDEN_FUNCTION hook_off
+        ret
+        END_FUNCTION hook_off
+
+        FUNCTION _profin
+        jmp     *hook_in(%rip)
+        END_FUNCTION _profin
+
+        FUNCTION _profout
+        jmp     *hook_out(%rip)
+        END_FUNCTION _profout
+
+        HIDDEN_FUNCTION get_state
+        mov     libprof_state@gottpoff(%rip), %rax
+        mov     %fs:(%rax), %rax
+        ret
+        END_FUNCTION get_state
+
+        HIDDEN_FUNCTION set_state
+        mov     libprof_state@gottpoff(%rip), %rax
+        mov     %rdi, %fs:(%rax)
+        ret
+        END_FUNCTION set_state
+
+        HIDDEN_FUNCTION thread_word_offset
+        mov     libprof_state@gottpoff(%rip), %rax
+        ret
+        END_FUNCTION thread_word_offset
+
+// uint64_t run_on_stack(char* stack_top, uint64_t (*function)(State*, uint64_t), State* state, uint64_t argument)
+        HIDDEN_FUNCTION run_on_stack
+        push    %rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbp, -16
+        mov     %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        mov     %rdi, %rsp
+        mov     %rsi, %rax
+        mov     %rdx, %rdi
+        mov     %rcx, %rsi
+        call    *%rax
+        mov     %rbp, %rsp
+        pop     %rbp
+        .cfi_def_cfa %rsp, 8
+        ret
+        END_FUNCTION run_on_stack
+
+// What calibrate.cc measures: `count` calls of a function that does nothing, with hooks and without.
+        HIDDEN_FUNCTION call_probed
+        push    %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbx, -16
+        mov     %rdi, %rbx
+1:      call    probed
+        dec     %rbx
+        jnz     1b
+        pop     %rbx
+        .cfi_adjust_cfa_offset -8
+        ret
+        END_FUNCTION call_probed
+
+        HIDDEN_FUNCTION call_bare
+        push    %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbx, -16
+        mov     %rdi, %rbx
+1:      call    bare
+        dec     %rbx
+        jnz     1b
+        pop     %rbx
+        .cfi_adjust_cfa_offset -8
+        ret
+        END_FUNCTION call_bare
+
+        HIDDEN_FUNCTION probed
+        call    _profin
+        .hidden probed_pc
+        .globl  probed_pc
+probed_pc:
+        call    _profout
+        ret
+        END_FUNCTION probed
+
+        HIDDEN_FUNCTION bare
+        ret
+        END_FUNCTION bare
+
+        .section .note.GNU-stack,"",@progbits

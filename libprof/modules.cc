@@ -1,0 +1,189 @@
+// Modules are found where the processor finds them: in memory. The program's own headers are where the auxiliary vector
+// says; those of a library are at the start of its first mapping, which /proc/self/maps gives together with its path.
+// Only files that call hooks are listed: the first pc from a file that is not on the list puts it there. Nothing in the
+// headers is trusted beyond the mapped range, since the loader has accepted them but parts may not be mapped.
+
+#include "modules.h"
+
+#include <elf.h>
+
+#include "file.h"
+#include "process.h"
+#include "settings.h"
+#include "syscall.h"
+#include "text.h"
+#include "threads.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr uint64_t kAuxHeaders = 3, kAuxHeaderCount = 5;
+constexpr uint64_t kUnknownReach = uint64_t(1) << 20;  // bytes around a pc that no file accounts for
+
+struct Object {
+  uint64_t bias = 0, start = 0, end = 0;
+  const uint8_t* build_id = nullptr;
+  uint32_t build_id_size = 0;
+};
+
+void find_build_id(const char* p, uint64_t size, Object* object) {
+  const char* end = p + size;
+  while (uint64_t(end - p) >= sizeof(Elf64_Nhdr)) {
+    auto* note = reinterpret_cast<const Elf64_Nhdr*>(p);
+    const uint64_t name = (note->n_namesz + uint64_t(3)) & ~uint64_t(3);
+    const uint64_t descriptor = (note->n_descsz + uint64_t(3)) & ~uint64_t(3);
+    p += sizeof *note;
+    if (name + descriptor > uint64_t(end - p)) return;
+    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(p, "GNU", 4) == 0 &&
+        note->n_descsz <= sizeof(Module::build_id)) {
+      object->build_id = reinterpret_cast<const uint8_t*>(p + name);
+      object->build_id_size = note->n_descsz;
+      return;
+    }
+    p += name + descriptor;
+  }
+}
+
+// `headers`: the program header table in memory.
+Object describe(const Elf64_Phdr* headers, uint64_t count, uint64_t bias) {
+  Object object;
+  object.bias = bias;
+  object.start = ~uint64_t(0);
+  for (uint64_t i = 0; i < count; ++i) {
+    const Elf64_Phdr& h = headers[i];
+    if (h.p_type != PT_LOAD) continue;
+    if (bias + h.p_vaddr < object.start) object.start = bias + h.p_vaddr;
+    if (bias + h.p_vaddr + h.p_memsz > object.end) object.end = bias + h.p_vaddr + h.p_memsz;
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    const Elf64_Phdr& h = headers[i];
+    const uint64_t at = bias + h.p_vaddr;
+    if (h.p_type != PT_NOTE || object.build_id || at < object.start || at + h.p_memsz > object.end) continue;
+    find_build_id(reinterpret_cast<const char*>(at), h.p_memsz, &object);
+  }
+  return object;
+}
+
+void list(const Object& object, const char* path) {
+  const uint64_t path_size = length_of(path);
+  const Block block = take_blocks((sizeof(Module) + path_size + PROF_BLOCK_SIZE - 1) / PROF_BLOCK_SIZE);
+  if (block == 0) return;
+  char* base = process->base;
+  auto* module = at<Module>(base, block);
+  module->path_size = uint32_t(path_size);
+  module->bias = object.bias;
+  module->start = object.start;
+  module->end = object.end;
+  module->build_id_size = object.build_id_size;
+  if (object.build_id) memcpy(module->build_id, object.build_id, object.build_id_size);
+  memcpy(module + 1, path, path_size);
+  ordered();
+  // At the end of the list: the program stays the first.
+  Block* link = &at<Header>(base, 0)->first_module;
+  lock(&process->lock);
+  while (*link != 0) link = &at<Module>(base, *link)->next;
+  *link = block;
+  unlock(&process->lock);
+}
+
+const Module* find_listed(uint64_t pc) {
+  char* base = process->base;
+  for (Block b = at<Header>(base, 0)->first_module; b != 0; b = at<Module>(base, b)->next) {
+    auto* module = at<Module>(base, b);
+    if (pc >= module->start && pc < module->end) return module;
+  }
+  return nullptr;
+}
+
+struct FileMapping {
+  uint64_t start, end;  // of the mapping of the file's beginning
+  char path[4096];
+};
+
+// The last file whose beginning is mapped before `address`, if `address` lies in a mapping.
+bool find_file(uint64_t address, FileMapping* file) {
+  LineReader maps("/proc/self/maps");
+  file->start = 0;
+  file->path[0] = 0;
+  uint64_t last = 0;
+  while (const char* p = maps.next()) {
+    const uint64_t start = parse_hex(&p);
+    if (*p++ != '-') continue;
+    const uint64_t end = parse_hex(&p);
+    if (start > address) break;
+    last = end;
+    if (p[0] != ' ' || p[1] != 'r') continue;
+    p += 6;  // " r-xp "
+    const uint64_t offset = parse_hex(&p);
+    while (*p != 0 && *p != '/') ++p;
+    if (offset != 0 || *p != '/' || equal(p, file->path)) continue;
+    Line(file->path, sizeof file->path) << p;
+    file->start = start;
+    file->end = end;
+  }
+  return file->start != 0 && address < last;
+}
+
+// Bias of an object that is mapped from `start` on.
+uint64_t bias_of(const Elf64_Phdr* headers, uint64_t count, uint64_t start) {
+  uint64_t lowest = ~uint64_t(0);
+  for (uint64_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_LOAD && headers[i].p_vaddr < lowest) lowest = headers[i].p_vaddr;
+  }
+  return start - (lowest & ~(kPage - 1));
+}
+
+void list_file_at(uint64_t pc) {
+  FileMapping file;
+  if (!find_file(pc, &file)) return;
+  auto* header = reinterpret_cast<const Elf64_Ehdr*>(file.start);
+  const uint64_t size = file.end - file.start;
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(Elf64_Phdr) ||
+      header->e_phoff > size || header->e_phnum > (size - header->e_phoff) / sizeof(Elf64_Phdr)) {
+    return;
+  }
+  auto* headers = reinterpret_cast<const Elf64_Phdr*>(file.start + header->e_phoff);
+  const Object object = describe(headers, header->e_phnum, bias_of(headers, header->e_phnum, file.start));
+  if (pc >= object.start && pc < object.end) list(object, file.path);
+}
+
+uint64_t note_module(State* s, uint64_t pc) {
+  const Module* module = find_listed(pc);
+  if (!module) {
+    list_file_at(pc);
+    module = find_listed(pc);
+  }
+  // Code that belongs to no file (compiled at run time) is not searched for again at each of its nodes.
+  s->module_start = module ? module->start : pc < kUnknownReach ? 0 : pc - kUnknownReach;
+  s->module_end = module ? module->end : pc + kUnknownReach;
+  return 1;
+}
+
+}  // namespace
+
+void list_program() {
+  auto* headers = reinterpret_cast<const Elf64_Phdr*>(auxiliary_value(kAuxHeaders));
+  const uint64_t count = auxiliary_value(kAuxHeaderCount);
+  if (!headers || count == 0 || count > 1000) return;
+  const Elf64_Phdr* own = nullptr;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR) own = &headers[i];
+  }
+  // A static program need not have PT_PHDR.
+  FileMapping file;
+  if (!own && !find_file(as_word(headers), &file)) return;
+  const uint64_t bias = own ? as_word(headers) - own->p_vaddr : bias_of(headers, count, file.start);
+  const Object object = describe(headers, count, bias);
+  char path[4096];
+  const int64_t n =
+      syscall4(__NR_readlinkat, uint64_t(kCurrentDirectory), as_word("/proc/self/exe"), as_word(path), sizeof path - 1);
+  path[n > 0 ? n : 0] = 0;
+  list(object, path);
+}
+
+void note_module_of(State* s, uint64_t pc) {
+  if (pc < s->module_start || pc >= s->module_end) run_heavy(s, note_module, pc);
+}
+
+}  // namespace libprof

@@ -1,0 +1,18 @@
+// The list of mapped object files in the profile, from which readers turn program counters into symbols.
+
+#ifndef LIBPROF_MODULES_H
+#define LIBPROF_MODULES_H
+
+#include "state.h"
+
+namespace libprof {
+
+// Puts the program itself on the list. A heavy path.
+void list_program();
+
+// When `pc` is in no listed module: lists the one it lies in. A slow path, for each new node.
+void note_module_of(State* s, uint64_t pc);
+
+}  // namespace libprof
+
+#endif

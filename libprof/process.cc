@@ -1,0 +1,151 @@
+// The first hook of a process, in whatever thread it happens, creates the profile. A forked child finds its Process
+// wiped by the kernel and begins anew, with the settings and the calibration of its parent.
+//
+// What can go wrong is said once, by the process that was started; forked children are silent, because descriptor 2 may
+// be anything by then.
+
+#include "process.h"
+
+#include "calibrate.h"
+#include "file.h"
+#include "modules.h"
+#include "settings.h"
+#include "syscall.h"
+#include "text.h"
+
+namespace libprof {
+
+Process* process;
+uint32_t profile_type = prof_format::kElapsed;
+
+namespace {
+
+int32_t recording_process;  // process id of the one that recorded last: in a child, its parent
+Calibration calibration;
+
+void stop_hooks() { hook_in = hook_out = reinterpret_cast<uint64_t>(&hook_off); }
+
+void choose_hooks(uint32_t type) {
+  profile_type = type;
+  const bool counts = type == prof_format::kCount;
+  hook_in = reinterpret_cast<uint64_t>(counts ? &enter_count : &enter_elapsed);
+  hook_out = reinterpret_cast<uint64_t>(counts ? &exit_count : &exit_elapsed);
+}
+
+// Field 22 of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'.
+uint64_t start_time() {
+  char text[1024];
+  const size_t n = read_text("/proc/self/stat", text, sizeof text);
+  size_t at = n;
+  while (at > 0 && text[at - 1] != ')') --at;
+  const char* p = text + at;
+  for (int field = 2; *p != 0 && field < 22; ++p) field += *p == ' ';
+  return parse_decimal(&p);
+}
+
+void store_command_line(Header* header) {
+  char text[8192];
+  const size_t n = read_text("/proc/self/cmdline", text, sizeof text);
+  if (n == 0) return;
+  const Block block = take_blocks((n + PROF_BLOCK_SIZE - 1) / PROF_BLOCK_SIZE);
+  if (block == 0) return;
+  memcpy(at<char>(process->base, block), text, n);
+  header->command_line_size = uint32_t(n);
+  header->command_line = block;
+}
+
+void fill_in_header(Header* h, int32_t parent) {
+  h->version = prof_format::kVersion;
+  h->byte_order = prof_format::kByteOrder;
+  h->header_size = sizeof(Header);
+  h->block_size = PROF_BLOCK_SIZE;
+  h->type = settings.type;
+  h->pid = uint32_t(process_id());
+  h->parent_pid = uint32_t(parent);
+  h->control = 1;
+  h->blocks_used = sizeof(Header) / PROF_BLOCK_SIZE;
+  h->tsc_start = time_stamp();
+  h->ns_start = clock(kClockMonotonicRaw);
+  h->tsc_last = h->tsc_start;
+  h->ns_last = h->ns_start;
+  h->realtime_start = clock(kClockRealtime);
+  char text[64];
+  const size_t n = read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
+  for (size_t i = 0; i < n && i < sizeof h->boot_id - 1 && text[i] > ' '; ++i) h->boot_id[i] = text[i];
+  h->start_time = start_time();
+  // Last: a file without it is no profile.
+  ordered();
+  memcpy(h->magic, prof_format::kMagic, sizeof h->magic);
+}
+
+// Returns the phase that the process is in from now on.
+Phase begin(Process* p) {
+  const bool is_child = recording_process != 0;
+  if (!settings.is_read) read_settings();
+  if (settings.is_off) return kOff;
+  const int64_t result = create_profile(p, settings.directory, settings.node_limit);
+  if (result != 0) {
+    if (!is_child) say("cannot create ", p->path, ": ", error_text(-result));
+    return kOff;
+  }
+  auto* header = at<Header>(p->base, 0);
+  fill_in_header(header, is_child ? recording_process : int32_t(syscall4(__NR_getppid, 0)));
+  recording_process = process_id();
+  choose_hooks(settings.type);
+  if (!is_child) calibration = calibrate();
+  header->probe_inside = calibration.inside;
+  header->probe_outside = calibration.outside;
+  list_program();
+  store_command_line(header);
+  return kRecording;
+}
+
+Process* map_process() {
+  auto* p = static_cast<Process*>(map_memory(sizeof(Process)));
+  if (!p) return nullptr;
+  advise(p, sizeof(Process), kAdviseWipeOnFork);
+  Process* none = nullptr;
+  if (__atomic_compare_exchange_n(&process, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return p;
+  unmap_memory(p, sizeof(Process));
+  return none;
+}
+
+}  // namespace
+
+bool begin_process() {
+  Process* p = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
+  if (!p) p = map_process();
+  if (!p) return false;
+  if (__atomic_load_n(&p->phase, __ATOMIC_ACQUIRE) == kNotBegun) {
+    lock(&p->begin_lock);
+    if (p->phase == kNotBegun) {
+      const Phase phase = begin(p);
+      if (phase == kOff) stop_hooks();
+      __atomic_store_n(&p->phase, phase, __ATOMIC_RELEASE);
+    }
+    unlock(&p->begin_lock);
+  }
+  return p->phase == kRecording;
+}
+
+void end_process() {
+  Process* p = process;
+  if (!p || p->phase != kRecording) return;
+  auto* header = at<Header>(p->base, 0);
+  header->tsc_end = header->tsc_last = time_stamp();
+  header->ns_end = header->ns_last = clock(kClockMonotonicRaw);
+  __atomic_fetch_or(&header->flags, prof_format::kEnded, __ATOMIC_RELAXED);
+  trim_profile(p);
+}
+
+void note_lost_call() {
+  Process* p = process;
+  if (p && p->phase == kRecording) __atomic_fetch_add(&at<Header>(p->base, 0)->lost, 1, __ATOMIC_RELAXED);
+}
+
+void stamp_last(Header* header) {
+  header->tsc_last = time_stamp();
+  header->ns_last = clock(kClockMonotonicRaw);
+}
+
+}  // namespace libprof

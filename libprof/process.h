@@ -1,0 +1,24 @@
+// The process as a whole: from its first hook to its end.
+
+#ifndef LIBPROF_PROCESS_H
+#define LIBPROF_PROCESS_H
+
+#include "state.h"
+
+namespace libprof {
+
+// Makes the profile if there is none yet. False if nothing is recorded. A heavy path; called for each thread.
+bool begin_process();
+
+// At normal exit, when the program's own exit handlers have run.
+void end_process();
+
+// A call in a thread that has no state.
+void note_lost_call();
+
+// Puts the time now into tsc_last and ns_last.
+void stamp_last(Header* header);
+
+}  // namespace libprof
+
+#endif

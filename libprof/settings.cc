@@ -1,0 +1,137 @@
+#include "settings.h"
+
+#include "format.h"
+#include "syscall.h"
+#include "text.h"
+
+namespace libprof {
+
+Settings settings;
+const uint64_t* initial_stack;
+
+namespace {
+
+constexpr uint64_t kDefaultNodes = 4'000'000;
+constexpr uint64_t kMostNodes = 3'500'000'000;  // a block number has 32 bits
+constexpr uint64_t kAuxUser = 11, kAuxEffectiveUser = 12, kAuxGroup = 13, kAuxEffectiveGroup = 14, kAuxSecure = 23;
+
+struct AuxiliaryEntry {
+  uint64_t type, value;
+};
+
+// The value if `variable` is "NAME=value", else null.
+const char* value_of(const char* variable, const char* name) {
+  while (*name != 0 && *variable == *name) ++variable, ++name;
+  return *name == 0 && *variable == '=' ? variable + 1 : nullptr;
+}
+
+void set_directory(const char* value) {
+  Line line(settings.directory, sizeof settings.directory);
+  if (value[0] != '/') {
+    char current[sizeof settings.directory];
+    const int64_t n = syscall4(__NR_getcwd, as_word(current), sizeof current);
+    line << (n > 0 && current[0] == '/' && current[1] != 0 ? current : n > 0 && current[0] == '/' ? "" : ".");
+    if (value[0] != 0) line << "/";
+  }
+  line << value;
+  if (!line.is_full()) return;
+  say("PROFDIR: the name of the directory is too long; nothing is recorded");
+  settings.is_off = true;
+}
+
+void set_type(const char* value) {
+  if (equal(value, "") || equal(value, "elapsed")) {
+    settings.type = prof_format::kElapsed;
+  } else if (equal(value, "count")) {
+    settings.type = prof_format::kCount;
+  } else {
+    say("PROFTYPE=", value, ": is not supported; use elapsed or count; nothing is recorded");
+    settings.is_off = true;
+  }
+}
+
+void set_size(const char* value) {
+  if (*value == 0) return;
+  settings.node_limit = parse_size(value);
+  if (settings.node_limit != 0) return;
+  say("PROFSIZE=", value, ": is not a number of nodes like 4000000 or 4M; the default is used");
+  settings.node_limit = kDefaultNodes;
+}
+
+struct Environment {
+  char directory[sizeof settings.directory];
+  bool has_directory;
+};
+
+void look_at(const char* variable, Environment* found) {
+  if (const char* type = value_of(variable, "PROFTYPE")) set_type(type);
+  if (const char* size = value_of(variable, "PROFSIZE")) set_size(size);
+  if (const char* directory = value_of(variable, "PROFDIR")) {
+    Line line(found->directory, sizeof found->directory);
+    line << directory;
+    found->has_directory = true;
+  }
+}
+
+const uint64_t* behind_environment(const uint64_t* p) {
+  while (*p != 0) ++p;
+  return p + 1;
+}
+
+}  // namespace
+
+uint64_t parse_size(const char* text) {
+  const char* p = text;
+  uint64_t value = parse_decimal(&p);
+  if (p == text || p - text > 10) return 0;
+  if (*p == 'k' || *p == 'K') {
+    value *= 1000;
+    ++p;
+  } else if (*p == 'm' || *p == 'M') {
+    value *= 1000000;
+    ++p;
+  }
+  if (*p != 0) return 0;
+  return value < kMostNodes ? value : kMostNodes;
+}
+
+uint64_t auxiliary_value(uint64_t type) {
+  if (initial_stack) {
+    const uint64_t* environment = initial_stack + 1 + initial_stack[0] + 1;
+    auto* entry = reinterpret_cast<const AuxiliaryEntry*>(behind_environment(environment));
+    for (; entry->type != 0; ++entry) {
+      if (entry->type == type) return entry->value;
+    }
+    return 0;
+  }
+  AuxiliaryEntry vector[64];
+  const size_t size = read_text("/proc/self/auxv", reinterpret_cast<char*>(vector), sizeof vector);
+  for (size_t i = 0; i < size / sizeof vector[0]; ++i) {
+    if (vector[i].type == type) return vector[i].value;
+  }
+  return 0;
+}
+
+void read_settings() {
+  settings.is_read = true;
+  settings.type = prof_format::kElapsed;
+  settings.node_limit = kDefaultNodes;
+  // A program that runs with more rights than its user must not write where that user's environment says.
+  if (auxiliary_value(kAuxSecure) != 0 || auxiliary_value(kAuxUser) != auxiliary_value(kAuxEffectiveUser) ||
+      auxiliary_value(kAuxGroup) != auxiliary_value(kAuxEffectiveGroup)) {
+    settings.is_off = true;
+    return;
+  }
+  Environment found = {};
+  if (initial_stack) {
+    for (const uint64_t* p = initial_stack + 1 + initial_stack[0] + 1; *p != 0; ++p) {
+      look_at(reinterpret_cast<const char*>(*p), &found);
+    }
+  } else {
+    LineReader environment("/proc/self/environ", 0);
+    while (const char* variable = environment.next()) look_at(variable, &found);
+  }
+  set_directory(found.directory);
+}
+
+}  // namespace libprof

@@ -1,0 +1,35 @@
+// What the environment asks for: PROFTYPE, PROFSIZE, PROFDIR. Read once, when the first process begins; processes made
+// by fork inherit it, whatever they do to their environment.
+
+#ifndef LIBPROF_SETTINGS_H
+#define LIBPROF_SETTINGS_H
+
+#include <stdint.h>
+
+namespace libprof {
+
+struct Settings {
+  bool is_read;
+  bool is_off;           // nothing may or can be recorded; the reason has been said
+  uint32_t type;         // enum prof_format::Type
+  uint64_t node_limit;   // PROFSIZE
+  char directory[3584];  // absolute
+};
+extern Settings settings;
+
+// The initial stack as the kernel made it (argc, arguments, environment, auxiliary vector); null if not known. Then
+// /proc/self is read instead.
+extern const uint64_t* initial_stack;
+
+// Fills in `settings`. A heavy path.
+void read_settings();
+
+// A value of the auxiliary vector; 0 if it is not there.
+uint64_t auxiliary_value(uint64_t type);
+
+// "4000000", "4k", "4M": a number of nodes, at least 1. 0 if the text is not one.
+uint64_t parse_size(const char* text);
+
+}  // namespace libprof
+
+#endif

@@ -1,0 +1,202 @@
+// Entering and leaving when the fast path does not suffice: frames that are gone, handlers that interrupted a hook,
+// calls for which there is no node yet, the ends of chunks.
+//
+// Frames that are gone. A function that was left by longjmp, by an exception, or by something else that is not one of
+// its instrumented exits, leaves its frame behind. The stack grows downwards, so when a function is entered whose slot
+// is at or above the slot of a frame of the same stack, that frame is gone; when a function leaves, all frames below
+// its own are. They are popped, and time goes from each to the one below it. An exit for which there is no frame is
+// ignored: the function was entered in the parent of a fork, or there was no room for a frame.
+//
+// Handlers. This code runs with signals enabled, and a handler's hooks may come through it again. Therefore it reads
+// the top again at each step, claims a frame with one instruction before it hands over its time, and moves the top only
+// from where it saw it. See hooks.S for the entries that are being filled.
+
+#include "slow.h"
+
+#include "stacks.h"
+#include "syscall.h"
+#include "threads.h"
+#include "tree.h"
+
+namespace libprof {
+
+namespace {
+
+// Between the frame of a hook and that of a handler that interrupted it lie the red zone and what the kernel saves:
+// return address, context, information, and at least the 512 bytes of the legacy floating-point state.
+constexpr uint64_t kSmallestSignalFrame = 1024;
+
+uint64_t stamp() { return is_timed() ? time_stamp() : 0; }
+
+// See instruction 4 in hooks.S.
+uint64_t not_before_last(State* s, uint64_t now) {
+  const uint64_t last = load(&s->thread->last_tsc);
+  return is_timed() && last > now && last - now < SMALLEST_SETBACK ? last : now;
+}
+
+// See "Interrupted stores" in format.h.
+bool is_running(State* s, Node* n) { return int64_t(load(&n->cycles) + s->thread->tsc_start) <= 0; }
+
+bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
+
+void pop(State* s, Frame* f, uint64_t slot, uint64_t now) {
+  Node* node = node_at(s, f->node);
+  const bool is_copy = (f->flags & kCopied) != 0;
+  Frame* below = frame_below(s, f);
+  now = not_before_last(s, now);
+  if (!exchange_if(&f->slot, slot, uint64_t(0))) return;  // a handler has popped it
+  exchange_if(&s->top, as_top(s, f), as_top(s, below));
+  if (is_copy || !is_timed()) return;
+  Node* next = node_at(s, current_frame(s)->node);
+  if (is_running(s, node)) hand_over(s, node, next, now);
+  // A handler that interrupted a hook and left for good took the hook's hand-over with it.
+  if (!is_running(s, next)) add(&next->cycles, 0 - now);
+}
+
+// Pops the frames at and below `slot`. When it returns, the top is a frame above `slot`, a base, or an entry that an
+// interrupted hook is filling.
+void pop_gone(State* s, uint64_t slot, uint64_t now) {
+  for (;;) {
+    Frame* f = top_frame(s);
+    const uint64_t found = load(&f->slot);
+    if (found != 0) {
+      if (is_base(f) || (found & ~kSlotTag) > slot) return;
+      pop(s, f, found, now);
+      continue;
+    }
+    // Is the hook that was filling it interrupted, or abandoned by siglongjmp? If it was abandoned, we are called by a
+    // frame below, whose slot is at most a few hundred bytes away or gone as well.
+    const uint64_t alive = slot_of(current_frame(s));
+    if (alive > slot && alive - slot >= kSmallestSignalFrame) return;
+    exchange_if(&s->top, as_top(s, f), as_top(s, frame_below(s, f)));
+  }
+}
+
+// Whether the stack that the thread is on has a frame with that slot.
+bool has_frame(State* s, uint64_t slot) {
+  for (Frame* f = top_frame(s); f && !is_base(f); f = frame_below(s, f)) {
+    const uint64_t found = slot_of(f);
+    if (found == slot) return true;
+    if (found > slot) return false;
+  }
+  return false;
+}
+
+// The entry above the top, in the next chunk if need be; null if there is no room.
+Frame* next_entry(State* s, uint64_t slot) {
+  Frame* f = top_frame(s);
+  if (!is_last(f)) return f + 1;
+  FrameChunk* chunk = chunk_of(f);
+  if (chunk->next == 0 && !run_heavy(s, add_chunk, reinterpret_cast<uint64_t>(chunk))) return nullptr;
+  Frame* copy = frames_of(at<FrameChunk>(s->base, chunk->next));
+  const uint64_t found = load(&f->slot);
+  store(&copy->node, current_frame(s)->node);
+  store(&copy->flags, uint32_t(kCopied));
+  store(&copy->slot, (found ? found : slot + sizeof slot) | kSlotTag);
+  store(&s->top, as_top(s, copy));
+  return copy + 1;
+}
+
+// As the fast path does, see there. `tag` makes the exit take the slow path.
+void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
+  Node* node = node_at(s, child);
+  Frame* f = next_entry(s, slot);
+  if (!f) {
+    add(&node->count, 1);
+    return;
+  }
+  store(&s->top, as_top(s, f));
+  store(&f->node, child);
+  store(&f->flags, uint32_t(0));
+  add(&node->count, 1);
+  const uint64_t now = not_before_last(s, stamp());
+  store(&f->slot, slot | tag);
+  if (is_timed()) hand_over(s, parent, node, now);
+}
+
+// Calls from code without hooks are fast when the base lies a little above them.
+void fit_base(Frame* base, uint64_t slot) {
+  const uint64_t high = slot_of(base);
+  if (high <= slot || high - slot >= LARGEST_FRAME) store(&base->slot, (slot + 64) | kSlotTag);
+}
+
+}  // namespace
+
+Frame* frame_below(State* s, Frame* f) {
+  if (!is_first(f)) return f - 1;
+  const Block previous = chunk_of(f)->previous;
+  return previous ? frames_of(at<FrameChunk>(s->base, previous)) + (kFramesPerChunk - 1) : nullptr;
+}
+
+Frame* current_frame(State* s) {
+  Frame* f = top_frame(s);
+  while (load(&f->slot) == 0) {
+    Frame* below = frame_below(s, f);
+    if (!below) break;
+    f = below;
+  }
+  return f;
+}
+
+void hand_over(State* s, Node* from, Node* to, uint64_t now) {
+  add(&from->cycles, now);
+  add(&to->cycles, 0 - now);
+  store(&s->thread->last_tsc, now);
+}
+
+void set_base(Frame* f, uint64_t slot, Block node) {
+  store(&f->node, node);
+  store(&f->flags, uint32_t(kBase));
+  store(&f->slot, (slot + 64) | kSlotTag);
+}
+
+// `slot` and `pc`: see hooks.S. s may be null, and its top may be 0: then this is the first hook of a thread or, after
+// a fork, of a process.
+extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot, uint64_t pc) {
+  if (!s || load(&s->top) == 0) {
+    s = begin_thread(slot);
+    if (!s) return;
+  }
+  const uint64_t now = stamp();
+  const bool has_place = settle_on_stack(s, slot, now);
+  if (has_place) pop_gone(s, slot, now);
+  Frame* caller = current_frame(s);
+  const Block parent = load(&caller->node);
+  const Block child = find_or_make_child(s, parent, pc);
+  if (child == 0) {
+    add(&s->thread->lost, 1);
+    return;
+  }
+  Node* parent_node = node_at(s, parent);
+  store(&parent_node->last, child);
+  if (!has_place) {
+    add(&node_at(s, child)->count, 1);
+    return;
+  }
+  uint64_t tag = 0;
+  if (caller != top_frame(s)) {
+    tag = kSlotTag;  // a handler's frame above an entry that is being filled
+  } else if (is_base(caller)) {
+    fit_base(caller, slot);
+    if (chunk_of(caller)->kind == kSignalStack) tag = kSlotTag;  // its exit leads back to the interrupted stack
+  }
+  push(s, slot, parent_node, child, tag);
+}
+
+extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
+  if (load(&s->top) == 0) return;
+  if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
+  pop_gone(s, slot, now);
+  Frame* f = top_frame(s);
+  // Back at an entry that an interrupted hook is filling, across the boundary of two chunks.
+  if ((f->flags & kCopied) && load(&f->slot) != 0) {
+    Frame* original = frame_below(s, f);
+    if (load(&original->slot) == 0) {
+      store(&f->slot, uint64_t(0));
+      store(&s->top, as_top(s, original));
+    }
+  }
+  if (is_base(f)) leave_signal_stack(s, f);
+}
+
+}  // namespace libprof

@@ -1,0 +1,28 @@
+// What the fast paths leave to C++: see hooks.S for what a frame is, slow.cc for the rules.
+
+#ifndef LIBPROF_SLOW_H
+#define LIBPROF_SLOW_H
+
+#include "state.h"
+
+namespace libprof {
+
+inline bool is_timed() { return profile_type == prof_format::kElapsed; }
+
+// The frame below; null below a base.
+Frame* frame_below(State* s, Frame* f);
+
+// The topmost frame that has a slot.
+Frame* current_frame(State* s);
+
+// The thread stops running `from` and goes on with `to`.
+void hand_over(State* s, Node* from, Node* to, uint64_t now);
+
+// Puts the base frame of a stack: it stands for the code that calls profiled code from around `slot`.
+void set_base(Frame* f, uint64_t slot, Block node);
+
+inline uint64_t slot_of(const Frame* f) { return load(&f->slot) & ~kSlotTag; }
+
+}  // namespace libprof
+
+#endif

@@ -1,0 +1,92 @@
+// How the runtime starts and ends with the program.
+//
+// In a dynamic program the loader runs the constructor and the destructor of libprof.so. Hooks may run before the
+// constructor does (IFUNC resolvers, other constructors); the first hook does the same work.
+//
+// In a static program profld makes _profstart (start.S) the entry point. Nothing is set up there: no relocation
+// of this image has been applied, and there is no thread pointer. It gets one here, to a block of zeros that is large
+// enough for the program's own thread-local storage, of which libprof_state is a part: it lies at a negative offset as
+// large as that storage. When libc later sets up its own block, the thread-local word there is 0, and begin_thread
+// carries the state over.
+
+#include <elf.h>
+
+#include "process.h"
+#include "settings.h"
+#include "slow.h"
+#include "syscall.h"
+#include "threads.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr uint64_t kSetThreadPointer = 0x1002;           // ARCH_SET_FS
+constexpr uint64_t kThreadControlSize = 2 * kPage;       // above the thread pointer, for what libc keeps there
+constexpr uint64_t kSelfWord = 0, kSelfPointerWord = 2;  // words of the thread control block that hold its address
+
+void (*program_exit)();  // what the kernel gave the program to run at exit; null on Linux so far
+
+void at_exit() {
+  end_process();
+  if (program_exit) program_exit();
+}
+
+[[gnu::constructor, gnu::used]] void start_dynamic(int argc, char** argv, char** environment) {
+  // Not every loader passes these.
+  if (!initial_stack && argc > 0 && argv && environment == argv + argc + 1 &&
+      reinterpret_cast<uint64_t*>(argv)[-1] == uint64_t(argc)) {
+    initial_stack = reinterpret_cast<uint64_t*>(argv) - 1;
+  }
+  char here;
+  State* s = get_state();
+  if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));
+}
+
+[[gnu::destructor, gnu::used]] void end_dynamic() { end_process(); }
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
+[[gnu::visibility("hidden")]] extern const Elf64_Dyn _DYNAMIC[];
+}
+
+void relocate() {
+  const uint64_t base = reinterpret_cast<uint64_t>(&__ehdr_start);
+  uint64_t table = 0, size = 0;
+  for (const Elf64_Dyn* d = _DYNAMIC; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_RELA) table = base + d->d_un.d_ptr;
+    if (d->d_tag == DT_RELASZ) size = d->d_un.d_val;
+  }
+  for (auto* r = reinterpret_cast<const Elf64_Rela*>(table); size >= sizeof *r; ++r, size -= sizeof *r) {
+    if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE) {
+      *reinterpret_cast<uint64_t*>(base + r->r_offset) = base + uint64_t(r->r_addend);
+    }
+  }
+}
+
+// The kernel has refused memory or thread pointer: nothing that follows would work, in the program either.
+bool set_early_thread_pointer() {
+  const uint64_t below = (uint64_t(-thread_word_offset()) + kPage - 1) / kPage * kPage;
+  auto* block = static_cast<char*>(map_memory(below + kThreadControlSize));
+  if (!block) return false;
+  auto* control = reinterpret_cast<uint64_t*>(block + below);
+  control[kSelfWord] = control[kSelfPointerWord] = reinterpret_cast<uint64_t>(control);
+  return syscall4(__NR_arch_prctl, kSetThreadPointer, reinterpret_cast<uint64_t>(control)) == 0;
+}
+
+}  // namespace
+
+// `stack`: rsp as the kernel set it; `exit_function`: rdx. Returns the rdx to start the program with: its start code
+// registers that function to be called at exit.
+extern "C" [[gnu::visibility("hidden")]] void (*start_static(const uint64_t* stack, void (*exit_function)()))() {
+  relocate();
+  ordered();
+  program_exit = exit_function;
+  initial_stack = stack;
+  if (!set_early_thread_pointer()) return exit_function;
+  State* s = begin_thread(reinterpret_cast<uint64_t>(stack));
+  if (s) mark_early(s);
+  return at_exit;
+}
+
+}  // namespace libprof

@@ -1,0 +1,199 @@
+// The private state of the runtime: what one thread and one process keep outside the profile.
+//
+// Terms. The MAPPING is prof.<pid>, mapped shared; it holds nodes and frames (format.h). The STATE is one page of
+// private memory per thread, found through the one thread-local word `libprof_state`; it says where the thread is in
+// the mapping. The PROCESS is one page of private memory per process. Both pages are marked MADV_WIPEONFORK, so
+// that in a forked child they are zero, and zero means "not begun".
+//
+// Three kinds of code. FAST paths are the hooks themselves (hooks.S): a few dozen instructions, no call. SLOW paths
+// (slow.cc, stacks.cc, the look-up in tree.cc) run on the program's stack with signals enabled; they need little stack
+// and are written so that a signal handler may run hooks between any two instructions. HEAVY paths (everything that
+// makes system calls, takes a lock or needs stack) run on a stack of the thread's own, below its state, with all
+// signals blocked.
+//
+// Compiled with -ffreestanding -fno-exceptions -fno-rtti -mgeneral-regs-only -fno-stack-protector
+// -fno-threadsafe-statics -fPIC -fvisibility=hidden, linked with -nostdlib: see `sources`.
+
+#ifndef LIBPROF_STATE_H
+#define LIBPROF_STATE_H
+
+#include "format.h"
+
+// Offsets in State that hooks.S uses; checked below.
+#define STATE_TOP 0
+#define STATE_BASE 8
+#define STATE_THREAD 16
+#define STATE_TABLE 24
+
+// Offsets in Link, an entry of the table of children.
+#define LINK_PC 0
+#define LINK_PARENT 8
+#define LINK_CHILD 12
+#define LINK_SIZE 16
+#define TABLE_MASK (-8)
+
+// Multipliers of the hash of (parent, pc).
+#define HASH_PARENT 0x2545F491
+#define HASH_MIX 0x1B873593
+#define HASH_SHIFT 16
+
+// A frame that is farther below the top than this is looked at more closely.
+#define LARGEST_FRAME 32768
+
+// A time stamp that is less than this many cycles behind the thread's last one is taken for that one.
+#define SMALLEST_SETBACK (1 << 24)
+
+#ifndef __ASSEMBLER__
+
+namespace libprof {
+
+using prof_format::Block;
+using prof_format::Frame;
+using prof_format::FrameChunk;
+using prof_format::Header;
+using prof_format::Module;
+using prof_format::Node;
+using prof_format::Thread;
+
+inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kBlocksPerPage = kPage / PROF_BLOCK_SIZE;
+
+// Frames per chunk. A chunk is one page, aligned to a page, so that the end of a chunk shows in the address of a frame.
+inline constexpr uint32_t kFramesPerChunk = (kPage - sizeof(FrameChunk)) / sizeof(Frame);
+static_assert(sizeof(FrameChunk) + kFramesPerChunk * sizeof(Frame) == kPage);
+
+// An entry of a thread's table of children: calling `pc` from node `parent` leads to node `child`, which is a child of
+// it or the ancestor that the call was folded onto. An empty entry has pc 0. The 64-bit word of parent and child is
+// stored last and at once, so an entry that is being written matches nothing.
+struct Link {
+  uint64_t pc;
+  Block parent;
+  Block child;
+};
+static_assert(sizeof(Link) == LINK_SIZE && offsetof(Link, pc) == LINK_PC);
+static_assert(offsetof(Link, parent) == LINK_PARENT && offsetof(Link, child) == LINK_CHILD);
+
+// Blocks that a thread has been given for nodes.
+struct NodeSupply {
+  uint64_t range;     // the next block in the low half, the end in the high half
+  uint64_t taken;     // blocks given so far
+  uint64_t is_empty;  // there will be no more
+};
+
+struct State {
+  uint64_t top;  // address of the top Frame - address of this State; 0: the thread has not begun
+  char* base;    // the mapping
+  Thread* thread;
+  Link* table;  // the word before it (TABLE_MASK) is its size in bytes - LINK_SIZE
+
+  NodeSupply nodes;        // for new contexts
+  NodeSupply reserve;      // for functions, when there is no room for more contexts
+  uint64_t table_used;     // links in the table
+  uint64_t table_is_full;  // it could not grow: some children are not in it
+  Block root;
+  Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
+  uint64_t module_start, module_end;  // the module that the last new node's pc lay in
+  int32_t tid;
+  State* next;  // list of all states of the process
+};
+static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
+static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);
+static_assert(sizeof(State) <= kPage);
+
+// Each thread has an area of private memory: its stack for heavy paths, then the State (one page).
+inline constexpr uint64_t kPrivateStackSize = 15 * kPage;
+inline constexpr uint64_t kAreaSize = kPrivateStackSize + kPage;
+
+struct Process {
+  uint32_t lock;
+  uint32_t phase;          // enum Phase
+  char* base;              // the mapping; null until there is one
+  uint64_t bound;          // blocks the mapping has room for
+  uint64_t ready;          // blocks, from the start of the file, that are backed by storage
+  uint64_t device, inode;  // of the file
+  State* states;
+  State* look_for_ended;  // where to go on looking for states of ended threads
+  uint32_t can_populate;  // the kernel knows MADV_POPULATE_WRITE
+  uint32_t begin_lock;
+  char path[kPage - 128];  // absolute
+};
+static_assert(sizeof(Process) <= kPage);
+
+enum Phase : uint32_t { kNotBegun = 0, kRecording = 1, kOff = 2 };
+
+// Kinds of FrameChunk::kind.
+enum StackKind : uint32_t { kThreadStack = 1, kSignalStack = 2, kOtherStack = 3 };
+
+// Values of Frame::flags. The slots of frames with flags, and of base frames, are odd (see kSlotTag).
+enum FrameFlags : uint32_t {
+  kCopied = 1,  // first entry of a further chunk: stands for the last frame of the chunk before
+  kBase = 2,
+};
+
+// Added to a slot to make the fast exit path fail to match it and leave the frame to the slow path.
+inline constexpr uint64_t kSlotTag = 1;
+
+extern Process* process;
+extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins
+
+// hooks.S
+extern "C" {
+extern uint64_t hook_in, hook_out;  // addresses of the variants in use
+void enter_elapsed();
+void exit_elapsed();
+void enter_count();
+void exit_count();
+void hook_off();
+State* get_state();
+void set_state(State* state);
+int64_t thread_word_offset();  // of libprof_state from the thread pointer; negative
+uint64_t run_on_stack(char* stack_top, uint64_t (*function)(State*, uint64_t), State* state, uint64_t argument);
+}
+
+inline uint64_t time_stamp() {
+  uint32_t low, high;
+  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  return uint64_t(high) << 32 | low;
+}
+
+// One instruction each: a signal handler sees them done or not done. Other threads never write these words.
+inline void add(uint64_t* p, uint64_t value) { asm volatile("addq %1, %0" : "+m"(*p) : "er"(value) : "cc", "memory"); }
+template <class T>
+inline bool exchange_if(T* p, T expected, T desired) {
+  bool done;
+  asm volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(*p), "+a"(expected) : "r"(desired) : "memory");
+  return done;
+}
+// Keeps the compiler from moving stores; the processor keeps them in order by itself.
+inline void ordered() { asm volatile("" ::: "memory"); }
+
+template <class T>
+inline T load(const T* p) {
+  return *static_cast<const volatile T*>(p);
+}
+template <class T>
+inline void store(T* p, T value) {
+  *static_cast<volatile T*>(p) = value;
+}
+
+template <class T>
+inline T* at(char* base, Block block) {
+  return reinterpret_cast<T*>(base + (uint64_t(block) << PROF_BLOCK_SHIFT));
+}
+inline Node* node_at(State* s, Block block) { return at<Node>(s->base, block); }
+
+inline Frame* top_frame(State* s) { return reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + load(&s->top)); }
+inline uint64_t as_top(State* s, Frame* f) { return uint64_t(reinterpret_cast<char*>(f) - reinterpret_cast<char*>(s)); }
+inline FrameChunk* chunk_of(Frame* f) {
+  return reinterpret_cast<FrameChunk*>(reinterpret_cast<uint64_t>(f) & ~(kPage - 1));
+}
+inline Frame* frames_of(FrameChunk* c) { return reinterpret_cast<Frame*>(c + 1); }
+inline bool is_first(Frame* f) { return f == frames_of(chunk_of(f)); }
+inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (kPage - 1)) == 0; }
+
+inline char* private_stack_top(State* s) { return reinterpret_cast<char*>(s); }
+
+}  // namespace libprof
+
+#endif  // __ASSEMBLER__
+#endif

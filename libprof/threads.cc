@@ -1,0 +1,157 @@
+// The beginning of a thread.
+//
+// A thread begins at its first hook: its thread-local word is 0. It gets an area of private memory (a stack for heavy
+// paths, and its State), a Thread record with a tree of its own in the mapping, a table, and a chunk of frames. Each
+// thread takes nodes from the file a few pages at a time, so two threads never write to the same cache line.
+//
+// Nothing tells that a thread has ended. So a thread that begins asks the kernel about a few of the others in turn
+// (tkill with signal 0) and takes over the area, the chunks, the table and the rest of the nodes of one that
+// is gone. Its Thread record and its tree stay in the profile.
+
+#include "threads.h"
+
+#include "file.h"
+#include "process.h"
+#include "slow.h"
+#include "stacks.h"
+#include "syscall.h"
+#include "tree.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr uint32_t kAskedPerThread = 8;
+constexpr uint64_t kThreadBlocks = sizeof(Thread) / PROF_BLOCK_SIZE;
+constexpr uint64_t kFirstBlocks = kBlocksPerPage;  // the record, the root, and the first nodes
+constexpr uint64_t kGetName = 16;                  // PR_GET_NAME
+
+// The thread-local word of a thread that could not be given a state. Its top is 0 for ever.
+State unrecorded;
+
+State* early;
+
+State* map_area() {
+  auto* area = static_cast<char*>(map_memory(kAreaSize));
+  if (!area) return nullptr;
+  advise(area, kAreaSize, kAdviseWipeOnFork);
+  return reinterpret_cast<State*>(area + kPrivateStackSize);
+}
+
+// A state whose thread is gone, taken off the thread; null if none was found among the next few.
+State* take_ended_state(Process* p) {
+  State* found = nullptr;
+  lock(&p->lock);
+  for (uint32_t i = 0; i < kAskedPerThread && p->states && !found; ++i) {
+    State* s = p->look_for_ended ? p->look_for_ended : p->states;
+    p->look_for_ended = s->next;
+    if (s->tid != 0 && syscall4(__NR_tkill, uint64_t(s->tid), 0) == kErrorNoProcess) {
+      s->tid = 0;
+      found = s;
+    }
+  }
+  unlock(&p->lock);
+  return found;
+}
+
+// The Thread, its root, and in the rest of their page the first nodes; of a state that is used again, the nodes left.
+bool make_record(State* s, bool is_reused) {
+  uint64_t first = uint32_t(s->nodes.range), end = s->nodes.range >> 32;
+  if (!is_reused || end - first < kThreadBlocks + 1) {
+    Block block = take_page();
+    if (block == 0) return false;
+    first = block;
+    end = block + kFirstBlocks;
+    const Header* header = at<Header>(s->base, 0);
+    const uint64_t limit = limit_of_contexts(header), left = header->nodes < limit ? limit - header->nodes : 1;
+    if (end - first - kThreadBlocks > left) end = first + kThreadBlocks + left;
+    s->nodes.taken = end - first - kThreadBlocks;
+    __atomic_fetch_add(&at<Header>(s->base, 0)->nodes, s->nodes.taken, __ATOMIC_RELAXED);
+  }
+  s->thread = at<Thread>(s->base, Block(first));
+  s->root = Block(first + kThreadBlocks);
+  s->nodes.range = end << 32 | (first + kThreadBlocks + 1);
+  s->nodes.is_empty = s->reserve.is_empty = 0;
+  return true;
+}
+
+void fill_in_record(State* s) {
+  Thread* t = s->thread;
+  t->tid = uint32_t(s->tid);
+  t->root = s->root;
+  char name[16] = {};
+  syscall4(__NR_prctl, kGetName, as_word(name));
+  for (uint32_t i = 0; i < sizeof name && name[i] != 0; ++i) t->name[i] = name[i];
+  const uint64_t now = time_stamp();
+  t->tsc_start = t->last_tsc = now;
+  if (is_timed()) node_at(s, s->root)->cycles = 0 - now;
+  lock(&process->lock);
+  Header* header = at<Header>(s->base, 0);
+  const Block block = Block((as_word(t) - as_word(s->base)) >> PROF_BLOCK_SHIFT);
+  t->next = header->first_thread;
+  ordered();
+  header->first_thread = block;
+  unlock(&process->lock);
+}
+
+// Heavy, on the private stack of the area that `s` heads. s->tid is 0 and s->next null unless it is reused. The result
+// is the state to use, or null.
+uint64_t begin_heavily(State* fresh, uint64_t slot) {
+  if (!begin_process()) return 0;
+  Process* p = process;
+  State* s = take_ended_state(p);
+  const bool is_reused = s != nullptr;
+  if (!is_reused) s = fresh;
+  s->base = p->base;
+  s->tid = thread_id();
+  if (!begin_table(s) || !make_record(s, is_reused)) return 0;
+  if (!begin_thread_stack(s, slot, is_reused)) return 0;
+  fill_in_record(s);
+  if (!is_reused) {
+    lock(&p->lock);
+    s->next = p->states;
+    p->states = s;
+    unlock(&p->lock);
+  }
+  return as_word(s);
+}
+
+}  // namespace
+
+State* begin_thread(uint64_t slot) {
+  State* s = get_state();
+  if (s != &unrecorded) {
+    const uint64_t mask = block_signals();
+    s = get_state();
+    if (!s && early && early->tid == thread_id()) {
+      s = early;
+      early = nullptr;
+      set_state(s);
+    }
+    if (!s || s->top == 0) {
+      State* area = s ? s : map_area();
+      State* begun = nullptr;
+      if (area) {
+        begun = reinterpret_cast<State*>(run_on_stack(private_stack_top(area), begin_heavily, area, slot));
+        if (begun != area && !s) unmap_memory(private_stack_top(area) - kPrivateStackSize, kAreaSize);
+      }
+      s = begun;
+      set_state(s ? s : &unrecorded);
+    }
+    restore_signals(mask);
+    if (s) return s;
+  }
+  note_lost_call();
+  return nullptr;
+}
+
+uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument) {
+  const uint64_t mask = block_signals();
+  const uint64_t result = run_on_stack(private_stack_top(s), function, s, argument);
+  restore_signals(mask);
+  return result;
+}
+
+void mark_early(State* s) { early = s; }
+
+}  // namespace libprof

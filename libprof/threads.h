@@ -1,0 +1,24 @@
+// Threads: their states, and the way from slow paths to heavy ones.
+
+#ifndef LIBPROF_THREADS_H
+#define LIBPROF_THREADS_H
+
+#include "state.h"
+
+namespace libprof {
+
+// Called by the first hook of a thread (and, after a fork, of a process) with the slot of the function that is being
+// entered. Returns its state, ready to be used, or null if the thread is not recorded; the call is then counted as
+// lost if there is a profile. Needs little stack.
+State* begin_thread(uint64_t slot);
+
+// Runs function(s, argument) on the thread's private stack with all signals blocked, and returns its result.
+uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument);
+
+// Static programs: remembers that the initial thread has begun with a thread-local block of the runtime's own. Its
+// state is carried over when libc's block takes over.
+void mark_early(State* s);
+
+}  // namespace libprof
+
+#endif

@@ -1,0 +1,202 @@
+#include "tree.h"
+
+#include "file.h"
+#include "modules.h"
+#include "syscall.h"
+#include "threads.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr uint64_t kFirstTable = 256;                  // links
+constexpr uint64_t kLargestTable = uint64_t(1) << 26;  // links
+// The table lies behind one page that holds its mask.
+constexpr uint64_t kTableOffset = kPage;
+constexpr uint64_t kFewestNodes = 64, kMostNodes = 4096;  // blocks taken at a time
+
+uint64_t& mask_of(Link* table) { return reinterpret_cast<uint64_t*>(table)[-1]; }
+uint64_t links_in(Link* table) { return mask_of(table) / sizeof(Link) + 1; }
+
+Link* make_table(uint64_t links) {
+  auto* memory = static_cast<char*>(map_memory(kTableOffset + links * sizeof(Link)));
+  if (!memory) return nullptr;
+  auto* table = reinterpret_cast<Link*>(memory + kTableOffset);
+  mask_of(table) = (links - 1) * sizeof(Link);
+  return table;
+}
+
+// As in FIND_CHILD (hooks.S). In bytes.
+uint64_t first_place(Link* table, Block parent, uint64_t pc) {
+  return (((parent * uint64_t(HASH_PARENT) + pc) * HASH_MIX) >> (HASH_SHIFT - 4)) & mask_of(table);
+}
+
+Link* link_at(Link* table, uint64_t place) { return reinterpret_cast<Link*>(reinterpret_cast<char*>(table) + place); }
+
+uint64_t children_word(Block parent, Block child) { return uint64_t(child) << 32 | parent; }
+
+Block find(Link* table, Block parent, uint64_t pc) {
+  for (uint64_t place = first_place(table, parent, pc);; place = (place + sizeof(Link)) & mask_of(table)) {
+    Link* link = link_at(table, place);
+    const uint64_t found = load(&link->pc);
+    if (found == 0) return 0;
+    if (found == pc && load(&link->parent) == parent) return load(&link->child);
+  }
+}
+
+// Entries are claimed by their pc, so that a handler that inserts in between takes another one.
+void insert(Link* table, Block parent, uint64_t pc, Block child) {
+  for (uint64_t place = first_place(table, parent, pc);; place = (place + sizeof(Link)) & mask_of(table)) {
+    Link* link = link_at(table, place);
+    if (load(&link->pc) == 0 && exchange_if(&link->pc, uint64_t(0), pc)) {
+      store(reinterpret_cast<uint64_t*>(&link->parent), children_word(parent, child));
+      return;
+    }
+  }
+}
+
+// Heavy. The old table stays mapped: the code that was interrupted by the signal in whose handler we are may be reading
+// it. What such code inserts there is lost, which costs a second node for the same call, not a count.
+uint64_t grow_table(State* s, uint64_t) {
+  Link* old = s->table;
+  const uint64_t links = links_in(old);
+  if (links >= kLargestTable) return 0;
+  Link* table = make_table(links * 2);
+  if (!table) return 0;
+  uint64_t used = 0;
+  for (uint64_t i = 0; i < links; ++i) {
+    if (old[i].pc == 0) continue;
+    insert(table, old[i].parent, old[i].pc, old[i].child);
+    ++used;
+  }
+  s->table_used = used;
+  store(&s->table, table);
+  return 1;
+}
+
+// The table is never more than three quarters full, so a search in it ends. False if there is no memory for a larger
+// one.
+bool remember(State* s, Block parent, uint64_t pc, Block child) {
+  if (s->table_used >= links_in(s->table) / 4 * 3 && !run_heavy(s, grow_table, 0)) {
+    s->table_is_full = 1;
+    return false;
+  }
+  add(&s->table_used, 1);
+  insert(s->table, parent, pc, child);
+  return true;
+}
+
+// The long way, for children that could not be put into the table.
+Block find_in_list(State* s, Block parent, uint64_t pc) {
+  Block b = load(&node_at(s, parent)->child);
+  while (b != 0 && node_at(s, b)->pc != pc) b = node_at(s, b)->sibling;
+  return b;
+}
+
+Block find_child(State* s, Block parent, uint64_t pc) {
+  const Block child = find(s->table, parent, pc);
+  return child == 0 && s->table_is_full ? find_in_list(s, parent, pc) : child;
+}
+
+// Heavy. One word holds both ends of the range, so that code that is interrupted here never mixes two ranges.
+uint64_t refill(NodeSupply* supply, uint64_t limit) {
+  if (uint32_t(supply->range) < supply->range >> 32) return 1;  // a handler has been here in between
+  uint64_t wanted = supply->taken / 4 / kBlocksPerPage * kBlocksPerPage;
+  if (wanted < kFewestNodes) wanted = kFewestNodes;
+  if (wanted > kMostNodes) wanted = kMostNodes;
+  Block first = 0;
+  const uint64_t got = take_node_blocks(wanted, limit, &first);
+  supply->is_empty = got == 0;
+  if (got == 0) return 0;
+  supply->taken += got;
+  store(&supply->range, (first + got) << 32 | first);
+  return 1;
+}
+
+uint64_t refill_nodes(State* s, uint64_t) { return refill(&s->nodes, limit_of_contexts(at<Header>(s->base, 0))); }
+
+uint64_t refill_reserve(State* s, uint64_t) { return refill(&s->reserve, at<Header>(s->base, 0)->node_limit); }
+
+// A block for a node; 0 if there is none. `refill_supply` is the heavy path that fills the supply up.
+Block new_block(State* s, NodeSupply* supply, uint64_t (*refill_supply)(State*, uint64_t)) {
+  for (;;) {
+    const uint64_t range = load(&supply->range);
+    if (uint32_t(range) < range >> 32) {
+      if (exchange_if(&supply->range, range, range + 1)) return Block(range);
+      continue;
+    }
+    if (supply->is_empty || !run_heavy(s, refill_supply, 0)) return 0;
+  }
+}
+
+// Makes the node in a new block a child of `parent`. It is complete before it is linked.
+void link_child(State* s, Block parent, uint64_t pc, Block child) {
+  Node* node = node_at(s, child);
+  Node* above = node_at(s, parent);
+  node->pc = pc;
+  node->parent = parent;
+  Block head;
+  do {
+    head = load(&above->child);
+    store(&node->sibling, head);
+  } while (!exchange_if(&above->child, head, child));
+  note_module_of(s, pc);
+}
+
+// The node that stands for all calls of a function that have no place elsewhere: a child of the root.
+Block find_or_make_context_free(State* s, uint64_t pc) {
+  if (Block child = find_child(s, s->root, pc)) return child;
+  const Block child = new_block(s, &s->reserve, refill_reserve);
+  if (child == 0) return 0;
+  link_child(s, s->root, pc, child);
+  remember(s, s->root, pc, child);
+  return child;
+}
+
+// The nearest of parent and its ancestors whose function is that of pc; 0 if there is none. `times`: how many there
+// are, counted up to kLongestRecursion.
+Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
+  Block nearest = 0;
+  *times = 0;
+  for (Block b = parent; b != 0 && *times < kLongestRecursion; b = node_at(s, b)->parent) {
+    if (node_at(s, b)->pc != pc) continue;
+    if (nearest == 0) nearest = b;
+    ++*times;
+  }
+  return nearest;
+}
+
+}  // namespace
+
+bool begin_table(State* s) {
+  s->table_used = s->table_is_full = 0;
+  if (s->table) {
+    const uint64_t mask = mask_of(s->table);
+    advise(reinterpret_cast<char*>(s->table) - kTableOffset, kTableOffset + mask + sizeof(Link), kAdviseDontNeed);
+    mask_of(s->table) = mask;
+    return true;
+  }
+  s->table = make_table(kFirstTable);
+  return s->table != nullptr;
+}
+
+Block find_or_make_child(State* s, Block parent, uint64_t pc) {
+  if (Block child = find_child(s, parent, pc)) return child;
+  uint32_t times;
+  const Block nearest = nearest_activation(s, parent, pc, &times);
+  if (times < kLongestRecursion) {
+    if (Block child = new_block(s, &s->nodes, refill_nodes)) {
+      link_child(s, parent, pc, child);
+      remember(s, parent, pc, child);
+      return child;
+    }
+  }
+  const Block target = nearest ? nearest : find_or_make_context_free(s, pc);
+  if (target == 0) return 0;
+  if (parent != s->root && remember(s, parent, pc, target)) {
+    __atomic_fetch_add(&at<Header>(s->base, 0)->folded_nodes, 1, __ATOMIC_RELAXED);
+  }
+  return target;
+}
+
+}  // namespace libprof

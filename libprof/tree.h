@@ -1,0 +1,33 @@
+// The calling context tree and the table that finds its edges.
+//
+// One function in one calling context is a Node; its children form a list. The list is for readers. The runtime looks a
+// child up in a hash table of the thread, keyed by (parent, pc), so that a function with 10^5 different callees is as
+// fast as one with two; the one entered last (Node::last) is tried first.
+//
+// Bounds. Recursion would make the tree as deep as the stack, and a program may have more calling contexts than memory.
+// So a call is FOLDED onto the nearest ancestor of the same function when that function stands on the path to
+// the root kLongestRecursion times, or when there is no room for a node. A function that has no such ancestor is then
+// given a node below the root, from a reserve, and all its calls without a place are folded onto that. Counts and self
+// times stay exact; what becomes coarser is the context. Folded edges are in the table like others.
+
+#ifndef LIBPROF_TREE_H
+#define LIBPROF_TREE_H
+
+#include "state.h"
+
+namespace libprof {
+
+inline constexpr uint32_t kLongestRecursion = 64;
+
+// How many nodes of the header's node_limit are for contexts; the rest is the reserve.
+inline uint64_t limit_of_contexts(const Header* h) { return h->node_limit - h->node_limit / 8; }
+
+// The node for a call of `pc` from `parent`; makes it if there is none. 0 if none can be had. A slow path.
+Block find_or_make_child(State* s, Block parent, uint64_t pc);
+
+// Makes the first table of a thread, or empties the one it has. False if there is no memory. A heavy path.
+bool begin_table(State* s);
+
+}  // namespace libprof
+
+#endif
