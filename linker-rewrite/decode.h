@@ -1,0 +1,60 @@
+// The instructions of one range of code, reduced to what moving them needs: where they start, whether and where they
+// refer to something relative to themselves, and how they pass control on. Operands are decoded again, in full, by
+// those few places (jump tables) that look at registers.
+
+#ifndef LINKER_REWRITE_DECODE_H
+#define LINKER_REWRITE_DECODE_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image.h"
+
+namespace profld {
+
+enum class Flow : uint8_t {
+  next,  // goes on with the next instruction
+  call,  // direct call: `target`
+  call_indirect,
+  jump,           // direct jump: `target`
+  jump_if,        // conditional jump: `target` or next
+  jump_if_short,  // loop, loope, loopne, jrcxz: exists with an 8-bit displacement only
+  jump_indirect,
+  ret,   // any near return
+  stop,  // ud2, hlt, int3: control does not go on
+};
+
+struct Insn {
+  uint64_t target = 0;  // of a direct branch, or the address of a RIP-relative operand: an OldAddr's value
+  uint32_t offset = 0;  // from the start of the range
+  uint8_t length = 0;
+  Flow flow = Flow::next;
+  bool rip_relative = false;  // has a RIP-relative memory operand: `target`, displacement at `field`
+  uint8_t field = 0;          // offset in the instruction of the displacement (RIP-relative or branch)
+  uint8_t field_size = 0;     // bytes: 1 or 4
+  uint8_t prefixes = 0;       // bytes before the opcode of a branch (bnd, notrack, hints) that must be kept
+};
+
+struct Code {
+  OldRange range;
+  ByteView bytes;
+  std::vector<Insn> insns;  // ascending, without gaps, covering the range
+
+  OldAddr address(const Insn& insn) const { return range.start + insn.offset; }
+  OldAddr next(const Insn& insn) const { return range.start + insn.offset + insn.length; }
+  // Index of the instruction that starts at `a`; nullopt if none does.
+  std::optional<size_t> index(OldAddr a) const;
+  // Index of the instruction that covers `a`, which must lie in the range.
+  size_t covering(OldAddr a) const;
+  // True if control can be passed to `a`: an instruction starts there, or goes on there behind some of its prefixes
+  // (hand-written code jumps behind a lock prefix where there is only one thread).
+  bool is_target(OldAddr a) const;
+};
+
+// Decodes a range from its first byte to its last. If that fails, nullopt, and `why` says why, for the report.
+std::optional<Code> decode(const Image& image, OldRange range, std::string* why);
+
+}  // namespace profld
+
+#endif

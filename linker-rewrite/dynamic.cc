@@ -1,0 +1,267 @@
+// How a dynamic program comes to call the hooks in libprof.so: as if it had been linked with it.
+//
+// It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("slots") that the dynamic linker fills
+// with their addresses (R_X86_64_GLOB_DAT). Symbols, strings, symbol versions and relocations are arrays without room
+// at their end, so each is copied into a new segment with the new entries; the dynamic section, which says where they
+// are, is changed in place: linkers leave some DT_NULLs at its end (GNU ld five). lld leaves none; then it moves as
+// well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as they were, for code that refers to
+// `_DYNAMIC` directly; it misses DT_DEBUG's value there, nothing else.
+//
+// The order of things matters in three places.
+//
+// - libprof.so is the last library needed. Libraries that do not depend on each other are initialized from the last to
+// the first,
+//   so it is ready before the others run; and it comes after all of them in the search for symbols, so it cannot take
+//   anybody's place, and those who insist on being first (AddressSanitizer) still are.
+// - The slots are the first that is filled after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
+//   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
+//   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then.
+// - Of hash tables, DT_GNU_HASH names defined symbols only and stays; DT_HASH has a chain entry for every symbol, and
+//   readers take the number of symbols from it: it grows.
+
+#include "dynamic.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace profld {
+
+namespace {
+
+constexpr char kEnterName[] = "_profin";
+constexpr char kLeaveName[] = "_profout";
+constexpr uint32_t kNewSymbols = 2;
+
+// The hash of the System V ABI, for DT_HASH.
+uint32_t sysv_hash(const char* name) {
+  uint32_t h = 0;
+  for (; *name; ++name) {
+    h = (h << 4) + uint8_t(*name);
+    uint32_t g = h & 0xf0000000;
+    h = (h ^ (g >> 24)) & ~g;
+  }
+  return h;
+}
+
+// The largest symbol index in DT_GNU_HASH, plus 1; 0 if there is no such table. Its chains end with an odd entry.
+uint32_t gnu_hash_end(const Image& image) {
+  auto address = image.dynamic_value(DT_GNU_HASH);
+  if (!address) return 0;
+  Reader r(image.bytes_from(OldAddr(*address)), "symbol hash table");
+  uint32_t buckets = r.u32(), first = r.u32(), bloom = r.u32();
+  r.skip(4 + uint64_t(bloom) * 8);
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < buckets; ++i) last = std::max(last, r.u32());
+  if (last < first) return first;
+  r.skip(uint64_t(last - first) * 4);
+  while (!(r.u32() & 1)) ++last;
+  return last + 1;
+}
+
+// Only the section headers, if there are any, say how many dynamic symbols there are. Else it is enough to know all
+// that the file refers to.
+uint32_t count_symbols(const Image& image, OldAddr table) {
+  if (const Section* s = section_at(image, table.value, SHT_DYNSYM))
+    return uint32_t(std::min<uint64_t>(s->header.sh_size / sizeof(Elf64_Sym), UINT32_MAX / 2));
+  uint32_t count = std::max(1u, gnu_hash_end(image));
+  for (const Relocation& r : image.relocations())
+    if (!r.packed) count = std::max(count, r.symbol + 1);
+  if (auto hash = image.dynamic_value(DT_HASH)) {
+    Reader r(image.bytes_from(OldAddr(*hash)), "symbol hash table");
+    r.skip(4);
+    count = std::max(count, r.u32());
+  }
+  return count;
+}
+
+Elf64_Sym undefined_function(uint64_t name) {
+  Elf64_Sym s{};
+  s.st_name = uint32_t(name);
+  s.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+  return s;
+}
+
+}  // namespace
+
+DynamicSection::DynamicSection(const Image& image) : entries_(image.dynamic()) {
+  const Elf64_Phdr* h = image.segment(PT_DYNAMIC);
+  auto offset = h ? image.file_offset(OldAddr(h->p_vaddr)) : std::nullopt;
+  if (!offset) throw Error("damaged program headers: the dynamic section is not loaded");
+  address_ = OldAddr(h->p_vaddr);
+  offset_ = *offset;
+  room_ = std::min<uint64_t>(h->p_filesz, image.bytes_from(address_).size());
+}
+
+void DynamicSection::set(int64_t tag, uint64_t value) {
+  auto it = std::ranges::find_if(entries_, [&](const Elf64_Dyn& d) { return d.d_tag == tag; });
+  if (it == entries_.end()) return add(tag, value);
+  it->d_un.d_val = value;
+}
+
+void DynamicSection::set_last(int64_t tag, uint64_t value) {
+  auto it = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Elf64_Dyn& d) { return d.d_tag == tag; });
+  if (it != entries_.rend()) it->d_un.d_val = value;
+}
+
+void DynamicSection::add(int64_t tag, uint64_t value) {
+  Elf64_Dyn d;
+  d.d_tag = tag;
+  d.d_un.d_val = value;
+  entries_.push_back(d);
+}
+
+Bytes DynamicSection::encode() const {
+  Bytes out;
+  for (const Elf64_Dyn& d : entries_) append(out, d);
+  append(out, Elf64_Dyn{});
+  return out;
+}
+
+void DynamicSection::write_in_place(Bytes& file) const {
+  Bytes bytes = encode();
+  std::ranges::copy(bytes, file.begin() + long(offset_.value));
+}
+
+HookImports::HookImports(const Image& image, std::string library)
+    : image_(image), library_(std::move(library)), dynamic_(image) {
+  auto value = [&](int64_t tag) { return image.dynamic_value(tag).value_or(0); };
+  if (!image.segment(PT_INTERP))
+    throw Error("dynamically linked, but it names no dynamic linker (PT_INTERP): nothing would load libprof.so");
+  symbols_.old = OldAddr(value(DT_SYMTAB));
+  strings_.old = OldAddr(value(DT_STRTAB));
+  strings_.old_size = value(DT_STRSZ);
+  if (!symbols_.exists() || !strings_.exists())
+    throw Error("damaged dynamic section: it has no symbol table; use an intact file");
+  symbol_count_ = count_symbols(image, symbols_.old);
+  symbols_.old_size = uint64_t(symbol_count_) * sizeof(Elf64_Sym);
+  if (auto versions = image.dynamic_value(DT_VERSYM)) {
+    versions_.old = OldAddr(*versions);
+    versions_.old_size = uint64_t(symbol_count_) * sizeof(Elf64_Versym);
+  }
+  if (auto hash = image.dynamic_value(DT_HASH)) {
+    hash_.old = OldAddr(*hash);
+    Reader r(image.bytes_from(hash_.old), "symbol hash table");
+    buckets_ = r.u32();
+    chains_ = std::min(r.u32(), symbol_count_);
+    hash_.old_size = (2 + uint64_t(buckets_) + chains_) * 4;
+    if (buckets_ == 0) throw Error("damaged symbol hash table; use an intact file");
+  }
+  if (auto rela = image.dynamic_value(DT_RELA)) {
+    rela_.old = OldAddr(*rela);
+    rela_.old_size = value(DT_RELASZ) / sizeof(Elf64_Rela) * sizeof(Elf64_Rela);
+    // Where the size includes .rela.plt (old linkers), that part stays where DT_JMPREL says.
+    uint64_t plt = value(DT_JMPREL);
+    if (plt >= *rela && plt - *rela < rela_.old_size) rela_.old_size = plt - *rela;
+  }
+
+  // The values are set when the places are known; that they are there already tells whether it fits.
+  dynamic_.add(DT_NEEDED, 0);
+  for (int64_t tag : {DT_SYMTAB, DT_STRTAB, DT_STRSZ, DT_RELA, DT_RELASZ}) dynamic_.set(tag, 0);
+  dynamic_.set(DT_RELAENT, sizeof(Elf64_Rela));
+}
+
+void HookImports::reserve_table(Segment& segment, Table& table, uint64_t size, uint64_t align) {
+  old_bytes(image_.file(), table);  // fails now rather than later
+  table.size = size;
+  table.place = segment.reserve(size, align);
+}
+
+void HookImports::reserve_tables(Segment& read_only) {
+  reserve_table(read_only, symbols_, symbols_.old_size + kNewSymbols * sizeof(Elf64_Sym), 8);
+  uint64_t names = library_.size() + 1 + sizeof kEnterName + sizeof kLeaveName;
+  reserve_table(read_only, strings_, strings_.old_size + names, 1);
+  if (versions_.exists())
+    reserve_table(read_only, versions_, versions_.old_size + kNewSymbols * sizeof(Elf64_Versym), 2);
+  if (hash_.exists()) reserve_table(read_only, hash_, (2 + uint64_t(buckets_) + symbol_count_ + kNewSymbols) * 4, 8);
+  reserve_table(read_only, rela_, rela_.old_size + kNewSymbols * sizeof(Elf64_Rela), 8);
+}
+
+void HookImports::reserve_slots(Segment& writable) {
+  slots_ = writable.reserve(16, 8);
+  if (!dynamic_.fits()) dynamic_place_ = writable.reserve(dynamic_.encoded_size(), 8);
+}
+
+Bytes HookImports::old_bytes(ByteView file, const Table& table) const {
+  ByteView v = mapped_bytes(image_, file, table.old, table.old_size, "dynamic section");
+  return Bytes(v.begin(), v.end());
+}
+
+Bytes HookImports::hash_table(ByteView file) const {
+  Bytes out = old_bytes(file, hash_);
+  out.resize(hash_.size);
+  put(out, 4, symbol_count_ + kNewSymbols);
+  // Each new symbol becomes the head of its bucket's chain.
+  uint64_t chains = 8 + uint64_t(buckets_) * 4;
+  uint32_t symbol = symbol_count_;
+  for (const char* name : {kEnterName, kLeaveName}) {
+    uint64_t bucket = 8 + uint64_t(sysv_hash(name) % buckets_) * 4;
+    uint32_t head;
+    std::memcpy(&head, out.data() + bucket, sizeof head);
+    put(out, chains + uint64_t(symbol) * 4, head);
+    put(out, bucket, symbol++);
+  }
+  return out;
+}
+
+Bytes HookImports::relocations(ByteView file) const {
+  Bytes out = old_bytes(file, rela_);
+  uint64_t relative = image_.dynamic_value(DT_RELACOUNT).value_or(0);
+  uint64_t at = std::min(relative, rela_.old_size / sizeof(Elf64_Rela)) * sizeof(Elf64_Rela);
+  Bytes slots;
+  for (uint32_t i = 0; i < kNewSymbols; ++i) {
+    Elf64_Rela r{};
+    r.r_offset = slots_.value + i * 8;
+    r.r_info = ELF64_R_INFO(uint64_t(symbol_count_ + i), R_X86_64_GLOB_DAT);
+    append(slots, r);
+  }
+  out.insert(out.begin() + long(at), slots.begin(), slots.end());
+  return out;
+}
+
+void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, SectionEdits& edits) const {
+  Bytes strings = old_bytes(file, strings_);
+  auto add_string = [&](const char* s, size_t length) {
+    uint64_t at = strings.size();
+    strings.insert(strings.end(), s, s + length);
+    strings.push_back(0);
+    return at;
+  };
+  uint64_t library = add_string(library_.data(), library_.size());
+  Bytes symbols = old_bytes(file, symbols_);
+  for (const char* name : {kEnterName, kLeaveName})
+    append(symbols, undefined_function(add_string(name, std::strlen(name))));
+
+  auto place = [&](const Table& table, uint32_t type, const Bytes& bytes) {
+    read_only.write(table.place, bytes);
+    edits.move(table.exists() ? section_at(image_, table.old.value, type) : nullptr, table.place, table.size);
+  };
+  place(symbols_, SHT_DYNSYM, symbols);
+  place(strings_, SHT_STRTAB, strings);
+  if (versions_.exists()) {
+    Bytes versions = old_bytes(file, versions_);
+    for (uint32_t i = 0; i < kNewSymbols; ++i) append(versions, Elf64_Versym(VER_NDX_GLOBAL));
+    place(versions_, SHT_GNU_versym, versions);
+  }
+  if (hash_.exists()) place(hash_, SHT_HASH, hash_table(file));
+  read_only.write(rela_.place, relocations(file));
+  edit_relocation_section(image_, rela_.place, rela_.size, edits);
+  edits.add(".prof.got", SHT_PROGBITS, SHF_WRITE, slots_, 16, 8);
+
+  DynamicSection dynamic = dynamic_;
+  dynamic.set_last(DT_NEEDED, library);
+  dynamic.set(DT_SYMTAB, symbols_.place.value);
+  dynamic.set(DT_STRTAB, strings_.place.value);
+  dynamic.set(DT_STRSZ, strings_.size);
+  if (versions_.exists()) dynamic.set(DT_VERSYM, versions_.place.value);
+  if (hash_.exists()) dynamic.set(DT_HASH, hash_.place.value);
+  dynamic.set(DT_RELA, rela_.place.value);
+  dynamic.set(DT_RELASZ, rela_.size);
+  if (dynamic_place_) {
+    writable.write(*dynamic_place_, dynamic.encode());
+    edits.move(section_at(image_, dynamic_.address().value, SHT_DYNAMIC), *dynamic_place_, dynamic.encoded_size());
+  } else {
+    dynamic.write_in_place(file);
+  }
+}
+
+}  // namespace profld

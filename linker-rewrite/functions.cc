@@ -1,0 +1,76 @@
+#include "functions.h"
+
+#include <algorithm>
+#include <map>
+
+namespace profld {
+
+namespace {
+
+std::vector<OldRange> linkage_stubs(const Image& image) {
+  std::vector<OldRange> stubs;
+  for (const Section& s : image.sections())
+    if (s.name == ".plt" || s.name.starts_with(".plt.") || s.name == ".iplt")
+      stubs.push_back({OldAddr(s.header.sh_addr), OldAddr(s.header.sh_addr + s.header.sh_size)});
+  return stubs;
+}
+
+// A lower rank is a better name for a function.
+int name_rank(const Symbol& s) {
+  int rank = s.binding == STB_GLOBAL ? 0 : s.binding == STB_WEAK ? 1 : 2;
+  if (s.name.starts_with("_")) rank += 4;
+  return rank;
+}
+
+}  // namespace
+
+std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames) {
+  const std::vector<OldRange> stubs = linkage_stubs(image);
+  auto is_function_code = [&](OldRange r) {
+    return image.is_code(r.start) && image.bytes(r.start, r.size()) &&
+           std::ranges::none_of(stubs, [&](OldRange s) { return s.contains(r.start); });
+  };
+
+  std::vector<CodeRange> found;
+  for (const Fde& f : frames.fdes)
+    if (is_function_code(f.range)) found.push_back({.range = f.range, .fde = &f, .names = {}});
+
+  std::map<OldAddr, std::vector<const Symbol*>> named;
+  for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
+    for (const Symbol& s : *table) {
+      if ((s.type != STT_FUNC && s.type != STT_GNU_IFUNC) || s.section == SHN_UNDEF) continue;
+      if (!s.name.empty()) named[s.address].push_back(&s);
+      OldRange range{s.address, s.address + s.size};
+      if (s.size != 0 && s.size < (uint64_t(1) << 31) && is_function_code(range) && !frames.find(s.address))
+        found.push_back({.range = range, .names = {}});
+    }
+
+  std::ranges::stable_sort(found, [](const CodeRange& a, const CodeRange& b) {
+    return a.range.start != b.range.start ? a.range.start < b.range.start : a.fde && !b.fde;
+  });
+  std::vector<CodeRange> ranges;
+  for (CodeRange& r : found) {
+    if (!ranges.empty() && r.range.start < ranges.back().range.end) {
+      ranges.back().range.end = std::max(ranges.back().range.end, r.range.end);
+      if (!ranges.back().fde) ranges.back().fde = r.fde;
+    } else {
+      ranges.push_back(std::move(r));
+    }
+  }
+  for (CodeRange& r : ranges) {
+    auto it = named.find(r.range.start);
+    if (it == named.end()) continue;
+    std::ranges::stable_sort(it->second, {}, [](const Symbol* s) { return name_rank(*s); });
+    for (const Symbol* s : it->second)
+      if (std::ranges::find(r.names, s->name) == r.names.end()) r.names.push_back(s->name);
+  }
+  return ranges;
+}
+
+ptrdiff_t find_range(const std::vector<CodeRange>& ranges, OldAddr a) {
+  auto after = std::ranges::upper_bound(ranges, a, {}, [](const CodeRange& r) { return r.range.start; });
+  if (after == ranges.begin() || !std::prev(after)->range.contains(a)) return -1;
+  return std::prev(after) - ranges.begin();
+}
+
+}  // namespace profld

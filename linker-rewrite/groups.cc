@@ -1,0 +1,200 @@
+// Compilers cut functions up. GCC moves the unlikely half of foo to foo.cold, far away, with an unwind entry of its own;
+// control jumps there and back. Such a fragment is not a function: it must get no entry hook, and jumps to it are not
+// tail calls. With symbols its name tells; in a stripped program only control does:
+//
+//   * A jump into the middle of another range: both share control. No compiler jumps into another function.
+//   * A jump to the start of a range while the stack frame is not empty: a tail call needs an empty frame, so the
+//     target is a fragment. The unwind table knows the frame's size at the jump.
+//   * A range whose unwind program starts with a CFA other than rsp+8 begins in the middle of something.
+//   * A range that nobody calls or takes the address of, which jumps into the middle of a function: a fragment of it
+//     (the frameless parents that the rules before do not catch). Without symbols also a range that nobody
+//     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls.
+//
+// What is called directly is a function, whatever else says. Ranges that share control form a group; a group moves or
+// stays as a whole, because a jump into the middle of code that moved without us is the one thing that an entry jump cannot
+// redirect.
+
+#include "groups.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "lsda.h"
+#include "parallel.h"
+
+namespace profld {
+
+namespace {
+
+struct CrossJump {
+  uint32_t from, to;  // ranges
+  OldAddr at;
+  bool to_start;
+  bool conditional;
+};
+
+struct Decoded {
+  Code code;
+  std::string reason;
+  std::vector<CrossJump> jumps;
+  std::vector<uint32_t> called;         // ranges whose start it calls
+  std::vector<uint32_t> address_taken;  // ranges whose start it takes the address of
+};
+
+Decoded decode_range(const Image& image, const std::vector<CodeRange>& ranges, uint32_t index) {
+  Decoded d;
+  auto code = decode(image, ranges[index].range, &d.reason);
+  if (!code) {
+    d.code.range = ranges[index].range;
+    return d;
+  }
+  d.code = std::move(*code);
+  for (const Insn& insn : d.code.insns) {
+    const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
+    if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
+    const OldAddr target(insn.target);
+    if (ranges[index].range.contains(target)) continue;
+    ptrdiff_t to = find_range(ranges, target);
+    if (to < 0) continue;
+    const bool to_start = ranges[size_t(to)].range.start == target;
+    if (jump)
+      d.jumps.push_back({index, uint32_t(to), d.code.address(insn), to_start, insn.flow != Flow::jump});
+    else if (insn.flow == Flow::call && to_start)
+      d.called.push_back(uint32_t(to));
+    else if (insn.rip_relative && to_start)
+      d.address_taken.push_back(uint32_t(to));
+  }
+  return d;
+}
+
+// A disjoint-set forest over ranges.
+class Union {
+ public:
+  explicit Union(size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0); }
+  uint32_t find(uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(uint32_t a, uint32_t b) { parent_[std::max(find(a), find(b))] = std::min(find(a), find(b)); }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+bool named_cold(const CodeRange& r) {
+  return std::ranges::any_of(r.names, [](const std::string& n) { return n.find(".cold") != std::string::npos; });
+}
+
+}  // namespace
+
+Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges) {
+  Program program{&image, &frames, std::move(ranges), {}};
+  std::vector<CodeRange>& all = program.ranges;
+  std::vector<Decoded> decoded(all.size());
+  parallel_for(all.size(), [&](size_t i) { decoded[i] = decode_range(image, all, uint32_t(i)); });
+
+  std::vector<bool> called(all.size()), address_taken(all.size());
+  for (const Decoded& d : decoded) {
+    for (uint32_t r : d.called) called[r] = true;
+    for (uint32_t r : d.address_taken) address_taken[r] = true;
+  }
+  auto take_address = [&](OldAddr a) {
+    ptrdiff_t r = find_range(all, a);
+    if (r >= 0 && all[size_t(r)].range.start == a) address_taken[size_t(r)] = true;
+  };
+  for (const Relocation& r : image.relocations())
+    if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE || r.type == R_X86_64_64)
+      take_address(OldAddr(uint64_t(r.addend)));
+  for (const Symbol& s : image.dynamic_symbols()) take_address(s.address);
+  take_address(image.entry());
+
+  auto frame_is_empty = [&](uint32_t range, OldAddr at) {
+    const Fde* fde = all[range].fde;
+    if (fde && !fde->range.contains(at)) fde = frames.find(at);
+    return !fde || frame_is_empty_at(frames, *fde, at).value_or(true);
+  };
+
+  // Which ranges are fragments.
+  const bool stripped = image.symbols().empty();
+  constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
+  std::vector<uint32_t> jumper(all.size(), kNobody);  // the only range that jumps to this one's start
+  std::vector<bool> jumped_to_conditionally(all.size());
+  for (const Decoded& d : decoded)
+    for (const CrossJump& j : d.jumps)
+      if (j.to_start) {
+        jumper[j.to] = jumper[j.to] == kNobody || jumper[j.to] == j.from ? j.from : kSeveral;
+        if (j.conditional) jumped_to_conditionally[j.to] = true;
+      }
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    all[i].entered = called[i] || address_taken[i];
+    if (called[i]) continue;
+    const bool unreachable_as_function = !address_taken[i] && jumper[i] != kNobody;
+    const bool jumps_into_middle =
+        std::ranges::any_of(decoded[i].jumps, [](const CrossJump& j) { return !j.to_start; });
+    all[i].fragment = (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) ||
+                      named_cold(all[i]) || (unreachable_as_function && jumps_into_middle && all[i].names.empty()) ||
+                      (stripped && unreachable_as_function && jumper[i] != kSeveral && jumped_to_conditionally[i]);
+  }
+  for (const Decoded& d : decoded)
+    for (const CrossJump& j : d.jumps)
+      if (j.to_start && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at)) all[j.to].fragment = true;
+
+  // Who belongs together.
+  Union groups(all.size());
+  for (const Decoded& d : decoded)
+    for (const CrossJump& j : d.jumps)
+      if (!j.to_start || all[j.to].fragment) groups.join(j.from, j.to);
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    if (!all[i].fde || all[i].fde->lsda == OldAddr()) continue;
+    auto lsda = read_lsda(image, frames, *all[i].fde);
+    if (!lsda) continue;  // the range will stay, for that reason
+    for (const CallSite& c : lsda->call_sites)
+      if (c.landing_pad != OldAddr() && !all[i].range.contains(c.landing_pad))
+        if (ptrdiff_t pad = find_range(all, c.landing_pad); pad >= 0) groups.join(i, uint32_t(pad));
+  }
+
+  std::vector<uint32_t> group_of_root(all.size(), UINT32_MAX);
+  for (bool fragments : {false, true})
+    for (uint32_t i = 0; i < all.size(); ++i) {
+      if (all[i].fragment != fragments) continue;
+      uint32_t& group = group_of_root[groups.find(i)];
+      if (group == UINT32_MAX) {
+        group = uint32_t(program.groups.size());
+        program.groups.push_back({});
+        program.groups.back().code.entry = all[i].range.start;
+      }
+      Group& g = program.groups[group];
+      all[i].group = group;
+      all[i].part = uint32_t(g.ranges.size());
+      g.ranges.push_back(i);
+      g.code.parts.push_back(std::move(decoded[i].code));
+      if (g.reason.empty()) g.reason = decoded[i].reason;
+    }
+  return program;
+}
+
+void add_fragment(Program& program, uint32_t g, uint32_t fragment) {
+  Group& group = program.groups[g];
+  Group from = std::move(program.groups[program.ranges[fragment].group]);
+  program.groups[program.ranges[fragment].group] = {};
+  program.ranges[fragment].fragment = true;
+  if (group.reason.empty()) group.reason = from.reason;
+  for (size_t i = 0; i < from.ranges.size(); ++i) {
+    program.ranges[from.ranges[i]].group = g;
+    program.ranges[from.ranges[i]].part = uint32_t(group.ranges.size());
+    group.ranges.push_back(from.ranges[i]);
+    group.code.parts.push_back(std::move(from.code.parts[i]));
+  }
+}
+
+bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target) {
+  if (from.range.contains(target)) return false;
+  if (ptrdiff_t i = find_range(program.ranges, target); i >= 0) {
+    const CodeRange& to = program.ranges[size_t(i)];
+    if (to.range.start != target || to.fragment || (from.fragment && from.group == to.group)) return false;
+  }
+  const Fde* fde = from.fde && from.fde->range.contains(at) ? from.fde : program.frames->find(at);
+  return !fde || frame_is_empty_at(*program.frames, *fde, at).value_or(true);
+}
+
+}  // namespace profld

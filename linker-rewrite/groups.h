@@ -1,0 +1,42 @@
+// Functions as control sees them: a range of code together with all ranges that it shares control with. See groups.cc.
+
+#ifndef LINKER_REWRITE_GROUPS_H
+#define LINKER_REWRITE_GROUPS_H
+
+#include <string>
+#include <vector>
+
+#include "functions.h"
+#include "tables.h"
+
+namespace profld {
+
+// Ranges that are moved together or not at all.
+struct Group {
+  std::vector<uint32_t> ranges;  // indexes; functions first, then fragments
+  FunctionCode code;             // parts in the same order; a range that does not decode has a part without instructions
+  IndirectJumps indirect;        // filled by find_reasons_to_stay
+  std::string reason;            // why it must stay in place; empty if it can move
+};
+
+struct Program {
+  const Image* image;
+  const EhFrame* frames;
+  std::vector<CodeRange> ranges;
+  std::vector<Group> groups;
+
+  const Code& code(const CodeRange& r) const { return groups[r.group].code.parts[r.part]; }
+};
+
+// Decodes all ranges, tells fragments from functions, and groups what belongs together.
+Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges);
+
+// Makes one group of the group `g` and that of `fragment`, which turns out to belong to it.
+void add_fragment(Program& program, uint32_t g, uint32_t fragment);
+
+// True if a direct jump from `from` (an instruction at `at`) to `target` leaves the function for good: a tail call.
+bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target);
+
+}  // namespace profld
+
+#endif

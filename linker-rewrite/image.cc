@@ -1,0 +1,315 @@
+#include "image.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace profld {
+
+namespace {
+
+constexpr const char* kTruncated = "truncated: the file ends before what its headers promise; use an intact file";
+
+std::string system_error(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
+
+Bytes read_file(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw Error(system_error("cannot be opened"));
+  struct stat st {};
+  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    ::close(fd);
+    throw Error("not a regular file; name an ELF program");
+  }
+  if (st.st_mode & (S_ISUID | S_ISGID)) {
+    ::close(fd);
+    throw Error(
+        "set-user-id or set-group-id program: a copy would lose its rights; profile it under its own user from a copy "
+        "without them");
+  }
+  Bytes bytes(size_t(st.st_size));
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t n = ::read(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += size_t(n);
+  }
+  ::close(fd);
+  if (done != bytes.size()) throw Error("could not be read to its end");
+  return bytes;
+}
+
+// libelf's handle on the bytes, closed at the end of the scope.
+class ElfHandle {
+ public:
+  explicit ElfHandle(const Bytes& file) {
+    elf_version(EV_CURRENT);
+    // elf_memory only reads for what we ask of it; its parameter is not const.
+    elf_ = elf_memory(const_cast<char*>(reinterpret_cast<const char*>(file.data())), file.size());
+    if (!elf_) throw Error(kTruncated);
+  }
+  ~ElfHandle() { elf_end(elf_); }
+  ElfHandle(const ElfHandle&) = delete;
+  ElfHandle& operator=(const ElfHandle&) = delete;
+  Elf* get() const { return elf_; }
+
+ private:
+  Elf* elf_;
+};
+
+bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= total && size <= total - offset; }
+
+}  // namespace
+
+Image Image::open(const std::string& path) { return from_bytes(read_file(path)); }
+
+Image Image::from_bytes(Bytes file) {
+  Image image;
+  image.file_ = std::move(file);
+  const Bytes& f = image.file_;
+  if (f.size() < SELFMAG || std::memcmp(f.data(), ELFMAG, SELFMAG) != 0)
+    throw Error("not an ELF file; name a compiled program (for a script, its interpreter)");
+  if (f.size() < EI_NIDENT) throw Error(kTruncated);
+  if (f[EI_CLASS] != ELFCLASS64 || f[EI_DATA] != ELFDATA2LSB)
+    throw Error("not a 64-bit little-endian ELF file; only x86-64 programs can be rewritten");
+  if (f.size() < sizeof(Elf64_Ehdr)) throw Error(kTruncated);
+  std::memcpy(&image.header_, f.data(), sizeof image.header_);
+  if (image.header_.e_machine != EM_X86_64) throw Error("not an x86-64 program; only x86-64 programs can be rewritten");
+  if (image.header_.e_type != ET_EXEC && image.header_.e_type != ET_DYN)
+    throw Error("not a program (an object file or a core file); link it first");
+  image.read_segments();
+  image.read_sections();
+  image.read_dynamic();
+  image.read_symbols();
+  image.read_relocations();
+  return image;
+}
+
+void Image::read_segments() {
+  if (header_.e_phentsize != sizeof(Elf64_Phdr) || header_.e_phnum == 0)
+    throw Error("no program headers: not a program that can run");
+  if (!inside(header_.e_phoff, uint64_t(header_.e_phnum) * sizeof(Elf64_Phdr), file_.size())) throw Error(kTruncated);
+  segments_.resize(header_.e_phnum);
+  std::memcpy(segments_.data(), file_.data() + header_.e_phoff, segments_.size() * sizeof(Elf64_Phdr));
+
+  bool first = true;
+  for (const Elf64_Phdr& s : segments_) {
+    if (s.p_type == PT_NULL || s.p_type == PT_GNU_STACK) continue;
+    if (!inside(s.p_offset, s.p_filesz, file_.size())) throw Error(kTruncated);
+    if (s.p_type != PT_LOAD) continue;
+    if (s.p_filesz > s.p_memsz || s.p_memsz > (uint64_t(1) << 46) || s.p_vaddr > (uint64_t(1) << 46))
+      throw Error("damaged program headers: a segment is larger in the file than in memory, or lies out of range");
+    if (!first && s.p_vaddr < span_.end.value)
+      throw Error("damaged program headers: segments overlap or are not in order");
+    if (first) span_.start = OldAddr(s.p_vaddr);
+    span_.end = OldAddr(s.p_vaddr + s.p_memsz);
+    first = false;
+  }
+  if (first) throw Error("no loadable segment: not a program that can run");
+
+  bool interpreter = segment(PT_INTERP) != nullptr;
+  if (header_.e_type == ET_EXEC)
+    link_type_ = interpreter || segment(PT_DYNAMIC) ? LinkType::non_pie : LinkType::static_non_pie;
+  else
+    link_type_ = interpreter ? LinkType::pie : LinkType::shared_library;  // static PIEs: see read_dynamic
+}
+
+void Image::read_sections() {
+  if (header_.e_shoff == 0) return;
+  if (!inside(header_.e_shoff, sizeof(Elf64_Shdr), file_.size())) throw Error(kTruncated);
+  ElfHandle elf(file_);
+  size_t count = 0, names = 0;
+  if (elf_getshdrnum(elf.get(), &count) != 0 || !inside(header_.e_shoff, count * sizeof(Elf64_Shdr), file_.size()))
+    throw Error(kTruncated);
+  if (elf_getshdrstrndx(elf.get(), &names) != 0) names = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Elf_Scn* scn = elf_getscn(elf.get(), i);
+    GElf_Shdr h;
+    if (!scn || !gelf_getshdr(scn, &h)) throw Error(kTruncated);
+    if (i != 0 && h.sh_type != SHT_NOBITS && h.sh_type != SHT_NULL && !inside(h.sh_offset, h.sh_size, file_.size()))
+      throw Error(kTruncated);
+    const char* name = names ? elf_strptr(elf.get(), names, h.sh_name) : nullptr;
+    sections_.push_back({unsigned(i), name ? name : "", h});
+  }
+}
+
+void Image::read_dynamic() {
+  const Elf64_Phdr* d = segment(PT_DYNAMIC);
+  if (!d) return;
+  Reader r(ByteView(file_).subspan(d->p_offset, d->p_filesz), "dynamic section");
+  while (r.remaining() >= sizeof(Elf64_Dyn)) {
+    auto entry = r.read<Elf64_Dyn>();
+    if (entry.d_tag == DT_NULL) break;
+    dynamic_.push_back(entry);
+  }
+  // A static PIE has a dynamic section but asks for no library; a shared library without any is told by DF_1_PIE.
+  if (link_type_ == LinkType::shared_library && (dynamic_value(DT_FLAGS_1).value_or(0) & DF_1_PIE))
+    link_type_ = LinkType::static_pie;
+}
+
+void Image::read_symbols() {
+  auto read_table = [&](ByteView symbols, ByteView strings, std::vector<Symbol>& out) {
+    Reader r(symbols, "symbol table");
+    while (r.remaining() >= sizeof(Elf64_Sym)) {
+      auto s = r.read<Elf64_Sym>();
+      std::string name;
+      if (s.st_name < strings.size()) {
+        const char* p = reinterpret_cast<const char*>(strings.data()) + s.st_name;
+        name.assign(p, strnlen(p, strings.size() - s.st_name));
+      }
+      out.push_back({std::move(name), OldAddr(s.st_value), s.st_size, uint8_t(ELF64_ST_TYPE(s.st_info)),
+                     uint8_t(ELF64_ST_BIND(s.st_info)), s.st_shndx});
+    }
+  };
+  for (const Section& s : sections_) {
+    if (s.header.sh_type != SHT_SYMTAB && s.header.sh_type != SHT_DYNSYM) continue;
+    if (s.header.sh_link >= sections_.size() || s.header.sh_entsize != sizeof(Elf64_Sym)) continue;
+    const Elf64_Shdr& strings = sections_[s.header.sh_link].header;
+    if (strings.sh_type != SHT_STRTAB) continue;
+    read_table(ByteView(file_).subspan(s.header.sh_offset, s.header.sh_size),
+               ByteView(file_).subspan(strings.sh_offset, strings.sh_size),
+               s.header.sh_type == SHT_SYMTAB ? symbols_ : dynamic_symbols_);
+  }
+  // Without section headers the dynamic section still tells where its symbols start; where they end, only convention
+  // does: the strings follow.
+  auto symtab = dynamic_value(DT_SYMTAB), strtab = dynamic_value(DT_STRTAB), strsz = dynamic_value(DT_STRSZ);
+  if (dynamic_symbols_.empty() && symtab && strtab && strsz && *symtab < *strtab) {
+    auto symbols = bytes(OldAddr(*symtab), *strtab - *symtab);
+    auto strings = bytes(OldAddr(*strtab), *strsz);
+    if (symbols && strings) read_table(*symbols, *strings, dynamic_symbols_);
+  }
+}
+
+void Image::append_rela(OldAddr table, uint64_t size) {
+  auto view = bytes(table, size);
+  auto at = file_offset(table);
+  if (!view || !at) throw Error("damaged dynamic section: relocations lie outside the file");
+  Reader r(*view, "relocations");
+  while (r.remaining() >= sizeof(Elf64_Rela)) {
+    FileOffset addend_at = *at + r.position() + offsetof(Elf64_Rela, r_addend);
+    auto rela = r.read<Elf64_Rela>();
+    relocations_.push_back({OldAddr(rela.r_offset), uint32_t(ELF64_R_TYPE(rela.r_info)),
+                            uint32_t(ELF64_R_SYM(rela.r_info)), rela.r_addend, addend_at, false});
+  }
+}
+
+void Image::read_relocations() {
+  if (dynamic_.empty()) {
+    // A static program applies its IRELATIVE relocations itself; only the sections say where they are.
+    for (const Section& s : sections_)
+      if (s.header.sh_type == SHT_RELA && (s.header.sh_flags & SHF_ALLOC))
+        append_rela(OldAddr(s.header.sh_addr), s.header.sh_size);
+    return;
+  }
+  auto rela = dynamic_value(DT_RELA), rela_size = dynamic_value(DT_RELASZ);
+  if (rela && rela_size) append_rela(OldAddr(*rela), *rela_size);
+  auto plt = dynamic_value(DT_JMPREL), plt_size = dynamic_value(DT_PLTRELSZ);
+  if (plt && plt_size && dynamic_value(DT_PLTREL).value_or(DT_RELA) == DT_RELA) {
+    // Some linkers count .rela.plt in DT_RELASZ as well.
+    bool counted = rela && rela_size && *plt >= *rela && *plt < *rela + *rela_size;
+    if (!counted) append_rela(OldAddr(*plt), *plt_size);
+  }
+
+  auto relr = dynamic_value(DT_RELR), relr_size = dynamic_value(DT_RELRSZ);
+  if (!relr || !relr_size) return;
+  auto view = bytes(OldAddr(*relr), *relr_size);
+  if (!view) throw Error("damaged dynamic section: packed relocations lie outside the file");
+  auto add = [&](OldAddr where) {
+    auto word = bytes(where, 8);
+    auto at = file_offset(where);
+    if (!word || !at) return;  // in bss: the addend is 0
+    relocations_.push_back({where, R_X86_64_RELATIVE, 0, Reader(*word, "data").read<int64_t>(), *at, true});
+  };
+  // An even entry is the address of a word; an odd one a bitmap of the 63 words that follow (ELF gABI, SHT_RELR).
+  Reader r(*view, "packed relocations");
+  OldAddr next;
+  while (r.remaining() >= 8) {
+    uint64_t entry = r.u64();
+    if ((entry & 1) == 0) {
+      add(OldAddr(entry));
+      next = OldAddr(entry + 8);
+    } else {
+      for (unsigned i = 0; i < 63; ++i)
+        if (entry >> (i + 1) & 1) add(next + i * 8);
+      next += 63 * 8;
+    }
+  }
+}
+
+const Elf64_Phdr* Image::segment(uint32_t type) const {
+  auto it = std::ranges::find_if(segments_, [&](const Elf64_Phdr& s) { return s.p_type == type; });
+  return it == segments_.end() ? nullptr : &*it;
+}
+
+const Section* Image::section(const std::string& name) const {
+  auto it = std::ranges::find_if(sections_, [&](const Section& s) { return s.name == name; });
+  return it == sections_.end() ? nullptr : &*it;
+}
+
+std::optional<uint64_t> Image::dynamic_value(int64_t tag) const {
+  for (const Elf64_Dyn& d : dynamic_)
+    if (d.d_tag == tag) return d.d_un.d_val;
+  return std::nullopt;
+}
+
+ByteView Image::bytes_from(OldAddr address) const {
+  for (const Elf64_Phdr& s : segments_)
+    if (s.p_type == PT_LOAD && address.value >= s.p_vaddr && address.value - s.p_vaddr < s.p_filesz) {
+      uint64_t skip = address.value - s.p_vaddr;
+      return ByteView(file_).subspan(s.p_offset + skip, s.p_filesz - skip);
+    }
+  return {};
+}
+
+std::optional<ByteView> Image::bytes(OldAddr address, uint64_t size) const {
+  ByteView all = bytes_from(address);
+  if (all.size() < size) return std::nullopt;
+  return all.first(size);
+}
+
+std::optional<FileOffset> Image::file_offset(OldAddr address) const {
+  ByteView v = bytes_from(address);
+  if (v.empty()) return std::nullopt;
+  return FileOffset(uint64_t(v.data() - file_.data()));
+}
+
+bool Image::is_code(OldAddr address) const {
+  return std::ranges::any_of(segments_, [&](const Elf64_Phdr& s) {
+    return s.p_type == PT_LOAD && (s.p_flags & PF_X) && address.value >= s.p_vaddr &&
+           address.value - s.p_vaddr < s.p_filesz;
+  });
+}
+
+bool Image::is_writable(OldAddr address) const {
+  return std::ranges::any_of(segments_, [&](const Elf64_Phdr& s) {
+    return s.p_type == PT_LOAD && (s.p_flags & PF_W) && address.value >= s.p_vaddr &&
+           address.value - s.p_vaddr < s.p_memsz;
+  });
+}
+
+Bytes Image::build_id() const {
+  for (const Elf64_Phdr& s : segments_) {
+    if (s.p_type != PT_NOTE) continue;
+    ByteView notes = ByteView(file_).subspan(s.p_offset, s.p_filesz);
+    uint64_t align = s.p_align == 8 ? 8 : 4;
+    while (notes.size() >= sizeof(Elf64_Nhdr)) {
+      Elf64_Nhdr h;
+      std::memcpy(&h, notes.data(), sizeof h);
+      uint64_t desc = sizeof h + align_up(h.n_namesz, align);
+      uint64_t end = desc + align_up(h.n_descsz, align);
+      if (desc + h.n_descsz > notes.size()) break;
+      if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && std::memcmp(notes.data() + sizeof h, "GNU", 4) == 0)
+        return Bytes(notes.begin() + long(desc), notes.begin() + long(desc + h.n_descsz));
+      notes = notes.subspan(std::min<uint64_t>(end, notes.size()));
+    }
+  }
+  return {};
+}
+
+}  // namespace profld

@@ -1,0 +1,387 @@
+#include "interpreter.h"
+
+#include <algorithm>
+
+namespace profld {
+
+namespace {
+
+using Kind = Value::Kind;
+using Type = Operand::Type;
+
+constexpr uint64_t kEntryFrame = 1;
+constexpr uint8_t kWord = 8;
+// rax, rcx, rdx, rsi, rdi, r8 to r11
+constexpr uint16_t kCallerSaved = 0b0000'1111'1100'0111;
+
+size_t count_instructions(const FunctionCode& f) {
+  size_t n = 0;
+  for (const Code& part : f.parts) n += part.insns.size();
+  return n;
+}
+
+Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
+  if (scale <= 1) return v;
+  Value r = v;
+  // A number is an index that only this path is known to have.
+  if (v.is_number()) r = Value::unknown(fresh_id, true);
+  if (r.kind == Kind::unknown && r.scale == 1) {
+    r.scale = scale;
+    r.computed = true;
+    return r;
+  }
+  r = Value::unknown(fresh_id, true);
+  r.had_constant = v.had_constant || v.is_address();
+  return r;
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const Image& image, const FunctionCode& function)
+    : image_(image), function_(function), origins_(count_instructions(function)), other_use_(origins_.size()) {
+  operations_.reserve(origins_.size() / 2);
+  for (const Code& part : function.parts) {
+    first_.push_back(count());
+    for (const Insn& i : part.insns) operations_.push_back(operation_of(part, i));
+  }
+  first_.push_back(count());
+}
+
+InsnRef Interpreter::ref(uint32_t insn) const {
+  const auto after = std::ranges::upper_bound(first_, insn);
+  const uint32_t part = uint32_t(after - first_.begin()) - 1;
+  return {part, insn - first_[part]};
+}
+
+const Insn& Interpreter::insn(uint32_t insn) const {
+  const InsnRef r = ref(insn);
+  return function_.parts[r.part].insns[r.insn];
+}
+
+OldAddr Interpreter::address(uint32_t insn) const {
+  const InsnRef r = ref(insn);
+  return function_.parts[r.part].address(function_.parts[r.part].insns[r.insn]);
+}
+
+std::optional<uint32_t> Interpreter::at(OldAddr a) const {
+  for (uint32_t p = 0; p < function_.parts.size(); ++p)
+    if (function_.parts[p].range.contains(a)) {
+      auto i = function_.parts[p].index(a);
+      return i ? std::optional(first_[p] + uint32_t(*i)) : std::nullopt;
+    }
+  return std::nullopt;
+}
+
+bool Interpreter::contains(OldAddr a) const {
+  return std::ranges::any_of(function_.parts, [&](const Code& part) { return part.range.contains(a); });
+}
+
+State Interpreter::unknown_state(uint32_t insn) const {
+  State s;
+  for (uint8_t r = 0; r < kRegisters; ++r) s.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
+  s.registers[kRsp] = Value::stack(fresh_id(insn) | 1ull << 61, 0);
+  return s;
+}
+
+State Interpreter::entry_state() const {
+  State s = unknown_state(0);
+  s.registers[kRsp] = Value::stack(kEntryFrame, 0);
+  return s;
+}
+
+bool Interpreter::is_address_value(int64_t value) const {
+  return !image_.is_position_independent() && value > 0 && image_.span().contains(OldAddr(uint64_t(value)));
+}
+
+uint64_t Interpreter::field_address(Origin o) const {
+  const Operation& op = operations_[o / 2];
+  return uint64_t(o & 1 ? op.immediate : op.memory.displacement);
+}
+
+void Interpreter::used(const Value& v) {
+  if (v.origin != kNoOrigin && (v.kind == Kind::constant || v.kind == Kind::element)) other_use_[v.origin] = true;
+}
+
+void Interpreter::dereferenced(const Value& v) {
+  used(v);
+  if ((v.is_address() || v.kind == Kind::element) && contains(OldAddr(v.address))) reads_own_code_ = true;
+}
+
+Value Interpreter::address_of(const State& state, uint32_t insn) {
+  const Memory& m = operations_[insn].memory;
+  if (!m.understood) return Value::unknown(fresh_id(insn), true);
+  const bool is_address = m.rip_relative || (m.field != 0 && is_address_value(m.displacement));
+  std::array<Value, 3> terms;
+  unsigned count = 1;
+  terms[0] = is_address ? Value::constant(uint64_t(m.displacement), displacement_of(insn))
+                        : Value::number(uint64_t(m.displacement));
+  if (m.base != kNoRegister) terms[count++] = state.registers[m.base];
+  if (m.index != kNoRegister) terms[count++] = scaled(state.registers[m.index], m.scale, fresh_id(insn));
+  return sum(terms, count, fresh_id(insn), origins_);
+}
+
+Value Interpreter::load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn) {
+  Value r = Value::unknown(fresh_id(insn), size != kWord);
+  r.narrow = sign_extend ? 64 : uint8_t(size * 8);
+  // What a pointer points to is no entry of a table: its address would have been computed.
+  const Memory& m = operations_[insn].memory;
+  const bool through_pointer =
+      m.index == kNoRegister && m.base != kNoRegister && state.registers[m.base].kind == Kind::unknown &&
+      !state.registers[m.base].computed;
+  r.computed |= address.had_constant && !through_pointer;
+  switch (address.kind) {
+    case Kind::stack:
+      if (const Value* v = state.slot(address)) return extended(*v, size, sign_extend, fresh_id(insn));
+      return r;
+    case Kind::element:
+      if (address.scale == size && address.origin != kNoOrigin) {
+        r = address;
+        r.kind = Kind::entry;
+        r.size = size;
+        r.sign_extended = sign_extend;
+        if (contains(OldAddr(address.address))) reads_own_code_ = true;
+        return r;
+      }
+      dereferenced(address);
+      // A pointer in a record, unless the size of the index got lost.
+      r.computed = size != kWord || (address.scale < kWord && !image_.is_position_independent());
+      return r;
+    case Kind::constant:
+      if (!operations_[insn].memory.rip_relative) dereferenced(address);
+      return r;
+    default:
+      return r;
+  }
+}
+
+// The operand's value, extended to `extended_to` bytes.
+Value Interpreter::operand(const State& state, const Operand& o, uint32_t insn, bool sign_extend, uint8_t extended_to) {
+  const Operation& op = operations_[insn];
+  switch (o.type) {
+    case Type::reg:
+      return o.size < extended_to || o.size < kWord
+                 ? extended(state.registers[o.reg], o.size, sign_extend, fresh_id(insn))
+                 : state.registers[o.reg];
+    case Type::memory:
+      return load(state, address_of(state, insn), o.size, sign_extend, insn);
+    case Type::immediate:
+      if (op.immediate_field != 0 && is_address_value(op.immediate))
+        return Value::constant(uint64_t(op.immediate), immediate_of(insn));
+      return Value::number(uint64_t(op.immediate));
+    case Type::none:
+      break;
+  }
+  return Value::unknown(fresh_id(insn), true);
+}
+
+void Interpreter::store(State& state, uint32_t insn, uint8_t size, const Value* value) {
+  const Value address = address_of(state, insn);
+  if (address.kind == Kind::stack) {
+    state.store(address, size == 0 ? kWord : size, value);
+    return;
+  }
+  dereferenced(address);
+  if (value) used(*value);
+}
+
+void Interpreter::set(State& state, const Operand& to, Value value, uint32_t insn) {
+  if (to.type == Type::reg) state.registers[to.reg] = std::move(value);
+  if (to.type == Type::memory) store(state, insn, to.size, to.size >= 4 ? &value : nullptr);
+}
+
+void Interpreter::push(State& state, const Value& value) {
+  Value& rsp = state.registers[kRsp];
+  if (rsp.kind != Kind::stack) return used(value);
+  rsp.address -= kWord;
+  state.store(rsp, kWord, &value);
+}
+
+Value Interpreter::pop(State& state, uint32_t insn) {
+  Value& rsp = state.registers[kRsp];
+  if (rsp.kind != Kind::stack) return Value::unknown(fresh_id(insn), false);
+  Value v = load(state, rsp, kWord, false, insn);
+  rsp.address += kWord;
+  return v;
+}
+
+void Interpreter::call(State& state, uint32_t insn) const {
+  for (uint8_t r = 0; r < kRegisters; ++r) {
+    if (!(kCallerSaved >> r & 1)) continue;
+    const bool keep = calls_preserve_ && r != kRax && operations_[insn].from.type == Type::none;
+    if (!keep) state.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
+  }
+  state.comparison = {};
+}
+
+void Interpreter::catch_exception(State& state, uint32_t insn) const {
+  for (uint8_t r = 0; r < kRegisters; ++r)
+    if (kCallerSaved >> r & 1) state.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
+  state.comparison = {};
+}
+
+void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
+  state.comparison = {};
+  Value with = operand(state, op.from, insn, false, op.to.size);
+  used(with);
+  Value compared;
+  if (op.to.type == Type::memory) {
+    const Value address = address_of(state, insn);
+    if (address.kind != Kind::stack) return dereferenced(address);
+    if (const Value* slot = state.slot(address)) {
+      compared = *slot;
+    } else {
+      compared = Value::unknown(fresh_id(insn), false);
+      state.store(address, op.to.size, &compared);
+    }
+  } else {
+    compared = state.registers[op.to.reg];
+  }
+  used(compared);
+  const bool indexes = compared.kind == Kind::unknown || compared.kind == Kind::element || compared.kind == Kind::entry;
+  if (!with.is_number() || !indexes || compared.scale != 1) return;
+  const uint8_t width = uint8_t(op.to.size * 8);
+  const uint64_t low_bits = width == 64 ? UINT64_MAX : (1ull << width) - 1;
+  state.comparison = {compared.id, std::min(width, compared.narrow), with.address & low_bits};
+}
+
+void Interpreter::branch(State& state, uint32_t insn, bool taken) const {
+  constexpr uint8_t kBelow = 2, kAbove = 7, kLess = 0xc, kGreater = 0xf;
+  const Comparison& c = state.comparison;
+  const uint8_t condition = operations_[insn].condition ^ (taken ? 0 : 1);  // that holds on this way
+  const bool is_signed = condition >= 8;
+  if (c.id == 0 || (is_signed && c.with > INT32_MAX)) return;
+  if ((condition == kBelow || condition == kLess) && c.with != 0)
+    state.limit(c, c.with - 1);
+  else if (condition == (kAbove ^ 1) || condition == (kGreater ^ 1))
+    state.limit(c, c.with);
+}
+
+void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
+  const Value a = operand(state, op.to, insn, false, op.to.size);
+  Value b = operand(state, op.from, insn, false, op.to.size);
+  if (op.action == Action::subtract) {
+    if (a.kind == Kind::stack && !b.is_number()) {
+      used(b);
+      state.registers[op.to.reg] = Value::stack(fresh_id(insn), 0);  // alloca
+      return;
+    }
+    if (b.is_number()) {
+      b.address = -b.address;
+    } else {
+      used(a);
+      used(b);
+      state.registers[op.to.reg] = Value::unknown(fresh_id(insn), true);
+      return;
+    }
+  }
+  Value r = sum({a, b, {}}, 2, fresh_id(insn), origins_);
+  if (r.kind == Kind::unknown) {
+    used(a);
+    used(b);
+  }
+  if (op.to.size < kWord) r = extended(r, op.to.size, false, fresh_id(insn));
+  state.registers[op.to.reg] = std::move(r);
+}
+
+void Interpreter::other(State& state, const Operation& op, uint32_t insn) {
+  for (uint8_t r = 0; r < kRegisters; ++r) {
+    if (op.reads >> r & 1) used(state.registers[r]);
+    if (op.writes >> r & 1) state.registers[r] = Value::unknown(fresh_id(insn) + (r & 1), true);
+  }
+  if (op.memory_size == 0) return;
+  if (op.memory_written)
+    store(state, insn, op.memory_size, nullptr);
+  else if (!op.memory.rip_relative)
+    dereferenced(address_of(state, insn));
+}
+
+void Interpreter::step(State& state, uint32_t insn) {
+  const Operation& op = operations_[insn];
+  switch (op.action) {
+    case Action::move: {
+      Value v = operand(state, op.from, insn, op.sign_extend, op.to.size);
+      set(state, op.to, op.to.size < kWord ? extended(v, op.to.size, false, fresh_id(insn)) : std::move(v), insn);
+      break;
+    }
+    case Action::lea: {
+      Value v = address_of(state, insn);
+      if (v.kind == Kind::unknown)
+        for (uint8_t r : {op.memory.base, op.memory.index})
+          if (r != kNoRegister) used(state.registers[r]);
+      set(state, op.to, op.to.size < kWord ? extended(v, op.to.size, false, fresh_id(insn)) : std::move(v), insn);
+      break;
+    }
+    case Action::add:
+    case Action::subtract:
+      add(state, op, insn);
+      break;
+    case Action::mask: {
+      Value& v = state.registers[op.to.reg];
+      used(v);
+      Value r = Value::unknown(fresh_id(insn), true);
+      r.had_constant = v.had_constant;
+      if (v.kind == Kind::stack) {
+        r = Value::stack(fresh_id(insn), 0);
+      } else if (op.immediate >= 0) {
+        r.bound = uint64_t(op.immediate);
+      }
+      v = r;
+      break;
+    }
+    case Action::shift: {
+      Value& v = state.registers[op.to.reg];
+      used(v);
+      v = op.immediate <= 7 ? scaled(v, uint8_t(1u << op.immediate), fresh_id(insn))
+                            : Value::unknown(fresh_id(insn), true);
+      break;
+    }
+    case Action::zero:
+      state.registers[op.to.reg] = Value::number(0);
+      break;
+    case Action::forget:
+      state.registers[op.to.reg] = Value::unknown(fresh_id(insn), true);
+      break;
+    case Action::push:
+      push(state, operand(state, op.from, insn, false, kWord));
+      break;
+    case Action::pop: {
+      Value v = pop(state, insn);
+      set(state, op.to, std::move(v), insn);
+      break;
+    }
+    case Action::leave: {
+      state.registers[kRsp] = state.registers[kRbp];
+      Value v = pop(state, insn);
+      state.registers[kRbp] = std::move(v);
+      break;
+    }
+    case Action::call:
+      call(state, insn);
+      break;
+    case Action::compare:
+      compare(state, op, insn);
+      return;
+    case Action::move_if: {
+      Value v = operand(state, op.from, insn, false, op.to.size);
+      Value& to = state.registers[op.to.reg];
+      to = merged(to, v, 1ull << 60 | insn, Meeting::sound, origins_);
+      if (op.to.size < kWord) to = extended(to, op.to.size, false, fresh_id(insn));
+      break;
+    }
+    case Action::exchange:
+      std::swap(state.registers[op.to.reg], state.registers[op.from.reg]);
+      break;
+    case Action::other:
+      other(state, op, insn);
+      break;
+  }
+  if (op.writes_flags) state.comparison = {};
+}
+
+Value Interpreter::jump_target(const State& state, uint32_t insn) {
+  const Operation& op = operations_[insn];
+  if (op.from.type == Type::reg) return state.registers[op.from.reg];
+  return load(state, address_of(state, insn), kWord, false, insn);
+}
+
+}  // namespace profld

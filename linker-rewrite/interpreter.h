@@ -1,0 +1,84 @@
+// The effect of one instruction on what is known (values.h).
+
+#ifndef LINKER_REWRITE_INTERPRETER_H
+#define LINKER_REWRITE_INTERPRETER_H
+
+#include <vector>
+
+#include "tables.h"
+#include "values.h"
+
+namespace profld {
+
+class Interpreter {
+ public:
+  Interpreter(const Image& image, const FunctionCode& function);
+
+  // Instructions of all parts are numbered through, part after part.
+  uint32_t count() const { return uint32_t(operations_.size()); }
+  InsnRef ref(uint32_t insn) const;
+  uint32_t number(InsnRef ref) const { return first_[ref.part] + ref.insn; }
+  const Insn& insn(uint32_t insn) const;
+  const Operation& operation(uint32_t insn) const { return operations_[insn]; }
+  OldAddr address(uint32_t insn) const;
+  // The number of the instruction at an address in the function.
+  std::optional<uint32_t> at(OldAddr a) const;
+  bool contains(OldAddr a) const;
+
+  // Less cautious, for what is not understood otherwise: registers that calls may change are taken to keep their values
+  // (a compiler that sees the callee knows which do), and paths meet as Meeting says.
+  void trust(bool calls_preserve, Meeting meeting) {
+    calls_preserve_ = calls_preserve;
+    meeting_ = meeting;
+  }
+  Meeting meeting() const { return meeting_; }
+
+  State entry_state() const;
+  // At a place that is reached in ways unknown; `insn` makes its frame different from others.
+  State unknown_state(uint32_t insn) const;
+  void step(State& state, uint32_t insn);
+  // At a call that does not return where it was called from but to a landing pad: the same as step, for an exception.
+  void catch_exception(State& state, uint32_t insn) const;
+  // What is known on the way taken (or not taken) by a conditional jump.
+  void branch(State& state, uint32_t insn, bool taken) const;
+  // Where an indirect jump goes.
+  Value jump_target(const State& state, uint32_t insn);
+
+  Origins& origins() { return origins_; }
+  uint64_t field_address(Origin o) const;  // what the field holds
+  // The constant was used for something else than to read a table. Meaningful after all was stepped through.
+  bool has_other_use(Origin o) const { return other_use_[o]; }
+  // Constants inside the function that were used as the address of data.
+  bool reads_own_code() const { return reads_own_code_; }
+
+ private:
+  uint64_t fresh_id(uint32_t insn) const { return (uint64_t(insn) + 1) << 1; }
+  bool is_address_value(int64_t value) const;
+  Value address_of(const State& state, uint32_t insn);
+  Value load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn);
+  Value operand(const State& state, const Operand& o, uint32_t insn, bool sign_extend, uint8_t extended_to);
+  void store(State& state, uint32_t insn, uint8_t size, const Value* value);
+  void set(State& state, const Operand& to, Value value, uint32_t insn);
+  void push(State& state, const Value& value);
+  Value pop(State& state, uint32_t insn);
+  void call(State& state, uint32_t insn) const;
+  void compare(State& state, const Operation& op, uint32_t insn);
+  void add(State& state, const Operation& op, uint32_t insn);
+  void other(State& state, const Operation& op, uint32_t insn);
+  void used(const Value& v);  // for something else
+  void dereferenced(const Value& v);
+
+  const Image& image_;
+  const FunctionCode& function_;
+  std::vector<uint32_t> first_;  // number of each part's first instruction; last: their count
+  std::vector<Operation> operations_;
+  Origins origins_;
+  std::vector<bool> other_use_;
+  bool calls_preserve_ = false;
+  Meeting meeting_ = Meeting::sound;
+  bool reads_own_code_ = false;
+};
+
+}  // namespace profld
+
+#endif

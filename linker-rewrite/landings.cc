@@ -1,0 +1,248 @@
+// Addresses stay: function pointers, vtables and symbols keep their old values, so the old entry of every function that
+// moved must lead to its copy. A five-byte jump does that (after ENDBR64, which must come first where
+// indirect branches are checked). Control can also arrive elsewhere: code that stayed, hand-written code that no table
+// describes included, may jump into a function that moved.
+//
+// The old text of moved functions is dead but for these arrivals, so there is room: usually at the arrival itself. Where
+// the next arrival, or the end of the function, is nearer than five bytes, a two-byte jump leads to an island: five
+// dead bytes within 127 bytes, in any function that moved, or in padding. Where even that fails the function stays,
+// and so do those that only it could reach otherwise; staying makes new arrivals, so all is repeated until nothing changes.
+//
+// Terms: arrival, an old address that control may reach; landing, the jump for it; island, see above.
+
+#include "landings.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <Zydis/Zydis.h>
+
+namespace profld {
+
+namespace {
+
+constexpr uint64_t kLongJump = 5, kShortJump = 2, kEndbrSize = 4;
+
+// The direct branch that starts at b[0], if the bytes there form one: calls f(target).
+template <class F>
+void branch_at(ByteView b, OldAddr at, F f) {
+  auto target = [&](size_t opcode, size_t size) {
+    if (b.size() < opcode + size) return;
+    Reader r(b.subspan(opcode, size), "code");
+    const int64_t distance = size == 1 ? r.read<int8_t>() : r.read<int32_t>();
+    f(at + opcode + size + uint64_t(distance));
+  };
+  if (b.empty()) return;
+  if (b[0] == 0xe8 || b[0] == 0xe9) target(1, 4);
+  if (b[0] == 0xeb || (b[0] & 0xf0) == 0x70 || (b[0] & 0xfc) == 0xe0) target(1, 1);
+  if (b.size() > 1 && b[0] == 0x0f && (b[1] & 0xf0) == 0x80) target(2, 4);
+}
+
+bool is_padding(const ZydisDecodedInstruction& in) {
+  return in.mnemonic == ZYDIS_MNEMONIC_NOP || in.mnemonic == ZYDIS_MNEMONIC_INT3;
+}
+
+class Placer {
+ public:
+  Placer(Program& program, std::vector<bool>& moves) : program_(program), image_(*program.image), moves_(moves) {
+    find_gaps();
+    find_padding();
+  }
+
+  // One round. Landings, or nullopt if some group turned out to have to stay.
+  std::optional<std::vector<Landing>> place() {
+    changed_ = false;
+    find_arrivals();
+    std::vector<Landing> landings;
+    std::map<OldAddr, OldAddr> free;  // dead bytes, start -> end
+    add_dead_ranges(free);
+
+    std::vector<size_t> short_ones;
+    for (auto it = arrivals_.begin(); it != arrivals_.end(); ++it) {
+      const auto [arrival, range] = *it;
+      auto next = std::next(it);
+      const OldAddr from = starts_with_endbr(arrival) ? arrival + kEndbrSize : arrival;
+      OldAddr limit = end_of_free(free, arrival);
+      if (next != arrivals_.end()) limit = std::min(limit, next->first);
+      const uint64_t room = limit > from ? limit - from : 0;
+      if (room < kShortJump) {
+        stays(range, "too short for a jump to its copy");
+        continue;
+      }
+      landings.push_back({arrival, from, OldAddr(), range});
+      take(free, arrival, from + (room >= kLongJump ? kLongJump : kShortJump));
+      if (room < kLongJump) short_ones.push_back(landings.size() - 1);
+    }
+    for (size_t i : short_ones) {
+      Landing& l = landings[i];
+      auto island = find_island(free, l.from + kShortJump);
+      if (!island) {
+        stays(l.range, "too short for a jump to its copy, and no room near it");
+        continue;
+      }
+      l.island = *island;
+      take(free, l.island, l.island + kLongJump);
+    }
+    if (changed_) return std::nullopt;
+    return landings;
+  }
+
+ private:
+  bool moves(const CodeRange& r) const { return moves_[r.group]; }
+  void stays(uint32_t range, const char* reason) {
+    Group& g = program_.groups[program_.ranges[range].group];
+    if (g.reason.empty()) g.reason = reason;
+    moves_[program_.ranges[range].group] = false;
+    changed_ = true;
+  }
+
+  bool starts_with_endbr(OldAddr a) const {
+    auto b = image_.bytes(a, kEndbrSize);
+    return b && (*b)[0] == 0xf3 && (*b)[1] == 0x0f && (*b)[2] == 0x1e && (*b)[3] == 0xfa;
+  }
+
+  // Executable bytes that belong to no range.
+  void find_gaps() {
+    for (const Elf64_Phdr& s : image_.segments()) {
+      if (s.p_type != PT_LOAD || !(s.p_flags & PF_X)) continue;
+      OldAddr at(s.p_vaddr);
+      const OldAddr end(s.p_vaddr + s.p_filesz);
+      for (const CodeRange& r : program_.ranges) {
+        if (r.range.end <= at || r.range.start >= end) continue;
+        if (r.range.start > at) gaps_.push_back({at, r.range.start});
+        at = r.range.end;
+      }
+      if (at < end) gaps_.push_back({at, end});
+    }
+  }
+
+  // How far the no-operations after a range reach, as long as nothing is known to jump to them.
+  void find_padding() {
+    std::vector<OldAddr> targets;
+    for (const Group& g : program_.groups)
+      for (const Code& c : g.code.parts)
+        for (const Insn& insn : c.insns)
+          if (insn.field_size != 0 && find_range(program_.ranges, OldAddr(insn.target)) < 0)
+            targets.push_back(OldAddr(insn.target));
+    std::ranges::sort(targets);
+    ZydisDecoder decoder;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    padding_end_.reserve(program_.ranges.size());
+    for (size_t i = 0; i < program_.ranges.size(); ++i) {
+      OldAddr end = program_.ranges[i].range.end;
+      auto gap = std::ranges::lower_bound(gaps_, end, {}, &OldRange::start);
+      if (gap != gaps_.end() && gap->start == end) {
+        auto target = std::ranges::lower_bound(targets, end);
+        const OldAddr limit = target != targets.end() ? std::min(gap->end, *target) : gap->end;
+        while (end < limit) {
+          ByteView b = *image_.bytes(end, std::min<uint64_t>(limit - end, ZYDIS_MAX_INSTRUCTION_LENGTH));
+          ZydisDecodedInstruction in;
+          if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, b.data(), b.size(), &in))) break;
+          if (!is_padding(in)) break;
+          end += in.length;
+        }
+      }
+      padding_end_.push_back(end);
+    }
+  }
+
+  // An arrival from code that we understand must be at an instruction, else the function cannot move. From bytes that may
+  // be anything (`certain` false), what is no instruction is no arrival.
+  void arrive(OldAddr at, bool certain) {
+    ptrdiff_t i = find_range(program_.ranges, at);
+    if (i < 0 || !moves(program_.ranges[size_t(i)])) return;
+    const CodeRange& r = program_.ranges[size_t(i)];
+    if (program_.code(r).is_target(at))
+      arrivals_.emplace(at, uint32_t(i));
+    else if (certain)
+      stays(uint32_t(i), "jumped to between two of its instructions");
+  }
+
+  void find_arrivals() {
+    arrivals_.clear();
+    for (const CodeRange& r : program_.ranges)
+      if (moves(r) && !r.fragment) arrive(r.range.start, true);
+    for (const auto* table : {&image_.symbols(), &image_.dynamic_symbols()})
+      for (const Symbol& s : *table)
+        if (s.type == STT_FUNC || s.type == STT_GNU_IFUNC) arrive(s.address, false);
+    for (const Relocation& r : image_.relocations())
+      if (r.type == R_X86_64_IRELATIVE) arrive(OldAddr(uint64_t(r.addend)), true);
+    arrive(image_.entry(), true);
+
+    for (const CodeRange& r : program_.ranges) {
+      if (moves(r)) continue;
+      const Code& code = program_.code(r);
+      for (const Insn& insn : code.insns)
+        if (insn.field_size != 0) arrive(OldAddr(insn.target), !insn.rip_relative);
+      if (code.insns.empty()) scan(r.range);
+    }
+    for (OldRange gap : gaps_) scan(gap);
+  }
+
+  // Every byte might start a branch.
+  void scan(OldRange range) {
+    auto bytes = image_.bytes(range.start, range.size());
+    if (!bytes) return;
+    for (uint64_t i = 0; i < bytes->size(); ++i)
+      branch_at(bytes->subspan(i), range.start + i, [&](OldAddr target) {
+        if (!range.contains(target)) arrive(target, false);
+      });
+  }
+
+  void add_dead_ranges(std::map<OldAddr, OldAddr>& free) const {
+    for (size_t i = 0; i < program_.ranges.size(); ++i) {
+      const CodeRange& r = program_.ranges[i];
+      if (!moves(r)) continue;
+      if (!free.empty() && free.rbegin()->second == r.range.start)
+        free.rbegin()->second = padding_end_[i];
+      else
+        free.emplace_hint(free.end(), r.range.start, padding_end_[i]);
+    }
+  }
+
+  static OldAddr end_of_free(const std::map<OldAddr, OldAddr>& free, OldAddr a) {
+    auto it = free.upper_bound(a);
+    return it == free.begin() ? a : std::prev(it)->second;
+  }
+
+  // Removes [start, end) from the free interval that contains it.
+  static void take(std::map<OldAddr, OldAddr>& free, OldAddr start, OldAddr end) {
+    auto it = std::prev(free.upper_bound(start));
+    const OldAddr old_end = it->second;
+    if (it->first == start)
+      free.erase(it);
+    else
+      it->second = start;
+    if (end < old_end) free.emplace(end, old_end);
+  }
+
+  static std::optional<OldAddr> find_island(const std::map<OldAddr, OldAddr>& free, OldAddr after_jump) {
+    const OldAddr lowest = after_jump - 128, highest = after_jump + 127;
+    auto it = free.upper_bound(lowest);
+    if (it != free.begin()) --it;
+    for (; it != free.end() && it->first <= highest; ++it) {
+      const OldAddr start = std::max(it->first, lowest);
+      if (start <= highest && it->second >= start + kLongJump) return start;
+    }
+    return std::nullopt;
+  }
+
+  Program& program_;
+  const Image& image_;
+  std::vector<bool>& moves_;
+  std::vector<OldRange> gaps_;
+  std::vector<OldAddr> padding_end_;         // per range
+  std::map<OldAddr, uint32_t> arrivals_;  // address, range
+  bool changed_ = false;                  // a group turned out to have to stay
+};
+
+}  // namespace
+
+std::vector<Landing> place_landings(Program& program, std::vector<bool>& moves) {
+  Placer placer(program, moves);
+  for (;;)
+    if (auto landings = placer.place()) return std::move(*landings);
+}
+
+}  // namespace profld

@@ -1,0 +1,63 @@
+// Where the new parts of the output lie, and writing it: segments, program headers, dynamic section, thread-local word,
+// notes, symbols, section headers.
+//
+// The work is in two steps, because code refers to addresses that layout decides: `begin` places everything whose size
+// is known from the image alone; then the caller emits code, tables and unwind information at the addresses that it
+// gives; `finish` puts all together.
+
+#ifndef LINKER_REWRITE_LAYOUT_H
+#define LINKER_REWRITE_LAYOUT_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "copymap.h"
+#include "image.h"
+#include "unwind.h"
+
+namespace profld {
+
+// How copies reach a hook: through a pointer in memory (dynamic programs: call *slot(%rip)) or directly (static ones).
+struct Hook {
+  bool through_slot;
+  NewAddr address;  // of the slot, or of the hook itself
+};
+
+// A change to bytes of the original that stay mapped where they are: entry jumps, redirected code pointers.
+struct Patch {
+  FileOffset at;
+  Bytes bytes;
+};
+
+// All that was emitted after `begin`, to be placed by `finish`.
+struct Contents {
+  Bytes text;           // the copies; starts at Layout::text()
+  Bytes tables;         // cloned jump tables; starts at read_only_start(text.size())
+  UnwindTables unwind;  // starts at align_up(tables' end, 8)
+  CopyMap copies;
+  std::vector<Patch> patches;
+};
+
+class Layout {
+ public:
+  // Reads the runtime (libprof.so) at `runtime_path`; appends its image if the program is static, else only names it as
+  // a needed library. Throws Error if the program's headers leave no way (reason in the message).
+  static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path);
+  virtual ~Layout() = default;
+
+  virtual Hook enter_hook() const = 0;
+  virtual Hook leave_hook() const = 0;
+  virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
+  virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
+  // FDEs of the appended runtime (static programs); empty otherwise.
+  virtual std::vector<ExtraFde> runtime_fdes() const = 0;
+
+  // The output file, byte for byte. To be called once. It may have a long run of zeros for .bss, which the caller had
+  // better not write but seek over, so that it becomes a hole.
+  virtual Bytes finish(Contents contents) = 0;
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,122 @@
+// profld: the command line.
+
+#include <getopt.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "output_file.h"
+#include "rewrite.h"
+
+namespace profld {
+namespace {
+
+constexpr char kVersion[] = "profld 0.1";
+constexpr char kUsage[] = "usage: profld [-v] [-o OUT] [--report FILE] [-F GLOB]... [-N GLOB]... PROGRAM\n";
+constexpr char kHelp[] =
+    R"(Write a copy of a finished x86-64 program in which every function counts and times its calls.
+Running the copy leaves prof.<pid>, which prof(1) shows.
+
+  -o, --output OUT    the copy (default: PROGRAM's base name with .prof, here)
+  -F, --only GLOB     only functions whose name matches (repeatable)
+  -N, --not GLOB      not functions whose name matches (repeatable)
+      --report FILE   write what was done, and what was left out and why, as JSON
+      --libprof FILE  the runtime library (default: ../lib/libprof.so, seen from profld)
+  -v, --verbose       say on stderr what was done
+      --help          print this
+      --version       print the version
+)";
+
+struct Options {
+  std::string program, output, report, runtime;
+  Selection selection;
+  bool verbose = false;
+};
+
+// The library that belongs to this profld: ../lib/libprof.so from where the program itself is.
+std::string default_runtime() {
+  std::error_code error;
+  auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw Error("cannot find its own place (/proc/self/exe); give --libprof");
+  return (self.parent_path().parent_path() / "lib" / "libprof.so").string();
+}
+
+[[noreturn]] void usage_error() {
+  std::cerr << kUsage << "Try 'profld --help'.\n";
+  std::exit(2);
+}
+
+Options parse(int argc, char** argv) {
+  enum { kReport = 256, kRuntime, kHelpOption, kVersionOption };
+  static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
+                                 {"only", required_argument, nullptr, 'F'},
+                                 {"not", required_argument, nullptr, 'N'},
+                                 {"report", required_argument, nullptr, kReport},
+                                 {"libprof", required_argument, nullptr, kRuntime},
+                                 {"verbose", no_argument, nullptr, 'v'},
+                                 {"help", no_argument, nullptr, kHelpOption},
+                                 {"version", no_argument, nullptr, kVersionOption},
+                                 {nullptr, 0, nullptr, 0}};
+  Options o;
+  for (int c; (c = getopt_long(argc, argv, "o:F:N:v", kLong, nullptr)) != -1;) switch (c) {
+      case 'o': o.output = optarg; break;
+      case 'F': o.selection.only.push_back(optarg); break;
+      case 'N': o.selection.not_.push_back(optarg); break;
+      case 'v': o.verbose = true; break;
+      case kReport: o.report = optarg; break;
+      case kRuntime: o.runtime = optarg; break;
+      case kHelpOption: std::cout << kUsage << kHelp; std::exit(0);
+      case kVersionOption: std::cout << kVersion << '\n'; std::exit(0);
+      default: usage_error();
+    }
+  if (optind + 1 != argc) usage_error();
+  o.program = argv[optind];
+  if (o.output.empty()) o.output = std::filesystem::path(o.program).filename().string() + ".prof";
+  if (o.runtime.empty()) o.runtime = default_runtime();
+  return o;
+}
+
+// The subject of an error message is the file that it is about.
+int fail(const std::string& file, const std::string& message) {
+  std::cerr << "profld: " << file << ": " << message << '\n';
+  return 1;
+}
+
+int run(int argc, char** argv) {
+  std::string subject = argv[0];
+  try {
+    const Options o = parse(argc, argv);
+    subject = o.program;
+    const Image image = Image::open(o.program);
+    const Rewritten r = rewrite(image, o.selection, o.runtime);
+    subject = o.output;
+    write_program(o.output, o.program, r.file);
+    if (!o.report.empty()) {
+      subject = o.report;
+      std::ofstream report(o.report);
+      write_json(report, r.report);
+      if (!report.flush()) throw Error(std::string("cannot be written: ") + std::strerror(errno));
+    }
+    if (o.verbose) {
+      std::cerr << "profld: " << o.output << ": ";
+      write_text(std::cerr, r.report);
+    }
+    return 0;
+  } catch (const Error& e) {
+    return fail(subject, e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(subject, "out of memory");
+  }
+}
+
+}  // namespace
+}  // namespace profld
+
+int main(int argc, char** argv) { return profld::run(argc, argv); }

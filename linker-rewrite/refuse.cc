@@ -1,0 +1,52 @@
+// Some languages' run-time systems look at return addresses: Go's stack growth and garbage collector and OCaml's collector
+// find what a frame holds in tables keyed by them, and GHC puts such tables in front of the code. Copies have other
+// return addresses, so these programs would fail at the first collection.
+//
+// What tells them: Go's linker writes sections that its own tools need and strip keeps. Stripped OCaml and GHC programs
+// keep nothing but the name of the environment variable that their run-time system reads, a string of its own in
+// read-only data.
+
+#include "refuse.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "libprof/map.h"
+
+namespace profld {
+
+namespace {
+
+bool has_symbol(const Image& image, std::string_view name) {
+  auto named = [&](const Symbol& s) { return s.name == name; };
+  return std::ranges::any_of(image.symbols(), named) || std::ranges::any_of(image.dynamic_symbols(), named);
+}
+
+// True if the read-only data holds this text as a string of its own (a zero before and after it).
+bool has_string(const Image& image, std::string_view text) {
+  const std::string whole = std::string(1, '\0') + std::string(text) + std::string(1, '\0');
+  return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
+    if (s.p_type != PT_LOAD || (s.p_flags & PF_X)) return false;
+    ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
+    std::string_view data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return data.find(whole) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+void refuse_unsupported(const Image& image) {
+  using namespace prof_format;
+  if (image.section(kMapSection) || image.section(kNoteSection))
+    throw Error("already rewritten by profld; give the original program");
+  if (image.segment(PT_LOAD) && image.link_type() == LinkType::shared_library && !image.segment(PT_DYNAMIC))
+    throw Error("neither a program nor a shared library; name a compiled program");
+  if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
+    throw Error("a Go program: its run-time system finds frames by return address, which copies change; use pprof");
+  if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") || has_string(image, "OCAMLRUNPARAM"))
+    throw Error("an OCaml program: its collector finds frames by return address, which copies change; use perf");
+  if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") || has_string(image, "GHCRTS"))
+    throw Error("a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof");
+}
+
+}  // namespace profld

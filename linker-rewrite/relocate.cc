@@ -1,0 +1,468 @@
+// A copy is the original, instruction by instruction, with these differences:
+//
+//   entry          call _profin before the first instruction (behind ENDBR64, which must stay first)
+//   ret            call _profout; ret
+//   tail call      call _profout; jmp f
+//   jcc f (tail)   jncc 1f; call _profout; jmp f; 1:
+//   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
+//   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
+//   disp(%rip)     the displacement leads to the old address still: data does not move, and the address of a function is
+//                  that of its original. Only addresses of labels and of jump tables are those of the copies.
+//   falling off    a range whose last instruction goes on into the next range gets a jump there
+//
+// The hook before the body is laid so that the body has the same address modulo 64 as the original: compilers align loops,
+// and processors cache code in lines.
+//
+// Lengths depend on distances only within one range: everything outside is referred to by 32 bits. So each range is
+// planned alone: assume that all short branches inside stay short, lengthen those that do not reach, repeat until
+// none does. The plan keeps the few instructions that change (Change); all others are copied as they are.
+
+#include "relocate.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "parallel.h"
+#include "stay.h"
+
+namespace profld {
+
+namespace {
+
+constexpr uint64_t kBodyAlignment = 64;
+constexpr uint8_t kInt3 = 0xcc, kJump = 0xe9, kJumpShort = 0xeb, kCall = 0xe8;
+constexpr uint32_t kJumpLength = 5, kJumpShortLength = 2, kJumpIfLength = 6;
+
+enum class Form : uint8_t {
+  hook_only,         // the instruction as it is, a hook before it
+  jump,              // jmp rel32
+  jump_if,           // jcc rel32
+  jump_if_short_far, // see jrcxz above
+  tail_call_if,      // see jcc f above
+  tail_call_if_short,// the same for jrcxz and loop
+};
+
+struct Change {
+  uint32_t insn;
+  Form form;
+  bool leave_hook;  // call _profout first (in the tail_call forms it is part of the form)
+};
+
+bool is_endbr64(const Code& code) {
+  return code.bytes.size() >= 4 && code.bytes[0] == 0xf3 && code.bytes[1] == 0x0f && code.bytes[2] == 0x1e &&
+         code.bytes[3] == 0xfa;
+}
+
+uint32_t hook_length(const Hook& h) { return h.through_slot ? 6 : 5; }
+
+}  // namespace
+
+struct Relocator::RangePlan {
+  uint32_t range;             // index in Program::ranges
+  uint32_t entry_hook_before; // index of the instruction before which the entry hook stands; UINT32_MAX: none
+  std::vector<Change> changes;  // ascending by insn
+  bool falls_off;             // needs a jump behind its last instruction
+  uint64_t returns = 0, tail_jumps = 0;
+};
+
+Relocator::Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
+                     const Hook& enter, const Hook& leave)
+    : program_(program), moves_(moves), hooked_(hooked), enter_(enter), leave_(leave) {}
+
+Relocator::~Relocator() = default;
+
+NewAddr Relocator::call_target(OldAddr target) const {
+  const RangeCopy* c = copies_.find(target);
+  return c ? c->address(target) : unmoved(target);
+}
+
+NewAddr Relocator::jump_target(OldAddr target) const {
+  const RangeCopy* c = copies_.find(target);
+  if (!c) return unmoved(target);
+  // The address of the first instruction of the body means the body, not the hook (or ENDBR64 and hook) before it.
+  return c->body != 0 && c->offset(target - c->original.start) < c->body ? c->start + c->body : c->address(target);
+}
+
+// Length of the instruction's own bytes in the copy, without a hook before it.
+static uint32_t length_in_form(const Insn& insn, Form form, uint32_t leave_length) {
+  switch (form) {
+    case Form::hook_only:
+      return insn.length;
+    case Form::jump:
+      return insn.prefixes + kJumpLength;
+    case Form::jump_if:
+      return insn.prefixes + kJumpIfLength;
+    case Form::jump_if_short_far:
+      return insn.length + kJumpShortLength + kJumpLength;
+    case Form::tail_call_if:
+      return kJumpShortLength + leave_length + kJumpLength;
+    case Form::tail_call_if_short:
+      return insn.length + kJumpShortLength + leave_length + kJumpLength;
+  }
+  return 0;
+}
+
+Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) const {
+  const CodeRange& r = program_.ranges[index];
+  const Group& group = program_.groups[r.group];
+  const Code& code = program_.code(r);
+  const bool hooked = hooked_[r.group];
+  const uint32_t leave_length = hook_length(leave_);
+  RangePlan plan{index, UINT32_MAX, {}, false};
+
+  // Step 1: what changes for certain.
+  if (hooked && !r.fragment) plan.entry_hook_before = is_endbr64(code) ? 1 : 0;
+  std::vector<bool> indirect_tail_call(group.indirect.jumps.empty() ? 0 : code.insns.size());
+  for (const IndirectJump& j : group.indirect.jumps)
+    if (j.at.part == r.part && j.kind == JumpKind::tail_call) indirect_tail_call[j.at.insn] = true;
+  std::vector<uint32_t> short_inside;  // short branches within the range
+  for (uint32_t i = 0; i < code.insns.size(); ++i) {
+    const Insn& insn = code.insns[i];
+    const bool inside = r.range.contains(OldAddr(insn.target));
+    switch (insn.flow) {
+      case Flow::ret:
+        if (hooked) {
+          plan.changes.push_back({i, Form::hook_only, true});
+          ++plan.returns;
+        }
+        break;
+      case Flow::jump_indirect:
+        if (hooked && !indirect_tail_call.empty() && indirect_tail_call[i]) {
+          plan.changes.push_back({i, Form::hook_only, true});
+          ++plan.tail_jumps;
+        }
+        break;
+      case Flow::jump:
+      case Flow::jump_if:
+      case Flow::jump_if_short: {
+        if (inside) {
+          if (insn.field_size == 1) short_inside.push_back(i);
+          break;
+        }
+        const bool tail = hooked && is_tail_call(program_, r, code.address(insn), OldAddr(insn.target));
+        plan.tail_jumps += tail;
+        if (insn.flow == Flow::jump)
+          plan.changes.push_back({i, Form::jump, tail});
+        else if (insn.flow == Flow::jump_if)
+          plan.changes.push_back({i, tail ? Form::tail_call_if : Form::jump_if, false});
+        else
+          plan.changes.push_back({i, tail ? Form::tail_call_if_short : Form::jump_if_short_far, false});
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  const Flow last = code.insns.back().flow;
+  plan.falls_off = last == Flow::next || last == Flow::call || last == Flow::call_indirect || last == Flow::jump_if ||
+                   last == Flow::jump_if_short;
+
+  // Step 2: offsets in the copy, until every short branch reaches.
+  std::vector<uint32_t> at(code.insns.size() + 1);  // of each instruction with what stands before it; last: the end
+  for (;;) {
+    uint32_t offset = 0;
+    auto change = plan.changes.begin();
+    copy.body = 0;
+    for (uint32_t i = 0; i < code.insns.size(); ++i) {
+      at[i] = offset;
+      if (i == plan.entry_hook_before) copy.body = offset += hook_length(enter_);
+      if (change != plan.changes.end() && change->insn == i) {
+        offset += (change->leave_hook ? leave_length : 0) + length_in_form(code.insns[i], change->form, leave_length);
+        ++change;
+      } else {
+        offset += code.insns[i].length;
+      }
+    }
+    at.back() = offset;
+
+    std::vector<uint32_t> too_far;
+    for (uint32_t i : short_inside) {
+      const Insn& insn = code.insns[i];
+      const OldAddr target(insn.target);
+      const size_t covering = code.covering(target);
+      int64_t to = at[covering] + int64_t(target - code.address(code.insns[covering]));
+      if (plan.entry_hook_before != UINT32_MAX && covering <= plan.entry_hook_before) to = copy.body;
+      const int64_t end = int64_t(at[i]) + (i == plan.entry_hook_before ? hook_length(enter_) : 0) + insn.length;
+      if (to - end < -128 || to - end > 127) too_far.push_back(i);
+    }
+    if (too_far.empty()) break;
+    for (uint32_t i : too_far) {
+      const Flow flow = code.insns[i].flow;
+      const Form form = flow == Flow::jump      ? Form::jump
+                        : flow == Flow::jump_if ? Form::jump_if
+                                                : Form::jump_if_short_far;
+      auto place = std::ranges::lower_bound(plan.changes, i, {}, &Change::insn);
+      plan.changes.insert(place, {i, form, false});
+    }
+    std::erase_if(short_inside, [&](uint32_t i) { return std::ranges::binary_search(too_far, i); });
+  }
+
+  // Step 3: the map.
+  copy.steps.push_back({0, 0});
+  for (uint32_t i = 1; i <= code.insns.size(); ++i) {
+    const uint32_t old = i < code.insns.size() ? code.insns[i].offset : uint32_t(r.range.size());
+    if (at[i] - old != copy.steps.back().delta) copy.steps.push_back({old, at[i] - old});
+  }
+  copy.size = at.back() + (plan.falls_off ? kJumpLength : 0);
+  return plan;
+}
+
+void Relocator::plan(NewAddr text) {
+  std::vector<uint32_t> moving;
+  for (uint32_t i = 0; i < program_.ranges.size(); ++i)
+    if (moves_[program_.ranges[i].group]) moving.push_back(i);
+  std::vector<RangeCopy> copies(moving.size());
+  plans_.resize(moving.size());
+  parallel_for(moving.size(), [&](size_t i) {
+    const CodeRange& r = program_.ranges[moving[i]];
+    RangeCopy& c = copies[i];
+    c.original = r.range;
+    c.function = r.fragment ? program_.groups[r.group].code.entry : r.range.start;
+    c.fragment = r.fragment;
+    plans_[i] = plan_range(moving[i], c);
+  });
+
+  NewAddr end = text;
+  for (size_t i = 0; i < copies.size(); ++i) {
+    RangeCopy& c = copies[i];
+    const uint32_t hook = plans_[i].entry_hook_before;
+    const Code& code = program_.code(program_.ranges[moving[i]]);
+    const OldAddr body = hook == UINT32_MAX ? c.original.start : c.original.start + code.insns[hook].offset;
+    const uint64_t skip = (body.value - c.body - end.value) & (kBodyAlignment - 1);
+    c.start = end + skip;
+    end = c.start + c.size;
+    returns_ += plans_[i].returns;
+    tail_jumps_ += plans_[i].tail_jumps;
+    copies_.add(std::move(c));
+  }
+  copies_.sort();  // they are in order already; the map is now complete
+  text_size_ = end - text;
+}
+
+uint64_t Relocator::jump_tables() const {
+  uint64_t n = 0;
+  for (size_t g = 0; g < program_.groups.size(); ++g)
+    if (moves_[g]) n += program_.groups[g].indirect.tables.size();
+  return n;
+}
+
+// Writes one copy.
+class Relocator::Emitter {
+ public:
+  // A value that replaces four bytes of an instruction.
+  struct Override {
+    uint32_t insn;
+    uint8_t field;
+    bool rip_relative;
+    NewAddr value;
+  };
+
+  Emitter(const Relocator& relocator, const RangePlan& plan, const RangeCopy& copy, std::vector<Override> overrides,
+          Bytes& text, NewAddr text_start)
+      : r_(relocator), plan_(plan), copy_(copy), code_(r_.program_.code(r_.program_.ranges[plan.range])),
+        overrides_(std::move(overrides)), out_(text.data() + (copy.start - text_start)), begin_(out_) {
+    std::ranges::sort(overrides_, {}, &Override::insn);
+  }
+
+  void emit() {
+    auto change = plan_.changes.begin();
+    for (uint32_t i = 0; i < code_.insns.size(); ++i) {
+      const Insn& insn = code_.insns[i];
+      if (i == plan_.entry_hook_before) hook(r_.enter_);
+      if (change != plan_.changes.end() && change->insn == i) {
+        if (change->leave_hook) hook(r_.leave_);
+        if (change->form == Form::hook_only)
+          unchanged(insn, i);
+        else
+          changed(insn, change->form);
+        ++change;
+      } else {
+        unchanged(insn, i);
+      }
+    }
+    if (plan_.falls_off) branch(kJump, r_.jump_target(copy_.original.end));
+    if (uint64_t(out_ - begin_) != copy_.size) throw Error("internal error: a copy has not the length it was planned with");
+  }
+
+ private:
+  NewAddr here() const { return copy_.start + uint64_t(out_ - begin_); }
+  void byte(uint8_t b) { *out_++ = b; }
+  void bytes(ByteView v) { out_ = std::copy(v.begin(), v.end(), out_); }
+  static int32_t distance(NewAddr from, NewAddr to) {
+    const int64_t d = int64_t(to.value - from.value);
+    if (d != int32_t(d)) throw Error("too large: code and data lie more than 2 GiB apart");
+    return int32_t(d);
+  }
+  void write32(uint8_t* at, int32_t v) const { std::memcpy(at, &v, sizeof v); }
+  // The last field of an instruction: 32 bits relative to its end.
+  void rel32(NewAddr target) {
+    write32(out_, distance(here() + 4, target));
+    out_ += 4;
+  }
+  void branch(uint8_t opcode, NewAddr target) {
+    byte(opcode);
+    rel32(target);
+  }
+  void hook(const Hook& h) {
+    if (h.through_slot) {  // call *slot(%rip)
+      byte(0xff);
+      byte(0x15);
+      rel32(h.address);
+    } else {
+      branch(kCall, h.address);
+    }
+  }
+
+  void changed(const Insn& insn, Form form) {
+    const ByteView original = code_.bytes.subspan(insn.offset, insn.length);
+    const uint8_t opcode = original[insn.field - 1u];
+    const uint32_t tail = hook_length(r_.leave_) + kJumpLength;
+    const NewAddr jump_to = r_.jump_target(OldAddr(insn.target));
+    // A tail call enters the function, hook included.
+    const NewAddr call_to = r_.call_target(OldAddr(insn.target));
+    switch (form) {
+      case Form::hook_only:
+        break;
+      case Form::jump:
+        bytes(original.first(insn.prefixes));
+        branch(kJump, is_tail(insn) ? call_to : jump_to);
+        break;
+      case Form::jump_if:
+        bytes(original.first(insn.prefixes));
+        byte(0x0f);
+        byte(uint8_t(0x80 | (opcode & 0x0f)));
+        rel32(jump_to);
+        break;
+      case Form::jump_if_short_far:
+        bytes(original.first(insn.field));
+        byte(kJumpShortLength);
+        byte(kJumpShort);
+        byte(kJumpLength);
+        branch(kJump, jump_to);
+        break;
+      case Form::tail_call_if:
+        byte(uint8_t(0x70 | ((opcode ^ 1) & 0x0f)));
+        byte(uint8_t(tail));
+        hook(r_.leave_);
+        branch(kJump, call_to);
+        break;
+      case Form::tail_call_if_short:
+        bytes(original.first(insn.field));
+        byte(kJumpShortLength);
+        byte(kJumpShort);
+        byte(uint8_t(tail));
+        hook(r_.leave_);
+        branch(kJump, call_to);
+        break;
+    }
+  }
+
+  bool is_tail(const Insn& insn) const {
+    return is_tail_call(r_.program_, r_.program_.ranges[plan_.range], code_.address(insn), OldAddr(insn.target));
+  }
+
+  void unchanged(const Insn& insn, uint32_t index) {
+    uint8_t* const start = out_;
+    const NewAddr end = here() + insn.length;
+    bytes(code_.bytes.subspan(insn.offset, insn.length));
+    if (insn.rip_relative) {
+      write32(start + insn.field, distance(end, unmoved(OldAddr(insn.target))));
+    } else if (insn.field_size == 4) {
+      const OldAddr target(insn.target);
+      write32(start + insn.field,
+              distance(end, insn.flow == Flow::call ? r_.call_target(target) : r_.jump_target(target)));
+    } else if (insn.field_size == 1) {
+      start[insn.field] = uint8_t(distance(end, r_.jump_target(OldAddr(insn.target))));
+    }
+    auto o = std::ranges::lower_bound(overrides_, index, {}, &Override::insn);
+    for (; o != overrides_.end() && o->insn == index; ++o)
+      write32(start + o->field, o->rip_relative ? distance(end, o->value) : int32_t(o->value.value));
+  }
+
+  const Relocator& r_;
+  const RangePlan& plan_;
+  const RangeCopy& copy_;
+  const Code& code_;
+  std::vector<Override> overrides_;
+  uint8_t* out_;
+  uint8_t* const begin_;
+};
+
+void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables) const {
+  // Step 1: the tables, whose addresses the code needs.
+  std::vector<std::vector<Emitter::Override>> overrides(program_.ranges.size());
+  for (size_t g = 0; g < program_.groups.size(); ++g) {
+    if (!moves_[g]) continue;
+    const Group& group = program_.groups[g];
+    for (const JumpTable& t : group.indirect.tables) {
+      tables.resize(align_up(tables.size(), t.entry_size));
+      const NewAddr clone = tables_at + tables.size();
+      for (OldAddr target : t.targets) {
+        NewAddr to = jump_target(target);
+        // The end of a range stands for what cannot happen; the address behind the copy will do.
+        for (const Code& part : group.code.parts)
+          if (target == part.range.end && !copies_.find(target)) to = copies_.find(part.range.start)->address(target);
+        const uint64_t value = t.relative ? to.value - clone.value : to.value;
+        const uint8_t* p = reinterpret_cast<const uint8_t*>(&value);
+        tables.insert(tables.end(), p, p + t.entry_size);
+      }
+      for (const JumpTable::Use& u : t.uses)
+        overrides[group.ranges[u.at.part]].push_back({u.at.insn, u.field, u.rip_relative, clone});
+    }
+    for (const InsnRef& l : group.indirect.label_addresses) {
+      const Insn& insn = group.code.parts[l.part].insns[l.insn];
+      overrides[group.ranges[l.part]].push_back({l.insn, insn.field, true, jump_target(OldAddr(insn.target))});
+    }
+  }
+
+  // Step 2: the code.
+  const std::vector<RangeCopy>& copies = copies_.copies();
+  if (copies.empty()) return;
+  text.assign(text_size_, kInt3);
+  const NewAddr text_start = copies.back().start + copies.back().size - text_size_;
+  parallel_for(copies.size(), [&](size_t i) {
+    Emitter(*this, plans_[i], copies[i], std::move(overrides[plans_[i].range]), text, text_start).emit();
+  });
+}
+
+std::vector<Patch> Relocator::patches(const std::vector<Landing>& landings) const {
+  std::vector<Patch> patches;
+  const Image& image = *program_.image;
+  auto jump = [&](OldAddr from, NewAddr to) {
+    Patch p{*image.file_offset(from), {kJump}};
+    append(p.bytes, int32_t(to.value - from.value - kJumpLength));
+    patches.push_back(std::move(p));
+  };
+  for (const Landing& l : landings) {
+    const NewAddr to = call_target(l.arrival);
+    if (l.island == OldAddr()) {
+      jump(l.from, to);
+    } else {
+      patches.push_back({*image.file_offset(l.from), {kJumpShort, uint8_t(l.island.value - l.from.value - 2)}});
+      jump(l.island, to);
+    }
+  }
+  // Pointers to labels: an address inside a function, not its entry, that a relocation makes.
+  for (const Relocation& r : image.relocations()) {
+    if (r.type != R_X86_64_RELATIVE) continue;
+    const OldAddr target(uint64_t(r.addend));
+    const RangeCopy* c = copies_.find(target);
+    if (!c || target == c->original.start) continue;
+    if (!program_.code(program_.ranges[size_t(find_range(program_.ranges, target))]).index(target)) continue;
+    Patch p{r.addend_at, {}};
+    append(p.bytes, jump_target(target).value);
+    patches.push_back(std::move(p));
+  }
+  for (size_t g = 0; g < program_.groups.size(); ++g) {
+    if (!moves_[g]) continue;
+    for (OldAddr word : program_.groups[g].indirect.label_words) {
+      const OldAddr label(Reader(*image.bytes(word, 8), "data").u64());
+      Patch p{*image.file_offset(word), {}};
+      append(p.bytes, jump_target(label).value);
+      patches.push_back(std::move(p));
+    }
+  }
+  return patches;
+}
+
+}  // namespace profld

@@ -1,0 +1,48 @@
+#include "report.h"
+
+#include <iomanip>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+
+namespace profld {
+
+namespace {
+
+std::string hex(OldAddr a) {
+  std::ostringstream s;
+  s << "0x" << std::hex << a.value;
+  return s.str();
+}
+
+// A reason without the addresses in it, to count by.
+std::string kind(const std::string& reason) { return reason.substr(0, reason.find(" 0x")); }
+
+}  // namespace
+
+void write_json(std::ostream& out, const Report& report) {
+  nlohmann::ordered_json j;
+  j["functions_total"] = report.functions_total;
+  j["functions_selected"] = report.functions_selected;
+  j["functions_instrumented"] = report.functions_instrumented;
+  j["returns"] = report.returns;
+  j["tail_jumps"] = report.tail_jumps;
+  j["jump_tables"] = report.jump_tables;
+  j["skipped"] = nlohmann::ordered_json::array();
+  for (const Report::Skipped& s : report.skipped)
+    j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", s.reason}});
+  // Names are bytes, not always UTF-8.
+  out << j.dump(1, '\t', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+void write_text(std::ostream& out, const Report& report) {
+  out << report.functions_instrumented << " of " << report.functions_total << " functions instrumented, "
+      << report.returns << " returns, " << report.tail_jumps << " tail jumps, " << report.jump_tables
+      << " jump tables\n";
+  std::map<std::string, uint64_t> reasons;
+  for (const Report::Skipped& s : report.skipped) ++reasons[kind(s.reason)];
+  for (const auto& [reason, count] : reasons) out << std::setw(8) << count << "  left in place: " << reason << '\n';
+}
+
+}  // namespace profld

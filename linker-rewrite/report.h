@@ -1,0 +1,38 @@
+// What a rewrite did, for people (-v) and for programs (--report).
+
+#ifndef LINKER_REWRITE_REPORT_H
+#define LINKER_REWRITE_REPORT_H
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "address.h"
+
+namespace profld {
+
+struct Report {
+  struct Skipped {
+    std::string name;  // empty if it has no symbol
+    OldAddr address;
+    std::string reason;
+  };
+  uint64_t functions_total = 0;         // fragments are not functions
+  uint64_t functions_selected = 0;      // by -F and -N; the total if neither was given
+  uint64_t functions_instrumented = 0;
+  uint64_t returns = 0;                 // exits through ret that got a hook
+  uint64_t tail_jumps = 0;              // exits through jumps that got one
+  uint64_t jump_tables = 0;             // cloned
+  std::vector<Skipped> skipped;         // selected, but left in place; by address
+};
+
+// As JSON, in the form that profld(1) documents.
+void write_json(std::ostream& out, const Report& report);
+
+// For people: totals, then how often each reason was met.
+void write_text(std::ostream& out, const Report& report);
+
+}  // namespace profld
+
+#endif

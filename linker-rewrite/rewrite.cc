@@ -1,0 +1,106 @@
+// The stages, in their order; each file of this folder is one of them, and none knows the later ones:
+//
+//   image -> functions -> groups (decode) -> stay (tables) -> landings -> relocate -> unwind -> layout
+
+#include "rewrite.h"
+
+#include <cxxabi.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "landings.h"
+#include "layout.h"
+#include "refuse.h"
+#include "relocate.h"
+#include "stay.h"
+#include "unwind.h"
+
+namespace profld {
+
+namespace {
+
+bool matches(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
+}
+
+bool matches(const std::vector<std::string>& patterns, const CodeRange& r) {
+  if (patterns.empty()) return false;
+  if (r.names.empty()) {
+    char name[24];
+    std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(r.range.start.value));
+    return matches(patterns, name);
+  }
+  return std::ranges::any_of(r.names, [&](const std::string& name) {
+    if (matches(patterns, name)) return true;
+    std::unique_ptr<char, decltype(&std::free)> demangled(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr), std::free);
+    return demangled && matches(patterns, demangled.get());
+  });
+}
+
+bool is_selected(const Selection& s, const CodeRange& r) {
+  return (s.only.empty() || matches(s.only, r)) && !matches(s.not_, r);
+}
+
+void count_functions(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& selected,
+                     Report& report) {
+  for (const CodeRange& r : program.ranges) {
+    // Where the kernel enters (_start) nobody called and nothing returns: no function, so it has no call to count.
+    if (r.fragment || (r.fde && r.fde->no_return_address)) continue;
+    ++report.functions_total;
+    if (!selected[r.group]) continue;
+    ++report.functions_selected;
+    if (moves[r.group])
+      ++report.functions_instrumented;
+    else
+      report.skipped.push_back({r.name(), r.range.start, program.groups[r.group].reason});
+  }
+}
+
+}  // namespace
+
+Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path) {
+  refuse_unsupported(image);
+  const EhFrame frames = read_eh_frame(image);
+  Program program = group_functions(image, frames, find_functions(image, frames));
+  if (program.ranges.empty())
+    throw Error("no functions found: it has neither unwind tables nor symbols; build it with -fasynchronous-unwind-tables");
+  find_reasons_to_stay(program, find_data_references(program));
+
+  // A group is hooked as a whole: control passes between its ranges without calls.
+  std::vector<bool> selected(program.groups.size());
+  for (const CodeRange& r : program.ranges)
+    if (!r.fragment && is_selected(selection, r)) selected[r.group] = true;
+  std::vector<bool> moves(program.groups.size());
+  for (size_t g = 0; g < moves.size(); ++g) moves[g] = selected[g] && program.groups[g].reason.empty();
+  const std::vector<Landing> landings = place_landings(program, moves);
+
+  Rewritten result;
+  count_functions(program, moves, selected, result.report);
+  if (result.report.functions_selected == 0)
+    throw Error("no function matches the patterns of -F and -N; check them against nm(1)");
+
+  auto layout = Layout::begin(image, runtime_path);
+  Relocator relocator(program, moves, selected, layout->enter_hook(), layout->leave_hook());
+  relocator.plan(layout->text());
+  result.report.returns = relocator.returns();
+  result.report.tail_jumps = relocator.tail_jumps();
+  result.report.jump_tables = relocator.jump_tables();
+
+  Contents contents;
+  const NewAddr tables = layout->read_only_start(relocator.text_size());
+  relocator.emit(tables, contents.text, contents.tables);
+  contents.unwind = write_unwind(image, frames, relocator.copies(), layout->runtime_fdes(),
+                                 NewAddr(align_up((tables + contents.tables.size()).value, 8)));
+  contents.patches = relocator.patches(landings);
+  contents.copies = relocator.copies();
+  result.file = layout->finish(std::move(contents));
+  return result;
+}
+
+}  // namespace profld

@@ -1,0 +1,31 @@
+// The whole way from a program's bytes to those of its profiled copy.
+
+#ifndef LINKER_REWRITE_REWRITE_H
+#define LINKER_REWRITE_REWRITE_H
+
+#include <string>
+#include <vector>
+
+#include "image.h"
+#include "report.h"
+
+namespace profld {
+
+struct Selection {
+  // Patterns as of fnmatch(3), matched against a function's names, mangled and demangled. A function without a symbol is
+  // named #address, in hexadecimal.
+  std::vector<std::string> only;  // -F: those that match one; all if empty
+  std::vector<std::string> not_;  // -N: but not those
+};
+
+struct Rewritten {
+  Bytes file;
+  Report report;
+};
+
+// Throws Error if the program cannot be rewritten.
+Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path);
+
+}  // namespace profld
+
+#endif

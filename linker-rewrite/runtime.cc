@@ -1,0 +1,130 @@
+// A static program has no dynamic linker, so the runtime's image is made part of it: the loadable segments of
+// libprof.so, at new addresses that keep their mutual distance. Its code finds its own data relative to itself, as any
+// library's does. Of its relocations, those that depend on where the program is loaded (RELATIVE) are left to its
+// start-up code, `_profstart`, which runs before the program's entry; where its thread-local storage lies (TPOFF64) is
+// known here and filled in.
+//
+// .bss is filled out with zeros in the file, because other segments follow: kernels have had bugs with a .bss that is
+// not the last.
+
+#include "runtime.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace profld {
+
+namespace {
+
+bool is_loaded(const Elf64_Phdr& s) { return s.p_type == PT_LOAD && s.p_memsz != 0; }
+
+Image open_runtime(const std::string& path) {
+  try {
+    return Image::open(path);
+  } catch (const Error& e) {
+    throw Error("the runtime " + path + ": " + e.what());
+  }
+}
+
+}  // namespace
+
+Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
+  for (const char* name : {"_profin", "_profout", "_profstart", "_profentry"}) address(name);
+  if (!image_.segment(PT_TLS)) throw Error("the runtime " + path + " has no thread-local word; install it anew");
+  for (const Relocation& r : image_.relocations())
+    if (r.type != R_X86_64_RELATIVE && r.type != R_X86_64_TPOFF64)
+      throw Error("the runtime " + path + " depends on another library; install it anew");
+}
+
+NewAddr Runtime::address(const std::string& name) const {
+  for (const Symbol& s : image_.dynamic_symbols())
+    if (s.name == name && s.section != SHN_UNDEF) return placed(s.address.value);
+  throw Error("the runtime has no " + name + "; install profld and libprof.so of one version");
+}
+
+const Elf64_Phdr& Runtime::tls() const { return *image_.segment(PT_TLS); }
+
+ByteView Runtime::tls_initial() const {
+  return mapped_bytes(image_, image_.file(), OldAddr(tls().p_vaddr), tls().p_filesz, "runtime");
+}
+
+size_t Runtime::segment_count() const { return size_t(std::ranges::count_if(image_.segments(), is_loaded)); }
+
+void Runtime::place(NewAddr start) {
+  // Whole pages, so that addresses agree with those in libprof.so modulo the page size.
+  base_ = start - (image_.span().start.value & ~(kPage - 1));
+  for (const Elf64_Phdr& s : image_.segments()) {
+    if (!is_loaded(s)) continue;
+    NewAddr at = placed(s.p_vaddr);
+    if (!segments_.empty() && at.value / kPage <= (segments_.back().end().value - 1) / kPage)
+      throw Error("the runtime's segments share a page; install it anew");
+    Segment& segment = segments_.emplace_back(s.p_flags, at);
+    segment.reserve(s.p_memsz, 1);
+    segment.write(at, mapped_bytes(image_, image_.file(), OldAddr(s.p_vaddr), s.p_filesz, "runtime"));
+  }
+  if (segments_.empty() || !(segments_.back().flags() & PF_W))
+    throw Error("the runtime's last segment is not writable; install it anew");
+}
+
+void Runtime::put_word(NewAddr at, uint64_t value) {
+  auto it = std::ranges::find_if(segments_, [&](const Segment& s) { return at >= s.start() && at < s.end(); });
+  if (it == segments_.end()) throw Error("the runtime is damaged; install it anew");
+  Bytes word;
+  append(word, value);
+  it->write(at, word);
+}
+
+void Runtime::write(OldAddr program_entry, int64_t tls_offset, SectionEdits& edits) {
+  for (const Relocation& r : image_.relocations()) {
+    if (r.type != R_X86_64_TPOFF64) continue;
+    uint64_t variable = uint64_t(r.addend);
+    if (r.symbol != 0) {
+      if (r.symbol >= image_.dynamic_symbols().size()) throw Error("the runtime is damaged; install it anew");
+      variable += image_.dynamic_symbols()[r.symbol].address.value;
+    }
+    put_word(placed(r.where.value), uint64_t(tls_offset) + variable);
+  }
+  NewAddr entry_word = address("_profentry");
+  put_word(entry_word, program_entry.value - entry_word.value);
+
+  for (const Elf64_Phdr& s : image_.segments()) {
+    if (!is_loaded(s)) continue;
+    bool code = s.p_flags & PF_X, data = s.p_flags & PF_W;
+    std::string name = code ? ".prof.runtime" : data ? ".prof.runtime.data" : ".prof.runtime.rodata";
+    edits.add(name, SHT_PROGBITS, (code ? SHF_EXECINSTR : 0) | (data ? SHF_WRITE : 0), placed(s.p_vaddr), s.p_memsz,
+              64);
+  }
+}
+
+// From the sorted table in .eh_frame_hdr (LSB Core, 10.6.2), in the one encoding that linkers write.
+std::vector<ExtraFde> Runtime::fdes() const {
+  const Elf64_Phdr* h = image_.segment(PT_GNU_EH_FRAME);
+  if (!h) return {};
+  constexpr uint8_t kPcrelSdata4 = 0x1b, kUdata4 = 0x03, kDatarelSdata4 = 0x3b;
+  Reader r(mapped_bytes(image_, image_.file(), OldAddr(h->p_vaddr), h->p_filesz, "runtime"),
+           "unwind table of the runtime");
+  if (r.u8() != 1 || r.u8() != kPcrelSdata4 || r.u8() != kUdata4 || r.u8() != kDatarelSdata4) return {};
+  r.skip(4);  // address of .eh_frame
+  uint32_t count = r.u32();
+  std::vector<ExtraFde> out;
+  for (uint32_t i = 0; i < count; ++i) {
+    NewAddr function = placed(h->p_vaddr + uint64_t(int64_t(r.read<int32_t>())));
+    NewAddr fde = placed(h->p_vaddr + uint64_t(int64_t(r.read<int32_t>())));
+    out.push_back({function, fde});
+  }
+  return out;
+}
+
+std::vector<Runtime::Function> Runtime::functions() const {
+  const std::vector<Symbol>& symbols = image_.symbols().empty() ? image_.dynamic_symbols() : image_.symbols();
+  std::vector<Function> out;
+  for (const Symbol& s : symbols) {
+    if (s.type != STT_FUNC || s.section == SHN_UNDEF || s.name.empty()) continue;
+    NewAddr at = placed(s.address.value);
+    for (size_t i = 0; i < segments_.size(); ++i)
+      if (at >= segments_[i].start() && at < segments_[i].end()) out.push_back({s.name, at, s.size, i});
+  }
+  return out;
+}
+
+}  // namespace profld

@@ -1,0 +1,126 @@
+// New segments go behind the original's last one, .bss included, at the next page: addresses of everything old stay,
+// and so does the distance from any code to any data. Their order, ascending, is that of layout.cc.
+//
+// One of them holds the program headers, which need more room than the original left them. That has a trap.
+// A program learns the address of its program headers from the kernel (AT_PHDR). Linux 5.18 and later
+// look for the segment that holds them; older kernels take it that the file offset of the first segment's
+// address also holds for them: AT_PHDR = first address - its offset + e_phoff. A table elsewhere is then found at a
+// wrong address, and the program crashes before its first instruction of its own. Three ways out:
+//
+// - Put the table where the old one is, moving what follows (.interp, notes) away: those sections are little, but
+//   tools and statically linked start-up code know where they were.
+// - Overwrite another header (PT_NOTE) by the one new PT_LOAD that is needed: takes the note away, and is not enough.
+// - Place the new segments so that the old kernel's sum comes out right: offset = address - (first address - its
+// offset).
+//   The file then has a hole of .bss's size, which occupies no disk, as nothing is written there.
+//
+// The third is taken here. Only where the hole would be very large (kMaxHole), new segments follow the file's end, and
+// the output needs Linux 5.18. For that case and for every other, offset and address agree modulo the page size.
+
+#include "segment.h"
+
+#include <algorithm>
+
+namespace profld {
+
+namespace {
+
+constexpr uint64_t kMaxHole = uint64_t(256) << 20;  // bytes of the file that stand for .bss
+constexpr uint64_t kMaxGap = uint64_t(1) << 30;     // bytes of addresses that stand for debug information
+constexpr uint64_t kReach = uint64_t(1) << 31;      // bytes: what a 32-bit displacement can reach
+
+}  // namespace
+
+Placement place_new_segments(const Image& image, uint64_t kept) {
+  const Elf64_Phdr* first = nullptr;
+  for (const Elf64_Phdr& s : image.segments()) {
+    if (s.p_type != PT_LOAD) continue;
+    if ((s.p_vaddr - s.p_offset) % kPage != 0)
+      throw Error("damaged program headers: address and offset of a segment differ modulo the page size");
+    if (!first) first = &s;
+  }
+  if (!first) throw Error("no loadable segment: not a program that can run");
+
+  uint64_t end = align_up(image.span().end.value, kPage);
+  if (end - first->p_vaddr >= kReach)
+    throw Error("its segments span more than 2 GiB, farther than new code can reach; link it smaller");
+  uint64_t distance = first->p_vaddr - first->p_offset;  // address - offset, modulo 2^64
+  uint64_t behind_file = align_up(distance + kept, kPage);
+  if (behind_file <= end && end - behind_file <= kMaxHole) return {NewAddr(end), FileOffset(end - distance)};
+  if (behind_file > end && behind_file - end <= kMaxGap)
+    return {NewAddr(behind_file), FileOffset(behind_file - distance)};
+  return {NewAddr(end), FileOffset(align_up(kept, kPage))};
+}
+
+NewAddr Segment::reserve(uint64_t size, uint64_t align) {
+  NewAddr at(align_up(end().value, align));
+  bytes_.resize(at - start_ + size);
+  return at;
+}
+
+void Segment::write(NewAddr at, ByteView bytes) {
+  if (at < start_ || at - start_ > bytes_.size() || bytes.size() > bytes_.size() - (at - start_))
+    throw Error("internal error: write outside a segment");
+  std::ranges::copy(bytes, bytes_.begin() + long(at - start_));
+}
+
+NewAddr Segment::append(ByteView bytes, uint64_t align) {
+  NewAddr at = reserve(bytes.size(), align);
+  write(at, bytes);
+  return at;
+}
+
+Elf64_Phdr Segment::header(const Placement& placement) const {
+  Elf64_Phdr h{};
+  h.p_type = PT_LOAD;
+  h.p_flags = flags_;
+  h.p_offset = placement.file_offset(start_).value;
+  h.p_vaddr = h.p_paddr = start_.value;
+  h.p_filesz = h.p_memsz = bytes_.size();
+  h.p_align = kPage;
+  return h;
+}
+
+void SectionEdits::add(std::string name, uint32_t type, uint64_t flags, NewAddr address, uint64_t size,
+                       uint64_t align) {
+  Elf64_Shdr h{};
+  h.sh_type = type;
+  h.sh_flags = flags | SHF_ALLOC;
+  h.sh_addr = address.value;
+  h.sh_size = size;
+  h.sh_addralign = align;
+  added.push_back({std::move(name), h});
+}
+
+const Section* section_at(const Image& image, uint64_t address, uint32_t type) {
+  auto it = std::ranges::find_if(image.sections(), [&](const Section& s) {
+    return s.header.sh_type == type && s.header.sh_addr == address && (s.header.sh_flags & SHF_ALLOC);
+  });
+  return it == image.sections().end() ? nullptr : &*it;
+}
+
+void edit_relocation_section(const Image& image, NewAddr address, uint64_t size, SectionEdits& edits) {
+  const Section* old = section_at(image, image.dynamic_value(DT_RELA).value_or(0), SHT_RELA);
+  if (!old) {
+    // A program without such relocations may have a section of size 0, which nothing points to.
+    const Section* s = image.section(".rela.dyn");
+    if (s && s->header.sh_type == SHT_RELA && s->header.sh_size == 0) old = s;
+  }
+  if (old) return edits.move(old, address, size);
+  edits.add(".rela.dyn", SHT_RELA, 0, address, size, 8);
+  Elf64_Shdr& h = edits.added.back().header;
+  h.sh_entsize = sizeof(Elf64_Rela);
+  if (const Section* s = section_at(image, image.dynamic_value(DT_SYMTAB).value_or(0), SHT_DYNSYM))
+    h.sh_link = s->index;
+}
+
+ByteView mapped_bytes(const Image& image, ByteView file, OldAddr address, uint64_t size, const char* what) {
+  if (size == 0) return {};
+  auto original = image.bytes(address, size);
+  auto at = image.file_offset(address);
+  if (!original || !at || at->value > file.size() || size > file.size() - at->value)
+    throw Error(std::string("damaged ") + what + ": outside the file; use an intact file");
+  return file.subspan(at->value, size);
+}
+
+}  // namespace profld

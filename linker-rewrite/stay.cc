@@ -1,0 +1,167 @@
+// When in doubt, leave it out. A function that stays where it was behaves as it did; a function that moved although
+// somebody depends on its address or bytes is a wrong program. What is looked for, in each group of ranges:
+//
+//   * it does not decode, its unwind tables or an indirect jump is not understood (the parts that follow say so);
+//   * its return address is not one: the outermost function (_start), signal trampolines, retpolines, context switches;
+//   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the parent's
+//     frames, or on a stack that has none;
+//   * its bytes are data: read through a RIP-relative operand;
+//   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
+//     program counter, as in glibc's cancellation; restartable sequences).
+
+#include "stay.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "parallel.h"
+#include "unwind.h"
+
+namespace profld {
+
+namespace {
+
+std::string hex(const char* what, OldAddr a) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s 0x%llx", what, static_cast<unsigned long long>(a.value));
+  return text;
+}
+
+// The number that `mov $number, %eax` shortly before a syscall loads; -1 if none is seen.
+int64_t system_call_number(const Code& code, size_t syscall) {
+  constexpr size_t kWindow = 10;
+  for (size_t back = 1; back <= std::min(kWindow, syscall); ++back) {
+    const Insn& insn = code.insns[syscall - back];
+    const uint8_t* b = code.bytes.data() + insn.offset;
+    if (insn.length == 5 && b[0] == 0xb8) return Reader(code.bytes.subspan(insn.offset + 1, 4), "code").read<int32_t>();
+  }
+  return -1;
+}
+
+bool leaves_twice(const Code& code) {
+  constexpr int64_t kClone = 56, kVfork = 58, kClone3 = 435;
+  for (size_t i = 0; i < code.insns.size(); ++i) {
+    const Insn& insn = code.insns[i];
+    if (insn.length != 2 || code.bytes[insn.offset] != 0x0f || code.bytes[insn.offset + 1] != 0x05) continue;
+    int64_t number = system_call_number(code, i);
+    if (number == kClone || number == kVfork || number == kClone3) return true;
+  }
+  return false;
+}
+
+// Reasons that one group has in itself. `outside`: see Unresolved.
+std::string own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
+  for (const Code& code : group.code.parts)
+    if (code.insns.empty()) return "a part of it does not decode";
+  for (uint32_t index : group.ranges) {
+    const CodeRange& r = program.ranges[index];
+    const Code& code = program.code(r);
+    auto fde = std::ranges::lower_bound(program.frames->fdes, r.range.start, {}, [](const Fde& f) { return f.range.start; });
+    for (; fde != program.frames->fdes.end() && fde->range.start < r.range.end; ++fde) {
+      if (fde->no_return_address) return "outermost function: it has no return address";
+      const char* why = nullptr;
+      if (!can_rewrite_unwind(*program.image, *program.frames, *fde, &why)) return why;
+    }
+    if (leaves_twice(code)) return "vfork or clone: the system call in it returns twice";
+    for (const Insn& insn : code.insns) {
+      if (insn.rip_relative || insn.field_size == 0) continue;
+      const OldAddr target(insn.target);
+      if (insn.flow == Flow::call) {
+        if (r.range.contains(target) && target != r.range.start)
+          return hex("calls into its own middle at", code.address(insn));
+        continue;
+      }
+      for (const Code& part : group.code.parts)
+        if (part.range.contains(target) && !part.is_target(target))
+          return hex("jumps between two instructions at", code.address(insn));
+    }
+  }
+  if (return_address_is_changed(group.code)) return "it changes its return address";
+  Unresolved why;
+  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, data, group.code, &why);
+  if (!indirect) {
+    *outside = why.outside;
+    return why.reason;
+  }
+  group.indirect = std::move(*indirect);
+  return {};
+}
+
+}  // namespace
+
+bool takes_address(const Code& code, const Insn& insn) {
+  constexpr uint8_t kLea = 0x8d;
+  return insn.rip_relative && insn.field >= 2 && code.bytes[insn.offset + insn.field - 2] == kLea;
+}
+
+DataReferences find_data_references(const Program& program) {
+  DataReferences data;
+  for (const auto* table : {&program.image->symbols(), &program.image->dynamic_symbols()})
+    for (const Symbol& s : *table)
+      if (s.type == STT_OBJECT && s.section != SHN_UNDEF) data.object_starts.push_back(s.address);
+  for (const Relocation& r : program.image->relocations()) {
+    if (r.type != R_X86_64_RELATIVE) continue;
+    const OldAddr target(uint64_t(r.addend));
+    if (find_range(program.ranges, target) >= 0)
+      data.code_pointers.emplace_back(r.where, target);
+    else
+      data.object_starts.push_back(target);
+  }
+  if (!program.image->is_position_independent()) append_apparent_code_pointers(*program.image, data.code_pointers);
+  for (const Group& g : program.groups)
+    for (const Code& code : g.code.parts)
+      for (const Insn& insn : code.insns)
+        if (insn.rip_relative) data.object_starts.push_back(OldAddr(insn.target));
+  std::ranges::sort(data.object_starts);
+  auto rest = std::ranges::unique(data.object_starts);
+  data.object_starts.erase(rest.begin(), rest.end());
+  std::ranges::sort(data.code_pointers, {}, [](const auto& p) { return std::pair(p.second, p.first); });
+  return data;
+}
+
+void find_reasons_to_stay(Program& program, const DataReferences& data) {
+  std::vector<OldAddr> outside(program.groups.size());
+  parallel_for(program.groups.size(), [&](size_t i) {
+    Group& g = program.groups[i];
+    if (g.reason.empty()) g.reason = own_reason(program, data, g, &outside[i]);
+  });
+  // A fragment that only a jump table leads to.
+  for (uint32_t i = 0; i < program.groups.size(); ++i)
+    while (outside[i] != OldAddr()) {
+      const ptrdiff_t to = find_range(program.ranges, std::exchange(outside[i], OldAddr()));
+      if (to < 0) break;
+      const CodeRange& r = program.ranges[size_t(to)];
+      if (r.group == i || r.entered || (!r.fragment && !r.names.empty())) break;
+      add_fragment(program, i, uint32_t(to));
+      Group& g = program.groups[i];
+      g.reason = own_reason(program, data, g, &outside[i]);
+    }
+
+  // What other code does to them.
+  auto stays = [&](ptrdiff_t range, std::string reason) {
+    Group& g = program.groups[program.ranges[size_t(range)].group];
+    if (g.reason.empty()) g.reason = std::move(reason);
+  };
+  for (uint32_t g = 0; g < program.groups.size(); ++g)
+    for (const Code& code : program.groups[g].code.parts)
+      for (const Insn& insn : code.insns) {
+        if (insn.flow != Flow::call && !insn.rip_relative) continue;
+        const OldAddr target(insn.target);
+        const ptrdiff_t to = find_range(program.ranges, target);
+        if (to < 0) continue;
+        const CodeRange& r = program.ranges[size_t(to)];
+        const bool inside = target != r.range.start;
+        if (insn.rip_relative && !takes_address(code, insn))
+          stays(to, hex("its bytes are read as data by the instruction at", code.address(insn)));
+        else if (insn.flow == Flow::call && inside)
+          stays(to, hex("called in its middle from", code.address(insn)));
+        else if (insn.rip_relative && inside && r.group != g)
+          stays(to, hex("an address inside it is used at", code.address(insn)));
+      }
+  if (const Section* rseq = program.image->section("__rseq_cs"))
+    for (const auto& [word, target] : data.code_pointers)
+      if (word.value - rseq->header.sh_addr < rseq->header.sh_size) stays(find_range(program.ranges, target), "restartable sequence");
+}
+
+}  // namespace profld

@@ -1,0 +1,99 @@
+// Indirect jumps inside a function: which of them go through a jump table, and where to; which through pointers to
+// labels (computed goto); which leave the function (tail calls).
+
+#ifndef LINKER_REWRITE_TABLES_H
+#define LINKER_REWRITE_TABLES_H
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "decode.h"
+#include "eh_frame.h"
+
+namespace profld {
+
+// A place in the code: instruction `insn` of the function's part `part`.
+struct InsnRef {
+  uint32_t part;
+  uint32_t insn;
+  auto operator<=>(const InsnRef&) const = default;
+};
+
+struct JumpTable {
+  OldAddr address;
+  // relative: each entry, sign-extended, plus `address` is the target (gcc and clang, position independent).
+  // absolute: each entry is the target.
+  bool relative;
+  uint8_t entry_size;            // bytes
+  std::vector<OldAddr> targets;  // one per entry; the end of the function's range stands for "cannot happen"
+  // The instructions that name the table's address and must name the clone's instead: a RIP-relative lea, or a 32-bit
+  // displacement or immediate that holds the address itself (non-PIE).
+  struct Use {
+    InsnRef at;
+    uint8_t field;      // offset in the instruction of the 4 bytes to change
+    bool rip_relative;  // the 4 bytes are relative to the next instruction, else the address itself
+  };
+  std::vector<Use> uses;
+};
+
+enum class JumpKind : uint8_t {
+  table,      // through a table in `tables`
+  labels,     // computed goto: through pointers to labels of this function, which lie in memory or come from a lea
+  tail_call,  // leaves the function, whose frame is gone
+};
+
+struct IndirectJump {
+  InsnRef at;
+  JumpKind kind;
+};
+
+struct IndirectJumps {
+  std::vector<JumpTable> tables;  // no two of the same address and form
+  std::vector<IndirectJump> jumps;
+  // Instructions that take the address of an instruction inside the function, not its entry, by a RIP-relative lea: they
+  // must give the address of its copy.
+  std::vector<InsnRef> label_addresses;
+  // Words in data that hold the address of a label and have no relocation (non-PIE); set if a jump is of kind `labels`.
+  std::vector<OldAddr> label_words;
+};
+
+// A function as far as control stays in it: its main range first, then its fragments (foo.cold).
+struct FunctionCode {
+  OldAddr entry;
+  std::vector<Code> parts;
+};
+
+// What every function's analysis shares about the image, made once.
+struct DataReferences {
+  // Addresses at which, as far as known, an object in read-only or writable data begins (symbols, targets of
+  // relocations and of RIP-relative operands): a table that has no known bound ends there.
+  std::vector<OldAddr> object_starts;  // sorted
+  // Words in data that hold the address of code (address of word, target), sorted by target. Relocations tell (RELATIVE,
+  // RELR); in a program at a fixed address there are none, and these are all aligned words that look like it.
+  std::vector<std::pair<OldAddr, OldAddr>> code_pointers;
+};
+
+// Appends all aligned words in data that look like the address of code, for programs at a fixed address.
+void append_apparent_code_pointers(const Image& image, std::vector<std::pair<OldAddr, OldAddr>>& code_pointers);
+
+// Why a function's indirect jumps could not be resolved.
+struct Unresolved {
+  std::string reason;  // for the report
+  // If it is only that a jump table leads to code that is not part of the function: where. The caller may know that
+  // this is a fragment of the function, and try again with it.
+  OldAddr outside;
+};
+
+// Resolves every indirect jump of the function, or gives nullopt and `why`.
+std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames, const DataReferences& data,
+                                                    const FunctionCode& function, Unresolved* why);
+
+// True if some return of the function may go elsewhere than to its caller (retpolines, context switches: the return
+// address is pushed or overwritten), or if it calls the next instruction to learn its own address.
+bool return_address_is_changed(const FunctionCode& function);
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,245 @@
+#include "unwind.h"
+
+#include <algorithm>
+
+#include "cfa.h"
+#include "lsda.h"
+
+namespace profld {
+
+namespace {
+
+constexpr uint8_t kRelative4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4;
+
+void append_sleb(Bytes& out, int64_t v) {
+  for (;; v >>= 7) {
+    const bool last = v >= -0x40 && v < 0x40;
+    out.push_back(uint8_t((v & 0x7f) | (last ? 0 : 0x80)));
+    if (last) return;
+  }
+}
+
+NewAddr aligned(NewAddr a) { return NewAddr(align_up(a.value, 8)); }
+
+class UnwindWriter {
+ public:
+  UnwindWriter(const Image& image, const EhFrame& frames, const CopyMap& copies, NewAddr at)
+      : image_(image), frames_(frames), copies_(copies), at_(at), new_cies_(frames.cies.size(), kNone) {}
+
+  UnwindTables write(const std::vector<ExtraFde>& extra);
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+  // A pointer in an FDE that waits for its LSDA to get a place.
+  struct PendingLsda {
+    size_t field;  // position in eh_frame
+    const Fde* fde;
+    PartCopy part;
+  };
+
+  void write_copies(const Fde& fde);
+  void write_original(const Fde& fde);
+  void write_fde(const Fde& fde, const PartCopy& part);
+  size_t cie(size_t index);
+  bool append_restored(uint32_t registers);
+  void finish_record(size_t start);
+  void write_lsdas();
+  void write_header();
+
+  const Image& image_;
+  const EhFrame& frames_;
+  const CopyMap& copies_;
+  const NewAddr at_;
+  UnwindTables tables_;
+  std::vector<size_t> new_cies_;  // position of the new CIE for each old one, kNone if not written yet
+  std::vector<PendingLsda> lsdas_;
+  std::vector<ExtraFde> found_;  // what the header's table shall name
+};
+
+UnwindTables UnwindWriter::write(const std::vector<ExtraFde>& extra) {
+  constexpr size_t kUsualSize = 64;  // of an FDE
+  tables_.eh_frame.reserve(2 * kUsualSize * frames_.fdes.size());
+  for (const Fde& f : frames_.fdes) write_copies(f);
+  for (const Fde& f : frames_.fdes) write_original(f);
+  append<uint32_t>(tables_.eh_frame, 0);  // terminator
+  write_lsdas();
+  found_.insert(found_.end(), extra.begin(), extra.end());
+  write_header();
+  return std::move(tables_);
+}
+
+// For every copy that contains code of the FDE, one new FDE. Usually one copy contains exactly the FDE's range.
+void UnwindWriter::write_copies(const Fde& fde) {
+  const auto& all = copies_.copies();
+  auto copy = std::ranges::upper_bound(all, fde.range.start, {}, [](const RangeCopy& c) { return c.original.end; });
+  for (; copy != all.end() && copy->original.start < fde.range.end; ++copy) {
+    const OldRange part{std::max(fde.range.start, copy->original.start), std::min(fde.range.end, copy->original.end)};
+    write_fde(fde, {part, &*copy});
+  }
+}
+
+void UnwindWriter::write_original(const Fde& fde) {
+  // What we do not understand stays as it is, in the old section.
+  if (frames_.cies[fde.cie].unsupported || why_not_movable(image_, frames_, fde, false))
+    found_.push_back({unmoved(fde.range.start), unmoved(fde.record)});
+  else
+    write_fde(fde, {fde.range, nullptr});
+}
+
+// Pads the record that starts at `start` with nops to a multiple of 8 bytes, and sets its length.
+void UnwindWriter::finish_record(size_t start) {
+  Bytes& out = tables_.eh_frame;
+  out.resize(align_up(out.size(), 8), DW_CFA_nop);
+  put(out, start, uint32_t(out.size() - start - 4));
+}
+
+// Position of the new CIE that stands for frames_.cies[index]. It has everything relative to its place.
+size_t UnwindWriter::cie(size_t index) {
+  if (new_cies_[index] != kNone) return new_cies_[index];
+  const Cie& old = frames_.cies[index];
+  Bytes& out = tables_.eh_frame;
+  const size_t start = new_cies_[index] = out.size();
+  append<uint32_t>(out, 0);  // length
+  append<uint32_t>(out, 0);  // a CIE
+  append<uint8_t>(out, 1);   // version
+  const bool personality = old.personality != OldAddr(), lsda = old.lsda_encoding != DW_EH_PE_omit;
+  for (char c : std::string("z") + (personality ? "P" : "") + (lsda ? "L" : "") + "R" + (old.signal_frame ? "S" : ""))
+    append(out, c);
+  append<uint8_t>(out, 0);
+  append_uleb(out, 1);  // code alignment
+  append_sleb(out, old.data_alignment);
+  append<uint8_t>(out, kRegisterRip);
+  append_uleb(out, (personality ? 5u : 0u) + (lsda ? 1u : 0u) + 1u);
+  if (personality) {
+    append(out, uint8_t(kRelative4 | (old.personality_indirect ? DW_EH_PE_indirect : 0)));
+    append_relative_pointer(out, at_, unmoved(old.personality));
+  }
+  if (lsda) append(out, kRelative4);
+  append(out, kRelative4);
+  CfaReader program(frames_, old, OldAddr());
+  for (CfaInstruction i; program.next(i);) append_bytes(out, i.bytes);
+  finish_record(start);
+  return start;
+}
+
+void UnwindWriter::write_fde(const Fde& fde, const PartCopy& part) {
+  const Cie& old_cie = frames_.cies[fde.cie];
+  const size_t cie_at = cie(fde.cie);
+  Bytes& out = tables_.eh_frame;
+  const size_t start = out.size();
+  const NewAddr code = part.start();
+  found_.push_back({code, at_ + start});
+  append<uint32_t>(out, 0);                    // length
+  append(out, uint32_t(out.size() - cie_at));  // way back to the CIE
+  append_relative_pointer(out, at_, code);
+  append(out, uint32_t(distance(code, part.end())));
+  if (old_cie.lsda_encoding == DW_EH_PE_omit) {
+    append_uleb(out, 0);
+  } else {
+    append_uleb(out, 4);
+    if (part.copy && fde.lsda != OldAddr()) lsdas_.push_back({out.size(), &fde, part});
+    append_relative_pointer(out, at_, part.copy ? NewAddr() : unmoved(fde.lsda));
+  }
+
+  // Instructions for rows before the part are kept, at its start: together they make the row that holds there.
+  NewAddr location = code;
+  CfaState state(frames_, fde);
+  CfaReader program(frames_, fde);
+  for (CfaInstruction i; program.next(i) && i.location < part.part.end;) {
+    if (const NewAddr row = part.map(i.location); row != location) {
+      const bool inserted = part.copy && append_restored(state.restored());
+      append_advance(out, row - location);
+      location = row;
+      if (inserted) append<uint8_t>(out, DW_CFA_restore_state);
+    }
+    if (part.copy) state.apply(i);
+    append_bytes(out, i.bytes);
+  }
+  if (part.copy) append_restored(state.restored());
+  finish_record(start);
+}
+
+// Where the frame has been given up, a copy calls a hook, which overwrites the stack below the return address. So the
+// table must not look there for registers that have been restored. True if anything was appended: then the next row has
+// to begin with DW_CFA_restore_state.
+bool UnwindWriter::append_restored(uint32_t registers) {
+  if (registers == 0) return false;
+  append<uint8_t>(tables_.eh_frame, DW_CFA_remember_state);
+  for (uint8_t r = 0; r < kRegisterRip; ++r)
+    if (registers >> r & 1) append(tables_.eh_frame, uint8_t(DW_CFA_restore | r));
+  return true;
+}
+
+void UnwindWriter::write_lsdas() {
+  const NewAddr base = aligned(at_ + tables_.eh_frame.size());
+  for (const PendingLsda& p : lsdas_) {
+    auto lsda = read_lsda(image_, frames_, *p.fde);
+    if (!lsda) throw Error("internal error: a function with an unknown exception table was copied");
+    tables_.except_table.resize(align_up(tables_.except_table.size(), 4));
+    const NewAddr place = base + tables_.except_table.size();
+    append_lsda(tables_.except_table, base, *lsda, p.part, copies_);
+    put(tables_.eh_frame, p.field, distance(at_ + p.field, place));
+  }
+}
+
+void UnwindWriter::write_header() {
+  std::ranges::stable_sort(found_, {}, &ExtraFde::function);
+  const NewAddr base = unwind_places(tables_, at_).eh_frame_hdr;
+  Bytes& out = tables_.eh_frame_hdr;
+  out.reserve(12 + 8 * found_.size());
+  append<uint8_t>(out, 1);  // version
+  append(out, kRelative4);  // of the pointer to .eh_frame, of the count, and of the table
+  append<uint8_t>(out, DW_EH_PE_udata4);
+  append<uint8_t>(out, DW_EH_PE_datarel | DW_EH_PE_sdata4);
+  append_relative_pointer(out, base, at_);
+  append(out, uint32_t(found_.size()));
+  for (const ExtraFde& f : found_) {
+    append(out, distance(base, f.function));
+    append(out, distance(base, f.fde));
+  }
+}
+
+// Null, or why the copies of an FDE's range would lack unwind information.
+const char* why_not(const Image& image, const EhFrame& frames, const Fde& fde) {
+  const Cie& cie = frames.cies[fde.cie];
+  if (cie.unsupported) return cie.unsupported;
+  if (cie.signal_frame) return "signal frame";
+  if (const char* why = why_not_movable(image, frames, fde, true)) return why;
+  if (fde.lsda != OldAddr() && !read_lsda(image, frames, fde)) return "its exception table is not understood";
+  return nullptr;
+}
+
+}  // namespace
+
+bool can_rewrite_unwind(const Image& image, const EhFrame& frames, OldRange range, const char** why) {
+  for (size_t i = frames.first_reaching(range.start); i < frames.fdes.size(); ++i) {
+    const Fde& fde = frames.fdes[i];
+    if (fde.range.start >= range.end) break;
+    if (fde.range.end <= range.start) continue;
+    if (const char* reason = why_not(image, frames, fde)) {
+      *why = reason;
+      return false;
+    }
+  }
+  return true;
+}
+
+bool can_rewrite_unwind(const Image& image, const EhFrame& frames, const Fde& fde, const char** why) {
+  return can_rewrite_unwind(image, frames, fde.range, why);
+}
+
+UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies,
+                          const std::vector<ExtraFde>& extra, NewAddr at) {
+  return UnwindWriter(image, frames, copies, at).write(extra);
+}
+
+UnwindPlaces unwind_places(const UnwindTables& tables, NewAddr at) {
+  UnwindPlaces p;
+  p.eh_frame = at;
+  p.except_table = aligned(p.eh_frame + tables.eh_frame.size());
+  p.eh_frame_hdr = aligned(p.except_table + tables.except_table.size());
+  p.end = p.eh_frame_hdr + tables.eh_frame_hdr.size();
+  return p;
+}
+
+}  // namespace profld

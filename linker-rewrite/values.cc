@@ -1,0 +1,215 @@
+#include "values.h"
+
+#include <algorithm>
+
+namespace profld {
+
+namespace {
+
+using Kind = Value::Kind;
+
+constexpr size_t kMaxSlots = 1024;   // per state; what does not fit is unknown
+constexpr uint64_t kJoined = 1ull << 62;  // marks ids that a meeting of paths makes
+
+}  // namespace
+
+uint64_t Value::index_bound() const {
+  // A comparison of the low 32 bits bounds the index: compilers use it as one only when the rest is zero.
+  if (bound != kNoBound && (bound_width >= narrow || bound_width >= 32)) return bound;
+  return narrow == 8 ? 0xff : kNoBound;
+}
+
+const Value* State::slot(const Value& a) const {
+  const std::pair key(a.id, int64_t(a.address));
+  auto it = std::ranges::lower_bound(slots, key, {}, &Slot::key);
+  return it != slots.end() && it->key() == key ? &it->value : nullptr;
+}
+
+void State::store(const Value& a, uint8_t size, const Value* value) {
+  const int64_t at = int64_t(a.address);
+  const std::pair first(a.id, at - 7), last(a.id, at + size - 1);
+  auto from = std::ranges::lower_bound(slots, first, {}, &Slot::key);
+  auto to = std::ranges::upper_bound(slots, last, {}, &Slot::key);
+  if (value && from != to && from->offset == at && to - from == 1) {
+    from->value = *value;
+    return;
+  }
+  from = slots.erase(from, to);
+  if (value && slots.size() < kMaxSlots) slots.insert(from, {a.id, at, *value});
+}
+
+void State::limit(const Comparison& c, uint64_t bound) {
+  auto apply = [&](Value& v) {
+    if (v.id != c.id || v.kind == Kind::stack || v.kind == Kind::constant) return;
+    if (v.exact && v.index_bound() <= bound) return;
+    v.bound = bound;
+    v.bound_width = c.width;
+    v.exact = true;
+  };
+  if (c.id == 0) return;
+  for (Value& v : registers) apply(v);
+  for (Slot& s : slots) apply(s.value);
+}
+
+Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Origins& origins) {
+  if (a == b) return a;
+  auto is_address = [](const Value& v) { return v.is_address() || v.kind == Kind::element; };
+  if (meeting == Meeting::optimistic) {
+    auto is_anything = [](const Value& v) { return (v.kind == Kind::unknown && !v.had_constant) || v.is_number(); };
+    if (a.is_address() && is_anything(b)) return a;
+    if (b.is_address() && is_anything(a)) return b;
+  }
+  auto is_pointer = [](const Value& v) {
+    return (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant;
+  };
+  Value r = a;
+  const bool same_steps = a.kind == b.kind && a.scale == b.scale && a.size == b.size && a.address == b.address &&
+                          a.table == b.table && a.sign_extended == b.sign_extended &&
+                          (a.origin == kNoOrigin) == (b.origin == kNoOrigin);
+  if (!same_steps || a.kind == Kind::stack) {
+    // A pointer from here or a pointer from there is a pointer.
+    r = Value::unknown(kJoined | key, !is_pointer(a) || !is_pointer(b));
+    r.had_constant = a.had_constant || b.had_constant || is_address(a) || is_address(b);
+    return r;
+  }
+  origins.join(a.origin, b.origin);
+  if (a.kind == Kind::constant) return r;
+  r.computed |= b.computed;
+  r.had_constant |= b.had_constant;
+  r.narrow = std::max(a.narrow, b.narrow);
+  if (a.id != b.id) r.id = kJoined | key;
+  const bool grows_again = a.id == (kJoined | key) && b.bound > a.bound;
+  if (a.bound == kNoBound || b.bound == kNoBound || a.bound_width != b.bound_width || grows_again) {
+    r.bound = kNoBound;
+    r.bound_width = 64;
+    r.exact = false;
+  } else {
+    r.bound = std::max(a.bound, b.bound);
+    r.exact = a.exact && b.exact;
+  }
+  return r;
+}
+
+bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& origins) {
+  bool changed = false;
+  auto join = [&](Value& into, const Value& with, uint64_t place) {
+    if (into == with) return;
+    Value r = merged(into, with, key << 16 | place, meeting, origins);
+    if (r == into) return;
+    into = r;
+    changed = true;
+  };
+  for (uint8_t i = 0; i < kRegisters; ++i) join(registers[i], other.registers[i], i);
+  if (meeting == Meeting::optimistic) {
+    // A slot that is missing on one side is unknown there.
+    std::vector<Slot> all;
+    std::ranges::set_union(slots, other.slots, std::back_inserter(all), {}, &Slot::key, &Slot::key);
+    std::erase_if(all, [&](const Slot& s) {
+      return !s.value.is_address() && !s.value.had_constant &&
+             !(std::ranges::binary_search(slots, s.key(), {}, &Slot::key) &&
+               std::ranges::binary_search(other.slots, s.key(), {}, &Slot::key));
+    });
+    changed |= all.size() != slots.size();
+    auto there = other.slots.begin();
+    for (Slot& s : all) {
+      while (there != other.slots.end() && there->key() < s.key()) ++there;
+      if (there != other.slots.end() && there->key() == s.key())
+        join(s.value, there->value, kRegisters + (uint64_t(s.offset) & 0xfff));
+    }
+    slots = std::move(all);
+  } else {
+  auto there = other.slots.begin();
+  auto keep = slots.begin();
+  for (auto here = slots.begin(); here != slots.end(); ++here) {
+    while (there != other.slots.end() && there->key() < here->key()) ++there;
+    if (there == other.slots.end() || there->key() != here->key()) {
+      changed = true;
+      continue;
+    }
+    join(here->value, there->value, kRegisters + (uint64_t(here->offset) & 0xfff));
+    if (keep != here) *keep = std::move(*here);
+    ++keep;
+  }
+  slots.erase(keep, slots.end());
+  }
+  if (comparison.id != 0 && comparison != other.comparison) {
+    comparison = {};
+    changed = true;
+  }
+  return changed;
+}
+
+Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id) {
+  if (size == 8) return v;
+  Value unknown = Value::unknown(fresh_id, true);
+  unknown.narrow = sign_extend ? 64 : uint8_t(size * 8);
+  unknown.had_constant = v.had_constant || v.is_address() || v.kind == Kind::element;
+  Value r = v;
+  switch (v.kind) {
+    case Kind::constant:
+      if (size == 4 && v.address <= (sign_extend ? INT32_MAX : UINT32_MAX)) return v;
+      return v.is_number() && !sign_extend ? Value::number(v.address & ((1ull << size * 8) - 1)) : unknown;
+    case Kind::unknown:
+      if (sign_extend && size != 4) return unknown;
+      r.narrow = std::min(v.narrow, uint8_t(size * 8));
+      r.computed = true;
+      return r;
+    case Kind::entry:
+      if (size != 4 || v.size != 4) return unknown;
+      r.sign_extended = v.sign_extended || sign_extend;
+      return r;
+    case Kind::element:  // 32-bit arithmetic with addresses below 4 GiB
+      return size == 4 && !sign_extend ? v : unknown;
+    default:
+      return unknown;
+  }
+}
+
+Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id, Origins& origins) {
+  uint64_t number = 0;
+  const Value* address = nullptr;
+  const Value* other = nullptr;
+  Value unknown = Value::unknown(fresh_id, true);
+  bool several = false;
+  for (unsigned i = 0; i < count; ++i) {
+    const Value& v = terms[i];
+    unknown.had_constant |= v.had_constant || v.is_address() || v.kind == Kind::element;
+    if (v.is_number()) {
+      number += v.address;
+    } else {
+      const Value*& place = v.is_address() ? address : other;
+      several |= place != nullptr;
+      place = &v;
+    }
+  }
+  if (several) return unknown;
+  if (!other) {
+    Value r = address ? *address : Value::number(0);
+    r.address += number;
+    return r;
+  }
+  Value r = *other;
+  if (!address) {
+    if (number == 0) return r;
+    if (r.kind != Kind::stack && r.kind != Kind::element) return unknown;
+    r.address += number;
+    return r;
+  }
+  switch (r.kind) {
+    case Kind::unknown:
+      r.kind = Kind::element;
+      r.address = address->address + number;
+      r.origin = address->origin;
+      return r;
+    case Kind::entry:
+      r.kind = Kind::target;
+      r.table = r.address;
+      r.address = address->address + number;
+      origins.join(r.origin, address->origin);
+      return r;
+    default:
+      return unknown;
+  }
+}
+
+}  // namespace profld
