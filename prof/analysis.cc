@@ -1,0 +1,120 @@
+#include "analysis.h"
+
+#include <cmath>
+#include <utility>
+
+#include "clock.h"
+#include "message.h"
+
+namespace prof {
+
+namespace {
+
+std::string count_of(uint64_t n, const std::string& thing) {
+  return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
+}
+
+uint64_t lost_calls(const Profile& profile) {
+  uint64_t lost = profile.header().lost;
+  for (const Thread& thread : profile.threads()) lost += thread.lost;
+  return lost;
+}
+
+// What there is to tell about the quality of all profiles together.
+struct Remarks {
+  size_t profiles = 0, not_ended = 0, live = 0;
+  uint64_t lost = 0, folded = 0;
+
+  void add(const Profile& profile) {
+    profiles++;
+    live += profile.live();
+    not_ended += !profile.live() && !(profile.header().flags & prof_format::kEnded);
+    lost += lost_calls(profile);
+    folded += profile.header().folded_nodes;
+  }
+
+  void say_all(const std::string& first_path) const {
+    const std::string all = profiles == 1 ? first_path : count_of(profiles, "profile");
+    auto part = [&](size_t n) { return profiles == 1 ? all : std::to_string(n) + " of " + all; };
+    if (live) say(part(live) + ": the program is still running; this is its profile up to now");
+    if (not_ended) {
+      say(part(not_ended) +
+          ": the program did not end by exit (killed, crashed, _exit or exec); times go up to its last call");
+    }
+    if (lost) {
+      say(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +
+          " not shown; raise PROFSIZE, or free room in the file system");
+    }
+    if (folded) {
+      say(all + ": in " + count_of(folded, "context") +
+          " deep recursion was folded onto earlier calls of the same functions; counts are exact");
+    }
+  }
+};
+
+void check_same_program(const Profile& first, const Profile& other) {
+  if (first.modules().empty() || other.modules().empty()) return;
+  const Module &a = first.modules()[0], &b = other.modules()[0];
+  const bool same = a.build_id.empty() || b.build_id.empty() ? a.path == b.path : a.build_id == b.build_id;
+  if (!same) {
+    throw Error(other.path() + ": is of another program than " + first.path() + ": build-id " +
+                hexadecimal(b.build_id) + " of " + b.path + ", not " + hexadecimal(a.build_id) + " of " + a.path);
+  }
+  if (first.header().type != other.header().type) {
+    throw Error(other.path() + ": cannot be added to " + first.path() + ": one was timed, the other only counted");
+  }
+}
+
+}  // namespace
+
+Analysis analyse(const Input& input) {
+  Profile first = Profile::read(input.profiles.at(0));
+  Analysis a{{}, FunctionTable(open_program(first, input.program), input.raw_names), {}, input.program};
+  if (a.program.empty()) a.program = first.modules()[0].path;
+  a.timed = first.header().type != prof_format::kCount;
+  a.tsc_hz = time_stamp_rate(first.header());
+
+  TreeBuilder builder;
+  Remarks remarks;
+  auto add = [&](const Profile& profile) {
+    // Time stamps of different machines tick differently; those of one are estimated a little differently each time.
+    const double hz = time_stamp_rate(profile.header());
+    const bool scaled = a.tsc_hz > 0 && hz > 0 && std::abs(hz / a.tsc_hz - 1) > 0.001;
+    Resolver resolver(a.functions, profile);
+    std::vector<std::string> damage = profile.damage();
+    const std::string tree_damage = builder.add(profile, resolver, scaled ? a.tsc_hz / hz : 1);
+    if (!tree_damage.empty()) damage.push_back(tree_damage);
+    if (!damage.empty()) {
+      std::string text = profile.path() + ": the profile is damaged: ";
+      for (const std::string& d : damage) text += d + "; ";
+      say(text + "what could be read is shown");
+      a.damaged = true;
+    }
+    remarks.add(profile);
+    const bool whole = (profile.header().flags & prof_format::kEnded) && damage.empty();
+    a.complete = a.complete && whole;
+    a.lost += lost_calls(profile);
+  };
+  add(first);
+  for (size_t i = 1; i < input.profiles.size(); i++) {
+    const Profile profile = Profile::read(input.profiles[i]);
+    check_same_program(first, profile);
+    add(profile);
+  }
+
+  uint64_t overdrawn = 0;
+  a.tree = builder.finish(!input.raw_times && a.timed, overdrawn);
+  a.sums = sum_functions(a.tree, a.functions.functions().size());
+  if (!input.remarks) return a;
+  remarks.say_all(first.path());
+  if (a.timed && a.tsc_hz <= 0)
+    say(first.path() + ": the rate of its clock is unknown; a billion cycles are shown as a second");
+  if (a.tree.nodes.size() == 1 && !a.damaged) say(first.path() + ": no calls were recorded");
+  if (overdrawn > a.tree.nodes[0].total / 20) {
+    say(first.path() +
+        ": the probe's measured cost exceeds the time that was measured; use -R to see times as they were measured");
+  }
+  return a;
+}
+
+}  // namespace prof

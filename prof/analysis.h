@@ -1,0 +1,42 @@
+// Everything the views show: profiles, symbols and the tree, read and put together.
+
+#ifndef PROF_ANALYSIS_H
+#define PROF_ANALYSIS_H
+
+#include <string>
+#include <vector>
+
+#include "functions.h"
+#include "tree.h"
+
+namespace prof {
+
+struct Input {
+  std::string program;                // "": the one that the profile names
+  std::vector<std::string> profiles;  // at least one
+  bool raw_names = false;             // names as in the symbol table
+  bool raw_times = false;             // the probe's own cost is left in
+  bool remarks = true;                // say what the user should know of the profiles' quality; damage is always told
+};
+
+struct Analysis {
+  Tree tree;
+  FunctionTable functions;
+  std::vector<FunctionSum> sums;  // one for each of functions.functions()
+  std::string program;            // path
+  bool timed = true;              // false: calls were counted, not timed, and all cycles are 0
+  double tsc_hz = 0;              // 0 if unknown
+  bool complete = true;           // all programs ended by themselves, and all of their profiles could be read
+  bool damaged = false;           // part of a profile could not be read; the user has been told
+  uint64_t lost = 0;              // calls that are in no node
+
+  double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
+};
+
+// Reads the profiles and sums them up. What there is to say about them goes to standard error. Throws Error if a file
+// cannot be used, or if the profiles are not of one program and one type.
+Analysis analyse(const Input& input);
+
+}  // namespace prof
+
+#endif

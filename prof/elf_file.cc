@@ -1,0 +1,140 @@
+#include "elf_file.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "message.h"
+
+namespace prof {
+
+namespace {
+
+using prof_format::MapEntry;
+using prof_format::MapHeader;
+
+bool can_name_code(unsigned char type) { return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE; }
+
+}  // namespace
+
+ElfFile::ElfFile(const std::string& path) : path_(path) {
+  elf_version(EV_CURRENT);
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0) throw Error(path + ": " + system_error(errno));
+  // Without mapping it: a file that shrinks while it is mapped is a SIGBUS.
+  elf_ = elf_begin(fd_, ELF_C_READ, nullptr);
+  size_t size = 0;
+  const char* ident = elf_ ? elf_getident(elf_, &size) : nullptr;
+  if (!elf_ || elf_kind(elf_) != ELF_K_ELF || !ident || size < EI_NIDENT || ident[EI_CLASS] != ELFCLASS64 ||
+      ident[EI_DATA] != ELFDATA2LSB) {
+    elf_end(elf_);
+    close(fd_);
+    throw Error(path + ": is not a 64-bit ELF program");
+  }
+  size_t names = 0;
+  const bool has_names = elf_getshdrstrndx(elf_, &names) == 0;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header)) continue;
+    if (header.sh_type == SHT_NOTE) read_notes(elf_getdata(section, nullptr));
+    if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) read_symbols(section);
+    const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
+    if (name && std::strcmp(name, prof_format::kMapSection) == 0) read_map(section);
+  }
+  if (build_id_.empty()) read_segment_notes();
+}
+
+ElfFile::ElfFile(ElfFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      elf_(std::exchange(other.elf_, nullptr)),
+      rewritten_(other.rewritten_),
+      build_id_(std::move(other.build_id_)),
+      original_build_id_(std::move(other.original_build_id_)),
+      map_(std::move(other.map_)),
+      symbols_(std::move(other.symbols_)) {}
+
+ElfFile::~ElfFile() {
+  elf_end(elf_);
+  if (fd_ >= 0) close(fd_);
+}
+
+// For programs whose section headers were removed.
+void ElfFile::read_segment_notes() {
+  size_t count = 0;
+  if (elf_getphdrnum(elf_, &count) != 0) return;
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr header;
+    if (!gelf_getphdr(elf_, int(i), &header) || header.p_type != PT_NOTE) continue;
+    const Elf_Type type = header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
+    read_notes(elf_getdata_rawchunk(elf_, int64_t(header.p_offset), header.p_filesz, type));
+  }
+}
+
+void ElfFile::read_notes(Elf_Data* data) {
+  if (!data || !data->d_buf) return;
+  GElf_Nhdr note;
+  size_t name = 0, descriptor = 0;
+  for (size_t at = 0; (at = gelf_getnote(data, at, &note, &name, &descriptor)) > 0;) {
+    const char* bytes = static_cast<const char*>(data->d_buf);
+    const std::string_view owner(bytes + name, note.n_namesz ? note.n_namesz - 1 : 0);
+    const std::string value(bytes + descriptor, note.n_descsz);
+    if (owner == "GNU" && note.n_type == NT_GNU_BUILD_ID) build_id_ = value;
+    if (owner == prof_format::kNoteOwner && note.n_type == prof_format::kNoteOriginalBuildId)
+      original_build_id_ = value;
+  }
+}
+
+void ElfFile::read_map(Elf_Scn* section) {
+  Elf_Data* data = elf_rawdata(section, nullptr);
+  MapHeader header;
+  if (!data || !data->d_buf || data->d_size < sizeof header) return;
+  const char* bytes = static_cast<const char*>(data->d_buf);
+  std::memcpy(&header, bytes, sizeof header);
+  if (std::memcmp(header.magic, prof_format::kMapMagic, sizeof header.magic) != 0) return;
+  if (header.entry_size < sizeof(MapEntry)) return;
+  rewritten_ = true;
+  const uint64_t room = (data->d_size - sizeof header) / header.entry_size;
+  map_.resize(std::min(header.entries, room));
+  for (size_t i = 0; i < map_.size(); i++) {
+    std::memcpy(&map_[i], bytes + sizeof header + i * header.entry_size, sizeof(MapEntry));
+  }
+  auto by_copy = [](const MapEntry& a, const MapEntry& b) { return a.copy < b.copy; };
+  if (!std::is_sorted(map_.begin(), map_.end(), by_copy)) std::sort(map_.begin(), map_.end(), by_copy);
+}
+
+void ElfFile::read_symbols(Elf_Scn* section) {
+  GElf_Shdr header;
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (!data || !gelf_getshdr(section, &header) || header.sh_entsize != sizeof(Elf64_Sym)) return;
+  const size_t count = data->d_size / sizeof(Elf64_Sym);
+  symbols_.reserve(symbols_.size() + count);
+  for (size_t i = 0; i < count; i++) {
+    GElf_Sym s;
+    if (!gelf_getsym(data, int(i), &s)) continue;
+    const unsigned char type = GELF_ST_TYPE(s.st_info);
+    if (s.st_shndx == SHN_UNDEF || s.st_shndx == SHN_ABS || s.st_shndx == SHN_COMMON || !can_name_code(type)) continue;
+    const char* name = elf_strptr(elf_, header.sh_link, s.st_name);
+    if (!name || !*name) continue;
+    symbols_.push_back({s.st_value, s.st_size, name, type, static_cast<unsigned char>(GELF_ST_BIND(s.st_info))});
+  }
+}
+
+std::string hexadecimal(const std::string& bytes) {
+  if (bytes.empty()) return "(none)";
+  static const char digits[] = "0123456789abcdef";
+  std::string text;
+  for (char c : bytes) {
+    text += digits[static_cast<unsigned char>(c) >> 4];
+    text += digits[c & 15];
+  }
+  return text;
+}
+
+}  // namespace prof

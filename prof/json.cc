@@ -1,0 +1,68 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "views.h"
+
+namespace prof {
+
+namespace {
+
+// Names are whatever bytes a symbol table holds; JSON is UTF-8.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string hex(uint64_t n) {
+  char digits[20];
+  return "0x" + std::string(digits, std::to_chars(digits, digits + sizeof digits, n, 16).ptr);
+}
+
+}  // namespace
+
+// Written as a stream: a document of a million nodes built in memory first would take gigabytes.
+void print_json(const Analysis& analysis, Output& out) {
+  auto field = [&](const char* name, uint64_t value) {
+    out.text(name);
+    out.number(value);
+  };
+  out.text("{\"program\":" + quoted(analysis.program));
+  out.text(std::string(",\"type\":\"") + (analysis.timed ? "elapsed" : "count") + "\"");
+  field(",\"tsc_hz\":", uint64_t(std::llround(analysis.tsc_hz)));
+  out.text(std::string(",\"complete\":") + (analysis.complete ? "true" : "false"));
+  field(",\"lost\":", analysis.lost);
+
+  out.text(",\n\"functions\":[");
+  const std::vector<Function>& functions = analysis.functions.functions();
+  for (size_t i = 0; i < functions.size(); i++) {
+    const Function& f = functions[i];
+    out.text(i ? ",\n" : "\n");
+    out.text("{\"name\":" + quoted(f.name) + ",\"module\":" + quoted(analysis.functions.objects()[f.object].name()));
+    out.text(",\"address\":\"" + hex(f.address) + "\"");
+    field(",\"calls\":", analysis.sums[i].calls);
+    field(",\"self_cycles\":", analysis.sums[i].self);
+    field(",\"total_cycles\":", analysis.sums[i].total);
+    out.byte('}');
+  }
+
+  // The root stands for the world outside; it is left out, and its children's parent is -1.
+  out.text("],\n\"tree\":[");
+  const std::vector<CallNode>& nodes = analysis.tree.nodes;
+  for (size_t i = 1; i < nodes.size(); i++) {
+    const CallNode& node = nodes[i];
+    out.text(i > 1 ? ",\n" : "\n");
+    field("{\"function\":", node.function);
+    if (node.parent == 0) {
+      out.text(",\"parent\":-1");
+    } else {
+      field(",\"parent\":", node.parent - 1);
+    }
+    field(",\"calls\":", node.calls);
+    field(",\"cycles\":", node.total);
+    field(",\"self_cycles\":", node.self);
+    out.byte('}');
+  }
+  out.text("]}\n");
+}
+
+}  // namespace prof

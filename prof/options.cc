@@ -1,0 +1,128 @@
+#include "options.h"
+
+#include <getopt.h>
+
+#include "message.h"
+
+namespace prof {
+
+namespace {
+
+enum LongOption { kJson = 256, kRawNames, kGprofSymbols, kReport, kHelp, kVersion };
+
+const option kProfOptions[] = {
+    {"json", no_argument, nullptr, kJson},
+    {"raw-names", no_argument, nullptr, kRawNames},
+    {"gprof-symbols", required_argument, nullptr, kGprofSymbols},
+    {"help", no_argument, nullptr, kHelp},
+    {"version", no_argument, nullptr, kVersion},
+    {nullptr, 0, nullptr, 0},
+};
+
+const option kRunOptions[] = {
+    {"json", no_argument, nullptr, kJson},
+    {"raw-names", no_argument, nullptr, kRawNames},
+    {"gprof-symbols", required_argument, nullptr, kGprofSymbols},
+    {"report", required_argument, nullptr, kReport},
+    {"help", no_argument, nullptr, kHelp},
+    {nullptr, 0, nullptr, 0},
+};
+
+Options parse(int argc, char** argv, const char* letters, const option* words) {
+  Options o;
+  bool view_chosen = false;
+  auto choose = [&](Options::View view) {
+    if (view_chosen && o.view != view) throw UsageError("-d and --json exclude each other");
+    o.view = view;
+    view_chosen = true;
+  };
+  opterr = 0;
+  optind = 0;  // glibc: start anew
+  for (int c; (c = getopt_long(argc, argv, letters, words, nullptr)) != -1;) {
+    switch (c) {
+      case 'd':
+        choose(Options::View::kTree);
+        break;
+      case 'r':
+        o.tree.whole_recursion = true;
+        break;
+      case 's':
+        o.tree.by_time = true;
+        break;
+      case 'R':
+        o.raw_times = true;
+        break;
+      case 'g':
+        o.gmon = optarg;
+        break;
+      case 'F':
+      case 'N':
+        o.rewriting.push_back(std::string("-") + char(c));
+        o.rewriting.push_back(optarg);
+        break;
+      case kJson:
+        choose(Options::View::kJson);
+        break;
+      case kRawNames:
+        o.raw_names = true;
+        break;
+      case kGprofSymbols:
+        o.gprof_symbols = optarg;
+        break;
+      case kReport:
+        o.report = optarg;
+        break;
+      case kHelp:
+        o.help = true;
+        break;
+      case kVersion:
+        o.version = true;
+        break;
+      case ':':
+        throw UsageError(std::string(argv[optind - 1]) + ": an argument is missing; see prof --help");
+      default: {
+        // A bad letter is in optopt; of a bad word only argv knows.
+        const bool word = optopt == 0 || optopt >= 256;
+        throw UsageError((word ? std::string(argv[optind - 1]) : std::string("-") + char(optopt)) +
+                         ": no such option; see prof --help");
+      }
+    }
+  }
+  if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::kNone;
+  o.arguments.assign(argv + optind, argv + argc);
+  return o;
+}
+
+}  // namespace
+
+Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, ":drsRg:", kProfOptions); }
+
+// '+': what follows the program belongs to the program.
+Options parse_run_options(int argc, char** argv) { return parse(argc, argv, "+:drsRg:F:N:", kRunOptions); }
+
+std::string help_text() {
+  return "usage: prof [options] [program] [profile ...]\n"
+         "       prof run [options] [--] program [argument ...]\n"
+         "\n"
+         "Shows where a program that profld rewrote spent its time and what it called, or (prof run) rewrites a\n"
+         "program, runs it, and shows that. Without a profile: the newest prof.* in the current directory.\n"
+         "Without a program: the one that the profile is of.\n"
+         "\n"
+         "  -d                    the tree of calls, not the table of functions\n"
+         "  -r                    do not cut recursion off in the tree\n"
+         "  -s                    sort the tree by time, not by order of first call\n"
+         "  -R                    raw times: do not subtract what the profiling itself cost\n"
+         "  --json                everything as JSON\n"
+         "  -g FILE               write gmon.out for gprof to FILE\n"
+         "  --gprof-symbols FILE  write a table of names for gprof -S to FILE\n"
+         "  --raw-names           do not demangle names\n"
+         "\n"
+         "prof run also takes these options of profld:\n"
+         "  -F GLOB               profile only functions whose names match (repeatable)\n"
+         "  -N GLOB               do not profile functions whose names match (repeatable)\n"
+         "  --report FILE         write a report of the rewriting to FILE\n"
+         "\n"
+         "See prof(1).\n";
+}
+
+}  // namespace prof

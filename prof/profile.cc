@@ -1,0 +1,226 @@
+#include "profile.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <unordered_set>
+#include <utility>
+
+#include "clock.h"
+#include "message.h"
+
+namespace prof {
+
+namespace {
+
+using prof_format::Header;
+
+constexpr uint32_t kLongestPath = 1 << 16;  // bytes; the kernel's own limit is 4096
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// O_NONBLOCK: opening a FIFO that happens to be called prof.1 must not wait for a writer.
+int open_to_read(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+
+// Reads `size` bytes at `offset`; returns how many there were. Throws on an I/O error.
+uint64_t read_at(int fd, void* to, uint64_t size, uint64_t offset, const std::string& path) {
+  uint64_t done = 0;
+  while (done < size) {
+    ssize_t n = pread(fd, static_cast<char*>(to) + done, size - done, off_t(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error(path + ": " + system_error(errno));
+    if (n == 0) break;
+    done += uint64_t(n);
+  }
+  return done;
+}
+
+// Reads [offset, end) into the same offsets of `to`, which holds zeros: holes of a sparse file are not touched.
+// Returns where the file ended, at most `end`.
+uint64_t read_range(int fd, char* to, uint64_t offset, uint64_t end, const std::string& path) {
+  while (offset < end) {
+    off_t data = lseek(fd, off_t(offset), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return end;  // a hole up to the end of the file
+    if (data < 0) data = off_t(offset);          // a file system without holes
+    off_t hole = lseek(fd, data, SEEK_HOLE);
+    uint64_t from = uint64_t(data);
+    uint64_t upto = hole > data ? std::min(uint64_t(hole), end) : end;
+    if (from >= end) return end;
+    uint64_t n = read_at(fd, to + from, upto - from, from, path);
+    if (n < upto - from) return from + n;
+    offset = upto;
+  }
+  return end;
+}
+
+bool has_magic(const char* bytes) { return std::memcmp(bytes, prof_format::kMagic, sizeof prof_format::kMagic) == 0; }
+
+void check_header(const Header& h, const std::string& path) {
+  if (h.byte_order != prof_format::kByteOrder) {
+    throw Error(path + ": the profile's byte order is not this machine's, or its header is damaged");
+  }
+  if (h.version != prof_format::kVersion) {
+    throw Error(path + ": the profile is of version " + std::to_string(h.version) + ", this prof reads version " +
+                std::to_string(prof_format::kVersion));
+  }
+  if (h.block_size != PROF_BLOCK_SIZE || h.header_size < sizeof(Header) || h.header_size > (1u << 20)) {
+    throw Error(path + ": the profile's header is damaged");
+  }
+  if (h.type != prof_format::kElapsed && h.type != prof_format::kCount) {
+    throw Error(path + ": the profile is of type " + std::to_string(h.type) +
+                ", which this prof does not know; use the prof that came with the program's profld");
+  }
+}
+
+}  // namespace
+
+void Profile::Free::operator()(void* p) const { std::free(p); }
+
+Profile Profile::read(const std::string& path) {
+  Descriptor file(open_to_read(path));
+  struct stat status;
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
+  if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file, so it is no profile");
+
+  Profile p;
+  p.path_ = path;
+  uint64_t n = read_at(file.get(), &p.header_, sizeof p.header_, 0, path);
+  if (n < sizeof p.header_.magic || !has_magic(p.header_.magic)) {
+    throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
+  }
+  if (n < sizeof p.header_) throw Error(path + ": the profile was cut off within its header");
+  check_header(p.header_, path);
+  p.live_ = process_is_running(p.header_);
+  p.load(file.get(), uint64_t(status.st_size));
+  p.find_modules();
+  p.find_threads();
+  return p;
+}
+
+void Profile::load(int fd, uint64_t file_size) {
+  header_blocks_ = Block((header_.header_size + PROF_BLOCK_SIZE - 1) / PROF_BLOCK_SIZE);
+  const uint64_t file_blocks = file_size / PROF_BLOCK_SIZE;
+  const uint64_t in_file = std::min<uint64_t>(file_blocks, UINT32_MAX);
+  uint64_t wanted = header_.blocks_used;
+  if (wanted < header_blocks_) {
+    damage_.push_back("the count of its blocks is damaged");
+    wanted = in_file;
+  }
+  if (wanted > in_file) {
+    damage_.push_back("it was cut off: " + std::to_string(file_size) + " of " +
+                      std::to_string(wanted * PROF_BLOCK_SIZE) + " bytes are left");
+    wanted = in_file;
+  }
+  // A running program goes on making nodes under our eyes. Pages that are never touched need no memory.
+  const uint64_t room = live_ ? std::min(in_file, 2 * wanted + 65536) : wanted;
+  bytes_.reset(static_cast<char*>(std::calloc(room, PROF_BLOCK_SIZE)));
+  if (!bytes_ && room) throw Error(path_ + ": the profile does not fit into memory");
+  uint64_t end = read_range(fd, bytes_.get(), 0, wanted * PROF_BLOCK_SIZE, path_);
+  if (live_ && end == wanted * PROF_BLOCK_SIZE) {
+    // Nodes that were made while we read hang on nodes that we have: fetch them too.
+    Header now{};
+    if (read_at(fd, &now, sizeof now, 0, path_) == sizeof now && now.blocks_used > wanted) {
+      end = read_range(fd, bytes_.get(), end, std::min<uint64_t>(now.blocks_used, room) * PROF_BLOCK_SIZE, path_);
+      header_ = now;
+    }
+  }
+  blocks_ = Block(end / PROF_BLOCK_SIZE);
+}
+
+void Profile::find_modules() {
+  std::unordered_set<Block> seen;
+  for (Block b = header_.first_module; b != 0;) {
+    const auto* m = structure<prof_format::Module>(b);
+    const uint64_t left = m ? (uint64_t(blocks_) - b) * PROF_BLOCK_SIZE - sizeof *m : 0;
+    if (!m || !seen.insert(b).second || m->path_size > left || m->path_size > kLongestPath ||
+        m->build_id_size > sizeof m->build_id || m->start > m->end) {
+      damage_.push_back("its list of modules is damaged");
+      break;
+    }
+    Module module;
+    module.path.assign(reinterpret_cast<const char*>(m + 1), m->path_size);
+    module.path.resize(std::strlen(module.path.c_str()));  // a path holds no NUL
+    module.build_id.assign(reinterpret_cast<const char*>(m->build_id), m->build_id_size);
+    module.bias = m->bias;
+    module.start = m->start;
+    module.end = m->end;
+    modules_.push_back(std::move(module));
+    b = m->next;
+  }
+}
+
+void Profile::find_threads() {
+  std::unordered_set<Block> seen;
+  for (Block b = header_.first_thread; b != 0;) {
+    const auto* t = structure<prof_format::Thread>(b);
+    if (!t || !seen.insert(b).second) {
+      damage_.push_back("its list of threads is damaged");
+      break;
+    }
+    threads_.push_back({t->tid, t->root, t->lost, t->last_tsc});
+    b = t->next;
+  }
+  std::reverse(threads_.begin(), threads_.end());
+}
+
+FileKind kind_of_file(const std::string& path) {
+  Descriptor file(open_to_read(path));
+  struct stat status;
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
+  if (S_ISDIR(status.st_mode)) throw Error(path + ": is a directory, neither a program nor a profile");
+  if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file");
+  char magic[sizeof prof_format::kMagic] = {};
+  read_at(file.get(), magic, sizeof magic, 0, path);
+  if (has_magic(magic)) return FileKind::kProfile;
+  if (std::memcmp(magic,
+                  "\x7f"
+                  "ELF",
+                  4) == 0)
+    return FileKind::kElf;
+  return FileKind::kOther;
+}
+
+std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid) {
+  DIR* dir = opendir(directory.c_str());
+  if (!dir) throw Error(directory + ": " + system_error(errno));
+  std::string newest;
+  // Time of start, not of modification: stores through a mapping update that late or never, copying the file changes
+  // it.
+  uint64_t newest_start = 0;
+  while (const dirent* entry = readdir(dir)) {
+    if (std::strncmp(entry->d_name, "prof.", 5) != 0) continue;
+    const std::string path = directory == "." ? entry->d_name : directory + "/" + entry->d_name;
+    Descriptor file(open_to_read(path));
+    struct stat status;
+    if (file.get() < 0 || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    Header header{};
+    if (pread(file.get(), &header, sizeof header, 0) < ssize_t(sizeof header.magic) || !has_magic(header.magic))
+      continue;
+    if (pid && header.pid != *pid) continue;
+    if (newest.empty() || header.realtime_start > newest_start) {
+      newest = path;
+      newest_start = header.realtime_start;
+    }
+  }
+  closedir(dir);
+  return newest;
+}
+
+}  // namespace prof

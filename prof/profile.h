@@ -1,0 +1,100 @@
+// A profile as it lies on disk: a bounds-checked view of prof.<pid>.
+//
+// The program that wrote the file may have been killed in the middle of a store, may still be running, or may have
+// been somebody with a hex editor; and the disk may have lost half of it. So nothing in it is believed: every block
+// number is checked against the part of the file that was read, lists end at the first block that was seen before,
+// and what cannot be read is described in `damage` while the rest is kept.
+//
+// The file is read, not mapped: a mapping of a file that shrinks is a SIGBUS, and the nodes of a running program would
+// change between two looks at them.
+
+#ifndef PROF_PROFILE_H
+#define PROF_PROFILE_H
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libprof/format.h"
+
+namespace prof {
+
+using prof_format::Block;
+
+struct Module {
+  std::string path;      // as the program saw it
+  std::string build_id;  // raw bytes; empty if unknown
+  uint64_t bias = 0;     // run-time address - address in the file
+  uint64_t start = 0, end = 0;
+};
+
+struct Thread {
+  uint32_t tid = 0;
+  Block root = 0;
+  uint64_t lost = 0;      // calls that found no node
+  uint64_t last_tsc = 0;  // time stamp of the last enter or exit
+};
+
+class Profile {
+ public:
+  // Throws Error if `path` cannot be read or is no profile that this program understands.
+  static Profile read(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const prof_format::Header& header() const { return header_; }
+  const std::vector<Module>& modules() const { return modules_; }  // the first is the program itself
+  const std::vector<Thread>& threads() const { return threads_; }  // oldest first
+  Block blocks() const { return blocks_; }                         // blocks that were read; numbers below it are valid
+
+  // The node in a block, or null if no node can be there. The pointer lives as long as the profile.
+  const prof_format::Node* node(Block block) const { return structure<prof_format::Node>(block); }
+
+  // The process that writes it still runs, on this machine.
+  bool live() const { return live_; }
+
+  // What could not be read, one phrase each ("its list of threads is broken").
+  const std::vector<std::string>& damage() const { return damage_; }
+
+ private:
+  struct Free {
+    void operator()(void* p) const;
+  };
+
+  Profile() = default;
+  void load(int fd, uint64_t file_size);
+  void find_modules();
+  void find_threads();
+
+  // The structure T that starts at a block, or null unless all of it was read and it lies behind the header.
+  template <class T>
+  const T* structure(Block block) const {
+    if (block < header_blocks_ || uint64_t(block) + sizeof(T) / PROF_BLOCK_SIZE > blocks_) return nullptr;
+    return reinterpret_cast<const T*>(bytes_.get() + uint64_t(block) * PROF_BLOCK_SIZE);
+  }
+
+  std::string path_;
+  prof_format::Header header_{};
+  std::unique_ptr<char[], Free> bytes_;
+  Block header_blocks_ = 0;
+  Block blocks_ = 0;
+  bool live_ = false;
+  std::vector<Module> modules_;
+  std::vector<Thread> threads_;
+  std::vector<std::string> damage_;
+};
+
+// The first bytes of a file tell a profile from a program.
+enum class FileKind { kProfile, kElf, kOther };
+
+// Throws Error if the file cannot be opened or is not a regular file.
+FileKind kind_of_file(const std::string& path);
+
+// The most recently started of the profiles prof.* in `directory` (regular files with the magic only), or of those that
+// process `pid` wrote; "" if there is none.
+std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid = {});
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,255 @@
+#include "tree.h"
+
+#include <algorithm>
+
+#include "clock.h"
+
+namespace prof {
+
+namespace {
+
+using RawNode = prof_format::Node;
+
+// Turns raw self times of one thread's nodes into cycles.
+class TimeReader {
+ public:
+  TimeReader(const Profile& profile, const Thread& thread, uint64_t now) {
+    const prof_format::Header& h = profile.header();
+    measured_ = h.type != prof_format::kCount;
+    start_ = h.tsc_start;
+    end_ = thread.last_tsc;
+    // The time after its last call belongs to the thread's open functions, if it is known to have lived that long.
+    if (profile.live()) {
+      if (thread_is_running(h.pid, thread.tid)) end_ = std::max(end_, now);
+    } else if ((h.flags & prof_format::kEnded) && thread.tid == h.pid) {
+      end_ = std::max(end_, h.tsc_end);
+    }
+  }
+
+  // `damaged` is counted up when no sense can be made of the value.
+  uint64_t cycles(uint64_t raw, uint64_t& damaged) const {
+    if (!measured_) return 0;
+    const uint64_t lifetime = end_ - start_;
+    if (end_ < start_) return damaged++, 0;
+    // Time stamps of two processors may differ by some hundred cycles.
+    const uint64_t slack = lifetime / 64 + (1 << 20);
+    constexpr uint64_t kNegative = uint64_t(1) << 63;  // all arithmetic is modulo 2^64
+    uint64_t value = raw;
+    if (value >= kNegative) {
+      // Short by a time stamp: it was running. A small negative value is the difference of two processors' clocks.
+      if (0 - value < start_ / 2) return 0;
+      value += end_;
+    } else if (value > lifetime + slack) {
+      // A time stamp too many: the program was killed in a signal handler that had interrupted a hook.
+      value -= end_;
+    }
+    if (0 - value <= slack) return 0;
+    if (value > lifetime + slack) return damaged++, 0;
+    return value;
+  }
+
+ private:
+  bool measured_;
+  uint64_t start_, end_;
+};
+
+}  // namespace
+
+struct TreeBuilder::State {
+  Tree tree;
+  std::vector<uint32_t> last_child;
+  std::vector<double> probe;    // cycles of probe cost in the self time of each node
+  std::vector<double> outside;  // cycles of probe cost that the calls of each node brought upon its parent
+  bool is_folded = false;       // some calls were made by others than the node's parent
+
+  // Which child of the parent that is being filled a function is. A mark of an earlier parent is void.
+  struct Mark {
+    uint32_t parent_number = 0, child = 0;
+  };
+  std::vector<Mark> marks;  // by function
+  uint32_t parent_number = 0;
+
+  State() { new_node(0, 0); }
+
+  uint32_t new_node(uint32_t parent, uint32_t function) {
+    const uint32_t index = uint32_t(tree.nodes.size());
+    CallNode node;
+    node.function = function;
+    node.parent = parent;
+    tree.nodes.push_back(node);
+    last_child.push_back(0);
+    probe.push_back(0);
+    outside.push_back(0);
+    return index;
+  }
+
+  // Moves cost of folded calls from nodes that have no time for it to the nodes that were called.
+  void lower_folded_cost() {
+    const std::vector<CallNode>& nodes = tree.nodes;
+    for (size_t i = 1; i < nodes.size(); i++) {
+      const double missing = probe[i] - double(nodes[i].self);
+      if (missing <= 0) continue;
+      double all = 0;
+      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) all += outside[c];
+      if (all <= 0) continue;
+      const double part = std::min(missing / all, 1.0);
+      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) probe[c] += part * outside[c];
+      probe[i] -= part * all;
+    }
+  }
+
+  // To be called before the children of a parent are asked for.
+  void begin_children(uint32_t parent) {
+    parent_number++;
+    for (uint32_t c = tree.nodes[parent].first_child; c != 0; c = tree.nodes[c].next_sibling) {
+      marks[tree.nodes[c].function] = {parent_number, c};
+    }
+  }
+
+  uint32_t child(uint32_t parent, uint32_t function) {
+    if (function >= marks.size()) marks.resize(function + function / 2 + 64);
+    Mark& mark = marks[function];
+    if (mark.parent_number != parent_number) {
+      mark = {parent_number, new_node(parent, function)};
+      uint32_t& link =
+          last_child[parent] ? tree.nodes[last_child[parent]].next_sibling : tree.nodes[parent].first_child;
+      link = mark.child;
+      last_child[parent] = mark.child;
+    }
+    return mark.child;
+  }
+};
+
+TreeBuilder::TreeBuilder() : state_(std::make_unique<State>()) {}
+TreeBuilder::~TreeBuilder() = default;
+
+std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double scale) {
+  State& s = *state_;
+  const prof_format::Header& header = profile.header();
+  const uint64_t now = time_stamp();
+  const double inside = double(header.probe_inside) / 256 * scale, outside = double(header.probe_outside) / 256 * scale;
+  s.is_folded = s.is_folded || header.folded_nodes > 0;
+  s.tree.nodes.reserve(s.tree.nodes.size() + std::min<size_t>(profile.blocks(), header.nodes));
+
+  // Nodes are far apart in memory, so each is looked at once and what is needed of it kept.
+  struct Child {
+    Block block, first_child;
+    uint64_t pc, calls, cycles;
+  };
+  struct Pending {
+    Block block, first_child;
+    uint32_t node;
+  };
+  std::vector<Pending> pending;
+  std::vector<Child> children;
+  std::vector<bool> seen(profile.blocks());
+  uint64_t broken_links = 0, broken_times = 0;
+
+  for (const Thread& thread : profile.threads()) {
+    const RawNode* root = profile.node(thread.root);
+    if (!root || seen[thread.root]) {
+      broken_links += !(profile.live() && thread.root == 0);  // a thread that is just being added has no tree yet
+      continue;
+    }
+    const TimeReader time(profile, thread, now);
+    seen[thread.root] = true;
+    s.tree.nodes[0].self += uint64_t(double(time.cycles(root->cycles, broken_times)) * scale);
+    pending.push_back({thread.root, root->child, 0});
+    while (!pending.empty()) {
+      const Pending parent = pending.back();
+      pending.pop_back();
+      children.clear();
+      for (Block b = parent.first_child; b != 0;) {
+        const RawNode* child = profile.node(b);
+        // What lies beyond the part that was read of a running program was called a moment ago.
+        if (!child && profile.live()) break;
+        if (!child || seen[b] || child->parent != parent.block) {
+          broken_links++;
+          break;
+        }
+        seen[b] = true;
+        children.push_back({b, child->child, child->pc, child->count, time.cycles(child->cycles, broken_times)});
+        b = child->sibling;
+      }
+      if (children.empty()) continue;
+      // Order of first call.
+      std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) { return a.block < b.block; });
+      s.begin_children(parent.node);
+      const ptrdiff_t pushed = ptrdiff_t(pending.size());
+      for (const Child& c : children) {
+        const uint32_t index = s.child(parent.node, resolver.find(c.pc));
+        CallNode& node = s.tree.nodes[index];
+        node.calls += c.calls;
+        node.self += scale == 1 ? c.cycles : uint64_t(double(c.cycles) * scale);
+        s.probe[index] += inside * double(c.calls);
+        s.probe[parent.node] += outside * double(c.calls);
+        s.outside[index] += outside * double(c.calls);
+        if (c.first_child) pending.push_back({c.block, c.first_child, index});
+      }
+      std::reverse(pending.begin() + pushed, pending.end());
+    }
+  }
+
+  std::string damage;
+  if (broken_links)
+    damage = std::to_string(broken_links) + " of the links in its tree are broken, the calls behind them are missing";
+  if (broken_times)
+    damage += (damage.empty() ? "" : "; ") + std::to_string(broken_times) + " of its times are damaged and left out";
+  return damage;
+}
+
+Tree TreeBuilder::finish(bool subtract_probe, uint64_t& overdrawn) {
+  if (subtract_probe && state_->is_folded) state_->lower_folded_cost();
+  Tree tree = std::move(state_->tree);
+  std::vector<double>& probe = state_->probe;
+  overdrawn = 0;
+  for (size_t i = tree.nodes.size(); i-- > 0;) {
+    CallNode& node = tree.nodes[i];
+    if (subtract_probe) {
+      const double rest = double(node.self) - probe[i];
+      if (rest >= 0) {
+        node.self -= std::min(node.self, uint64_t(probe[i] + 0.5));
+      } else {
+        node.self = 0;
+        if (i != 0)
+          probe[node.parent] -= rest;
+        else
+          overdrawn = uint64_t(std::min(-rest, 1e18));
+      }
+    }
+    node.total += node.self;
+    if (i != 0) tree.nodes[node.parent].total += node.total;
+  }
+  return tree;
+}
+
+std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
+  std::vector<FunctionSum> sums(functions);
+  std::vector<uint32_t> open(functions);  // how many calls of the function the walk is inside of
+  const std::vector<CallNode>& nodes = tree.nodes;
+  uint32_t at = nodes[0].first_child;
+  while (at != 0) {
+    const CallNode& node = nodes[at];
+    FunctionSum& sum = sums[node.function];
+    sum.calls += node.calls;
+    sum.self += node.self;
+    if (open[node.function]++ == 0) sum.total += node.total;
+    if (node.first_child) {
+      at = node.first_child;
+      continue;
+    }
+    // Leave every subtree that ends here.
+    for (;;) {
+      open[nodes[at].function]--;
+      if (nodes[at].next_sibling) {
+        at = nodes[at].next_sibling;
+        break;
+      }
+      at = nodes[at].parent;
+      if (at == 0) break;
+    }
+  }
+  return sums;
+}
+
+}  // namespace prof

@@ -1,0 +1,36 @@
+// The views: each prints an analysis its way.
+
+#ifndef PROF_VIEWS_H
+#define PROF_VIEWS_H
+
+#include <string>
+
+#include "analysis.h"
+#include "output.h"
+
+namespace prof {
+
+// Plan 9's table of functions: percent of all self time, self seconds, calls, name.
+void print_flat(const Analysis& analysis, Output& out);
+
+struct TreeOptions {
+  bool whole_recursion = false;  // do not cut recursion off with "..."
+  bool by_time = false;          // siblings by inclusive time, not in order of first call
+};
+
+// Plan 9's tree: one line per function and context, `name:milliseconds/calls`, indented by depth.
+void print_tree(const Analysis& analysis, const TreeOptions& options, Output& out);
+
+// Everything, for programs.
+void print_json(const Analysis& analysis, Output& out);
+
+// What gprof reads, for the functions of the program itself. Says on standard error what gmon.out has no room for.
+void write_gmon(const Analysis& analysis, const std::string& path);
+
+// The names that gmon.out needs, in the form that `gprof -S` reads: gprof's own reading of a program's symbols leaves
+// out local ones with dots in their names.
+void write_gprof_symbols(const Analysis& analysis, const std::string& path);
+
+}  // namespace prof
+
+#endif
