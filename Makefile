@@ -1,0 +1,100 @@
+# GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
+# On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
+#
+#   CXX=clang++              another compiler
+#   WERROR=1                 warnings are errors
+#   SANITIZE=address,undefined   profld and prof with sanitizers, in a build folder of their own
+#   PREFIX=/usr/local DESTDIR=   where `make install` puts things
+#   V=1                      show the commands
+
+include sources
+
+SANITIZE =
+WERROR =
+PREFIX = /usr/local
+DESTDIR =
+DEPS = yes
+BUILD = build$(if $(SANITIZE),/sanitize)
+# The user's own flags, after ours.
+CXXFLAGS =
+LDFLAGS =
+
+# As many jobs as there are processors, unless -j says otherwise.
+MAKEFLAGS += --jobs=$(shell nproc) --no-builtin-rules
+Q = $(if $(V),,@)
+
+flags = $(CXXFLAGS_COMMON) $(if $(WERROR),-Werror) -MMD -MP
+host_flags = $(flags) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
+host_link = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+
+objects = $(patsubst %,$(BUILD)/obj/%.o,$(1))
+runtime_objects = $(patsubst %,$(BUILD)/runtime/%.o,$(1))
+profld_objects = $(call objects,$(PROFLD_SOURCES))
+prof_objects = $(call objects,$(PROF_SOURCES))
+libprof_objects = $(call runtime_objects,$(LIBPROF_SOURCES))
+unit_objects = $(call objects,$(UNIT_TESTS))
+tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects))
+all_objects = $(profld_objects) $(prof_objects) $(libprof_objects) $(unit_objects)
+
+profld = $(BUILD)/bin/profld
+prof = $(BUILD)/bin/prof
+libprof = $(BUILD)/lib/libprof.so
+unit = $(BUILD)/tests/unit
+
+.PHONY: all demo check format-check install clean build-packages demo-packages check-packages format-packages
+all: $(profld) $(prof) $(libprof)
+
+$(profld): $(profld_objects)
+	@mkdir -p $(@D); echo "LINK  $@"
+	$(Q)$(CXX) $(host_link) -o $@ $^ $(PROFLD_LIBS)
+
+$(prof): $(prof_objects)
+	@mkdir -p $(@D); echo "LINK  $@"
+	$(Q)$(CXX) $(host_link) -o $@ $^ $(PROF_LIBS)
+
+$(libprof): $(libprof_objects)
+	@mkdir -p $(@D); echo "LINK  $@"
+	$(Q)$(CXX) $(LDFLAGS_RUNTIME) -o $@ $^
+
+$(unit): $(unit_objects) $(tested_objects)
+	@mkdir -p $(@D); echo "LINK  $@"
+	$(Q)$(CXX) $(host_link) -o $@ $^ $(PROFLD_LIBS) $(PROF_LIBS)
+
+$(BUILD)/runtime/%.cc.o: %.cc | build-packages
+	@mkdir -p $(@D); echo "CXX   $<"
+	$(Q)$(CXX) $(flags) $(CXXFLAGS_RUNTIME) -c -o $@ $<
+
+$(BUILD)/runtime/%.S.o: %.S | build-packages
+	@mkdir -p $(@D); echo "AS    $<"
+	$(Q)$(CXX) $(flags) -fPIC -c -o $@ $<
+
+$(BUILD)/obj/%.cc.o: %.cc | build-packages
+	@mkdir -p $(@D); echo "CXX   $<"
+	$(Q)$(CXX) $(host_flags) -c -o $@ $<
+
+$(unit_objects): | check-packages
+
+-include $(all_objects:.o=.d)
+
+demo: $(profld) $(prof) $(libprof) | demo-packages
+	@tests/demo $(BUILD)
+
+check: $(profld) $(prof) $(libprof) $(unit) | check-packages
+	@tests/run $(BUILD)
+
+format-check: | format-packages
+	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(UNIT_TESTS)) $(HEADERS)
+
+# profld finds ../lib/libprof.so from where it itself is.
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(profld) $(prof) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(libprof) $(DESTDIR)$(PREFIX)/lib
+	for page in $(MANUALS); do \
+	  install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+
+clean:
+	rm -rf $(BUILD)
+
+build-packages demo-packages check-packages format-packages:
+	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))

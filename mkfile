@@ -1,0 +1,74 @@
+# Plan 9's mk (Debian package 9base): /usr/lib/plan9/bin/mk builds, mk demo, mk check, mk install, mk clean.
+# Sources, flags and packages come from the file that the Makefile reads too.
+
+<sources
+
+MKSHELL=/bin/sh
+BUILD=build
+CXX=g++
+WERROR=
+PREFIX=/usr/local
+DESTDIR=
+
+PROFLD_OBJECTS=${PROFLD_SOURCES:%=$BUILD/obj/%.o}
+PROF_OBJECTS=${PROF_SOURCES:%=$BUILD/obj/%.o}
+UNIT_OBJECTS=${UNIT_TESTS:%=$BUILD/obj/%.o}
+LIBPROF_OBJECTS=${LIBPROF_SOURCES:%=$BUILD/runtime/%.o}
+PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/lib/libprof.so
+
+all:V: $PROGRAMS
+
+$BUILD/bin/profld: $PROFLD_OBJECTS
+	mkdir -p $BUILD/bin
+	$CXX -o $target $prereq $PROFLD_LIBS
+
+$BUILD/bin/prof: $PROF_OBJECTS
+	mkdir -p $BUILD/bin
+	$CXX -o $target $prereq $PROF_LIBS
+
+$BUILD/lib/libprof.so: $LIBPROF_OBJECTS
+	mkdir -p $BUILD/lib
+	$CXX $LDFLAGS_RUNTIME -o $target $prereq
+
+$BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS
+	mkdir -p $BUILD/tests
+	tested=
+	for object in $PROFLD_OBJECTS $PROF_OBJECTS; do
+	  case $object in */main.cc.o) ;; *) tested="$tested $object" ;; esac
+	done
+	$CXX -o $target $UNIT_OBJECTS $tested $PROFLD_LIBS $PROF_LIBS
+
+# As is the custom with mk, every object depends on every header.
+$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $LIBPROF_OBJECTS: $HEADERS
+
+$BUILD/obj/%.cc.o: %.cc
+	mkdir -p $(dirname $target)
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -c -o $target $stem.cc
+
+$BUILD/runtime/%.cc.o: %.cc
+	mkdir -p $(dirname $target)
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} $CXXFLAGS_RUNTIME -c -o $target $stem.cc
+
+$BUILD/runtime/%.S.o: %.S
+	mkdir -p $(dirname $target)
+	$CXX $CXXFLAGS_COMMON -fPIC -c -o $target $stem.S
+
+packages:V:
+	.ci/packages $BUILD_PACKAGES $DEMO_PACKAGES $CHECK_PACKAGES
+
+demo:V: $PROGRAMS
+	tests/demo $BUILD
+
+check:V: $PROGRAMS $BUILD/tests/unit
+	tests/run $BUILD
+
+install:V: $PROGRAMS
+	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib
+	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $DESTDIR$PREFIX/bin
+	install -m 755 $BUILD/lib/libprof.so $DESTDIR$PREFIX/lib
+	for page in $MANUALS; do
+	  install -D -m 644 $page $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1
+	done
+
+clean:V:
+	rm -rf $BUILD

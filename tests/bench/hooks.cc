@@ -1,0 +1,192 @@
+// hooks [ROUNDS]: what a pair of hooks costs, in cycles of the time-stamp counter, next to two bare rdtsc. Linked with
+// libprof.so.
+//
+// The program runs itself once per round and PROFTYPE, so that what is compared is interleaved; printed are medians.
+// Each figure is the time of a loop of calls with hooks minus that of the same loop without, per call. Rows: a leaf
+// called in a loop; 2, 16 and 200 different leaves called in turn; a recursion 30 deep; a chain of 8 functions.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/libprof/hooked.h"
+
+// 256 leaves with hooks and 256 without, each 64 bytes long.
+asm(R"(
+        .text
+        .balign 64
+hooked_leaves:
+        .rept 256
+        .balign 64
+        call *_profin@GOTPCREL(%rip)
+        call *_profout@GOTPCREL(%rip)
+        ret
+        .endr
+        .balign 64
+plain_leaves:
+        .rept 256
+        .balign 64
+        ret
+        .endr
+
+        .balign 64
+two_stamps:
+        mov %rax, %r8
+        mov %rdx, %r9
+        rdtsc
+        rdtsc
+        mov %r8, %rax
+        mov %r9, %rdx
+        ret
+
+        .balign 64
+hooked_recursion:
+        call *_profin@GOTPCREL(%rip)
+        sub $8, %rsp
+        dec %edi
+        jz 1f
+        call hooked_recursion
+1:      add $8, %rsp
+        call *_profout@GOTPCREL(%rip)
+        ret
+        .balign 64
+plain_recursion:
+        sub $8, %rsp
+        dec %edi
+        jz 1f
+        call plain_recursion
+1:      add $8, %rsp
+        ret
+
+// Leaf number i % (mask + 1) of those at rdi, i from rdx to 1; rsi: mask. Hooked itself, so that the leaves have a parent.
+        .balign 64
+hooked_caller:
+        call *_profin@GOTPCREL(%rip)
+        call plain_caller
+        call *_profout@GOTPCREL(%rip)
+        ret
+        .balign 64
+plain_caller:
+        push %rbx
+        push %r12
+        push %r13
+        mov %rdi, %rbx
+        mov %rsi, %r12
+        mov %rdx, %r13
+        xor %ecx, %ecx
+1:      mov %ecx, %eax
+        shl $6, %eax
+        add %rbx, %rax
+        call *%rax
+        inc %ecx
+        cmp %r12d, %ecx
+        jb 2f
+        xor %ecx, %ecx
+2:      dec %r13
+        jnz 1b
+        pop %r13
+        pop %r12
+        pop %rbx
+        ret
+)");
+
+extern "C" {
+extern char hooked_leaves[], plain_leaves[], two_stamps[];
+void hooked_caller(char* leaves, uint64_t different, uint64_t calls);
+void hooked_recursion(uint64_t depth);
+void plain_recursion(uint64_t depth);
+}
+
+namespace {
+
+uint64_t time_stamp() { return __builtin_ia32_rdtsc(); }
+
+// Short batches: most of them are not interrupted.
+constexpr uint64_t kCalls = 1200;  // per batch
+constexpr int kBatches = 1501;
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+template <class Batch>
+double cycles_per_call(Batch batch) {
+  std::vector<double> values;
+  for (int i = 0; i < kBatches; ++i) {
+    const uint64_t start = time_stamp();
+    batch();
+    values.push_back(double(time_stamp() - start) / double(kCalls));
+  }
+  return median(values);
+}
+
+double leaves(char* which, uint64_t different) {
+  return cycles_per_call([=] { hooked_caller(which, different, kCalls); });
+}
+
+double recursion(void (*function)(uint64_t), uint64_t depth) {
+  return cycles_per_call([=] {
+    for (uint64_t i = 0; i < kCalls / depth; ++i) function(depth);
+  });
+}
+
+struct Row {
+  const char* name;
+  double (*measure)();
+};
+
+const Row kRows[] = {
+    {"two rdtsc", [] { return leaves(two_stamps, 1) - leaves(plain_leaves, 1); }},
+    {"1 callee", [] { return leaves(hooked_leaves, 1) - leaves(plain_leaves, 1); }},
+    {"2 callees", [] { return leaves(hooked_leaves, 2) - leaves(plain_leaves, 2); }},
+    {"16 callees", [] { return leaves(hooked_leaves, 16) - leaves(plain_leaves, 16); }},
+    {"200 callees", [] { return leaves(hooked_leaves, 200) - leaves(plain_leaves, 200); }},
+    {"recursion, 10 deep", [] { return recursion(hooked_recursion, 10) - recursion(plain_recursion, 10); }},
+    {"recursion, 300 deep", [] { return recursion(hooked_recursion, 300) - recursion(plain_recursion, 300); }},
+};
+constexpr size_t kCount = sizeof kRows / sizeof kRows[0];
+
+void measure_all() {
+  for (const Row& row : kRows) std::printf("%.3f\n", row.measure());
+}
+
+std::vector<double> run(const char* self, const char* type) {
+  const std::string command = std::string("PROFTYPE=") + type + " PROFDIR=/tmp '" + self + "' -measure";
+  std::vector<double> values(kCount);
+  FILE* out = popen(command.c_str(), "r");
+  for (double& v : values) {
+    if (!out || std::fscanf(out, "%lf", &v) != 1) std::exit(1);
+  }
+  pclose(out);
+  return values;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "-measure") == 0) {
+    measure_all();
+    unlink(("/tmp/prof." + std::to_string(getpid())).c_str());
+    return 0;
+  }
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
+  std::vector<double> elapsed[kCount], count[kCount];
+  for (int r = 0; r < rounds; ++r) {
+    const auto e = run(argv[0], "elapsed"), c = run(argv[0], "count");
+    for (size_t i = 0; i < kCount; ++i) elapsed[i].push_back(e[i]), count[i].push_back(c[i]);
+  }
+  const double stamps = median(elapsed[0]);
+  std::printf("%-20s %10s %18s %8s\n", "cycles per pair", "elapsed", "/ two rdtsc", "count");
+  for (size_t i = 0; i < kCount; ++i) {
+    std::printf("%-20s %10.1f %18.2f %8.1f\n", kRows[i].name, median(elapsed[i]), median(elapsed[i]) / stamps,
+                median(count[i]));
+  }
+}

@@ -1,0 +1,104 @@
+# What profld cannot rewrite it refuses: one line, exit status 1, no output file.
+. "${0%/*}/common.inc"
+
+# refused FILE [WORDS]: profld says no, in one line that names the file, and leaves nothing behind.
+refused() {
+  local file=$1 words=${2:-}
+  rm -rf out
+  mkdir out
+  run profld -o out/copy "$file"
+  [ "$status" = 1 ] || fail "profld $file: exit status $status, not 1: $(head -n 2 stderr)"
+  [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "profld $file: not one line: $(head -n 3 stdout stderr)"
+  case $(cat stderr) in
+    "profld: $file: "*"$words"*) ;;
+    *) fail "profld $file: says $(cat stderr), not profld: $file: ... $words" ;;
+  esac
+  [ -z "$(ls -A out)" ] || fail "profld $file: left $(ls -A out)"
+}
+
+cat >small.c <<'C'
+static int twice(int n) { return 2 * n; }
+int main(int argc, char** argv) { return (argc ? twice : (int (*)(int))argv)(argc) - 2; }
+C
+compile small small.c -O2
+run profld -o small.prof small
+[ "$status" = 0 ] && [ -x small.prof ] || fail "the small program itself is refused: $(cat stderr)"
+
+# Not programs of ours at all.
+refused nothing
+: >empty
+refused empty
+echo 'int main() {}' >text
+refused text
+printf '\177ELF' >magic
+refused magic
+mkdir folder
+refused folder
+mkfifo fifo
+refused fifo
+compile object.o small.c -c
+refused object.o
+{ printf '!<arch>\n'; } >archive.a
+refused archive.a
+
+# byte FILE OFFSET VALUE...: changes bytes.
+byte() {
+  local file=$1 offset=$2 values
+  shift 2
+  values=$(printf '\\x%s' "$@")
+  printf '%b' "$values" | dd of="$file" bs=1 seek="$offset" conv=notrunc status=none
+}
+cp small class && byte class 4 01
+refused class
+cp small order && byte order 5 02
+refused order
+cp small machine && byte machine 18 b7 00 # AArch64
+refused machine
+cp small i386 && byte i386 18 03 00
+refused i386
+cp small phoff && byte phoff 32 ff ff ff ff ff ff ff 7f
+refused phoff
+cp small shoff && byte shoff 40 f0 ff ff ff ff ff ff ff
+refused shoff
+cp small phnum && byte phnum 56 ff fe
+refused phnum
+
+# Truncated: every offset in the headers, then in steps of a prime, then all of the last.
+size=$(stat -c %s small)
+cut_at() {
+  head -c "$1" small >cut
+  refused cut
+}
+for ((i = 0; i < 128; i += 3)); do cut_at $i; done
+for ((i = 128; i < size; i += 131)); do cut_at $i; done
+for ((i = size - 16; i < size; ++i)); do cut_at $i; done
+
+# Unwritable output.
+for out in /proc/profld-output nowhere/copy folder; do
+  run profld -o "$out" small
+  [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q '^profld: .*: ' stderr || fail "profld -o $out: $status $(cat stderr)"
+done
+[ -z "$(ls -A folder)" ] || fail "left something in folder: $(ls -A folder)"
+run bash -c 'ulimit -f 4; exec profld -o limited small'
+[ "$status" = 1 ] && [ ! -e limited ] && [ "$(wc -l <stderr)" = 1 ] || fail "file size limit: $status $(cat stderr), $(ls -l limited 2>&1)"
+# The program itself is no place for its copy.
+cp small self
+run profld -o self self
+[ "$status" = 1 ] && cmp -s self small || fail "profld -o self self: $status $(cat stderr)"
+
+refused small.prof already
+cp small setuid && chmod 4755 setuid
+refused setuid set-
+cp small setgid && chmod 2755 setgid
+refused setgid set-
+
+# Go, OCaml and GHC programs, by what tells them: Go's table of functions, OCaml's frame table, GHC's run-time system.
+echo data >data
+objcopy --add-section .gopclntab=data --set-section-flags .gopclntab=alloc,readonly --add-section .go.buildinfo=data small go 2>objcopy.log
+refused go Go
+printf 'int caml_frametable[4] = {1};\nint caml_startup_code_begin;\n' >ocaml.c
+compile ocaml small.c ocaml.c
+refused ocaml OCaml
+printf 'void stg_upd_frame(void) {}\nvoid hs_main(void) {}\nvoid stg_ap_0_fast(void) {}\nint ZCMain_main_closure, base_GHCziTopHandler_runMainIO_closure;\n' >ghc.c
+compile ghc small.c ghc.c
+refused ghc GHC

@@ -1,0 +1,58 @@
+# profld's command line.
+. "${0%/*}/common.inc"
+
+cat >small.c <<'C'
+#include "calls.h"
+static volatile int sum;
+KEPT int one(int n) { return sum += n + 1; }
+KEPT int two(int n) { return sum += n + 2; }
+KEPT int other(int n) { return one(n) + two(n); }
+int main(int argc, char** argv) { return other(argc) - (argv == 0) == 7 ? 0 : 1; }
+C
+compile small small.c -O1
+
+# The output's default place is the current directory, whatever the program's.
+mkdir else
+cp small else/program
+run profld else/program
+[ "$status" = 0 ] && [ -x program.prof ] && [ ! -e else/program.prof ] || fail "default output: $status $(cat stderr)"
+[ ! -s stdout ] && [ ! -s stderr ] || fail "says something: $(cat stdout stderr)"
+[ "$(stat -c %a program.prof)" = "$(stat -c %a small)" ] || fail "mode $(stat -c %a program.prof)"
+
+run profld --help
+[ "$status" = 0 ] && grep -q 'profld .*PROGRAM' stdout && [ ! -s stderr ] || fail "--help: $status"
+run profld --version
+[ "$status" = 0 ] && grep -qE '^profld [0-9]' stdout && [ ! -s stderr ] || fail "--version: $status $(cat stdout)"
+
+# Usage errors: status 2, nothing written.
+for arguments in "" "--nonsense small" "-o" "small small" "-F" "--report"; do
+  # shellcheck disable=SC2086
+  run profld $arguments
+  [ "$status" = 2 ] && [ -s stderr ] && [ ! -s stdout ] || fail "profld $arguments: $status $(cat stderr)"
+done
+[ ! -e small.prof ] || fail "a usage error left small.prof"
+cp small ./-dash
+run profld -o dash.prof -- -dash
+[ "$status" = 0 ] && [ -x dash.prof ] || fail "-- -dash: $(cat stderr)"
+
+# Functions by name pattern.
+names() { prof --json small.prof small.profiles/prof.* | jq -r '[.functions[] | select(.calls > 0) | .name] | sort | join(" ")'; }
+select_functions() {
+  local expected=$1
+  shift
+  rewrite small "$@"
+  profiled small
+  [ "$(names)" = "$expected" ] || fail "profld $*: calls of $(names), not $expected"
+}
+select_functions "one two" -F one -F two
+select_functions "one" -F 'o*' -N 'other'
+select_functions "main other" -F main -F '[a-z]*' -N 'one' -N 'tw?' -N '_*' -N '*_*'
+
+# What happened, as JSON and with -v.
+rewrite small
+jq -e '.functions_total >= 4 and .functions_instrumented >= 4 and .returns >= 4 and (.tail_jumps | type) == "number" and
+  (.jump_tables | type) == "number" and (.skipped | type) == "array" and
+  all(.skipped[]; (.name | type) == "string" and (.address | test("^0x[0-9a-f]+$")) and (.reason | length) > 5)' small.report >/dev/null ||
+  fail "report: $(cat small.report)"
+run profld -v -o small.prof small
+[ "$status" = 0 ] && [ -s stderr ] && [ ! -s stdout ] || fail "-v: $status"

@@ -1,0 +1,24 @@
+# Handlers that interrupt hooks, their slow paths included: every count is exact, and times stay those of the functions.
+. "$(dirname "$0")/../libprof/common.inc"
+
+hooked signals
+for type in elapsed count; do
+  export PROFTYPE=$type
+  for mode in "" alt "threads 4" "alt threads 3"; do
+    # shellcheck disable=SC2086 # a list of words
+    record signals 2 $mode
+    same_calls "signals $mode, $type"
+    handlers=$(sed -n 's/^calls handle //p' stdout)
+    [ "$handlers" -gt 30 ] || fail "only $handlers signals came"
+    wrong=$(sed -n 's/^implausible times //p' profile)
+    [ "$wrong" -le $((handlers / 50 + 2)) ] || fail "signals $mode: $wrong contexts with impossible times after $handlers signals"
+  done
+  for mode in jump "jump alt"; do
+    # shellcheck disable=SC2086
+    record signals 2 $mode
+    for name in handle helper jumper; do
+      counted=$(sed -n "s/^calls $name //p" stdout) recorded=$(awk -v name=$name '$1 == "total" && $4 == name { print $2 }' profile)
+      [ "$counted" = "$recorded" ] || fail "signals $mode, $type: $name called $counted times, recorded $recorded"
+    done
+  done
+done

@@ -1,0 +1,4 @@
+# C++ objects: virtual calls, thunks, static initialisation, callables.
+. "${0%/*}/common.inc"
+
+matrix objects.cc

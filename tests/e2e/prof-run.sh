@@ -1,0 +1,116 @@
+# prof run: one command, and to the outside it looks like the program itself.
+. "${0%/*}/common.inc"
+export XDG_CACHE_HOME=$PWD/cache
+unset tabstop
+
+cat >program.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static volatile sig_atomic_t got;
+static void handler(int s) { got = s; }
+__attribute__((noipa)) int work(int n) { return n * 3; }
+__attribute__((noipa)) int other(int n) { return n + 1; }
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  int sum = 0;
+  for (int i = 0; i < 7; ++i) sum += work(i) + other(i);
+  if (!strcmp(what, "echo")) {
+    printf("%s", argv[0]);
+    for (int i = 1; i < argc; ++i) printf(" [%s]", argv[i]);
+    puts("");
+    for (int c; (c = getchar()) != EOF;) putchar(c);
+  } else if (!strcmp(what, "exit")) {
+    exit(atoi(argv[2]));
+  } else if (!strcmp(what, "kill")) {
+    raise(atoi(argv[2]));
+  } else if (!strcmp(what, "wait")) {
+    signal(SIGTERM, handler);
+    puts("ready");
+    fflush(stdout);
+    while (!got) pause();
+    printf("got %d\n", got);
+    return 5;
+  }
+  return sum == -1;
+}
+C
+compile program program.c -O1
+
+# Output, arguments, standard input and the name are the program's own; the profile goes to standard error.
+run prof run ./program exit 0
+[ "$status" = 0 ] && [ ! -s stdout ] || fail "exit 0: $status $(cat stderr)"
+[ "$(head -n 1 stderr)" = "  %     Time     Calls  Name" ] && grep -qP ' 7\twork$' stderr || fail "no table: $(cat stderr)"
+profile=$(tail -n 1 stderr | grep -oE 'prof\.[0-9.]*[0-9]') && [ -s "$profile" ] || fail "no profile named: $(tail -n 1 stderr)"
+prof "$profile" >again 2>&1 || fail "prof $profile: $(cat again)"
+diff again <(head -n -1 stderr) >/dev/null || fail "other table: $(cat again)"
+echo "standard input" | prof run -- ./program echo -d "two words" '' >stdout 2>stderr || fail "echo: $(cat stderr)"
+[ "$(cat stdout)" = $'./program [echo] [-d] [two words] []\nstandard input' ] || fail "echo: $(cat stdout)"
+run prof run ./program exit 37
+[ "$status" = 37 ] || fail "exit 37: $status"
+(PATH=$PWD:$PATH && run prof run program echo && [ "$(cat stdout)" = "program [echo]" ]) || fail "PATH: $(cat stdout stderr)"
+
+# Killed by a signal: so are we.
+for signal in 15 9 6; do
+  { (exec prof run ./program kill $signal >stdout 2>stderr); } 2>/dev/null
+  [ $? = $((128 + signal)) ] && grep -qP ' 7\twork$' stderr || fail "kill $signal: $? $(cat stderr)"
+done
+
+# A signal sent to us reaches the program.
+prof run ./program wait >stdout 2>stderr &
+for ((i = 0; i < 100; ++i)); do grep -q ready stdout && break; sleep .05; done
+kill -TERM $!
+wait $!
+status=$?
+[ "$status" = 5 ] && grep -q "got 15" stdout || fail "SIGTERM: $status $(cat stdout stderr)"
+
+# Views and files.
+run prof run -d ./program exit 0
+grep -qE '(^|[ 	])main:[0-9.]+$' stderr && grep -qE 'work:[0-9.]+/7$' stderr || fail "-d: $(cat stderr)"
+run prof run --json ./program exit 0
+sed '$d' stderr | jq -e '.complete and any(.functions[]; .name == "work" and .calls == 7)' >/dev/null || fail "--json: $(cat stderr)"
+run prof run -g gmon.out ./program exit 0
+gprof -b -p program gmon.out 2>gprof.log | grep -qE ' 7 .* work$' || fail "-g: $(cat stderr gprof.log)"
+
+# The cache: used again, made anew for another program or other options.
+copies() { find cache -type f | wc -l; }
+[ "$(copies)" = 1 ] || fail "cache: $(find cache)"
+run prof run -N other ./program exit 0
+grep -q work stderr && ! grep -q other stderr || fail "-N: $(cat stderr)"
+[ "$(copies)" = 2 ] || fail "cache: $(find cache)"
+run prof run -F 'ma*' --report report ./program exit 0
+grep -qP ' 1\tmain$' stderr && ! grep -q work stderr && jq -e .functions_total report >/dev/null || fail "-F --report: $(cat stderr)"
+sed -i 's/i < 7/i < 8/' program.c
+compile program program.c -O1
+run prof run ./program exit 0
+grep -qP ' 8\twork$' stderr || fail "program changed: $(cat stderr)"
+mkdir profiles
+PROFDIR=profiles run prof run ./program exit 0
+tail -n 1 stderr | grep -q profiles/prof. && ls profiles/prof.* >/dev/null || fail "PROFDIR: $(cat stderr)"
+for ((i = 0; i < 4; ++i)); do XDG_CACHE_HOME=$PWD/cache2 prof run ./program exit 0 2>parallel.$i & done
+wait
+for ((i = 0; i < 4; ++i)); do grep -qP ' 8\twork$' parallel.$i || fail "at once: $(cat parallel.$i)"; done
+[ "$(find cache2 -type f | wc -l)" = 1 ] || fail "at once: $(find cache2)"
+
+# What cannot be run is refused in one line.
+refused() {
+  local words=$1
+  shift
+  run prof run "$@"
+  [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] && grep -qF "$words" stderr || fail "prof run $*: $status $(cat stderr)"
+}
+printf '#!/bin/sh -e\necho\n' >script
+refused "not executable" ./script
+chmod +x script
+refused "prof run -- /bin/sh -e ./script" ./script
+refused "not in PATH" no-such-program
+refused "No such file" ./no-such-program
+refused "directory" ./cache
+cp /etc/hosts text && chmod +x text
+refused "profld: " ./text
+before=$(find cache | wc -l)
+refused "profld: " ./text
+[ "$(find cache | wc -l)" = "$before" ] || fail "a refused program left $(find cache)"
+exit 0

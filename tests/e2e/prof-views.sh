@@ -1,0 +1,95 @@
+# The views of a program whose calls are known.
+. "${0%/*}/common.inc"
+
+cat >known.cc <<'C'
+#define KEPT __attribute__((noipa))
+namespace n {
+KEPT int leaf(int x) { return x + 1; }
+KEPT int walk(int depth) { return depth == 0 ? leaf(1) : walk(depth - 1) + leaf(depth); }
+}  // namespace n
+extern "C" KEPT int busy(int x) {
+  for (volatile int i = 0; i < 3000000; i = i + 1) x ^= i;
+  return x;
+}
+extern "C" KEPT int late(int x) { return n::leaf(x) + busy(x); }
+int main() {
+  int sum = 0;
+  for (int i = 0; i < 10; ++i) sum += n::leaf(i);
+  sum += n::walk(3) + late(1);
+  return sum == -1;
+}
+C
+compile known known.cc -O2
+rewrite known
+profiled known
+profile=$(echo known.profiles/prof.*)
+
+# The table: Plan 9's header and columns; the busiest function first; percentages of all.
+run prof known.prof "$profile"
+[ "$status" = 0 ] && [ ! -s stderr ] || fail "flat: $status $(cat stderr)"
+[ "$(head -n 1 stdout)" = "  %     Time     Calls  Name" ] || fail "header: $(head -n 1 stdout)"
+tail -n +2 stdout | grep -vqP '^[ 0-9]{1,2}\d\.\d [ 0-9]{3,}\d\.\d{3} [ 0-9]{7,}\d\t\S' && fail "rows: $(cat stdout)"
+[[ $(sed -n 2p stdout) == *"       1"$'\tbusy' ]] || fail "busy is not first: $(cat stdout)"
+awk 'NR > 1 { sum += $1 } END { exit !(sum > 99 && sum < 101) }' stdout || fail "percentages: $(cat stdout)"
+for row in $'15\tn::leaf(int)' $'4\tn::walk(int)' $' 1\tlate' $' 1\tmain'; do
+  grep -qF "$row" stdout || fail "flat: no $row in $(cat stdout)"
+done
+cp stdout flat
+
+# The tree, from main on: names and calls, in order of first call, recursion cut off.
+tree() { prof -d "$@" known.prof "$profile" | sed -n '/main:/,$p' | sed -E 's/:[0-9]+\.[0-9]{3}/:/' | sed -E '/^(\. *|\.\t)*_/,$d'; }
+[ "$(tree | sed -E '1s/.*main/main/')" != "" ] || fail "no tree"
+level=$(prof -d known.prof "$profile" | grep -m 1 'main:' | sed -E 's/main:.*//')
+expected=$(printf '%s\n' 'main:' 'n::leaf(int):/10' 'n::walk(int):' 'n::walk(int):' '...' 'n::leaf(int):' 'late:' 'n::leaf(int):' 'busy:')
+plain() { sed -E 's/^((\.\t)|(\. ))*//'; }
+[ "$(tree | plain)" = "$expected" ] || fail "tree: $(tree)"
+[ "$(tree -r | plain | grep -c 'n::walk')" = 4 ] || fail "tree -r: $(tree -r)"
+[ "$(tree -s | plain | sed -n 2p)" = late: ] || fail "tree -s: $(tree -s)"
+[ -n "$level" ] || tree | grep -qF $'.\tbusy:' || fail "indentation: $(tree)"
+
+# Other ways to say the same.
+cp "$profile" .
+for arguments in "known" "known $profile" "$profile" "" "known.prof"; do
+  # shellcheck disable=SC2086
+  run prof $arguments
+  [ "$status" = 0 ] && cmp -s stdout flat || fail "prof $arguments: $status $(cat stderr)"
+done
+rm prof.*
+run prof --raw-names known.prof "$profile"
+grep -qP '\t_ZN1n4leafEi$' stdout || fail "--raw-names: $(cat stdout)"
+
+# Two runs, added up; raw times are longer.
+run prof --json known.prof "$profile" "$profile"
+[ "$(jq -c '[.functions[] | select(.name == "n::leaf(int)") | .calls]' stdout)" = '[30]' ] || fail "sum: $(cat stdout)"
+jq -e '[.functions[].self_cycles] | add' stdout >twice
+prof -R --json known.prof "$profile" "$profile" | jq -e '[.functions[].self_cycles] | add' >raw
+[ "$(cat raw)" -ge "$(cat twice)" ] || fail "-R: $(cat raw twice)"
+
+# Counted, not timed.
+rm -rf known.profiles
+PROFTYPE=count profiled known
+profile=$(echo known.profiles/prof.*)
+run prof "$profile"
+grep -qP '^[ 0-9]{1,2}\d\.\d        -       15\tn::leaf\(int\)$' stdout || fail "count: $(cat stdout stderr)"
+run prof -d "$profile"
+grep -qF 'n::leaf(int):-/10' stdout || fail "count: $(cat stdout stderr)"
+[ "$(prof --json "$profile" | jq -c '[.type, ([.functions[].total_cycles] | add)]')" = '["count",0]' ] || fail "count: JSON"
+
+# Whoever closes the pipe has seen enough; a full disk is told.
+prof -d "$profile" 2>stderr | head -n 1 >/dev/null
+[ ! -s stderr ] || fail "closed pipe: $(cat stderr)"
+(trap '' PIPE; prof -d "$profile" 2>stderr | head -c 0; exit "${PIPESTATUS[0]}") || fail "ignored SIGPIPE: $(cat stderr)"
+[ ! -s stderr ] || fail "ignored SIGPIPE: $(cat stderr)"
+prof "$profile" >/dev/full 2>stderr
+[ $? = 1 ] && [ "$(wc -l <stderr)" = 1 ] || fail "full disk: $(cat stderr)"
+
+run prof --help
+[ "$status" = 0 ] && grep -q '^usage: prof ' stdout && [ ! -s stderr ] || fail "--help: $status"
+run prof --version
+[ "$status" = 0 ] && grep -qE '^prof [0-9]' stdout || fail "--version: $(cat stdout)"
+for arguments in "-x" "--nonsense" "-g" "-d --json" "run" "run -x"; do
+  # shellcheck disable=SC2086
+  run prof $arguments
+  [ "$status" = 2 ] && [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "prof $arguments: $status $(cat stderr)"
+done
+exit 0

@@ -1,0 +1,19 @@
+# The file `sources` lists every source, header, unit test and manual that there is, and nothing else.
+. "${0%/*}/common.inc"
+
+cd "$tests/.." || exit 1
+listed() { make -s -f - show <<<"include sources
+show:; @printf '%s\n' \$($1)"; }
+check() {
+  local variable=$1
+  shift
+  diff <(listed "$variable" | sort) <(printf '%s\n' "$@" | sort) >/dev/null ||
+    fail "$variable: $(diff <(listed "$variable" | sort) <(printf '%s\n' "$@" | sort) | grep '^[<>]' | paste -sd ' ') (< only listed, > only there)"
+}
+shopt -s nullglob
+check PROFLD_SOURCES linker-rewrite/*.cc
+check PROF_SOURCES prof/*.cc
+check LIBPROF_SOURCES libprof/*.cc libprof/*.S
+check HEADERS libprof/*.h linker-rewrite/*.h prof/*.h tests/unit/*.h
+check UNIT_TESTS tests/unit/*.cc
+check MANUALS man/*.[1-9]

@@ -1,0 +1,112 @@
+// bounds deep N | wide | contexts N: recursion N deep over two functions; a function with 10^5 different callees, called
+// twice each; N calls in ever new contexts. Prints "calls NAME N".
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hooked.h"
+
+int ping(int), pong(int), leaf(int), hub(int), root(int);
+HOOKED(ping);
+HOOKED(pong);
+HOOKED(leaf);
+HOOKED(hub);
+HOOKED(root);
+static long ping_calls, pong_calls, leaf_calls;
+
+int leaf_body(int x) {
+  leaf_calls++;
+  return x;
+}
+int ping_body(int x) {
+  ping_calls++;
+  return leaf(x) && x > 0 ? pong(x - 1) + 1 : 0;
+}
+int pong_body(int x) {
+  pong_calls++;
+  return x > 0 ? ping(x - 1) + leaf(1) : 0;
+}
+
+// 10^5 functions of 16 bytes.
+asm(R"(
+        .text
+        .balign 16
+        .globl callees
+        .type callees, @function
+callees:
+        .rept 100000
+        .balign 16
+        call *_profin@GOTPCREL(%rip)
+        call *_profout@GOTPCREL(%rip)
+        ret
+        .endr
+        .size callees, . - callees
+)");
+extern char callees[];
+int hub_body(int x) {
+  for (int round = 0; round < 2; round++) {
+    for (long i = 0; i < 100000; i++) ((void (*)(void))(callees + 16 * i))();
+  }
+  return x;
+}
+
+// Eight functions that call one another at random.
+static uint64_t seed = 1;
+static long left, made[8];
+typedef int function(int);
+#define DEFINE(n)         \
+  function r##n;          \
+  HOOKED(r##n);           \
+  int r##n##_body(int x) { \
+    made[n]++;            \
+    return descend(x);    \
+  }
+static int descend(int);
+DEFINE(0) DEFINE(1) DEFINE(2) DEFINE(3) DEFINE(4) DEFINE(5) DEFINE(6) DEFINE(7)
+static function* const random_functions[8] = {r0, r1, r2, r3, r4, r5, r6, r7};
+static int descend(int depth) {
+  if (depth == 0) return 0;
+  int sum = 0;
+  for (int i = 0; i < 2 && left > 0; i++, left--) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    sum += random_functions[seed >> 61](depth - 1);
+  }
+  return sum;
+}
+int root_body(int x) {
+  while (left > 0) descend(x);
+  return 0;
+}
+
+static long size;
+static void* deep(void* unused) {
+  (void)unused;
+  ping((int)size);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  size = argc > 2 ? atol(argv[2]) : 0;
+  if (!strcmp(argv[1], "deep")) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    if (pthread_attr_setstacksize(&attributes, (size_t)size * 128 + (1 << 20))) return 1;
+    if (pthread_create(&thread, &attributes, deep, NULL)) return 1;
+    pthread_join(thread, NULL);
+    printf("calls ping %ld\ncalls pong %ld\ncalls leaf %ld\n", ping_calls, pong_calls, leaf_calls);
+  } else if (!strcmp(argv[1], "wide")) {
+    hub(1);
+    printf("calls callees 200000\ncalls hub 1\n");
+  } else {
+    left = size;
+    root(40);
+    for (int i = 0; i < 8; i++) printf("calls r%d %ld\n", i, made[i]);
+    printf("calls root 1\n");
+  }
+}

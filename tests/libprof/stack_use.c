@@ -1,0 +1,58 @@
+// stack_use: prints how many bytes of the program's stack the hooks need below the stack pointer at their call, at most: in
+// the first hook of a thread, when a node is made, in fast paths and in exits.
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { kSize = 65536 };
+static char* stack;
+
+void on_stack(char* top, void (*function)(void));
+asm(R"(
+        .text
+on_stack:
+        push %rbp
+        mov %rsp, %rbp
+        mov %rdi, %rsp
+        call *%rsi
+        mov %rbp, %rsp
+        pop %rbp
+        ret
+hooks:
+        mov $300, %ecx
+1:      call enter_and_leave
+        dec %ecx
+        jnz 1b
+        ret
+        .set n, 0
+enter_and_leave:
+        .rept 300
+        cmp $n, %ecx
+        jne 2f
+        call *_profin@GOTPCREL(%rip)
+        call *_profout@GOTPCREL(%rip)
+2:      .set n, n + 1
+        .endr
+        ret
+)");
+void hooks(void);
+
+static void* run(void* unused) {
+  (void)unused;
+  memset(stack, 0x5a, kSize);
+  on_stack(stack + kSize, hooks);
+  return NULL;
+}
+
+int main(void) {
+  stack = mmap(NULL, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  pthread_t thread;
+  pthread_create(&thread, NULL, run, NULL);
+  pthread_join(thread, NULL);
+  int unused = 0;
+  while (unused < kSize && stack[unused] == 0x5a) unused++;
+  printf("%d\n", kSize - unused - 16);
+}

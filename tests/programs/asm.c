@@ -1,0 +1,40 @@
+// Hand-written assembly: entries in mid-function, a fall-through into the next function, ret with a count, rep ret, jrcxz and loop, the
+// flags as a result, an address computed from the return address, data between instructions, a push/ret jump.
+#include "calls.h"
+
+long fallthrough(long n), next(long n), with_loop(long n), carry(long n), where(void), data(long n), through_stack(long n);
+long far_branch(long n), pops(long a), scan(const char* text);
+
+__asm__(
+    ".text\n"
+    ".type fallthrough,@function\nfallthrough: add $1,%rdi\n.size fallthrough,.-fallthrough\n"
+    ".type next,@function\nnext: lea (%rdi,%rdi,2),%rax\n ret\n.size next,.-next\n"
+    ".type with_loop,@function\nwith_loop: xor %eax,%eax\n mov %rdi,%rcx\n jrcxz 2f\n1: add %rcx,%rax\n loop 1b\n2: rep ret\n"
+    ".size with_loop,.-with_loop\n"
+    ".type set_carry,@function\nset_carry: cmp %rsi,%rdi\n ret\n.size set_carry,.-set_carry\n"
+    // The caller uses the callee's flags, and r11 and rax beyond the call.
+    ".type carry,@function\ncarry: mov $77,%r11\n mov $5,%eax\n mov $10,%esi\n call set_carry\n jb 1f\n add %r11,%rax\n1: ret\n"
+    ".size carry,.-carry\n"
+    // Position-independent code of old: the address of the instruction after the call.
+    ".type where,@function\nwhere: call 1f\n1: pop %rax\n lea 1b(%rip),%rdx\n sub %rdx,%rax\n setne %al\n movzbl %al,%eax\n ret\n"
+    ".size where,.-where\n"
+    ".type data,@function\ndata: and $3,%edi\n lea 1f(%rip),%rax\n movzbl (%rax,%rdi),%eax\n ret\n1: .byte 10,20,30,40\n"
+    ".size data,.-data\n"
+    ".type through_stack,@function\nthrough_stack: lea next(%rip),%rax\n push %rax\n ret\n.size through_stack,.-through_stack\n"
+    // Short branches at the limit of their reach.
+    ".type far_branch,@function\nfar_branch: mov %rdi,%rax\n test $1,%dil\n jnz 2f\n .fill 120,1,0x90\n ret\n2: neg %rax\n ret\n"
+    ".size far_branch,.-far_branch\n"
+    ".type with_count,@function\nwith_count: mov 8(%rsp),%rax\n add 16(%rsp),%rax\n ret $16\n.size with_count,.-with_count\n"
+    ".type pops,@function\npops: push %rdi\n push $9\n call with_count\n ret\n.size pops,.-pops\n"
+    ".type scan,@function\nscan: xor %eax,%eax\n mov $-1,%rcx\n repne scasb\n not %rcx\n lea -1(%rcx),%rax\n ret\n.size scan,.-scan\n");
+
+int main(void) {
+  CALLED("main");
+  long sum = 0;
+  for (long i = 0; i < 100; ++i)
+    sum = sum * 3 + fallthrough(i) + next(i) + with_loop(i % 10) + carry(i) + data(i) + through_stack(i) + far_branch(i) + pops(i) +
+          scan("some text");
+  printf("%ld %ld\n", sum, where());
+  print_calls();
+  return 0;
+}

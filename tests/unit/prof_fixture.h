@@ -1,0 +1,258 @@
+// Hand-made profiles and programs for the reader's tests: what libprof and profld would have written, small enough to
+// know every number in it, and easy to damage.
+
+#ifndef TESTS_UNIT_PROF_FIXTURE_H
+#define TESTS_UNIT_PROF_FIXTURE_H
+
+#include <elf.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "libprof/format.h"
+#include "libprof/map.h"
+
+namespace prof_test {
+
+using prof_format::Block;
+
+// A directory for one test, removed at its end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "prof-test-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A new file: ext4 waits for the disk when one is truncated and written again.
+inline void write_file(const std::string& path, const std::string& bytes) {
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Time stamps of hand-made profiles: one cycle is a nanosecond, the program ran for ten seconds.
+inline constexpr uint64_t kStart = 5'000'000'000'000;
+inline constexpr uint64_t kEnd = kStart + 10'000'000'000;
+
+class ProfileWriter {
+ public:
+  ProfileWriter() : bytes_(sizeof(prof_format::Header), '\0') {
+    prof_format::Header& h = header();
+    std::memcpy(h.magic, prof_format::kMagic, sizeof h.magic);
+    h.version = prof_format::kVersion;
+    h.byte_order = prof_format::kByteOrder;
+    h.header_size = sizeof h;
+    h.block_size = PROF_BLOCK_SIZE;
+    h.type = prof_format::kElapsed;
+    h.flags = prof_format::kEnded;
+    h.pid = 0;  // of no process
+    h.control = 1;
+    h.tsc_start = kStart;
+    h.ns_start = 1'000;
+    h.tsc_last = h.tsc_end = kEnd;
+    h.ns_last = h.ns_end = 1'000 + (kEnd - kStart);
+    h.realtime_start = 1;
+    count_blocks();
+  }
+
+  prof_format::Header& header() { return *at<prof_format::Header>(0); }
+  prof_format::Node& node(Block b) { return *at<prof_format::Node>(b); }
+  prof_format::Thread& thread(Block b) { return *at<prof_format::Thread>(b); }
+  prof_format::Module& module(Block b) { return *at<prof_format::Module>(b); }
+
+  // Modules are listed in the order of addition.
+  Block add_module(const std::string& path, const std::string& build_id, uint64_t bias, uint64_t start, uint64_t end) {
+    const Block b = allocate(sizeof(prof_format::Module) + path.size());
+    prof_format::Module& m = module(b);
+    m.path_size = uint32_t(path.size());
+    std::memcpy(reinterpret_cast<char*>(&m + 1), path.data(), path.size());
+    m.bias = bias;
+    m.start = start;
+    m.end = end;
+    m.build_id_size = uint32_t(build_id.size());
+    std::memcpy(m.build_id, build_id.data(), build_id.size());
+    (last_module_ ? module(last_module_).next : header().first_module) = b;
+    last_module_ = b;
+    return b;
+  }
+
+  // A thread and its root. `last_tsc` is the end of the run.
+  Block add_thread(uint32_t tid = 1) {
+    const Block b = allocate(sizeof(prof_format::Thread));
+    const Block root = allocate(sizeof(prof_format::Node));
+    thread(b).tid = tid;
+    thread(b).tsc_start = kStart;
+    thread(b).last_tsc = kEnd;
+    thread(b).root = root;
+    thread(b).next = header().first_thread;
+    header().first_thread = b;
+    return b;
+  }
+
+  // A node, put at the head of its parent's list as libprof does.
+  Block add_node(Block parent, uint64_t pc, uint64_t calls, uint64_t self) {
+    const Block b = allocate(sizeof(prof_format::Node));
+    prof_format::Node& n = node(b);
+    n.pc = pc;
+    n.count = calls;
+    n.cycles = self;
+    n.parent = parent;
+    n.sibling = node(parent).child;
+    node(parent).child = b;
+    header().nodes++;
+    return b;
+  }
+
+  Block root(Block thread_block) { return thread(thread_block).root; }
+  std::string& bytes() { return bytes_; }
+  void write(const std::string& path) const { write_file(path, bytes_); }
+
+ private:
+  template <class T>
+  T* at(Block b) {
+    return reinterpret_cast<T*>(bytes_.data() + uint64_t(b) * PROF_BLOCK_SIZE);
+  }
+  Block allocate(size_t size) {
+    const Block b = Block(bytes_.size() / PROF_BLOCK_SIZE);
+    bytes_.append((size + PROF_BLOCK_SIZE - 1) / PROF_BLOCK_SIZE * PROF_BLOCK_SIZE, '\0');
+    count_blocks();
+    return b;
+  }
+  void count_blocks() { header().blocks_used = Block(bytes_.size() / PROF_BLOCK_SIZE); }
+
+  std::string bytes_;
+  Block last_module_ = 0;
+};
+
+// A small ELF file: symbols, build-id, and what profld adds.
+class ElfWriter {
+ public:
+  std::string build_id;
+  bool rewritten = false;
+  std::string original_build_id;
+  std::vector<prof_format::MapEntry> map;
+
+  void add_symbol(const std::string& name, uint64_t address, uint64_t size, unsigned char binding = STB_GLOBAL,
+                  unsigned char type = STT_FUNC) {
+    Elf64_Sym s{};
+    s.st_name = uint32_t(names_.size());
+    s.st_info = static_cast<unsigned char>(ELF64_ST_INFO(binding, type));
+    s.st_shndx = 1;
+    s.st_value = address;
+    s.st_size = size;
+    symbols_.append(reinterpret_cast<const char*>(&s), sizeof s);
+    names_ += name + '\0';
+  }
+
+  // A function of 16 bytes at `original` whose copy of 32 bytes is at `copy`.
+  void add_copy(uint64_t copy, uint64_t original) { map.push_back({copy, original, original, 32, 16}); }
+
+  void write(const std::string& path) const {
+    std::string bytes(sizeof(Elf64_Ehdr), '\0');
+    std::vector<Elf64_Shdr> sections(1);
+    std::string section_names(1, '\0');
+    auto add = [&](const char* name, uint32_t type, const std::string& contents, uint64_t entry_size = 0) {
+      bytes.resize((bytes.size() + 7) / 8 * 8);
+      Elf64_Shdr s{};
+      s.sh_name = uint32_t(section_names.size());
+      s.sh_type = type;
+      s.sh_offset = bytes.size();
+      s.sh_size = contents.size();
+      s.sh_entsize = entry_size;
+      s.sh_addralign = type == SHT_NOTE ? 4 : 8;
+      s.sh_link = uint32_t(sections.size() + 1);  // of .symtab: .strtab follows it
+      section_names += std::string(name) + '\0';
+      sections.push_back(s);
+      bytes += contents;
+    };
+    if (!build_id.empty()) add(".note.gnu.build-id", SHT_NOTE, note("GNU", NT_GNU_BUILD_ID, build_id));
+    if (rewritten) {
+      add(prof_format::kNoteSection, SHT_NOTE,
+          note(prof_format::kNoteOwner, prof_format::kNoteOriginalBuildId, original_build_id));
+      prof_format::MapHeader header{};
+      std::memcpy(header.magic, prof_format::kMapMagic, sizeof header.magic);
+      header.entry_size = sizeof(prof_format::MapEntry);
+      header.entries = map.size();
+      std::string contents(reinterpret_cast<const char*>(&header), sizeof header);
+      contents.append(reinterpret_cast<const char*>(map.data()), map.size() * sizeof map[0]);
+      add(prof_format::kMapSection, SHT_PROGBITS, contents);
+    }
+    add(".symtab", SHT_SYMTAB, symbols_, sizeof(Elf64_Sym));
+    add(".strtab", SHT_STRTAB, names_);
+    section_names += std::string(".shstrtab") + '\0';
+    add(".shstrtab", SHT_STRTAB, section_names);
+
+    Elf64_Ehdr h{};
+    std::memcpy(h.e_ident, ELFMAG, SELFMAG);
+    h.e_ident[EI_CLASS] = ELFCLASS64;
+    h.e_ident[EI_DATA] = ELFDATA2LSB;
+    h.e_ident[EI_VERSION] = EV_CURRENT;
+    h.e_type = ET_EXEC;
+    h.e_machine = EM_X86_64;
+    h.e_version = EV_CURRENT;
+    h.e_ehsize = sizeof h;
+    h.e_shentsize = sizeof(Elf64_Shdr);
+    h.e_shnum = uint16_t(sections.size());
+    h.e_shstrndx = uint16_t(sections.size() - 1);
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+    h.e_shoff = bytes.size();
+    std::memcpy(bytes.data(), &h, sizeof h);
+    bytes.append(reinterpret_cast<const char*>(sections.data()), sections.size() * sizeof sections[0]);
+    write_file(path, bytes);
+  }
+
+ private:
+  static std::string note(const std::string& owner, uint32_t type, const std::string& descriptor) {
+    auto padded = [](std::string s) {
+      s.resize((s.size() + 3) / 4 * 4);
+      return s;
+    };
+    const Elf64_Nhdr h = {uint32_t(owner.size() + 1), uint32_t(descriptor.size()), type};
+    return std::string(reinterpret_cast<const char*>(&h), sizeof h) + padded(owner + '\0') + padded(descriptor);
+  }
+
+  std::string symbols_ = std::string(sizeof(Elf64_Sym), '\0');
+  std::string names_ = std::string(1, '\0');
+};
+
+// Runs `body` with standard error in a file and returns what was written there.
+template <class Body>
+std::string standard_error_of(Body body) {
+  TemporaryDirectory dir;
+  const std::string path = dir / "stderr";
+  std::fflush(stderr);
+  const int saved = dup(STDERR_FILENO);
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  dup2(fileno(file), STDERR_FILENO);
+  body();
+  std::fflush(stderr);
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+  std::fclose(file);
+  return read_file(path);
+}
+
+}  // namespace prof_test
+
+#endif

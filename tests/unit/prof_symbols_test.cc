@@ -1,0 +1,198 @@
+#include <doctest/doctest.h>
+
+#include "prof/functions.h"
+#include "prof/message.h"
+#include "prof/symbols.h"
+#include "prof_fixture.h"
+
+using namespace prof_test;
+
+namespace {
+
+std::string error_of(const prof::Profile& profile, const std::string& program) {
+  try {
+    prof::open_program(profile, program);
+  } catch (const prof::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("of several names for an address the global, the function, the one with fewer underscores is taken") {
+  TemporaryDirectory dir;
+  ElfWriter e;
+  e.add_symbol("local", 0x100, 16, STB_LOCAL);
+  e.add_symbol("weak", 0x100, 16, STB_WEAK);
+  e.add_symbol("__global", 0x100, 16);
+  e.add_symbol("_global", 0x100, 16);
+  e.add_symbol("label", 0x100, 0, STB_GLOBAL, STT_NOTYPE);
+  e.add_symbol("only_label", 0x200, 0, STB_LOCAL, STT_NOTYPE);
+  e.add_symbol("data", 0x300, 16, STB_GLOBAL, STT_OBJECT);
+  e.add_symbol("source.c", 0x400, 0, STB_LOCAL, STT_FILE);
+  e.write(dir / "program");
+  const prof::ElfFile file(dir / "program");
+  prof::SymbolTable table;
+  table.add(file);
+  table.finish();
+  CHECK(std::string(table.find(0x100)->name) == "_global");
+  CHECK(std::string(table.find(0x200)->name) == "only_label");
+  CHECK(table.find(0x300) == nullptr);
+  CHECK(table.find(0x400) == nullptr);
+}
+
+TEST_CASE("an address inside a function is found by size, in the innermost function") {
+  TemporaryDirectory dir;
+  ElfWriter e;
+  e.add_symbol("outer", 0x100, 0x100);
+  e.add_symbol("inner", 0x140, 0x10);
+  e.add_symbol("label", 0x148, 0, STB_GLOBAL, STT_NOTYPE);
+  e.add_symbol("no_size", 0x300, 0);
+  e.write(dir / "program");
+  const prof::ElfFile file(dir / "program");
+  prof::SymbolTable table;
+  table.add(file);
+  table.finish();
+  CHECK(std::string(table.find(0x120)->name) == "outer");
+  CHECK(std::string(table.find(0x149)->name) == "inner");
+  CHECK(std::string(table.find(0x150)->name) == "outer");
+  CHECK(table.find(0x200) == nullptr);
+  CHECK(table.find(0x301) == nullptr);
+  CHECK(table.find(0x10) == nullptr);
+}
+
+TEST_CASE("C++, Rust and D names are demangled, C names are left alone") {
+  CHECK(prof::demangled("main") == "main");
+  CHECK(prof::demangled("foo.part.0") == "foo.part.0");
+  CHECK(prof::demangled("_start") == "_start");
+  CHECK(prof::demangled("memcpy@@GLIBC_2.14") == "memcpy");
+  CHECK(prof::demangled("_ZN3fooC2EiPKc") == "foo::foo(int, char const*)");
+  CHECK(prof::demangled("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
+  CHECK(prof::demangled("_RNvCs1234_7mycrate3foo") == "mycrate::foo");
+  CHECK(prof::demangled("_Dmain") == "D main");
+  CHECK(prof::demangled("_Z") == "_Z");
+}
+
+TEST_CASE("build-ids and the map of a rewritten program are read; an original has no map") {
+  TemporaryDirectory dir;
+  ElfWriter e;
+  e.build_id = "12345678";
+  e.write(dir / "original");
+  e.rewritten = true;
+  e.original_build_id = "12345678";
+  e.build_id = "abc";
+  e.add_copy(0x2000, 0x200);
+  e.add_copy(0x1000, 0x100);
+  e.write(dir / "copy");
+  const prof::ElfFile original(dir / "original"), copy(dir / "copy");
+  CHECK(original.build_id() == "12345678");
+  CHECK_FALSE(original.is_rewritten());
+  CHECK(copy.build_id() == "abc");
+  CHECK(copy.original_build_id() == "12345678");
+  REQUIRE(copy.is_rewritten());
+  REQUIRE(copy.map().size() == 2);
+  CHECK(copy.map()[0].copy == 0x1000);
+  CHECK(prof::hexadecimal("\x01\xab") == "01ab");
+}
+
+TEST_CASE("program counters in copies are counted for the original's entry, whatever the load address") {
+  TemporaryDirectory dir;
+  ElfWriter e;
+  e.rewritten = true;
+  e.add_symbol("one", 0x100, 16);
+  e.add_copy(0x1000, 0x100);
+  e.map.push_back({0x1040, 0x180, 0x100, 16, 8});  // a fragment of `one`
+  e.add_copy(0x1080, 0x1139);
+  e.write(dir / "program");
+  ProfileWriter w;
+  w.add_module(dir / "program", "", 0x70000000, 0x70000000, 0x70002000);
+  w.write(dir / "prof.1");
+  const prof::Profile profile = prof::Profile::read(dir / "prof.1");
+  prof::FunctionTable table(prof::open_program(profile, ""), false);
+  prof::Resolver resolver(table, profile);
+  const uint32_t one = resolver.find(0x70001005);
+  CHECK(table.functions()[one].name == "one");
+  CHECK(table.functions()[one].address == 0x100);
+  CHECK(resolver.find(0x70001020) == one);  // the return address behind a call at the very end of the copy
+  CHECK(resolver.find(0x70001045) == one);
+  CHECK(table.functions()[resolver.find(0x70001085)].name == "#1139");
+  const uint32_t outside = resolver.find(0x1234567);
+  CHECK(table.functions()[outside].name == "#1234567");
+  CHECK(table.functions()[outside].object != 0);
+}
+
+TEST_CASE("the program must be the profile's: the rewritten one, or its original") {
+  TemporaryDirectory dir;
+  ElfWriter copy;
+  copy.rewritten = true;
+  copy.build_id = "copy";
+  copy.original_build_id = "orig";
+  copy.write(dir / "copy");
+  ElfWriter original;
+  original.build_id = "orig";
+  original.add_symbol("name", 0x100, 16);
+  original.write(dir / "original");
+  original.build_id = "else";
+  original.write(dir / "other");
+  original.build_id = "";
+  original.write(dir / "unknown");
+  copy.build_id = "new!";
+  copy.write(dir / "other-copy");
+
+  ProfileWriter w;
+  const Block module = w.add_module(dir / "copy", "copy", 0, 0, 0x10000);
+  w.write(dir / "prof.1");
+  const prof::Profile profile = prof::Profile::read(dir / "prof.1");
+  CHECK(error_of(profile, "") == "");
+  CHECK(error_of(profile, dir / "copy") == "");
+  CHECK(error_of(profile, dir / "original") == "");
+  CHECK(error_of(profile, dir / "unknown") == "");
+  const std::string other = error_of(profile, dir / "other");
+  CHECK(contains(other, prof::hexadecimal("else")));
+  CHECK(contains(other, prof::hexadecimal("orig")));
+  const std::string other_copy = error_of(profile, dir / "other-copy");
+  CHECK(contains(other_copy, prof::hexadecimal("new!")));
+  CHECK(contains(other_copy, prof::hexadecimal("copy")));
+  CHECK(prof::open_program(profile, dir / "original").symbols().find(0x100) != nullptr);
+
+  std::filesystem::remove(dir / "copy");
+  CHECK(contains(error_of(profile, ""), "was moved"));
+  CHECK(contains(error_of(profile, dir / "original"), "No such file"));
+  w.module(module).path_size = 0xffffff;
+  w.write(dir / "prof.2");
+  CHECK(contains(error_of(prof::Profile::read(dir / "prof.2"), dir / "original"), "does not say which program"));
+}
+
+TEST_CASE("damaged programs give an error or what can be read, whatever byte is missing or wrong") {
+  TemporaryDirectory dir;
+  ElfWriter e;
+  e.rewritten = true;
+  e.build_id = "12345678";
+  e.original_build_id = "87654321";
+  e.add_symbol("one", 0x100, 16);
+  e.add_copy(0x1000, 0x100);
+  e.write(dir / "program");
+  const std::string whole = read_file(dir / "program");
+  auto try_to_read = [&](const std::string& bytes) {
+    write_file(dir / "damaged", bytes);
+    try {
+      prof::Object object("damaged");
+      object.set_rewritten(prof::ElfFile(dir / "damaged"));
+      object.finish();
+      object.entry_of(0x1005);
+      object.symbols().find(0x105);
+    } catch (const prof::Error&) {
+    }
+  };
+  for (size_t size = 0; size < whole.size(); size++) try_to_read(whole.substr(0, size));
+  for (size_t i = 0; i < whole.size(); i++) {
+    for (int value : {0, 1, 0x7f, 0xff}) {
+      std::string bytes = whole;
+      bytes[i] = char(value);
+      try_to_read(bytes);
+    }
+  }
+}

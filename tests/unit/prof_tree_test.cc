@@ -1,0 +1,328 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "prof/analysis.h"
+#include "prof/message.h"
+#include "prof/tree.h"
+#include "prof_fixture.h"
+
+using namespace prof_test;
+using prof::Analysis;
+
+namespace {
+
+// A program of functions a, b, c ... at 0x100, 0x200, ..., whose copies are at 0x10000 + that.
+class Run {
+ public:
+  explicit Run(const std::string& name = "prof.1") : name_(name) {
+    ElfWriter e;
+    e.rewritten = true;
+    e.build_id = "id";
+    for (unsigned i = 0; i < 26; i++) {
+      e.add_symbol(std::string(1, char('a' + i)), address(i), 16);
+      e.add_copy(0x10000 + address(i), address(i));
+    }
+    e.write(dir / "program");
+    writer.add_module(dir / "program", "id", kBias, kBias, kBias + 0x100000);
+    thread = writer.add_thread();
+  }
+  static constexpr uint64_t kBias = 0x555500000000;
+  static uint64_t address(unsigned i) { return 0x100 * (i + 1); }
+  static uint64_t pc(char function) { return kBias + 0x10000 + address(unsigned(function - 'a')) + 5; }
+
+  Block call(Block parent, char function, uint64_t calls, uint64_t self) {
+    return writer.add_node(parent ? parent : writer.root(thread), pc(function), calls, self);
+  }
+  Analysis analyse(bool raw_times = false) {
+    writer.write(dir / name_);
+    prof::Input input;
+    input.profiles = {dir / name_};
+    input.raw_times = raw_times;
+    return prof::analyse(input);
+  }
+
+  TemporaryDirectory dir;
+  ProfileWriter writer;
+  Block thread = 0;
+
+ private:
+  std::string name_;
+};
+
+// The tree in one line: name:calls:self:total, children in parentheses.
+std::string text(const Analysis& a, uint32_t node = 0) {
+  std::string s;
+  for (uint32_t c = a.tree.nodes[node].first_child; c != 0; c = a.tree.nodes[c].next_sibling) {
+    const prof::CallNode& n = a.tree.nodes[c];
+    s += (s.empty() ? "" : " ") + a.functions.functions()[n.function].name + ":" + std::to_string(n.calls) + ":" +
+         std::to_string(n.self) + ":" + std::to_string(n.total);
+    if (n.first_child) s += "(" + text(a, c) + ")";
+  }
+  return s;
+}
+
+prof::FunctionSum sum_of(const Analysis& a, const std::string& name) {
+  for (size_t f = 0; f < a.sums.size(); f++) {
+    if (a.functions.functions()[f].name == name) return a.sums[f];
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("inclusive times are sums of self times, siblings stand in order of first call") {
+  Run run;
+  const Block a = run.call(0, 'a', 1, 100);
+  const Block b = run.call(a, 'b', 2, 20);
+  run.call(a, 'c', 3, 30);
+  run.call(b, 'd', 4, 4);
+  CHECK(text(run.analyse()) == "a:1:100:154(b:2:20:24(d:4:4:4) c:3:30:30)");
+}
+
+TEST_CASE("siblings that occur twice are one node") {
+  Run run;
+  const Block a = run.call(0, 'a', 1, 100);
+  const Block b = run.call(a, 'b', 2, 20);
+  const Block again = run.call(a, 'b', 3, 30);
+  run.call(b, 'c', 1, 1);
+  run.call(again, 'd', 1, 2);
+  run.call(again, 'c', 1, 3);
+  CHECK(text(run.analyse()) == "a:1:100:156(b:5:50:56(c:2:4:4 d:1:2:2))");
+}
+
+TEST_CASE("the trees of threads are laid over each other, the oldest thread first") {
+  Run run;
+  run.call(0, 'a', 1, 100);
+  run.thread = run.writer.add_thread(2);
+  run.call(0, 'b', 1, 10);
+  run.call(0, 'a', 2, 200);
+  CHECK(text(run.analyse()) == "a:3:300:300 b:1:10:10");
+}
+
+TEST_CASE("several profiles of a program are summed") {
+  Run run;
+  run.call(0, 'a', 1, 100);
+  run.writer.write(run.dir / "prof.1");
+  run.call(0, 'b', 1, 10);
+  run.writer.write(run.dir / "prof.2");
+  prof::Input input;
+  input.profiles = {run.dir / "prof.1", run.dir / "prof.2"};
+  const Analysis a = prof::analyse(input);
+  CHECK(text(a) == "a:2:200:200 b:1:10:10");
+  CHECK(a.complete);
+
+  // Made on a machine whose time stamps tick at half the speed: its cycles are twice as long.
+  run.writer.header().ns_last = run.writer.header().ns_end = 1'000 + 2 * (kEnd - kStart);
+  run.writer.write(run.dir / "prof.2");
+  CHECK(text(prof::analyse(input)) == "a:2:300:300 b:1:20:20");
+}
+
+TEST_CASE("profiles of other programs or types are not summed") {
+  Run run;
+  run.call(0, 'a', 1, 100);
+  run.writer.write(run.dir / "prof.1");
+  prof::Input input;
+  input.profiles = {run.dir / "prof.1", run.dir / "prof.2"};
+  ProfileWriter other;
+  other.add_module("/bin/other", "else", 0, 0, 0x1000);
+  other.write(run.dir / "prof.2");
+  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("of another program"), prof::Error);
+  run.writer.header().type = prof_format::kCount;
+  run.writer.write(run.dir / "prof.2");
+  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("only counted"), prof::Error);
+}
+
+TEST_CASE("the function that was running when the file was written last is charged up to then") {
+  Run run;
+  run.writer.header().flags = 0;
+  const uint64_t last = kStart + 5'000;
+  run.writer.thread(run.thread).last_tsc = last;
+  const Block a = run.call(0, 'a', 1, 100);
+  run.call(a, 'b', 7, 20 - (kStart + 1'000));  // ran 20 cycles in earlier calls, entered last at kStart + 1000
+  Analysis analysis{{}, prof::FunctionTable(prof::Object("none"), false), {}, ""};
+  const std::string said = standard_error_of([&] { analysis = run.analyse(); });
+  CHECK(text(analysis) == "a:1:100:4120(b:7:4020:4020)");
+  CHECK_FALSE(analysis.complete);
+  CHECK(said.find("did not end by exit") != std::string::npos);
+}
+
+TEST_CASE("when the program ended by itself its main thread ran until the end") {
+  Run run;
+  run.writer.header().pid = 4000000;  // more than the kernel ever gives out
+  run.writer.thread(run.thread).tid = 4000000;
+  run.writer.thread(run.thread).last_tsc = kStart + 5'000;
+  run.call(0, 'a', 1, 0 - (kEnd - 300));
+  run.thread = run.writer.add_thread(4000001);
+  run.writer.thread(run.thread).last_tsc = kStart + 5'000;
+  run.call(0, 'b', 1, 0 - (kStart + 1'000));
+  CHECK(text(run.analyse()) == "a:1:300:300 b:1:4000:4000");
+}
+
+TEST_CASE("a signal handler that interrupted a hook for good leaves a time stamp too many") {
+  Run run;
+  run.call(0, 'a', 1, kEnd + 70);
+  CHECK(text(run.analyse()) == "a:1:70:70");
+}
+
+TEST_CASE("clocks of two processors that differ by a little make no negative time") {
+  Run run;
+  run.call(0, 'a', 1, uint64_t(-200));
+  CHECK(text(run.analyse()) == "a:1:0:0");
+}
+
+TEST_CASE("the probe's cost is taken from callee and caller, unless raw times are asked for") {
+  Run run;
+  run.writer.header().probe_inside = 10 * 256;
+  run.writer.header().probe_outside = 30 * 256;
+  const Block a = run.call(0, 'a', 1, 10'000);
+  run.call(a, 'b', 100, 2'000);
+  CHECK(text(run.analyse()) == "a:1:6990:7990(b:100:1000:1000)");
+  CHECK(text(run.analyse(true)) == "a:1:10000:12000(b:100:2000:2000)");
+}
+
+TEST_CASE("probe cost that a function has no time for is taken from its caller") {
+  Run run;
+  run.writer.header().probe_inside = 10 * 256;
+  const Block a = run.call(0, 'a', 1, 10'000);
+  run.call(a, 'b', 100, 900);  // 9 cycles a call, the probe's measured average is 10
+  CHECK(text(run.analyse()) == "a:1:9890:9890(b:100:0:0)");
+}
+
+TEST_CASE("the probe's cost of folded recursion is taken where the calls were made") {
+  Run run;
+  run.writer.header().probe_inside = 10 * 256;
+  run.writer.header().probe_outside = 30 * 256;
+  run.writer.header().folded_nodes = 1;
+  const Block a = run.call(0, 'a', 1, 1'040);
+  const Block b = run.call(a, 'b', 1, 140);
+  run.call(b, 'b', 100, 100 * 110 + 99 * 30);  // one call by the b above, 99 by itself
+  std::string result;
+  standard_error_of([&] { result = text(run.analyse()); });
+  // Each of 101 calls of b runs for 100 cycles of its own.
+  CHECK(result == "a:1:1000:11100(b:1:0:10100(b:100:10100:10100))");
+}
+
+TEST_CASE("probe cost that exceeds all time is told, not hidden") {
+  Run run;
+  run.writer.header().probe_inside = 10 * 256;
+  run.call(0, 'a', 100, 900);
+  std::string result;
+  const std::string said = standard_error_of([&] { result = text(run.analyse()); });
+  CHECK(result == "a:100:0:0");
+  CHECK(said.find("exceeds") != std::string::npos);
+}
+
+TEST_CASE("a recursive function's inclusive time counts each cycle once") {
+  Run run;
+  const Block a = run.call(0, 'a', 1, 1);
+  const Block b = run.call(a, 'b', 1, 10);
+  const Block a2 = run.call(b, 'a', 1, 100);
+  run.call(a2, 'a', 5, 1'000);
+  run.call(0, 'b', 1, 10'000);
+  const Analysis analysis = run.analyse();
+  CHECK(sum_of(analysis, "a").calls == 7);
+  CHECK(sum_of(analysis, "a").self == 1'101);
+  CHECK(sum_of(analysis, "a").total == 1'111);
+  CHECK(sum_of(analysis, "b").total == 11'110);
+}
+
+TEST_CASE("counted programs have no times, whatever the nodes hold") {
+  Run run;
+  run.writer.header().type = prof_format::kCount;
+  run.writer.header().probe_inside = 10 * 256;
+  run.call(0, 'a', 5, 77);
+  const Analysis a = run.analyse();
+  CHECK_FALSE(a.timed);
+  CHECK(text(a) == "a:5:0:0");
+}
+
+TEST_CASE("lost calls and folded contexts are told") {
+  Run run;
+  run.writer.header().lost = 2;
+  run.writer.thread(run.thread).lost = 3;
+  run.writer.header().folded_nodes = 9;
+  run.call(0, 'a', 1, 1);
+  uint64_t lost = 0;
+  const std::string said = standard_error_of([&] { lost = run.analyse().lost; });
+  CHECK(lost == 5);
+  CHECK(said.find("5 calls found no room") != std::string::npos);
+  CHECK(said.find("9 contexts") != std::string::npos);
+}
+
+TEST_CASE("broken links cost what hangs on them, and are told") {
+  auto damaged = [](auto damage) {
+    Run run;
+    const Block a = run.call(0, 'a', 1, 100);
+    const Block b = run.call(a, 'b', 2, 20);
+    const Block c = run.call(a, 'c', 3, 30);
+    damage(run.writer, a, b, c);
+    std::string result;
+    const std::string said = standard_error_of([&] {
+      const Analysis analysis = run.analyse();
+      CHECK(analysis.damaged);
+      result = text(analysis);
+    });
+    CHECK(said.find("damaged") != std::string::npos);
+    CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+    return result;
+  };
+  CHECK(damaged([](ProfileWriter& w, Block, Block b, Block c) { w.node(b).sibling = c; }) ==
+        "a:1:100:150(b:2:20:20 c:3:30:30)");
+  CHECK(damaged([](ProfileWriter& w, Block a, Block, Block c) { w.node(c).child = a; }) ==
+        "a:1:100:150(b:2:20:20 c:3:30:30)");
+  CHECK(damaged([](ProfileWriter& w, Block, Block, Block c) { w.node(c).sibling = 0x7fffffff; }) ==
+        "a:1:100:130(c:3:30:30)");
+  CHECK(damaged([](ProfileWriter& w, Block a, Block, Block) { w.node(a).child = 2; }) == "a:1:100:100");
+  CHECK(damaged([](ProfileWriter& w, Block, Block b, Block) { w.node(b).cycles = uint64_t(1) << 60; }) ==
+        "a:1:100:130(b:2:0:0 c:3:30:30)");
+  CHECK(damaged([](ProfileWriter& w, Block, Block, Block) { w.header().first_thread = 0x7fffffff; }) == "");
+}
+
+TEST_CASE("a profile with any bit flipped or cut off anywhere is read or refused") {
+  Run run;
+  run.writer.header().flags = 0;
+  const Block a = run.call(0, 'a', 1, 100);
+  run.call(run.call(a, 'b', 2, 20), 'a', 3, 30);
+  run.call(a, 'c', 3, 30);
+  run.thread = run.writer.add_thread(2);
+  run.call(0, 'd', 1, 1);
+  const std::string whole = run.writer.bytes();
+  prof::Input input;
+  input.profiles = {run.dir / "prof.1"};
+  auto try_to_read = [&](const std::string& bytes) {
+    write_file(run.dir / "prof.1", bytes);
+    try {
+      const Analysis analysis = prof::analyse(input);
+      CHECK(analysis.tree.nodes.size() <= 6);
+      CHECK(analysis.tsc_hz >= 0);
+    } catch (const prof::Error&) {
+    }
+  };
+  standard_error_of([&] {
+    for (size_t size = 0; size < whole.size(); size += 7) try_to_read(whole.substr(0, size));
+    for (size_t bit = 0; bit < whole.size() * 8; bit++) {
+      std::string bytes = whole;
+      bytes[bit / 8] = char(bytes[bit / 8] ^ (1 << bit % 8));
+      try_to_read(bytes);
+    }
+    std::mt19937 random(1);
+    for (int i = 0; i < 2'000; i++) {
+      std::string bytes = whole;
+      for (int n = 0; n < 8; n++)
+        bytes[sizeof(prof_format::Header) + random() % (bytes.size() - sizeof(prof_format::Header))] = char(random());
+      try_to_read(bytes);
+    }
+  });
+}
+
+TEST_CASE("a tree of half a million levels needs no stack") {
+  Run run;
+  Block at = 0;
+  for (int i = 0; i < 500'000; i++) at = run.call(at, i % 2 ? 'a' : 'b', 1, 1);
+  const Analysis analysis = run.analyse();
+  CHECK(analysis.tree.nodes.size() == 500'001);
+  CHECK(sum_of(analysis, "b").total == 500'000);
+  CHECK(sum_of(analysis, "a").total == 499'999);
+}
