@@ -39,29 +39,31 @@ bool is_running(State* s, Node* n) { return int64_t(load(&n->cycles) + s->thread
 
 bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
 
-void pop(State* s, Frame* f, uint64_t slot, uint64_t now) {
+// Takes the top frame f off, which was found with `found` in its slot; `is_gone`: its function did not leave by itself.
+void pop(State* s, Frame* f, uint64_t found, bool is_gone, uint64_t now) {
   Node* node = node_at(s, f->node);
   const bool is_copy = (f->flags & kCopied) != 0;
   Frame* below = frame_below(s, f);
   now = not_before_last(s, now);
-  if (!exchange_if(&f->slot, slot, uint64_t(0))) return;  // a handler has popped it
+  if (!exchange_if(&f->slot, found, uint64_t(0))) return;  // a handler has popped it
   exchange_if(&s->top, as_top(s, f), as_top(s, below));
   if (is_copy || !is_timed()) return;
   Node* next = node_at(s, current_frame(s)->node);
-  if (is_running(s, node)) hand_over(s, node, next, now);
-  // A handler that interrupted a hook and left for good took the hook's hand-over with it.
-  if (!is_running(s, next)) add(&next->cycles, 0 - now);
+  // A handler that interrupted a hook and left for good took the hook's hand-over with it. A handler that is just
+  // returning to the hook has not.
+  if (!is_gone || is_running(s, node)) hand_over(s, node, next, now);
+  if (is_gone && !is_running(s, next)) add(&next->cycles, 0 - now);
 }
 
-// Pops the frames at and below `slot`. When it returns, the top is a frame above `slot`, a base, or an entry that an
-// interrupted hook is filling.
-void pop_gone(State* s, uint64_t slot, uint64_t now) {
+// Pops the frames at and below `slot`, that of a function that is being entered or left. When it returns, the top is a
+// frame above `slot`, a base, or an entry that an interrupted hook is filling.
+void pop_gone(State* s, uint64_t slot, bool is_entering, uint64_t now) {
   for (;;) {
     Frame* f = top_frame(s);
     const uint64_t found = load(&f->slot);
     if (found != 0) {
       if (is_base(f) || (found & ~kSlotTag) > slot) return;
-      pop(s, f, found, now);
+      pop(s, f, found, (found & ~kSlotTag) != slot || is_entering, now);
       continue;
     }
     // Is the hook that was filling it interrupted, or abandoned by siglongjmp? If it was abandoned, we are called by a
@@ -159,7 +161,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
   }
   const uint64_t now = stamp();
   const bool has_place = settle_on_stack(s, slot, now);
-  if (has_place) pop_gone(s, slot, now);
+  if (has_place) pop_gone(s, slot, true, now);
   Frame* caller = current_frame(s);
   const Block parent = load(&caller->node);
   const Block child = find_or_make_child(s, parent, pc);
@@ -186,7 +188,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
 extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
   if (load(&s->top) == 0) return;
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
-  pop_gone(s, slot, now);
+  pop_gone(s, slot, false, now);
   Frame* f = top_frame(s);
   // Back at an entry that an interrupted hook is filling, across the boundary of two chunks.
   if ((f->flags & kCopied) && load(&f->slot) != 0) {

@@ -113,9 +113,13 @@ uint64_t refill(NodeSupply* supply, uint64_t limit) {
   return 1;
 }
 
-uint64_t refill_nodes(State* s, uint64_t) { return refill(&s->nodes, limit_of_contexts(at<Header>(s->base, 0))); }
-
 uint64_t refill_reserve(State* s, uint64_t) { return refill(&s->reserve, at<Header>(s->base, 0)->node_limit); }
+
+// The reserve comes first: it must be there when the disk is full.
+uint64_t refill_nodes(State* s, uint64_t) {
+  if (s->reserve.taken == 0) refill_reserve(s, 0);
+  return refill(&s->nodes, limit_of_contexts(at<Header>(s->base, 0)));
+}
 
 // A block for a node; 0 if there is none. `refill_supply` is the heavy path that fills the supply up.
 Block new_block(State* s, NodeSupply* supply, uint64_t (*refill_supply)(State*, uint64_t)) {

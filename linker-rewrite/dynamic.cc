@@ -10,9 +10,8 @@
 // The order of things matters in three places.
 //
 // - libprof.so is the last library needed. Libraries that do not depend on each other are initialized from the last to
-// the first,
-//   so it is ready before the others run; and it comes after all of them in the search for symbols, so it cannot take
-//   anybody's place, and those who insist on being first (AddressSanitizer) still are.
+//   the first, so it is ready before the others run; and it comes after all of them in the search for symbols, so it
+//   cannot take anybody's place, and those who insist on being first (AddressSanitizer) still are.
 // - The slots are the first that is filled after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
 //   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then.

@@ -19,7 +19,7 @@ constexpr const char* kTruncated = "truncated: the file ends before what its hea
 std::string system_error(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
 Bytes read_file(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused below, not waited for
   if (fd < 0) throw Error(system_error("cannot be opened"));
   struct stat st {};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {

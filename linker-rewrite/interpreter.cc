@@ -20,18 +20,17 @@ size_t count_instructions(const FunctionCode& f) {
   return n;
 }
 
+// v * scale, where v serves as an index. A number is one that only this path is known to have.
 Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   if (scale <= 1) return v;
   Value r = v;
-  // A number is an index that only this path is known to have.
-  if (v.is_number()) r = Value::unknown(fresh_id, true);
-  if (r.kind == Kind::unknown && r.scale == 1) {
-    r.scale = scale;
-    r.computed = true;
-    return r;
+  if (v.kind != Kind::unknown || v.scale != 1) {
+    r = Value::unknown(fresh_id, true);
+    r.had_constant = v.had_constant || v.is_address();
+    if (v.kind == Kind::unknown) return r;  // scaled twice
   }
-  r = Value::unknown(fresh_id, true);
-  r.had_constant = v.had_constant || v.is_address();
+  r.scale = scale;
+  r.computed = true;
   return r;
 }
 

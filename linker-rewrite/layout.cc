@@ -11,11 +11,11 @@
 // The sizes of all but the last two are known before code is emitted, so code can be emitted at its final address.
 // Behind the last segment come the sections that are not mapped: .prof.map, symbols, section headers (sections.cc).
 //
-// strip and objcopy (GNU binutils 2.40) build a file anew from its sections. A program header table that does not
-// follow the ELF header they write immediately behind the segment before it, wherever in a page that ends, and compute
-// wrong addresses for all that follows in its segment, unless it had that place in its page already, no section covers
-// it, and the next section follows it immediately. So these three are given here; the writable segment comes first
-// because its end can be chosen to suit.
+// strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
+// the ELF header, they put them immediately behind the segment before, without regard to their place in a page, and the
+// addresses of all that follows in the same segment come out wrong, unless the place in the page happens to be the
+// same, the next section follows immediately, and no section covers the headers themselves. So all three are made so;
+// and the writable segment comes first, because its end, unlike that of the original's last segment, is ours to choose.
 //
 // Everything old that is not named here stays: PT_INTERP, RELRO, GNU_STACK, GNU_PROPERTY, their order, and each
 // section's index. The kernel starts the heap (brk) behind the last segment, wherever that is.

@@ -22,9 +22,10 @@ bool has_symbol(const Image& image, std::string_view name) {
   return std::ranges::any_of(image.symbols(), named) || std::ranges::any_of(image.dynamic_symbols(), named);
 }
 
-// True if the read-only data holds this text as a string of its own (a zero before and after it).
+// True if the read-only data holds the first word of `text` as a string of its own (a zero before and after it). What follows
+// the word keeps profld, whose own data holds `text`, from taking itself for such a program.
 bool has_string(const Image& image, std::string_view text) {
-  const std::string whole = std::string(1, '\0') + std::string(text) + std::string(1, '\0');
+  const std::string whole = std::string(1, '\0') + std::string(text.substr(0, text.find(' '))) + std::string(1, '\0');
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
     if (s.p_type != PT_LOAD || (s.p_flags & PF_X)) return false;
     ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
@@ -43,9 +44,9 @@ void refuse_unsupported(const Image& image) {
     throw Error("neither a program nor a shared library; name a compiled program");
   if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
     throw Error("a Go program: its run-time system finds frames by return address, which copies change; use pprof");
-  if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") || has_string(image, "OCAMLRUNPARAM"))
+  if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") || has_string(image, "OCAMLRUNPARAM sets its parameters"))
     throw Error("an OCaml program: its collector finds frames by return address, which copies change; use perf");
-  if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") || has_string(image, "GHCRTS"))
+  if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") || has_string(image, "GHCRTS sets its parameters"))
     throw Error("a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof");
 }
 

@@ -83,7 +83,7 @@ uint64_t kept_file_size(const Image& image) {
 }
 
 SectionTable::SectionTable(const Image& image, const Placement& placement, const SectionEdits& edits)
-    : image_(image), names_(name_table(image)) {
+    : names_(name_table(image)) {
   for (const Section& s : image.sections()) headers_.push_back(s.header);
   if (headers_.empty()) headers_.emplace_back();
   for (unsigned index : rewritten_sections(image)) {
@@ -163,7 +163,7 @@ unsigned SectionTable::add_header(const std::string& name, const Elf64_Shdr& hea
 void SectionTable::write(Bytes& out, Elf64_Ehdr& header) {
   for (auto& [index, contents] : contents_) {
     Elf64_Shdr& h = headers_[index];
-    out.resize(align_up(out.size(), std::max<uint64_t>(h.sh_addralign, 1)));
+    out.resize(align_up(out.size(), 8));
     h.sh_offset = out.size();
     h.sh_size = contents.size();
     append_bytes(out, contents);

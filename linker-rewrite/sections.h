@@ -39,7 +39,6 @@ class SectionTable {
  private:
   unsigned add_header(const std::string& name, const Elf64_Shdr& header);
 
-  const Image& image_;
   std::vector<Elf64_Shdr> headers_;
   std::map<unsigned, Bytes> contents_;  // by index, of sections that are written anew
   std::map<unsigned, unsigned> old_places_;

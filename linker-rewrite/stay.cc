@@ -57,12 +57,9 @@ std::string own_reason(const Program& program, const DataReferences& data, Group
   for (uint32_t index : group.ranges) {
     const CodeRange& r = program.ranges[index];
     const Code& code = program.code(r);
-    auto fde = std::ranges::lower_bound(program.frames->fdes, r.range.start, {}, [](const Fde& f) { return f.range.start; });
-    for (; fde != program.frames->fdes.end() && fde->range.start < r.range.end; ++fde) {
-      if (fde->no_return_address) return "outermost function: it has no return address";
-      const char* why = nullptr;
-      if (!can_rewrite_unwind(*program.image, *program.frames, *fde, &why)) return why;
-    }
+    if (r.fde && r.fde->no_return_address) return "outermost function: it has no return address";
+    const char* why = nullptr;
+    if (!can_rewrite_unwind(*program.image, *program.frames, r.range, &why)) return why;
     if (leaves_twice(code)) return "vfork or clone: the system call in it returns twice";
     for (const Insn& insn : code.insns) {
       if (insn.rip_relative || insn.field_size == 0) continue;
@@ -78,11 +75,11 @@ std::string own_reason(const Program& program, const DataReferences& data, Group
     }
   }
   if (return_address_is_changed(group.code)) return "it changes its return address";
-  Unresolved why;
-  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, data, group.code, &why);
+  Unresolved unresolved;
+  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, data, group.code, &unresolved);
   if (!indirect) {
-    *outside = why.outside;
-    return why.reason;
+    *outside = unresolved.outside;
+    return unresolved.reason;
   }
   group.indirect = std::move(*indirect);
   return {};

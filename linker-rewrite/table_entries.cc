@@ -81,20 +81,21 @@ TableEntries read_table(const Image& image, const EhFrame& frames, const DataRef
     result.why.reason = table_at(form.first, why);
     return result;
   };
-  if (end < available && (bound == kNoBound || !exact || end <= bound)) {
+  const bool required = exact && bound != kNoBound && end <= bound;
+  if (end < available && (required || bound == kNoBound)) {
     // It may go on, with a fragment of the function that nobody knows to be one.
     const OldAddr stop = target(end);
     const Fde* fde = frames.find(stop);
-    const bool fragment = fde && !fde->no_return_address &&
-                          (!fde->cfa_is_rsp_plus_8 || (form.relative && fde->range.start == stop));
-    if (fragment && (form.first + end * form.size < next || end <= bound)) {
+    const bool looks_like_fragment = fde && !fde->no_return_address && form.first + end * form.size < next &&
+                                     (!fde->cfa_is_rsp_plus_8 || (form.relative && fde->range.start == stop));
+    if (looks_like_fragment || (required && end > first && image.is_code(stop))) {
       result.why.outside = stop;
       return fails("leads out of the function");
     }
   }
   result.foreign = end == first;
   if (end == first) return fails("has no entry that leads into the function");
-  if (exact && bound != kNoBound && end <= bound) return fails("has an entry that leads out of the function");
+  if (required) return fails("has an entry that leads out of the function");
   bool inside = false;
   result.targets.resize(first, function.parts.front().range.end);
   for (uint64_t i = first; i < end; ++i) {

@@ -233,13 +233,16 @@ void Analysis::block(uint32_t leader) {
         return;
       case Flow::jump_if:
       case Flow::jump_if_short: {
+        const auto target = branch_target(insn);
         if (insn.flow == Flow::jump_if_short) code_.step(state, i);
-        State taken = state;
-        if (insn.flow == Flow::jump_if) {
+        if (insn.flow == Flow::jump_if && state.comparison.id != 0) {
+          State taken = state;
           code_.branch(taken, i, true);
           code_.branch(state, i, false);
+          if (target) reach(*target, taken);
+        } else if (target) {
+          reach(*target, state);
         }
-        if (auto t = branch_target(insn)) reach(*t, taken);
         break;
       }
       case Flow::jump_indirect:

@@ -13,12 +13,11 @@
 //
 // - symbols of type TLS (symtab.cc);
 // - dynamic relocations against module offsets (DTPOFF64, TPOFF64, TLSDESC; the word behind a DTPMOD64 without symbol).
-// Linkers turn
-//   all of these into distances from the thread pointer where they make a program (local-exec), so that
-//   they are hardly ever seen in a static PIE, and a static non-PIE has none: its linkers refuse code that
-//   they cannot turn;
+//   Linkers turn all of these into distances from the thread pointer where they make a program (local-exec), so that
+//   they are hardly ever seen in a static PIE, and a static non-PIE has none: its linkers refuse code that they cannot
+//   turn;
 // - DWARF's location expressions, which only a debugger that knows the thread library of a static program evaluates.
-// They stay.
+//   They stay.
 //
 // The image moves to a new segment, as there is no room before it. It may itself hold addresses that a static PIE
 // relocates when it starts: entries of .rela.dyn are led to the new place. In .relr.dyn, a list of addresses

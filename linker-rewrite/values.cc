@@ -90,6 +90,49 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
   return r;
 }
 
+// A slot that is missing on one side is unknown there.
+bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins) {
+  const bool keep_addresses = meeting == Meeting::optimistic;
+  auto survives = [&](const Slot& s) { return keep_addresses && (s.value.is_address() || s.value.had_constant); };
+  bool changed = false;
+  auto here = slots.begin(), kept = slots.begin();
+  std::vector<Slot> added;
+  auto keep = [&] {
+    if (kept != here) *kept = std::move(*here);
+    ++kept;
+    ++here;
+  };
+  for (auto there = other.slots.begin(); here != slots.end() || there != other.slots.end();) {
+    if (there == other.slots.end() || (here != slots.end() && here->key() < there->key())) {
+      if (survives(*here)) {
+        keep();
+      } else {
+        changed = true;
+        ++here;
+      }
+    } else if (here == slots.end() || there->key() < here->key()) {
+      if (survives(*there)) added.push_back(*there);
+      ++there;
+    } else {
+      if (here->value != there->value) {
+        const uint64_t place = kRegisters + (uint64_t(here->offset) & 0xfff);
+        Value r = merged(here->value, there->value, key << 16 | place, meeting, origins);
+        changed |= r != here->value;
+        here->value = r;
+      }
+      keep();
+      ++there;
+    }
+  }
+  slots.erase(kept, slots.end());
+  if (!added.empty()) {
+    changed = true;
+    const auto middle = slots.insert(slots.end(), added.begin(), added.end());
+    std::inplace_merge(slots.begin(), middle, slots.end(), [](const Slot& a, const Slot& b) { return a.key() < b.key(); });
+  }
+  return changed;
+}
+
 bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& origins) {
   bool changed = false;
   auto join = [&](Value& into, const Value& with, uint64_t place) {
@@ -100,38 +143,7 @@ bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& or
     changed = true;
   };
   for (uint8_t i = 0; i < kRegisters; ++i) join(registers[i], other.registers[i], i);
-  if (meeting == Meeting::optimistic) {
-    // A slot that is missing on one side is unknown there.
-    std::vector<Slot> all;
-    std::ranges::set_union(slots, other.slots, std::back_inserter(all), {}, &Slot::key, &Slot::key);
-    std::erase_if(all, [&](const Slot& s) {
-      return !s.value.is_address() && !s.value.had_constant &&
-             !(std::ranges::binary_search(slots, s.key(), {}, &Slot::key) &&
-               std::ranges::binary_search(other.slots, s.key(), {}, &Slot::key));
-    });
-    changed |= all.size() != slots.size();
-    auto there = other.slots.begin();
-    for (Slot& s : all) {
-      while (there != other.slots.end() && there->key() < s.key()) ++there;
-      if (there != other.slots.end() && there->key() == s.key())
-        join(s.value, there->value, kRegisters + (uint64_t(s.offset) & 0xfff));
-    }
-    slots = std::move(all);
-  } else {
-  auto there = other.slots.begin();
-  auto keep = slots.begin();
-  for (auto here = slots.begin(); here != slots.end(); ++here) {
-    while (there != other.slots.end() && there->key() < here->key()) ++there;
-    if (there == other.slots.end() || there->key() != here->key()) {
-      changed = true;
-      continue;
-    }
-    join(here->value, there->value, kRegisters + (uint64_t(here->offset) & 0xfff));
-    if (keep != here) *keep = std::move(*here);
-    ++keep;
-  }
-  slots.erase(keep, slots.end());
-  }
+  changed |= merge_slots(other, key, meeting, origins);
   if (comparison.id != 0 && comparison != other.comparison) {
     comparison = {};
     changed = true;

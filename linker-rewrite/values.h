@@ -133,6 +133,9 @@ struct State {
   void limit(const Comparison& c, uint64_t bound);
   // Joins what holds on another way to the same place, `key` (unique among places). True if that changed anything.
   bool merge(const State& other, uint64_t key, Meeting meeting, Origins& origins);
+
+ private:
+  bool merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins);
 };
 
 // The value that is either of two; `key` is unique to the place where they meet.

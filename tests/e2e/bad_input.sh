@@ -6,7 +6,7 @@ refused() {
   local file=$1 words=${2:-}
   rm -rf out
   mkdir out
-  run profld -o out/copy "$file"
+  run timeout 10 profld -o out/copy "$file"
   [ "$status" = 1 ] || fail "profld $file: exit status $status, not 1: $(head -n 2 stderr)"
   [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "profld $file: not one line: $(head -n 3 stdout stderr)"
   case $(cat stderr) in

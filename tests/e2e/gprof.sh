@@ -13,7 +13,7 @@ for link in $links; do
   for function in step nseq main; do
     read -r calls cycles < <(jq -r --arg f $function '.functions[] | select(.name == $f) | "\(.calls) \(.self_cycles)"' "$link.json")
     # gprof leaves the calls of a function empty that nobody known called.
-    read -r seconds shown < <(awk -v f=$function '$NF == f { print $3, NF > 4 ? $4 : "-" }' flat)
+    read -r seconds shown < <(awk -v f=$function '$NF == f { print $3, (NF > 4 ? $4 : "-") }' flat)
     [ "${shown:-none}" = "$calls" ] || fail "$link: gprof says ${shown:-nothing} calls of $function, prof $calls"
     awk -v a="$seconds" -v c="$cycles" -v hz="$hz" 'BEGIN { d = a - c / hz; exit !(d < 0.0051 && d > -0.0051) }' ||
       fail "$link: gprof says $seconds s in $function, prof $cycles cycles of $hz Hz"

@@ -12,6 +12,7 @@ for type in elapsed count; do
     [ "$handlers" -gt 30 ] || fail "only $handlers signals came"
     wrong=$(sed -n 's/^implausible times //p' profile)
     [ "$wrong" -le $((handlers / 50 + 2)) ] || fail "signals $mode: $wrong contexts with impossible times after $handlers signals"
+    grep -qx 'torn threads 0' profile || fail "signals $mode: the times do not add up: $(grep torn profile)"
   done
   for mode in jump "jump alt"; do
     # shellcheck disable=SC2086

@@ -4,6 +4,7 @@
 //     thread TID NAME lost N
 //     call DEPTH CALLS SELF PATH      one line for each context, PATH being main/f/g (names from the symbol tables)
 //     implausible times N             contexts whose self time is negative or longer than the thread's
+//     torn threads N                  threads whose times do not add up to what the thread ran
 //     total CALLS SELF NAME           one line for each function, sorted by name
 //
 // Same contexts of different threads are added up. The program ends with status 1 if the file is not consistent.
@@ -94,6 +95,7 @@ std::map<std::string, Sum> contexts, totals;
 std::set<Block> seen;
 
 int64_t lifetime, implausible;
+uint64_t balance;  // the sum of all cycles of a thread and its start: 0 unless a hand-over of time was torn apart
 
 void walk(Block block, const std::string& path, uint64_t running_since) {
   std::vector<Block> children;
@@ -107,6 +109,7 @@ void walk(Block block, const std::string& path, uint64_t running_since) {
     const Node* n = at<Node>(b);
     const std::string name = name_of(n->pc), context = path.empty() ? name : path + "/" + name;
     int64_t self = int64_t(n->cycles);
+    balance += n->cycles;
     if (self < 0) self += int64_t(running_since);
     if (self < 0 || self > lifetime) ++implausible;
     contexts[context].calls += n->count;
@@ -128,13 +131,17 @@ int main(int argc, char** argv) {
               h->parent_pid, h->type, h->flags, h->lost, h->folded_nodes, h->nodes, double(h->probe_inside) / 256,
               double(h->probe_outside) / 256);
   for (Block b = h->first_module; b != 0; b = at<Module>(b)->next) load_symbols(at<Module>(b));
+  int torn = 0;
   for (Block b = h->first_thread; b != 0; b = at<Thread>(b)->next) {
     auto* t = at<Thread>(b);
     std::printf("thread %u %.16s lost %lu\n", t->tid, t->name, t->lost);
     lifetime = int64_t(t->last_tsc - t->tsc_start);
+    balance = h->type == kElapsed ? at<Node>(t->root)->cycles + t->tsc_start : 0;
     walk(t->root, "", t->last_tsc);
+    torn += balance != 0;
   }
   std::printf("implausible times %ld\n", implausible);
+  std::printf("torn threads %d\n", torn);
   for (const auto& [path, sum] : contexts) {
     std::printf("call %ld %lu %ld %s\n", std::count(path.begin(), path.end(), '/'), sum.calls, sum.self, path.c_str());
   }

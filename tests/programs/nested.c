@@ -11,7 +11,7 @@ KEPT static int outer(int base) {
   CALLED("outer");
   int calls = 0;
   int add(int n) {
-    CALLED("add");
+    CALLED("add.0");
     ++calls;
     return n + base;
   }

@@ -36,7 +36,7 @@ int Square::area() const {
   return side * side;
 }
 std::string Square::label(int n) const {
-  CALLED("Square::label(int) const");
+  CALLED("Square::label[abi:cxx11](int) const");
   return "square" + std::to_string(n);
 }
 struct Base {

@@ -111,6 +111,6 @@ TEST_CASE("SHA-1 gives the digests of its standard") {
   CHECK(sha1("abc", 3) == "a9993e364706816aba3e25717850c26c9cd0d89d");
   CHECK(sha1("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 5) ==
         "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
-  for (size_t piece : {1, 7, 63, 64, 65, 1000})
+  for (size_t piece : {1u, 7u, 63u, 64u, 65u, 1000u})
     CHECK(sha1(std::string(1000000, 'a'), piece) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
 }
