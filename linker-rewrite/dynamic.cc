@@ -209,7 +209,7 @@ Bytes HookImports::relocations(ByteView file) const {
   Bytes slots;
   for (uint32_t i = 0; i < kNewSymbols; ++i) {
     Elf64_Rela r{};
-    r.r_offset = slots_.value + i * 8;
+    r.r_offset = slots_.value + uint64_t(i) * 8;
     r.r_info = ELF64_R_INFO(uint64_t(symbol_count_ + i), R_X86_64_GLOB_DAT);
     append(slots, r);
   }

@@ -3,41 +3,28 @@
 // indirect branches are checked). Control can also arrive elsewhere: code that stayed, hand-written code that no table
 // describes included, may jump into a function that moved.
 //
-// The old text of moved functions is dead but for these arrivals, so there is room: usually at the arrival itself. Where
-// the next arrival, or the end of the function, is nearer than five bytes, a two-byte jump leads to an island: five
-// dead bytes within 127 bytes, in any function that moved, or in padding. Where even that fails the function stays,
-// and so do those that only it could reach otherwise; staying makes new arrivals, so all is repeated until nothing changes.
+// The old text of moved functions is dead but for these arrivals, so there is room: usually at the arrival itself.
+// Where the next arrival, or the end of the function, is nearer than five bytes, a two-byte jump leads to an island:
+// five dead bytes within 127 bytes, in any function that moved, or in padding. Where even that fails the function
+// stays, and so do those that only it could reach otherwise; staying makes new arrivals, so all is repeated until
+// nothing changes.
 //
 // Terms: arrival, an old address that control may reach; landing, the jump for it; island, see above.
 
 #include "landings.h"
 
+#include <Zydis/Zydis.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
-
-#include <Zydis/Zydis.h>
 
 namespace profld {
 
 namespace {
 
 constexpr uint64_t kLongJump = 5, kShortJump = 2, kEndbrSize = 4;
-
-// The direct branch that starts at b[0], if the bytes there form one: calls f(target).
-template <class F>
-void branch_at(ByteView b, OldAddr at, F f) {
-  auto target = [&](size_t opcode, size_t size) {
-    if (b.size() < opcode + size) return;
-    Reader r(b.subspan(opcode, size), "code");
-    const int64_t distance = size == 1 ? r.read<int8_t>() : r.read<int32_t>();
-    f(at + opcode + size + uint64_t(distance));
-  };
-  if (b.empty()) return;
-  if (b[0] == 0xe8 || b[0] == 0xe9) target(1, 4);
-  if (b[0] == 0xeb || (b[0] & 0xf0) == 0x70 || (b[0] & 0xfc) == 0xe0) target(1, 1);
-  if (b.size() > 1 && b[0] == 0x0f && (b[1] & 0xf0) == 0x80) target(2, 4);
-}
+constexpr uint64_t kCodeAlignment = 16;  // of functions, in hand-written code too
 
 bool is_padding(const ZydisDecodedInstruction& in) {
   return in.mnemonic == ZYDIS_MNEMONIC_NOP || in.mnemonic == ZYDIS_MNEMONIC_INT3;
@@ -46,6 +33,7 @@ bool is_padding(const ZydisDecodedInstruction& in) {
 class Placer {
  public:
   Placer(Program& program, std::vector<bool>& moves) : program_(program), image_(*program.image), moves_(moves) {
+    ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     find_gaps();
     find_padding();
   }
@@ -126,8 +114,6 @@ class Placer {
           if (insn.field_size != 0 && find_range(program_.ranges, OldAddr(insn.target)) < 0)
             targets.push_back(OldAddr(insn.target));
     std::ranges::sort(targets);
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     padding_end_.reserve(program_.ranges.size());
     for (size_t i = 0; i < program_.ranges.size(); ++i) {
       OldAddr end = program_.ranges[i].range.end;
@@ -138,7 +124,7 @@ class Placer {
         while (end < limit) {
           ByteView b = *image_.bytes(end, std::min<uint64_t>(limit - end, ZYDIS_MAX_INSTRUCTION_LENGTH));
           ZydisDecodedInstruction in;
-          if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, b.data(), b.size(), &in))) break;
+          if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder_, nullptr, b.data(), b.size(), &in))) break;
           if (!is_padding(in)) break;
           end += in.length;
         }
@@ -147,13 +133,13 @@ class Placer {
     }
   }
 
-  // An arrival from code that we understand must be at an instruction, else the function cannot move. From bytes that may
-  // be anything (`certain` false), what is no instruction is no arrival.
+  // An arrival from code that we understand must be at an instruction, else the function cannot move. From bytes that
+  // may be anything (`certain` false), what is no instruction is no arrival.
   void arrive(OldAddr at, bool certain) {
     ptrdiff_t i = find_range(program_.ranges, at);
     if (i < 0 || !moves(program_.ranges[size_t(i)])) return;
     const CodeRange& r = program_.ranges[size_t(i)];
-    if (program_.code(r).is_target(at))
+    if (certain ? program_.code(r).is_target(at) : program_.code(r).index(at).has_value())
       arrivals_.emplace(at, uint32_t(i));
     else if (certain)
       stays(uint32_t(i), "jumped to between two of its instructions");
@@ -180,14 +166,26 @@ class Placer {
     for (OldRange gap : gaps_) scan(gap);
   }
 
-  // Every byte might start a branch.
+  // Bytes of which nothing says where their instructions start, with data between them perhaps. Decoding finds the
+  // right track by itself after a few instructions, and functions start at aligned addresses: so it is tried from each
+  // of these, until it falls in with what has been decoded already.
   void scan(OldRange range) {
     auto bytes = image_.bytes(range.start, range.size());
     if (!bytes) return;
-    for (uint64_t i = 0; i < bytes->size(); ++i)
-      branch_at(bytes->subspan(i), range.start + i, [&](OldAddr target) {
+    std::vector<bool> decoded(bytes->size());
+    for (uint64_t from = 0; from < bytes->size();
+         from = align_up((range.start + from).value + 1, kCodeAlignment) - range.start.value)
+      for (uint64_t at = from; at < bytes->size() && !decoded[at];) {
+        decoded[at] = true;
+        ZydisDecodedInstruction in;
+        if (!ZYAN_SUCCESS(
+                ZydisDecoderDecodeInstruction(&decoder_, nullptr, bytes->data() + at, bytes->size() - at, &in)))
+          break;
+        at += in.length;
+        if (!in.raw.imm[0].is_relative) continue;
+        const OldAddr target = range.start + at + uint64_t(in.raw.imm[0].value.s);
         if (!range.contains(target)) arrive(target, false);
-      });
+      }
   }
 
   void add_dead_ranges(std::map<OldAddr, OldAddr>& free) const {
@@ -231,8 +229,9 @@ class Placer {
   Program& program_;
   const Image& image_;
   std::vector<bool>& moves_;
+  ZydisDecoder decoder_;
   std::vector<OldRange> gaps_;
-  std::vector<OldAddr> padding_end_;         // per range
+  std::vector<OldAddr> padding_end_;      // per range
   std::map<OldAddr, uint32_t> arrivals_;  // address, range
   bool changed_ = false;                  // a group turned out to have to stay
 };

@@ -1,6 +1,6 @@
-// Some languages' run-time systems look at return addresses: Go's stack growth and garbage collector and OCaml's collector
-// find what a frame holds in tables keyed by them, and GHC puts such tables in front of the code. Copies have other
-// return addresses, so these programs would fail at the first collection.
+// Some languages' run-time systems look at return addresses: Go's stack growth and garbage collector and OCaml's
+// collector find what a frame holds in tables keyed by them, and GHC puts such tables in front of the code. Copies have
+// other return addresses, so these programs would fail at the first collection.
 //
 // What tells them: Go's linker writes sections that its own tools need and strip keeps. Stripped OCaml and GHC programs
 // keep nothing but the name of the environment variable that their run-time system reads, a string of its own in
@@ -22,8 +22,8 @@ bool has_symbol(const Image& image, std::string_view name) {
   return std::ranges::any_of(image.symbols(), named) || std::ranges::any_of(image.dynamic_symbols(), named);
 }
 
-// True if the read-only data holds the first word of `text` as a string of its own (a zero before and after it). What follows
-// the word keeps profld, whose own data holds `text`, from taking itself for such a program.
+// True if the read-only data holds the first word of `text` as a string of its own (a zero before and after it). What
+// follows the word keeps profld, whose own data holds `text`, from taking itself for such a program.
 bool has_string(const Image& image, std::string_view text) {
   const std::string whole = std::string(1, '\0') + std::string(text.substr(0, text.find(' '))) + std::string(1, '\0');
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
@@ -44,9 +44,11 @@ void refuse_unsupported(const Image& image) {
     throw Error("neither a program nor a shared library; name a compiled program");
   if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
     throw Error("a Go program: its run-time system finds frames by return address, which copies change; use pprof");
-  if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") || has_string(image, "OCAMLRUNPARAM sets its parameters"))
+  if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") ||
+      has_string(image, "OCAMLRUNPARAM sets its parameters"))
     throw Error("an OCaml program: its collector finds frames by return address, which copies change; use perf");
-  if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") || has_string(image, "GHCRTS sets its parameters"))
+  if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") ||
+      has_string(image, "GHCRTS sets its parameters"))
     throw Error("a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof");
 }
 

@@ -14,8 +14,10 @@ constexpr uint16_t kRspSet = 1u << kRsp;
 bool writes_top_of_stack(const Code& code, const Insn& insn) {
   if (insn.length < 4) return false;
   const uint8_t* b = code.bytes.data() + insn.offset;
-  const bool moves = b[1] == 0x89 || b[1] == 0x87 || b[1] == 0xc7 || b[1] == 0x01 || b[1] == 0x29 || b[1] == 0x83 || b[1] == 0x81;
-  return (b[0] & 0xf8) == 0x48 && moves && (b[2] & 0xc7) == 0x04 && b[3] == 0x24;
+  const bool compares = (b[1] == 0x81 || b[1] == 0x83) && (b[2] & 0x38) == 0x38;
+  const bool moves =
+      b[1] == 0x89 || b[1] == 0x87 || b[1] == 0xc7 || b[1] == 0x01 || b[1] == 0x29 || b[1] == 0x83 || b[1] == 0x81;
+  return (b[0] & 0xf8) == 0x48 && moves && !compares && (b[2] & 0xc7) == 0x04 && b[3] == 0x24;
 }
 
 bool returns_elsewhere(const Code& code, size_t ret) {

@@ -3,7 +3,8 @@
 //
 //   * it does not decode, its unwind tables or an indirect jump is not understood (the parts that follow say so);
 //   * its return address is not one: the outermost function (_start), signal trampolines, retpolines, context switches;
-//   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the parent's
+//   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
+//   parent's
 //     frames, or on a stack that has none;
 //   * its bytes are data: read through a RIP-relative operand;
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
@@ -158,7 +159,8 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       }
   if (const Section* rseq = program.image->section("__rseq_cs"))
     for (const auto& [word, target] : data.code_pointers)
-      if (word.value - rseq->header.sh_addr < rseq->header.sh_size) stays(find_range(program.ranges, target), "restartable sequence");
+      if (word.value - rseq->header.sh_addr < rseq->header.sh_size)
+        stays(find_range(program.ranges, target), "restartable sequence");
 }
 
 }  // namespace profld

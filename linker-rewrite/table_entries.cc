@@ -14,7 +14,7 @@ namespace profld {
 namespace {
 
 constexpr uint64_t kMaxEntries = 1 << 16;
-// A table of absolute entries may be addressed from below its start, if its lowest index is not 0.
+// A table may be addressed from below its start, if its lowest index is not 0; what lies there leads to no code.
 constexpr uint64_t kMaxLowestIndex = 32;
 // A comparison found may not be the one that guards the jump: so many entries more than it asks for, and as many again
 // as that.
@@ -67,7 +67,7 @@ TableEntries read_table(const Image& image, const EhFrame& frames, const DataRef
 
   uint64_t first = 0;
   const uint64_t last_first = std::min({available, bound == kNoBound ? kMaxLowestIndex : bound, kMaxLowestIndex});
-  while (first < last_first && !is_valid(first)) ++first;
+  while (first < last_first && !is_valid(first) && !image.is_code(target(first))) ++first;
   uint64_t end = first;
   const OldAddr next = next_object(data, form.first);
   while (end < available) {
@@ -81,6 +81,12 @@ TableEntries read_table(const Image& image, const EhFrame& frames, const DataRef
     result.why.reason = table_at(form.first, why);
     return result;
   };
+  // An array of functions may happen to have one that is this function.
+  auto function_has_later_entries = [&] {
+    for (uint64_t i = end; i <= bound && i < available; ++i)
+      if (is_valid(i) && target(i) != function.entry) return true;
+    return end > first;
+  };
   const bool required = exact && bound != kNoBound && end <= bound;
   if (end < available && (required || bound == kNoBound)) {
     // It may go on, with a fragment of the function that nobody knows to be one.
@@ -88,7 +94,7 @@ TableEntries read_table(const Image& image, const EhFrame& frames, const DataRef
     const Fde* fde = frames.find(stop);
     const bool looks_like_fragment = fde && !fde->no_return_address && form.first + end * form.size < next &&
                                      (!fde->cfa_is_rsp_plus_8 || (form.relative && fde->range.start == stop));
-    if (looks_like_fragment || (required && end > first && image.is_code(stop))) {
+    if (looks_like_fragment || (required && image.is_code(stop) && function_has_later_entries())) {
       result.why.outside = stop;
       return fails("leads out of the function");
     }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <vector>
@@ -26,9 +27,10 @@ namespace {
 
 constexpr uint64_t kMostTicksPerRecord = 65535;
 constexpr uint64_t kMostCallsPerRecord = UINT32_MAX;
-constexpr uint64_t kMostTicks = INT32_MAX;   // per bin: gprof adds them up in an int
-constexpr uint64_t kEnoughRecords = 20'000;  // of histograms; more take gprof seconds to read
-constexpr uint32_t kProgram = 0;             // index of the program among the objects
+constexpr uint64_t kMostTicks = INT32_MAX;     // per bin: gprof adds them up in an int
+constexpr uint64_t kMostRecords = 10'000'000;  // more come from damaged numbers
+constexpr uint64_t kEnoughRecords = 20'000;    // of histograms; more take gprof seconds to read
+constexpr uint32_t kProgram = 0;               // index of the program among the objects
 
 class GmonFile {
  public:
@@ -42,7 +44,7 @@ class GmonFile {
     do {
       const uint64_t now = std::min(ticks, kMostTicksPerRecord);
       ticks -= now;
-      out_.byte(0);  // tag
+      begin_record(0);
       number<uint64_t>(low);
       number<uint64_t>(low + 2);
       number<uint32_t>(1);  // bins
@@ -56,7 +58,7 @@ class GmonFile {
     while (calls > 0) {
       const uint64_t now = std::min(calls, kMostCallsPerRecord);
       calls -= now;
-      out_.byte(1);  // tag
+      begin_record(1);
       number<uint64_t>(from);
       number<uint64_t>(to);
       number<uint32_t>(uint32_t(now));
@@ -64,6 +66,10 @@ class GmonFile {
   }
 
  private:
+  void begin_record(char tag) {
+    if (++records_ > kMostRecords) throw Error(out_.name() + ": the numbers in the profile are too great for it");
+    out_.byte(tag);
+  }
   template <class T>
   void number(T n) {
     char bytes[sizeof n];  // little-endian
@@ -72,6 +78,7 @@ class GmonFile {
   }
 
   Output& out_;
+  uint64_t records_ = 0;
 };
 
 // Calls `write` with an Output to a new file at `path`.
@@ -85,6 +92,7 @@ void write_file(const std::string& path, Write write) {
     out.finish();
   } catch (...) {
     std::fclose(file);
+    if (std::error_code e; std::filesystem::is_regular_file(path, e)) std::remove(path.c_str());
     throw;
   }
   if (std::fclose(file) != 0) throw Error(path + ": " + system_error(errno));

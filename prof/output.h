@@ -16,6 +16,8 @@ class Output {
   // Writes to an open stream, which stays the caller's. `name` is what errors call it.
   Output(std::FILE* file, std::string name) : file_(file), name_(std::move(name)) {}
 
+  const std::string& name() const { return name_; }
+
   void text(std::string_view s) {
     buffer_ += s;
     if (buffer_.size() >= kFull) flush();

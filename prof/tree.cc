@@ -10,10 +10,11 @@ namespace {
 
 using RawNode = prof_format::Node;
 
-// Turns raw self times of one thread's nodes into cycles.
-class TimeReader {
+// Turns the raw numbers in one thread's nodes into calls and cycles. `damaged` is counted up for each of which no sense
+// can be made.
+class NumberReader {
  public:
-  TimeReader(const Profile& profile, const Thread& thread, uint64_t now) {
+  NumberReader(const Profile& profile, const Thread& thread, uint64_t now) {
     const prof_format::Header& h = profile.header();
     measured_ = h.type != prof_format::kCount;
     start_ = h.tsc_start;
@@ -26,13 +27,18 @@ class TimeReader {
     }
   }
 
-  // `damaged` is counted up when no sense can be made of the value.
+  // No call takes less than a cycle.
+  uint64_t calls(uint64_t raw, uint64_t& damaged) const {
+    const uint64_t most = measured_ && end_ >= start_ ? end_ - start_ + kSlack : uint64_t(1) << 60;
+    if (raw > most) return damaged++, 0;
+    return raw;
+  }
+
   uint64_t cycles(uint64_t raw, uint64_t& damaged) const {
     if (!measured_) return 0;
     const uint64_t lifetime = end_ - start_;
     if (end_ < start_) return damaged++, 0;
-    // Time stamps of two processors may differ by some hundred cycles.
-    const uint64_t slack = lifetime / 64 + (1 << 20);
+    const uint64_t slack = lifetime / 64 + kSlack;
     constexpr uint64_t kNegative = uint64_t(1) << 63;  // all arithmetic is modulo 2^64
     uint64_t value = raw;
     if (value >= kNegative) {
@@ -49,6 +55,8 @@ class TimeReader {
   }
 
  private:
+  static constexpr uint64_t kSlack = 1 << 20;  // cycles; time stamps of two processors may differ by some hundred
+
   bool measured_;
   uint64_t start_, end_;
 };
@@ -143,7 +151,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
   std::vector<Pending> pending;
   std::vector<Child> children;
   std::vector<bool> seen(profile.blocks());
-  uint64_t broken_links = 0, broken_times = 0;
+  uint64_t broken_links = 0, broken_numbers = 0;
 
   for (const Thread& thread : profile.threads()) {
     const RawNode* root = profile.node(thread.root);
@@ -151,9 +159,9 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
       broken_links += !(profile.live() && thread.root == 0);  // a thread that is just being added has no tree yet
       continue;
     }
-    const TimeReader time(profile, thread, now);
+    const NumberReader numbers(profile, thread, now);
     seen[thread.root] = true;
-    s.tree.nodes[0].self += uint64_t(double(time.cycles(root->cycles, broken_times)) * scale);
+    s.tree.nodes[0].self += uint64_t(double(numbers.cycles(root->cycles, broken_numbers)) * scale);
     pending.push_back({thread.root, root->child, 0});
     while (!pending.empty()) {
       const Pending parent = pending.back();
@@ -168,7 +176,8 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
           break;
         }
         seen[b] = true;
-        children.push_back({b, child->child, child->pc, child->count, time.cycles(child->cycles, broken_times)});
+        children.push_back({b, child->child, child->pc, numbers.calls(child->count, broken_numbers),
+                            numbers.cycles(child->cycles, broken_numbers)});
         b = child->sibling;
       }
       if (children.empty()) continue;
@@ -193,8 +202,9 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
   std::string damage;
   if (broken_links)
     damage = std::to_string(broken_links) + " of the links in its tree are broken, the calls behind them are missing";
-  if (broken_times)
-    damage += (damage.empty() ? "" : "; ") + std::to_string(broken_times) + " of its times are damaged and left out";
+  if (broken_numbers)
+    damage +=
+        (damage.empty() ? "" : "; ") + std::to_string(broken_numbers) + " of its numbers are damaged and left out";
   return damage;
 }
 

@@ -277,6 +277,8 @@ TEST_CASE("broken links cost what hangs on them, and are told") {
   CHECK(damaged([](ProfileWriter& w, Block a, Block, Block) { w.node(a).child = 2; }) == "a:1:100:100");
   CHECK(damaged([](ProfileWriter& w, Block, Block b, Block) { w.node(b).cycles = uint64_t(1) << 60; }) ==
         "a:1:100:130(b:2:0:0 c:3:30:30)");
+  CHECK(damaged([](ProfileWriter& w, Block, Block b, Block) { w.node(b).count = uint64_t(1) << 50; }) ==
+        "a:1:100:150(b:0:20:20 c:3:30:30)");
   CHECK(damaged([](ProfileWriter& w, Block, Block, Block) { w.header().first_thread = 0x7fffffff; }) == "");
 }
 

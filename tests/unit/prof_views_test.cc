@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "prof/message.h"
 #include "prof/views.h"
 #include "prof_fixture.h"
 
@@ -280,6 +281,15 @@ TEST_CASE("numbers that gmon.out has no room for are split over records") {
   CHECK(gmon.arcs.at({Sample::address_of("main"), Sample::address_of("step")}) == calls);
   CHECK(gmon.seconds.at(Sample::address_of("main")) == doctest::Approx(double(ten_days)));
   CHECK(gmon.histograms < 30'000);
+}
+
+TEST_CASE("numbers beyond all reason are refused before the disk is full of gmon.out") {
+  Sample s;
+  s.add(s.add(0, "main", 1, 1), "step", uint64_t(1) << 60, 1);
+  s.finish();
+  TemporaryDirectory dir;
+  CHECK_THROWS_WITH_AS(prof::write_gmon(s.analysis, dir / "gmon.out"), doctest::Contains("too great"), prof::Error);
+  CHECK_FALSE(std::filesystem::exists(dir / "gmon.out"));
 }
 
 TEST_CASE("without any time gmon.out still has a histogram") {
