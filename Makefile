@@ -1,7 +1,7 @@
 # GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
 # On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
 #
-#   CXX=clang++              another compiler
+#   CXX=g++-12               another compiler
 #   WERROR=1                 warnings are errors
 #   SANITIZE=address,undefined   profld and prof with sanitizers, in a build folder of their own
 #   PREFIX=/usr/local DESTDIR=   where `make install` puts things
@@ -41,7 +41,7 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check format-check install clean build-packages demo-packages check-packages format-packages
+.PHONY: all demo check bench format-check install clean build-packages demo-packages check-packages format-packages
 all: $(profld) $(prof) $(libprof)
 
 $(profld): $(profld_objects)
@@ -81,6 +81,11 @@ demo: $(profld) $(prof) $(libprof) | demo-packages
 
 check: $(profld) $(prof) $(libprof) $(unit) | check-packages
 	@tests/run $(BUILD)
+
+bench: $(profld) $(prof) $(libprof) | check-packages
+	@mkdir -p $(BUILD)/bench
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
+	@tests/bench/run $(BUILD)
 
 format-check: | format-packages
 	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(UNIT_TESTS)) $(HEADERS)

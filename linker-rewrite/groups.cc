@@ -1,6 +1,6 @@
-// Compilers cut functions up. GCC moves the unlikely half of foo to foo.cold, far away, with an unwind entry of its own;
-// control jumps there and back. Such a fragment is not a function: it must get no entry hook, and jumps to it are not
-// tail calls. With symbols its name tells; in a stripped program only control does:
+// Compilers cut functions up. GCC moves the unlikely half of foo to foo.cold, far away, with an unwind entry of its
+// own; control jumps there and back. Such a fragment is not a function: it must get no entry hook, and jumps to it are
+// not tail calls. With symbols its name tells; in a stripped program only control does:
 //
 //   * A jump into the middle of another range: both share control. No compiler jumps into another function.
 //   * A jump to the start of a range while the stack frame is not empty: a tail call needs an empty frame, so the
@@ -11,8 +11,8 @@
 //     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls.
 //
 // What is called directly is a function, whatever else says. Ranges that share control form a group; a group moves or
-// stays as a whole, because a jump into the middle of code that moved without us is the one thing that an entry jump cannot
-// redirect.
+// stays as a whole, because a jump into the middle of code that moved without us is the one thing that an entry jump
+// cannot redirect.
 
 #include "groups.h"
 
@@ -137,7 +137,8 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
   }
   for (const Decoded& d : decoded)
     for (const CrossJump& j : d.jumps)
-      if (j.to_start && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at)) all[j.to].fragment = true;
+      if (j.to_start && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
+        all[j.to].fragment = true;
 
   // Who belongs together.
   Union groups(all.size());

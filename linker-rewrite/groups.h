@@ -14,9 +14,9 @@ namespace profld {
 // Ranges that are moved together or not at all.
 struct Group {
   std::vector<uint32_t> ranges;  // indexes; functions first, then fragments
-  FunctionCode code;             // parts in the same order; a range that does not decode has a part without instructions
-  IndirectJumps indirect;        // filled by find_reasons_to_stay
-  std::string reason;            // why it must stay in place; empty if it can move
+  FunctionCode code;       // parts in the same order; a range that does not decode has a part without instructions
+  IndirectJumps indirect;  // filled by find_reasons_to_stay
+  std::string reason;      // why it must stay in place; empty if it can move
 };
 
 struct Program {

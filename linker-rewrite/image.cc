@@ -122,7 +122,9 @@ void Image::read_segments() {
 
 void Image::read_sections() {
   if (header_.e_shoff == 0) return;
-  if (!inside(header_.e_shoff, sizeof(Elf64_Shdr), file_.size())) throw Error(kTruncated);
+  // libelf takes a table that is cut off for one that is not there.
+  const uint64_t promised = std::max<uint64_t>(header_.e_shnum, 1) * sizeof(Elf64_Shdr);
+  if (!inside(header_.e_shoff, promised, file_.size())) throw Error(kTruncated);
   ElfHandle elf(file_);
   size_t count = 0, names = 0;
   if (elf_getshdrnum(elf.get(), &count) != 0 || !inside(header_.e_shoff, count * sizeof(Elf64_Shdr), file_.size()))

@@ -77,7 +77,8 @@ bool Interpreter::contains(OldAddr a) const {
 
 State Interpreter::unknown_state(uint32_t insn) const {
   State s;
-  for (uint8_t r = 0; r < kRegisters; ++r) s.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
+  for (uint8_t r = 0; r < kRegisters; ++r)
+    s.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
   s.registers[kRsp] = Value::stack(fresh_id(insn) | 1ull << 61, 0);
   return s;
 }
@@ -122,12 +123,12 @@ Value Interpreter::address_of(const State& state, uint32_t insn) {
 Value Interpreter::load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn) {
   Value r = Value::unknown(fresh_id(insn), size != kWord);
   r.narrow = sign_extend ? 64 : uint8_t(size * 8);
-  // What a pointer points to is no entry of a table: its address would have been computed.
+  // What a pointer points to is no entry of a table: its address would have been computed. And in a
+  // position-independent program no table has entries of 8 bytes.
   const Memory& m = operations_[insn].memory;
-  const bool through_pointer =
-      m.index == kNoRegister && m.base != kNoRegister && state.registers[m.base].kind == Kind::unknown &&
-      !state.registers[m.base].computed;
-  r.computed |= address.had_constant && !through_pointer;
+  const bool through_pointer = m.index == kNoRegister && m.base != kNoRegister &&
+                               state.registers[m.base].kind == Kind::unknown && !state.registers[m.base].computed;
+  r.computed |= address.had_constant && !through_pointer && !image_.is_position_independent();
   switch (address.kind) {
     case Kind::stack:
       if (const Value* v = state.slot(address)) return extended(*v, size, sign_extend, fresh_id(insn));
@@ -236,11 +237,15 @@ void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
     compared = state.registers[op.to.reg];
   }
   used(compared);
+  if (with.is_number()) note_comparison(state, compared, with.address, op.to.size);
+}
+
+void Interpreter::note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const {
   const bool indexes = compared.kind == Kind::unknown || compared.kind == Kind::element || compared.kind == Kind::entry;
-  if (!with.is_number() || !indexes || compared.scale != 1) return;
-  const uint8_t width = uint8_t(op.to.size * 8);
+  if (!indexes || compared.scale != 1) return;
+  const uint8_t width = uint8_t(size * 8);
   const uint64_t low_bits = width == 64 ? UINT64_MAX : (1ull << width) - 1;
-  state.comparison = {compared.id, std::min(width, compared.narrow), with.address & low_bits};
+  state.comparison = {compared.id, std::min(width, compared.narrow), with & low_bits};
 }
 
 void Interpreter::branch(State& state, uint32_t insn, bool taken) const {
@@ -265,6 +270,7 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
       return;
     }
     if (b.is_number()) {
+      note_comparison(state, a, b.address, op.to.size);
       b.address = -b.address;
     } else {
       used(a);
@@ -312,8 +318,9 @@ void Interpreter::step(State& state, uint32_t insn) {
     }
     case Action::add:
     case Action::subtract:
+      state.comparison = {};
       add(state, op, insn);
-      break;
+      return;
     case Action::mask: {
       Value& v = state.registers[op.to.reg];
       used(v);
@@ -339,6 +346,10 @@ void Interpreter::step(State& state, uint32_t insn) {
       break;
     case Action::forget:
       state.registers[op.to.reg] = Value::unknown(fresh_id(insn), true);
+      break;
+    case Action::demangle:
+      used(state.registers[op.to.reg]);
+      state.registers[op.to.reg] = Value::unknown(fresh_id(insn), false);
       break;
     case Action::push:
       push(state, operand(state, op.from, insn, false, kWord));
@@ -381,6 +392,14 @@ Value Interpreter::jump_target(const State& state, uint32_t insn) {
   const Operation& op = operations_[insn];
   if (op.from.type == Type::reg) return state.registers[op.from.reg];
   return load(state, address_of(state, insn), kWord, false, insn);
+}
+
+bool Interpreter::jumps_through_red_zone(const State& state, uint32_t insn) {
+  const Value& rsp = state.registers[kRsp];
+  if (operations_[insn].from.type != Type::memory) return false;
+  const Value address = address_of(state, insn);
+  return address.kind == Kind::stack && rsp.kind == Kind::stack && address.id == rsp.id &&
+         int64_t(address.address) < int64_t(rsp.address);
 }
 
 }  // namespace profld

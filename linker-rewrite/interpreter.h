@@ -43,11 +43,14 @@ class Interpreter {
   void branch(State& state, uint32_t insn, bool taken) const;
   // Where an indirect jump goes.
   Value jump_target(const State& state, uint32_t insn);
+  // The word that holds its target lies below the stack pointer, where the call of a hook would write.
+  bool jumps_through_red_zone(const State& state, uint32_t insn);
 
   Origins& origins() { return origins_; }
   uint64_t field_address(Origin o) const;  // what the field holds
-  // The constant was used for something else than to read a table. Meaningful after all was stepped through.
-  bool has_other_use(Origin o) const { return other_use_[o]; }
+  // For each origin, whether its constant was used for something else than to read a table. Meaningful after all was
+  // stepped through.
+  const std::vector<bool>& other_uses() const { return other_use_; }
   // Constants inside the function that were used as the address of data.
   bool reads_own_code() const { return reads_own_code_; }
 
@@ -63,6 +66,7 @@ class Interpreter {
   Value pop(State& state, uint32_t insn);
   void call(State& state, uint32_t insn) const;
   void compare(State& state, const Operation& op, uint32_t insn);
+  void note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const;
   void add(State& state, const Operation& op, uint32_t insn);
   void other(State& state, const Operation& op, uint32_t insn);
   void used(const Value& v);  // for something else

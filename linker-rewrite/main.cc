@@ -1,6 +1,7 @@
 // profld: the command line.
 
 #include <getopt.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,15 +67,32 @@ Options parse(int argc, char** argv) {
                                  {nullptr, 0, nullptr, 0}};
   Options o;
   for (int c; (c = getopt_long(argc, argv, "o:F:N:v", kLong, nullptr)) != -1;) switch (c) {
-      case 'o': o.output = optarg; break;
-      case 'F': o.selection.only.push_back(optarg); break;
-      case 'N': o.selection.not_.push_back(optarg); break;
-      case 'v': o.verbose = true; break;
-      case kReport: o.report = optarg; break;
-      case kRuntime: o.runtime = optarg; break;
-      case kHelpOption: std::cout << kUsage << kHelp; std::exit(0);
-      case kVersionOption: std::cout << kVersion << '\n'; std::exit(0);
-      default: usage_error();
+      case 'o':
+        o.output = optarg;
+        break;
+      case 'F':
+        o.selection.only.push_back(optarg);
+        break;
+      case 'N':
+        o.selection.not_.push_back(optarg);
+        break;
+      case 'v':
+        o.verbose = true;
+        break;
+      case kReport:
+        o.report = optarg;
+        break;
+      case kRuntime:
+        o.runtime = optarg;
+        break;
+      case kHelpOption:
+        std::cout << kUsage << kHelp;
+        std::exit(0);
+      case kVersionOption:
+        std::cout << kVersion << '\n';
+        std::exit(0);
+      default:
+        usage_error();
     }
   if (optind + 1 != argc) usage_error();
   o.program = argv[optind];
@@ -119,4 +137,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace profld
 
-int main(int argc, char** argv) { return profld::run(argc, argv); }
+int main(int argc, char** argv) {
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write, to be reported like any other
+  return profld::run(argc, argv);
+}

@@ -45,6 +45,8 @@ Memory memory_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperandMem
   Memory r;
   r.understood = in.address_width == 64 && m.segment != ZYDIS_REGISTER_FS && m.segment != ZYDIS_REGISTER_GS &&
                  m.type != ZYDIS_MEMOP_TYPE_VSIB && m.type != ZYDIS_MEMOP_TYPE_MIB;
+  r.thread_local_word =
+      m.segment == ZYDIS_REGISTER_FS && m.base == ZYDIS_REGISTER_NONE && m.index == ZYDIS_REGISTER_NONE;
   if (in.raw.disp.size == 32) r.field = in.raw.disp.offset;
   if (m.base == ZYDIS_REGISTER_RIP) {
     r.rip_relative = true;
@@ -135,11 +137,13 @@ Action checked(const Operation& op, const ZydisDecodedInstruction& in) {
     case Action::shift:
       return to_reg && wide && op.from.type == Type::immediate ? Action::shift : Action::other;
     case Action::zero:
+      if (to_reg && op.to.size == 8 && op.memory.thread_local_word) return Action::demangle;
       return to_reg && wide && op.from.type == Type::reg && op.from.reg == op.to.reg ? Action::zero : Action::other;
     case Action::forget:
       if (to_reg && in.mnemonic == ZYDIS_MNEMONIC_SBB && op.from.type == Type::reg && op.from.reg == op.to.reg)
         return Action::forget;
-      return to_reg && in.mnemonic == ZYDIS_MNEMONIC_OR && op.from.type == Type::immediate && int32_t(op.immediate) == -1
+      return to_reg && in.mnemonic == ZYDIS_MNEMONIC_OR && op.from.type == Type::immediate &&
+                     int32_t(op.immediate) == -1
                  ? Action::forget
                  : Action::other;
     case Action::compare:
@@ -189,10 +193,9 @@ Operation operation_of(const Code& code, const Insn& insn) {
       if (in.raw.imm[0].size < 32) op.immediate_field = 0;
     }
   }
-  if (const ZydisAccessedFlags* f = in.cpu_flags)
-    op.writes_flags = f->modified | f->set_0 | f->set_1 | f->undefined;
-  op.sign_extend = in.mnemonic == ZYDIS_MNEMONIC_MOVSX || in.mnemonic == ZYDIS_MNEMONIC_MOVSXD ||
-                   in.mnemonic == ZYDIS_MNEMONIC_CDQE;
+  if (const ZydisAccessedFlags* f = in.cpu_flags) op.writes_flags = f->modified | f->set_0 | f->set_1 | f->undefined;
+  op.sign_extend =
+      in.mnemonic == ZYDIS_MNEMONIC_MOVSX || in.mnemonic == ZYDIS_MNEMONIC_MOVSXD || in.mnemonic == ZYDIS_MNEMONIC_CDQE;
   if (in.mnemonic == ZYDIS_MNEMONIC_CDQE) {
     op.to = {Operand::Type::reg, kRax, 8};
     op.from = {Operand::Type::reg, kRax, 4};
@@ -206,9 +209,8 @@ Operation operation_of(const Code& code, const Insn& insn) {
   // Immediates are sign-extended to the operation's size.
   if (op.from.type == Operand::Type::immediate && op.to.size == 4) op.immediate = int64_t(uint32_t(op.immediate));
   op.condition = in.opcode & 0x0f;
-  op.action = insn.flow == Flow::next || insn.flow == Flow::call || insn.flow == Flow::call_indirect
-                  ? checked(op, in)
-                  : Action::other;
+  op.action = insn.flow == Flow::next || insn.flow == Flow::call || insn.flow == Flow::call_indirect ? checked(op, in)
+                                                                                                     : Action::other;
   return op;
 }
 

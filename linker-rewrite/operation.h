@@ -15,22 +15,23 @@ namespace profld {
 inline constexpr uint8_t kRegisters = 16, kRax = 0, kRsp = 4, kRbp = 5, kNoRegister = 0xff;
 
 enum class Action : uint8_t {
-  other,      // see reads, writes, memory_written
-  move,       // to = from, sign- or zero-extended from from.size bytes
-  lea,        // to = the address of `memory`
-  add,        // to += from
-  subtract,   // to -= from
-  mask,       // to &= from, an immediate
-  shift,      // to <<= from, an immediate
-  zero,       // to = 0 (xor r,r)
-  forget,     // to = something that does not depend on it (sbb r,r; or $-1,r)
-  push,       // from
-  pop,        // to
-  leave,      // rsp = rbp; pop rbp
+  other,     // see reads, writes, memory_written
+  move,      // to = from, sign- or zero-extended from from.size bytes
+  lea,       // to = the address of `memory`
+  add,       // to += from
+  subtract,  // to -= from
+  mask,      // to &= from, an immediate
+  shift,     // to <<= from, an immediate
+  zero,      // to = 0 (xor r,r)
+  forget,    // to = something that does not depend on it (sbb r,r; or $-1,r)
+  demangle,  // to ^= %fs:... (glibc keeps pointers to functions so)
+  push,      // from
+  pop,       // to
+  leave,     // rsp = rbp; pop rbp
   call,
-  compare,    // flags of to - from
-  move_if,    // to = from, or not
-  exchange,   // of two registers
+  compare,   // flags of to - from
+  move_if,   // to = from, or not
+  exchange,  // of two registers
 };
 
 struct Operand {
@@ -43,9 +44,10 @@ struct Operand {
 struct Memory {
   uint8_t base = kNoRegister, index = kNoRegister, scale = 0;
   bool rip_relative = false;
-  bool understood = true;  // false: segment fs or gs, 32-bit address, vector index
-  uint8_t field = 0;       // offset in the instruction of a 32-bit displacement; 0 if it has none
-  int64_t displacement = 0;  // rip_relative: the address itself
+  bool thread_local_word = false;  // %fs:displacement
+  bool understood = true;          // false: segment fs or gs, 32-bit address, vector index
+  uint8_t field = 0;               // offset in the instruction of a 32-bit displacement; 0 if it has none
+  int64_t displacement = 0;        // rip_relative: the address itself
 };
 
 struct Operation {

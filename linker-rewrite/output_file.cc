@@ -61,7 +61,8 @@ class TemporaryFile {
 }  // namespace
 
 void write_program(const std::string& path, const std::string& original, const Bytes& contents) {
-  struct stat from{}, to{};
+  struct stat from {
+  }, to{};
   if (::stat(original.c_str(), &from) != 0) throw Error(std::string("cannot be read again: ") + std::strerror(errno));
   if (::stat(path.c_str(), &to) == 0) {
     if (from.st_dev == to.st_dev && from.st_ino == to.st_ino)

@@ -6,12 +6,13 @@
 //   jcc f (tail)   jncc 1f; call _profout; jmp f; 1:
 //   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
 //   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
-//   disp(%rip)     the displacement leads to the old address still: data does not move, and the address of a function is
+//   disp(%rip)     the displacement leads to the old address still: data does not move, and the address of a function
+//   is
 //                  that of its original. Only addresses of labels and of jump tables are those of the copies.
 //   falling off    a range whose last instruction goes on into the next range gets a jump there
 //
-// The hook before the body is laid so that the body has the same address modulo 64 as the original: compilers align loops,
-// and processors cache code in lines.
+// The hook before the body is laid so that the body has the same address modulo 64 as the original: compilers align
+// loops, and processors cache code in lines.
 //
 // Lengths depend on distances only within one range: everything outside is referred to by 32 bits. So each range is
 // planned alone: assume that all short branches inside stay short, lengthen those that do not reach, repeat until
@@ -34,12 +35,12 @@ constexpr uint8_t kInt3 = 0xcc, kJump = 0xe9, kJumpShort = 0xeb, kCall = 0xe8;
 constexpr uint32_t kJumpLength = 5, kJumpShortLength = 2, kJumpIfLength = 6;
 
 enum class Form : uint8_t {
-  hook_only,         // the instruction as it is, a hook before it
-  jump,              // jmp rel32
-  jump_if,           // jcc rel32
-  jump_if_short_far, // see jrcxz above
-  tail_call_if,      // see jcc f above
-  tail_call_if_short,// the same for jrcxz and loop
+  hook_only,           // the instruction as it is, a hook before it
+  jump,                // jmp rel32
+  jump_if,             // jcc rel32
+  jump_if_short_far,   // see jrcxz above
+  tail_call_if,        // see jcc f above
+  tail_call_if_short,  // the same for jrcxz and loop
 };
 
 struct Change {
@@ -58,10 +59,10 @@ uint32_t hook_length(const Hook& h) { return h.through_slot ? 6 : 5; }
 }  // namespace
 
 struct Relocator::RangePlan {
-  uint32_t range;             // index in Program::ranges
-  uint32_t entry_hook_before; // index of the instruction before which the entry hook stands; UINT32_MAX: none
+  uint32_t range;               // index in Program::ranges
+  uint32_t entry_hook_before;   // index of the instruction before which the entry hook stands; UINT32_MAX: none
   std::vector<Change> changes;  // ascending by insn
-  bool falls_off;             // needs a jump behind its last instruction
+  bool falls_off;               // needs a jump behind its last instruction
   uint64_t returns = 0, tail_jumps = 0;
 };
 
@@ -259,8 +260,13 @@ class Relocator::Emitter {
 
   Emitter(const Relocator& relocator, const RangePlan& plan, const RangeCopy& copy, std::vector<Override> overrides,
           Bytes& text, NewAddr text_start)
-      : r_(relocator), plan_(plan), copy_(copy), code_(r_.program_.code(r_.program_.ranges[plan.range])),
-        overrides_(std::move(overrides)), out_(text.data() + (copy.start - text_start)), begin_(out_) {
+      : r_(relocator),
+        plan_(plan),
+        copy_(copy),
+        code_(r_.program_.code(r_.program_.ranges[plan.range])),
+        overrides_(std::move(overrides)),
+        out_(text.data() + (copy.start - text_start)),
+        begin_(out_) {
     std::ranges::sort(overrides_, {}, &Override::insn);
   }
 
@@ -281,7 +287,8 @@ class Relocator::Emitter {
       }
     }
     if (plan_.falls_off) branch(kJump, r_.jump_target(copy_.original.end));
-    if (uint64_t(out_ - begin_) != copy_.size) throw Error("internal error: a copy has not the length it was planned with");
+    if (uint64_t(out_ - begin_) != copy_.size)
+      throw Error("internal error: a copy has not the length it was planned with");
   }
 
  private:

@@ -17,8 +17,8 @@ struct RelocationPlan;
 class Relocator {
  public:
   // `moves` and `hooked` say of each group whether it moves, and whether its functions call the hooks.
-  Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
-            const Hook& enter, const Hook& leave);
+  Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked, const Hook& enter,
+            const Hook& leave);
   ~Relocator();
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.

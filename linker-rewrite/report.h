@@ -18,13 +18,13 @@ struct Report {
     OldAddr address;
     std::string reason;
   };
-  uint64_t functions_total = 0;         // fragments are not functions
-  uint64_t functions_selected = 0;      // by -F and -N; the total if neither was given
+  uint64_t functions_total = 0;     // fragments are not functions
+  uint64_t functions_selected = 0;  // by -F and -N; the total if neither was given
   uint64_t functions_instrumented = 0;
-  uint64_t returns = 0;                 // exits through ret that got a hook
-  uint64_t tail_jumps = 0;              // exits through jumps that got one
-  uint64_t jump_tables = 0;             // cloned
-  std::vector<Skipped> skipped;         // selected, but left in place; by address
+  uint64_t returns = 0;          // exits through ret that got a hook
+  uint64_t tail_jumps = 0;       // exits through jumps that got one
+  uint64_t jump_tables = 0;      // cloned
+  std::vector<Skipped> skipped;  // selected, but left in place; by address
 };
 
 // As JSON, in the form that profld(1) documents.

@@ -24,8 +24,7 @@ namespace profld {
 namespace {
 
 bool matches(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::ranges::any_of(patterns,
-                             [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
+  return std::ranges::any_of(patterns, [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
 }
 
 bool matches(const std::vector<std::string>& patterns, const CodeRange& r) {
@@ -37,8 +36,8 @@ bool matches(const std::vector<std::string>& patterns, const CodeRange& r) {
   }
   return std::ranges::any_of(r.names, [&](const std::string& name) {
     if (matches(patterns, name)) return true;
-    std::unique_ptr<char, decltype(&std::free)> demangled(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr), std::free);
+    std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr),
+                                                          std::free);
     return demangled && matches(patterns, demangled.get());
   });
 }
@@ -69,7 +68,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   const EhFrame frames = read_eh_frame(image);
   Program program = group_functions(image, frames, find_functions(image, frames));
   if (program.ranges.empty())
-    throw Error("no functions found: it has neither unwind tables nor symbols; build it with -fasynchronous-unwind-tables");
+    throw Error(
+        "no functions found: it has neither unwind tables nor symbols; build it with -fasynchronous-unwind-tables");
   find_reasons_to_stay(program, find_data_references(program));
 
   // A group is hooked as a whole: control passes between its ranges without calls.
@@ -84,6 +84,9 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   count_functions(program, moves, selected, result.report);
   if (result.report.functions_selected == 0)
     throw Error("no function matches the patterns of -F and -N; check them against nm(1)");
+  if (result.report.functions_instrumented == 0)
+    throw Error("no function can be instrumented; the first stays in place for this reason: " +
+                result.report.skipped.front().reason);
 
   auto layout = Layout::begin(image, runtime_path);
   Relocator relocator(program, moves, selected, layout->enter_hook(), layout->leave_hook());

@@ -12,8 +12,8 @@
 namespace profld {
 
 struct Selection {
-  // Patterns as of fnmatch(3), matched against a function's names, mangled and demangled. A function without a symbol is
-  // named #address, in hexadecimal.
+  // Patterns as of fnmatch(3), matched against a function's names, mangled and demangled. A function without a symbol
+  // is named #address, in hexadecimal.
   std::vector<std::string> only;  // -F: those that match one; all if empty
   std::vector<std::string> not_;  // -N: but not those
 };

@@ -110,7 +110,10 @@ DataReferences find_data_references(const Program& program) {
   for (const Group& g : program.groups)
     for (const Code& code : g.code.parts)
       for (const Insn& insn : code.insns)
-        if (insn.rip_relative) data.object_starts.push_back(OldAddr(insn.target));
+        if (insn.rip_relative)
+          data.object_starts.push_back(OldAddr(insn.target));
+        else if (auto table = table_named_by(code, insn))
+          data.object_starts.push_back(*table);
   std::ranges::sort(data.object_starts);
   auto rest = std::ranges::unique(data.object_starts);
   data.object_starts.erase(rest.begin(), rest.end());

@@ -1,5 +1,5 @@
-// How long is a jump table? Nothing says so. A comparison of the index, where one is found, gives the entries that there
-// must be. Beyond them, or without one, entries are taken as long as they make sense: too many are harmless in a
+// How long is a jump table? Nothing says so. A comparison of the index, where one is found, gives the entries that
+// there must be. Beyond them, or without one, entries are taken as long as they make sense: too many are harmless in a
 // clone, which nobody else reads; one too few is a jump to nowhere.
 
 #include "table_entries.h"
@@ -57,8 +57,8 @@ bool is_label(const EhFrame& frames, const FunctionCode& function, OldAddr a) {
   return false;
 }
 
-TableEntries read_table(const Image& image, const EhFrame& frames, const DataReferences& data,
-                        const FunctionCode& function, const TableForm& form, uint64_t bound, bool exact) {
+TableEntries read_table(const Image& image, const DataReferences& data, const FunctionCode& function,
+                        const TableForm& form, uint64_t bound, bool exact) {
   TableEntries result;
   const ByteView bytes = image.bytes_from(form.first);
   const uint64_t available = std::min<uint64_t>(bytes.size() / form.size, kMaxEntries);
@@ -81,21 +81,14 @@ TableEntries read_table(const Image& image, const EhFrame& frames, const DataRef
     result.why.reason = table_at(form.first, why);
     return result;
   };
-  // An array of functions may happen to have one that is this function.
-  auto function_has_later_entries = [&] {
-    for (uint64_t i = end; i <= bound && i < available; ++i)
-      if (is_valid(i) && target(i) != function.entry) return true;
-    return end > first;
-  };
   const bool required = exact && bound != kNoBound && end <= bound;
-  if (end < available && (required || bound == kNoBound)) {
-    // It may go on, with a fragment of the function that nobody knows to be one.
-    const OldAddr stop = target(end);
-    const Fde* fde = frames.find(stop);
-    const bool looks_like_fragment = fde && !fde->no_return_address && form.first + end * form.size < next &&
-                                     (!fde->cfa_is_rsp_plus_8 || (form.relative && fde->range.start == stop));
-    if (looks_like_fragment || (required && image.is_code(stop) && function_has_later_entries())) {
-      result.why.outside = stop;
+  const bool complete = bound != kNoBound && end > bound;
+  if (end < available && !complete && image.is_code(target(end)) && (required || form.first + end * form.size < next)) {
+    // It goes on with a fragment of the function that nobody knows to be one, or it is none.
+    bool more = end > first;
+    for (uint64_t i = end; i <= bound && i < std::min(available, end + kEntriesBeyond); ++i) more |= is_valid(i);
+    if (more) {
+      result.why.outside = target(end);
       return fails("leads out of the function");
     }
   }
@@ -113,6 +106,8 @@ TableEntries read_table(const Image& image, const EhFrame& frames, const DataRef
     result.foreign = true;
     return fails("leads to the entry of the function only");
   }
+  result.likely = exact && bound != kNoBound ? std::min(end, bound + 1)
+                                             : std::clamp((next - form.first) / form.size, first + 1, end);
   return result;
 }
 
@@ -127,9 +122,24 @@ void append_apparent_code_pointers(const Image& image, std::vector<std::pair<Old
     for (uint64_t i = 0; i + 8 <= bytes.size(); i += 8) {
       uint64_t v;
       std::memcpy(&v, bytes.data() + i, sizeof v);
-      if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v))) code_pointers.emplace_back(start + i, OldAddr(v));
+      if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v)))
+        code_pointers.emplace_back(start + i, OldAddr(v));
     }
   }
+}
+
+std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn) {
+  constexpr size_t kAddress = 4;  // bytes
+  if (insn.length < kAddress + 3 || insn.rip_relative || insn.field_size != 0) return std::nullopt;
+  const ByteView b = code.bytes.subspan(insn.offset, insn.length);
+  // What stands before the address: opcode, ModRM (a SIB follows), SIB (no base).
+  const uint8_t opcode = b[b.size() - kAddress - 3], modrm = b[b.size() - kAddress - 2],
+                sib = b[b.size() - kAddress - 1];
+  const bool jumps = insn.flow == Flow::jump_indirect && opcode == 0xff && modrm == 0x24;
+  const bool loads = insn.flow == Flow::next && insn.length == kAddress + 4 && (b[0] & 0xf8) == 0x48 &&
+                     opcode == 0x8b && (modrm & 0xc7) == 0x04;
+  if (!(jumps || loads) || (sib & 0x07) != 0x05) return std::nullopt;
+  return OldAddr(Reader(b.subspan(b.size() - kAddress), "code").u32());
 }
 
 }  // namespace profld

@@ -10,11 +10,12 @@
 // The last is what is done here, for the few functions that have indirect jumps. A table whose form is found adds its
 // targets to the ways that control can take, and the interpretation goes on there.
 //
-// A table found is believed only if its entries make sense (table_entries.cc) and its address has no other use: the copy
-// of the function gets a table of its own, so whoever reads the address for another reason would read the wrong data.
+// A table found is believed only if its entries make sense (table_entries.cc) and its address has no other use: the
+// copy of the function gets a table of its own, so whoever reads the address for another reason would read the wrong
+// data.
 //
-// A call may be left by an exception: handlers (landing pads) are reached from the calls that the LSDA names. Code that is
-// not reached at all, because a jump before it is not understood or because it is dead, is interpreted last, as if
+// A call may be left by an exception: handlers (landing pads) are reached from the calls that the LSDA names. Code that
+// is not reached at all, because a jump before it is not understood or because it is dead, is interpreted last, as if
 // nothing was known, and without effect on what is known elsewhere.
 
 #include "tables.h"
@@ -26,6 +27,7 @@
 
 #include "interpreter.h"
 #include "lsda.h"
+#include "noreturn.h"
 #include "stay.h"
 #include "table_entries.h"
 
@@ -44,9 +46,16 @@ std::string jump_at(OldAddr a, const char* what) {
 class Analysis {
  public:
   Analysis(const Image& image, const EhFrame& frames, const DataReferences& data, const FunctionCode& function,
-           bool calls_preserve, Meeting meeting)
-      : image_(image), frames_(frames), data_(data), function_(function), code_(image, function),
-        state_of_(code_.count(), -1), leader_(code_.count()), visited_(code_.count()) {
+           Noreturn* noreturn, bool calls_preserve, Meeting meeting)
+      : image_(image),
+        frames_(frames),
+        data_(data),
+        function_(function),
+        noreturn_(noreturn),
+        code_(image, function),
+        state_of_(code_.count(), -1),
+        leader_(code_.count()),
+        visited_(code_.count()) {
     code_.trust(calls_preserve, meeting);
     find_leaders();
     find_landing_pads();
@@ -75,7 +84,9 @@ class Analysis {
     }
   }
 
-  std::optional<IndirectJumps> result(Unresolved* why);
+  // `other_uses`: of constants, see Interpreter.
+  std::optional<IndirectJumps> result(const std::vector<bool>& other_uses, Unresolved* why);
+  const std::vector<bool>& other_uses() const { return code_.other_uses(); }
   bool reads_own_code() const { return code_.reads_own_code(); }
 
  private:
@@ -95,6 +106,7 @@ class Analysis {
   struct Jump {
     Value target;
     bool frame_is_empty = false;
+    bool through_red_zone = false;
     int table = -1;
   };
 
@@ -110,20 +122,22 @@ class Analysis {
   void find_labels();
   void leave_out_tables(const std::vector<JumpTable>& tables);
   bool frame_is_empty(const State& state, uint32_t insn) const;
-  bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn, Unresolved* why);
+  bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
+                 const std::vector<bool>& other_uses, Unresolved* why);
   std::optional<JumpKind> kind_of(const Jump& j, uint32_t insn, Unresolved* why);
 
   const Image& image_;
   const EhFrame& frames_;
   const DataReferences& data_;
   const FunctionCode& function_;
+  Noreturn* const noreturn_;  // null: all calls return
   Interpreter code_;
-  std::vector<State> states_;       // at leaders
-  std::vector<int32_t> state_of_;   // index in states_, -1
+  std::vector<State> states_;      // at leaders
+  std::vector<int32_t> state_of_;  // index in states_, -1
   std::vector<bool> leader_;
-  std::vector<uint32_t> visited_;   // the round in which an instruction was interpreted, 0: never
+  std::vector<uint32_t> visited_;  // the round in which an instruction was interpreted, 0: never
   uint32_t round_ = 1;
-  std::set<uint32_t> pending_;      // leaders whose state changed
+  std::set<uint32_t> pending_;                          // leaders whose state changed
   std::unordered_map<uint32_t, uint32_t> landing_pad_;  // of calls
   std::vector<Table> tables_;
   std::map<TableForm, int> table_index_;
@@ -193,7 +207,8 @@ void Analysis::reach(uint32_t insn, const State& state) {
     }
     return;
   }
-  if (states_[size_t(state_of_[insn])].merge(state, uint64_t(insn) + 1, code_.meeting(), code_.origins())) pending_.insert(insn);
+  if (states_[size_t(state_of_[insn])].merge(state, uint64_t(insn) + 1, code_.meeting(), code_.origins()))
+    pending_.insert(insn);
 }
 
 void Analysis::work() {
@@ -226,6 +241,7 @@ void Analysis::block(uint32_t leader) {
           code_.catch_exception(caught, i);
           reach(pad->second, caught);
         }
+        if (noreturn_ && noreturn_->never_returns(insn)) return;
         code_.step(state, i);
         break;
       case Flow::jump:
@@ -266,7 +282,9 @@ bool Analysis::frame_is_empty(const State& state, uint32_t insn) const {
 }
 
 void Analysis::leave_through(Hub& hub, const State& state) {
-  const bool changed = hub.state ? hub.state->merge(state, 1ull << 40 | uint64_t(&hub == &labels_), code_.meeting(), code_.origins()) : true;
+  const bool changed =
+      hub.state ? hub.state->merge(state, 1ull << 40 | uint64_t(&hub == &labels_), code_.meeting(), code_.origins())
+                : true;
   if (!hub.state) hub.state = state;
   if (!changed) return;
   for (uint32_t t : hub.targets) reach(t, *hub.state);
@@ -276,6 +294,7 @@ void Analysis::jump(const State& state, uint32_t insn) {
   Jump& j = jumps_[insn];
   j.target = code_.jump_target(state, insn);
   j.frame_is_empty = frame_is_empty(state, insn);
+  j.through_red_zone = code_.jumps_through_red_zone(state, insn);
   j.table = table_of(j.target, insn);
   if (j.table >= 0 && !tables_[size_t(j.table)].entries.targets.empty()) {
     leave_through(tables_[size_t(j.table)].hub, state);
@@ -316,10 +335,10 @@ int Analysis::table_of(const Value& v, uint32_t jump) {
   if (!added && bound == t.bound && exact == t.exact) return it->second;
   t.bound = bound;
   t.exact = exact;
-  t.entries = read_table(image_, frames_, data_, function_, form, t.bound, t.exact);
+  t.entries = read_table(image_, data_, function_, form, t.bound, t.exact);
   t.hub = {};
-  for (OldAddr a : t.entries.targets)
-    if (auto i = code_.at(a)) t.hub.targets.push_back(*i);
+  for (size_t e = 0; e < t.entries.likely; ++e)
+    if (auto i = code_.at(t.entries.targets[e])) t.hub.targets.push_back(*i);
   std::ranges::sort(t.hub.targets);
   const auto rest = std::ranges::unique(t.hub.targets);
   t.hub.targets.erase(rest.begin(), rest.end());
@@ -332,7 +351,8 @@ void Analysis::find_labels() {
   labels_found_ = true;
   std::vector<OldAddr> labels;
   for (const Code& part : function_.parts) {
-    auto p = std::ranges::lower_bound(data_.code_pointers, part.range.start, {}, [](const auto& pair) { return pair.second; });
+    auto p = std::ranges::lower_bound(data_.code_pointers, part.range.start, {},
+                                      [](const auto& pair) { return pair.second; });
     for (; p != data_.code_pointers.end() && p->second < part.range.end; ++p)
       if (is_label(frames_, function_, p->second)) label_words_.push_back(*p);
     for (const Insn& insn : part.insns)
@@ -366,7 +386,7 @@ void Analysis::leave_out_tables(const std::vector<JumpTable>& tables) {
 
 // Fills in the table of a jump. False if the table cannot be cloned.
 bool Analysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
-                         Unresolved* why) {
+                         const std::vector<bool>& other_uses, Unresolved* why) {
   const Table& t = tables_[size_t(j.table)];
   auto [it, added] = known.emplace(t.form, out.tables.size());
   if (!added) return true;
@@ -383,7 +403,7 @@ bool Analysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known,
       why->reason = jump_at(code_.address(insn), "has the address of its table from several places that differ");
       return false;
     }
-    if (code_.has_other_use(o)) {
+    if (other_uses[o]) {
       why->reason = jump_at(code_.address(insn), "goes through a table whose address is also used otherwise");
       return false;
     }
@@ -392,7 +412,8 @@ bool Analysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known,
   }
   if (!address || t.form.first.value < *address || (t.form.first.value - *address) % t.form.size != 0 ||
       t.form.first.value - *address > 4096 || (t.form.relative && t.form.base.value != *address)) {
-    why->reason = jump_at(code_.address(insn), "goes through a table whose address is computed in a way not understood");
+    why->reason =
+        jump_at(code_.address(insn), "goes through a table whose address is computed in a way not understood");
     return false;
   }
   table.address = OldAddr(*address);
@@ -420,13 +441,13 @@ std::optional<JumpKind> Analysis::kind_of(const Jump& j, uint32_t insn, Unresolv
                                  : v.kind == Kind::unknown && (has_label_instructions_ || !label_words_.empty());
   if (goes_to_labels) return JumpKind::labels;
   const bool pointer = (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant || array;
-  if (pointer && j.frame_is_empty) return JumpKind::tail_call;
+  if (pointer && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
   why->reason =
       jump_at(code_.address(insn), pointer ? "leaves the function with its frame in place" : "is not understood");
   return std::nullopt;
 }
 
-std::optional<IndirectJumps> Analysis::result(Unresolved* why) {
+std::optional<IndirectJumps> Analysis::result(const std::vector<bool>& other_uses, Unresolved* why) {
   IndirectJumps out;
   std::map<TableForm, size_t> known;
   auto goes_through_table = [&](const Jump& j) {
@@ -439,7 +460,7 @@ std::optional<IndirectJumps> Analysis::result(Unresolved* why) {
       why->reason = jump_at(code_.address(i), "is not reached");
       return std::nullopt;
     }
-    if (goes_through_table(j->second) && !add_table(out, known, j->second, i, why)) return std::nullopt;
+    if (goes_through_table(j->second) && !add_table(out, known, j->second, i, other_uses, why)) return std::nullopt;
   }
   find_labels();
   leave_out_tables(out.tables);
@@ -475,7 +496,8 @@ std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const Eh
       const OldAddr a(insn.target);
       if (is_label(frames, function, a)) {
         label_addresses.push_back({p, i});
-      } else if (std::ranges::any_of(function.parts, [&](const Code& c) { return c.range.contains(a) && !c.index(a); })) {
+      } else if (std::ranges::any_of(function.parts,
+                                     [&](const Code& c) { return c.range.contains(a) && !c.index(a); })) {
         char text[96];
         std::snprintf(text, sizeof text, "the instruction at 0x%llx takes an address that is no instruction's",
                       static_cast<unsigned long long>(part.address(insn).value));
@@ -499,15 +521,27 @@ std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const Eh
   }
 
   std::optional<IndirectJumps> result;
-  for (auto [calls_preserve, meeting] : {std::pair(false, Meeting::sound), std::pair(true, Meeting::sound),
-                                         std::pair(false, Meeting::optimistic), std::pair(true, Meeting::optimistic)}) {
-    Analysis analysis(image, frames, data, function, calls_preserve, meeting);
+  // From the cautious and cheap to what assumes more and costs more.
+  struct Attempt {
+    bool noreturn, calls_preserve;
+    Meeting meeting;
+  };
+  constexpr Attempt kAttempts[] = {
+      {false, false, Meeting::sound},     {true, false, Meeting::sound},     {true, true, Meeting::sound},
+      {true, false, Meeting::optimistic}, {true, true, Meeting::optimistic},
+  };
+  Noreturn noreturn(image, frames);
+  std::vector<bool> other_uses;
+  for (const Attempt& a : kAttempts) {
+    Analysis analysis(image, frames, data, function, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.meeting);
     analysis.run();
-    if (analysis.reads_own_code()) {
+    if (a.meeting == Meeting::sound && analysis.reads_own_code()) {
       why->reason = "it reads its own code as data";
       return std::nullopt;
     }
-    result = analysis.result(why);
+    // A constant that got somewhere by optimism was not used there.
+    if (a.meeting == Meeting::sound) other_uses = analysis.other_uses();
+    result = analysis.result(other_uses, why);
     if (result) break;
   }
   if (!result || label_addresses.empty()) return result;

@@ -52,8 +52,8 @@ struct IndirectJump {
 struct IndirectJumps {
   std::vector<JumpTable> tables;  // no two of the same address and form
   std::vector<IndirectJump> jumps;
-  // Instructions that take the address of an instruction inside the function, not its entry, by a RIP-relative lea: they
-  // must give the address of its copy.
+  // Instructions that take the address of an instruction inside the function, not its entry, by a RIP-relative lea:
+  // they must give the address of its copy.
   std::vector<InsnRef> label_addresses;
   // Words in data that hold the address of a label and have no relocation (non-PIE); set if a jump is of kind `labels`.
   std::vector<OldAddr> label_words;
@@ -70,13 +70,17 @@ struct DataReferences {
   // Addresses at which, as far as known, an object in read-only or writable data begins (symbols, targets of
   // relocations and of RIP-relative operands): a table that has no known bound ends there.
   std::vector<OldAddr> object_starts;  // sorted
-  // Words in data that hold the address of code (address of word, target), sorted by target. Relocations tell (RELATIVE,
-  // RELR); in a program at a fixed address there are none, and these are all aligned words that look like it.
+  // Words in data that hold the address of code (address of word, target), sorted by target. Relocations tell
+  // (RELATIVE, RELR); in a program at a fixed address there are none, and these are all aligned words that look like
+  // it.
   std::vector<std::pair<OldAddr, OldAddr>> code_pointers;
 };
 
 // Appends all aligned words in data that look like the address of code, for programs at a fixed address.
 void append_apparent_code_pointers(const Image& image, std::vector<std::pair<OldAddr, OldAddr>>& code_pointers);
+
+// The address in jmp *address(,%index,8) or mov address(,%index,8), %register, for programs at a fixed address.
+std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn);
 
 // Why a function's indirect jumps could not be resolved.
 struct Unresolved {
@@ -87,8 +91,9 @@ struct Unresolved {
 };
 
 // Resolves every indirect jump of the function, or gives nullopt and `why`.
-std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames, const DataReferences& data,
-                                                    const FunctionCode& function, Unresolved* why);
+std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
+                                                    const DataReferences& data, const FunctionCode& function,
+                                                    Unresolved* why);
 
 // True if some return of the function may go elsewhere than to its caller (retpolines, context switches: the return
 // address is pushed or overwritten), or if it calls the next instruction to learn its own address.

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = Value::Kind;
 
-constexpr size_t kMaxSlots = 1024;   // per state; what does not fit is unknown
+constexpr size_t kMaxSlots = 1024;        // per state; what does not fit is unknown
 constexpr uint64_t kJoined = 1ull << 62;  // marks ids that a meeting of paths makes
 
 }  // namespace
@@ -59,9 +59,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
     if (a.is_address() && is_anything(b)) return a;
     if (b.is_address() && is_anything(a)) return b;
   }
-  auto is_pointer = [](const Value& v) {
-    return (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant;
-  };
+  auto is_pointer = [](const Value& v) { return (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant; };
   Value r = a;
   const bool same_steps = a.kind == b.kind && a.scale == b.scale && a.size == b.size && a.address == b.address &&
                           a.table == b.table && a.sign_extended == b.sign_extended &&
@@ -128,7 +126,8 @@ bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origi
   if (!added.empty()) {
     changed = true;
     const auto middle = slots.insert(slots.end(), added.begin(), added.end());
-    std::inplace_merge(slots.begin(), middle, slots.end(), [](const Slot& a, const Slot& b) { return a.key() < b.key(); });
+    std::inplace_merge(slots.begin(), middle, slots.end(),
+                       [](const Slot& a, const Slot& b) { return a.key() < b.key(); });
   }
   return changed;
 }

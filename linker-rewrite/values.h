@@ -58,8 +58,8 @@ struct Value {
   bool sign_extended = false;
   uint8_t scale = 1;
   uint8_t size = 0;
-  // The index: equal ids mean equal values, of which the low `narrow` bits remain. `bound` is the greatest value that the
-  // low `bound_width` bits can have; `exact` if it stems from a comparison, not just from the index's type.
+  // The index: equal ids mean equal values, of which the low `narrow` bits remain. `bound` is the greatest value that
+  // the low `bound_width` bits can have; `exact` if it stems from a comparison, not just from the index's type.
   uint8_t narrow = 64;
   uint8_t bound_width = 64;
   bool exact = false;

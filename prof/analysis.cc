@@ -47,7 +47,7 @@ struct Remarks {
     }
     if (folded) {
       say(all + ": in " + count_of(folded, "context") +
-          " deep recursion was folded onto earlier calls of the same functions; counts are exact");
+          " calls were folded onto earlier calls of the same functions; counts are exact");
     }
   }
 };

@@ -19,11 +19,12 @@ class NumberReader {
     measured_ = h.type != prof_format::kCount;
     start_ = h.tsc_start;
     end_ = thread.last_tsc;
-    // The time after its last call belongs to the thread's open functions, if it is known to have lived that long.
+    // The time after its last call belongs to the thread's open functions, if it is known to have lived that long. The
+    // first thread is taken to live as long as the process.
     if (profile.live()) {
       if (thread_is_running(h.pid, thread.tid)) end_ = std::max(end_, now);
-    } else if ((h.flags & prof_format::kEnded) && thread.tid == h.pid) {
-      end_ = std::max(end_, h.tsc_end);
+    } else if (thread.tid == h.pid) {
+      end_ = std::max(end_, (h.flags & prof_format::kEnded) ? h.tsc_end : h.tsc_last);
     }
   }
 

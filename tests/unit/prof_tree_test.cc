@@ -158,6 +158,9 @@ TEST_CASE("when the program ended by itself its main thread ran until the end") 
   run.writer.thread(run.thread).last_tsc = kStart + 5'000;
   run.call(0, 'b', 1, 0 - (kStart + 1'000));
   CHECK(text(run.analyse()) == "a:1:300:300 b:1:4000:4000");
+  run.writer.header().flags = 0;
+  run.writer.header().tsc_last = kEnd - 100;  // a later sign of life than the thread's last call
+  standard_error_of([&] { CHECK(text(run.analyse()) == "a:1:200:200 b:1:4000:4000"); });
 }
 
 TEST_CASE("a signal handler that interrupted a hook for good leaves a time stamp too many") {

@@ -1,0 +1,126 @@
+#include "noreturn.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace profld {
+
+namespace {
+
+constexpr unsigned kMaxDepth = 4;               // of calls followed
+constexpr uint64_t kMaxFunctionSize = 1 << 14;  // bytes; longer ones are taken to return
+
+constexpr std::string_view kNames[] = {
+    "_Exit",
+    "_Unwind_Resume",
+    "_ZSt9terminatev",
+    "__assert",
+    "__assert_fail",
+    "__assert_perror_fail",
+    "__chk_fail",
+    "__cxa_bad_cast",
+    "__cxa_bad_typeid",
+    "__cxa_pure_virtual",
+    "__cxa_rethrow",
+    "__cxa_throw",
+    "__cxa_throw_bad_array_new_length",
+    "__fortify_fail",
+    "__longjmp_chk",
+    "__stack_chk_fail",
+    "_exit",
+    "_longjmp",
+    "abort",
+    "err",
+    "errx",
+    "exit",
+    "longjmp",
+    "pthread_exit",
+    "quick_exit",
+    "siglongjmp",
+    "verr",
+    "verrx",
+};
+
+}  // namespace
+
+bool Noreturn::never_returns(const Insn& call) {
+  if (call.flow == Flow::call_indirect) return call.rip_relative && imported_never_returns(OldAddr(call.target));
+  return function_never_returns(OldAddr(call.target), 0);
+}
+
+bool Noreturn::imported_never_returns(OldAddr slot) const {
+  for (const Relocation& r : image_.relocations()) {
+    if (r.where != slot || r.symbol >= image_.dynamic_symbols().size()) continue;
+    const std::string& name = image_.dynamic_symbols()[r.symbol].name;
+    const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string::npos;
+    return throws || std::ranges::find(kNames, std::string_view(name)) != std::end(kNames);
+  }
+  return false;
+}
+
+// [endbr64] [bnd] jmp *slot(%rip)
+std::optional<OldAddr> Noreturn::slot_of_stub(OldAddr stub) const {
+  ByteView b = image_.bytes_from(stub);
+  uint64_t at = 0;
+  if (b.size() >= 16 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa) at += 4;
+  if (b.size() >= 16 && b[at] == 0xf2) ++at;
+  if (b.size() < 16 || b[at] != 0xff || b[at + 1] != 0x25) return std::nullopt;
+  const int32_t distance = Reader(b.subspan(at + 2, 4), "code").read<int32_t>();
+  return stub + at + 6 + uint64_t(int64_t(distance));
+}
+
+bool Noreturn::function_never_returns(OldAddr function, unsigned depth) {
+  if (auto it = known_.find(function); it != known_.end()) return it->second;
+  if (auto slot = slot_of_stub(function)) return known_[function] = imported_never_returns(*slot);
+  const Fde* fde = frames_.find(function);
+  if (!fde || depth > kMaxDepth || fde->range.size() > kMaxFunctionSize) return false;
+  known_[function] = false;  // while it is looked at: recursion is no end
+  std::string why;
+  const auto code = decode(image_, fde->range, &why);
+  if (!code || !code->index(function)) return false;
+  return known_[function] = path_ends(*code, *code->index(function), depth);
+}
+
+// True if no way from there leads out of the range.
+bool Noreturn::path_ends(const Code& code, size_t from, unsigned depth) {
+  std::vector<bool> seen(code.insns.size());
+  std::vector<size_t> pending{from};
+  while (!pending.empty()) {
+    size_t i = pending.back();
+    pending.pop_back();
+    for (bool goes_on = true; goes_on; ++i) {
+      if (i == code.insns.size()) return false;
+      if (seen[i]) break;
+      seen[i] = true;
+      const Insn& insn = code.insns[i];
+      switch (insn.flow) {
+        case Flow::next:
+          break;
+        case Flow::call_indirect:
+          if (never_returns(insn)) goes_on = false;
+          break;
+        case Flow::call:
+          if (function_never_returns(OldAddr(insn.target), depth + 1)) goes_on = false;
+          break;
+        case Flow::jump:
+        case Flow::jump_if:
+        case Flow::jump_if_short: {
+          const auto target = code.index(OldAddr(insn.target));
+          if (!target && !function_never_returns(OldAddr(insn.target), depth + 1)) return false;
+          if (target) pending.push_back(*target);
+          if (insn.flow == Flow::jump) goes_on = false;
+          break;
+        }
+        case Flow::jump_indirect:
+        case Flow::ret:
+          return false;
+        case Flow::stop:
+          goes_on = false;
+          break;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace profld
