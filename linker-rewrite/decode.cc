@@ -84,9 +84,9 @@ bool Code::is_target(OldAddr a) const {
   if (into == 0) return true;
   if (i == 0 || insns[i].flow != Flow::next) return false;
   ZydisDecodedInstruction in;
-  return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data() + (a - range.start),
-                                                    insns[i].length - into, &in)) &&
-         in.length == insns[i].length - into;
+  return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data() + insns[i].offset,
+                                                    insns[i].length, &in)) &&
+         into <= in.raw.prefix_count;
 }
 
 std::optional<Code> decode(const Image& image, OldRange range, std::string* why) {

@@ -112,7 +112,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
   RangePlan plan{index, UINT32_MAX, {}, false};
 
   // Step 1: what changes for certain.
-  if (hooked && !r.fragment) plan.entry_hook_before = is_endbr64(code) ? 1 : 0;
+  if (hooked && !r.fragment) plan.entry_hook_before = is_endbr64(code) && code.insns.size() > 1 ? 1 : 0;
   std::vector<bool> indirect_tail_call(group.indirect.jumps.empty() ? 0 : code.insns.size());
   for (const IndirectJump& j : group.indirect.jumps)
     if (j.at.part == r.part && j.kind == JumpKind::tail_call) indirect_tail_call[j.at.insn] = true;

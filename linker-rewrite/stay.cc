@@ -115,8 +115,7 @@ DataReferences find_data_references(const Program& program) {
         else if (auto table = table_named_by(code, insn))
           data.object_starts.push_back(*table);
   std::ranges::sort(data.object_starts);
-  auto rest = std::ranges::unique(data.object_starts);
-  data.object_starts.erase(rest.begin(), rest.end());
+  data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
   std::ranges::sort(data.code_pointers, {}, [](const auto& p) { return std::pair(p.second, p.first); });
   return data;
 }
@@ -163,7 +162,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   if (const Section* rseq = program.image->section("__rseq_cs"))
     for (const auto& [word, target] : data.code_pointers)
       if (word.value - rseq->header.sh_addr < rseq->header.sh_size)
-        stays(find_range(program.ranges, target), "restartable sequence");
+        if (const ptrdiff_t to = find_range(program.ranges, target); to >= 0) stays(to, "restartable sequence");
 }
 
 }  // namespace profld

@@ -161,7 +161,9 @@ void check_switches(const std::string& compiler, const std::string& flags) {
   for (const Symbol& s : analyzed.image.symbols()) labels[s.name] = s.address;
   std::map<OldAddr, const JumpTable*> found;
   size_t uses = 0;
-  for (const auto& [name, r] : analyzed.functions) {
+  for (const auto& function : analyzed.functions) {
+    const std::string& name = function.first;
+    const Resolved& r = function.second;
     if (name != "_start") CHECK_MESSAGE(r.reason.empty(), name << ": " << r.reason);
     for (const JumpTable& t : r.jumps.tables) {
       found[t.address] = &t;
@@ -173,7 +175,9 @@ void check_switches(const std::string& compiler, const std::string& flags) {
   CHECK(expected.size() >= 5);
   CHECK(found.size() == expected.size());
   CHECK(uses >= expected.size());
-  for (const auto& [table, entries] : expected) {
+  for (const auto& e : expected) {
+    const std::string& table = e.first;
+    const std::vector<std::string>& entries = e.second;
     CAPTURE(table);
     REQUIRE(labels.contains(table));
     const auto it = found.find(labels.at(table));

@@ -1,0 +1,94 @@
+// The analysis of one function's indirect jumps: the interpretation of its code (jump_analysis.cc), and what follows
+// from it (tables.cc).
+
+#ifndef LINKER_REWRITE_JUMP_ANALYSIS_H
+#define LINKER_REWRITE_JUMP_ANALYSIS_H
+
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "interpreter.h"
+#include "noreturn.h"
+#include "table_entries.h"
+
+namespace profld {
+
+class JumpAnalysis {
+ public:
+  // `noreturn` null: all calls are taken to return. See Interpreter::trust for the others.
+  JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const FunctionCode& function,
+               Noreturn* noreturn, bool calls_preserve, Meeting meeting);
+
+  // Interprets the function until nothing new is learnt; to be called once.
+  void run();
+
+  // `other_uses`: of constants, see Interpreter.
+  std::optional<IndirectJumps> result(const std::vector<bool>& other_uses, Unresolved* why);
+  const std::vector<bool>& other_uses() const { return code_.other_uses(); }
+  bool reads_own_code() const { return code_.reads_own_code(); }
+
+ private:
+  // Jumps that can go to the same places: what is known before any of them is known at each target.
+  struct Hub {
+    std::vector<uint32_t> targets;
+    std::optional<State> state;
+  };
+  struct Table {
+    TableForm form;
+    std::set<uint32_t> jumps;  // that go or went through it
+    TableEntries entries;
+    uint64_t bound = 0;  // the greatest index of all jumps
+    bool exact = false;
+    Hub hub;
+  };
+  struct Jump {
+    Value target;
+    bool frame_is_empty = false;
+    bool through_red_zone = false;
+    int table = -1;
+  };
+
+  void find_leaders();
+  void find_landing_pads();
+  std::optional<uint32_t> branch_target(const Insn& insn) const;
+  void reach(uint32_t insn, const State& state);
+  void work();
+  void block(uint32_t leader);
+  void jump(const State& state, uint32_t insn);
+  int table_of(const Value& target, uint32_t jump);
+  void leave_through(Hub& hub, const State& state);
+  void find_labels();
+  void leave_out_tables(const std::vector<JumpTable>& tables);
+  bool frame_is_empty(const State& state, uint32_t insn) const;
+  bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
+                 const std::vector<bool>& other_uses, Unresolved* why);
+  std::optional<JumpKind> kind_of(const Jump& j, uint32_t insn, Unresolved* why);
+
+  const Image& image_;
+  const EhFrame& frames_;
+  const DataReferences& data_;
+  const FunctionCode& function_;
+  Noreturn* const noreturn_;  // null: all calls return
+  Interpreter code_;
+  std::vector<State> states_;      // at leaders
+  std::vector<int32_t> state_of_;  // index in states_, -1
+  std::vector<bool> leader_;
+  std::vector<uint32_t> visited_;  // the round in which an instruction was interpreted, 0: never
+  uint32_t round_ = 1;
+  std::set<uint32_t> pending_;                          // leaders whose state changed
+  std::unordered_map<uint32_t, uint32_t> landing_pad_;  // of calls
+  std::vector<Table> tables_;
+  std::map<TableForm, int> table_index_;
+  std::map<uint32_t, Jump> jumps_;
+  Hub labels_;
+  bool labels_found_ = false;
+  bool has_label_instructions_ = false, label_immediates_ = false;
+  std::vector<std::pair<OldAddr, OldAddr>> label_words_;  // word, label
+};
+
+}  // namespace profld
+
+#endif
