@@ -1,25 +1,14 @@
 #include "decode.h"
 
-#include <Zydis/Zydis.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
+#include "decoder.h"
+
 namespace profld {
 
 namespace {
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder d = [] {
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    // These decode as what a processor without the extension runs, but compilers emit them for the ones that have it.
-    ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_KNC, ZYAN_FALSE);
-    return decoder;
-  }();
-  return d;
-}
 
 Flow flow_of(const ZydisDecodedInstruction& in) {
   switch (in.meta.category) {

@@ -13,11 +13,11 @@
 
 #include "landings.h"
 
-#include <Zydis/Zydis.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
+
+#include "decoder.h"
 
 namespace profld {
 
@@ -33,7 +33,6 @@ bool is_padding(const ZydisDecodedInstruction& in) {
 class Placer {
  public:
   Placer(Program& program, std::vector<bool>& moves) : program_(program), image_(*program.image), moves_(moves) {
-    ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     find_gaps();
     find_padding();
   }
@@ -124,7 +123,7 @@ class Placer {
         while (end < limit) {
           ByteView b = *image_.bytes(end, std::min<uint64_t>(limit - end, ZYDIS_MAX_INSTRUCTION_LENGTH));
           ZydisDecodedInstruction in;
-          if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder_, nullptr, b.data(), b.size(), &in))) break;
+          if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, b.data(), b.size(), &in))) break;
           if (!is_padding(in)) break;
           end += in.length;
         }
@@ -179,7 +178,7 @@ class Placer {
         decoded[at] = true;
         ZydisDecodedInstruction in;
         if (!ZYAN_SUCCESS(
-                ZydisDecoderDecodeInstruction(&decoder_, nullptr, bytes->data() + at, bytes->size() - at, &in)))
+                ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes->data() + at, bytes->size() - at, &in)))
           break;
         at += in.length;
         if (!in.raw.imm[0].is_relative) continue;
@@ -229,7 +228,6 @@ class Placer {
   Program& program_;
   const Image& image_;
   std::vector<bool>& moves_;
-  ZydisDecoder decoder_;
   std::vector<OldRange> gaps_;
   std::vector<OldAddr> padding_end_;      // per range
   std::map<OldAddr, uint32_t> arrivals_;  // address, range

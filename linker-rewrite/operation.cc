@@ -1,20 +1,10 @@
 #include "operation.h"
 
-#include <Zydis/Zydis.h>
+#include "decoder.h"
 
 namespace profld {
 
 namespace {
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder d = [] {
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_KNC, ZYAN_FALSE);
-    return decoder;
-  }();
-  return d;
-}
 
 uint8_t register_number(ZydisRegister r) {
   if (r == ZYDIS_REGISTER_NONE) return kNoRegister;

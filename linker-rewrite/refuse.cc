@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "libprof/map.h"
+#include "notes.h"
 
 namespace profld {
 
@@ -37,9 +37,7 @@ bool has_string(const Image& image, std::string_view text) {
 }  // namespace
 
 void refuse_unsupported(const Image& image) {
-  using namespace prof_format;
-  if (image.section(kMapSection) || image.section(kNoteSection))
-    throw Error("already rewritten by profld; give the original program");
+  if (is_rewritten(image)) throw Error("already rewritten by profld; give the original program");
   if (image.segment(PT_LOAD) && image.link_type() == LinkType::shared_library && !image.segment(PT_DYNAMIC))
     throw Error("neither a program nor a shared library; name a compiled program");
   if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))

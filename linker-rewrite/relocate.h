@@ -12,8 +12,6 @@
 
 namespace profld {
 
-struct RelocationPlan;
-
 class Relocator {
  public:
   // `moves` and `hooked` say of each group whether it moves, and whether its functions call the hooks.
