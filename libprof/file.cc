@@ -20,6 +20,7 @@
 
 #include "file.h"
 
+#include "fork.h"
 #include "process.h"
 #include "syscall.h"
 #include "text.h"
@@ -56,6 +57,7 @@ bool back_with_storage(Process* p, uint64_t end) {
     if (result != 0) return false;
   }
   p->ready = end;
+  bequeath(p->base, end * PROF_BLOCK_SIZE);
   return true;
 }
 
@@ -99,12 +101,12 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
     const uint64_t size = bound * PROF_BLOCK_SIZE;
     result = syscall4(__NR_ftruncate, uint64_t(fd), size);
     if (result != 0) continue;
-    result = syscall6(__NR_mmap, 0, size, kProtectNone, kMapShared, uint64_t(fd), 0);
+    result = syscall6(__NR_mmap, 0, size + kRoomBehindMapping, kProtectNone, kMapShared, uint64_t(fd), 0);
     if (!is_error(result)) break;
   }
   p->base = reinterpret_cast<char*>(result);
   p->bound = bound;
-  advise(p->base, bound * PROF_BLOCK_SIZE, kAdviseDontFork);
+  advise(p->base, bound * PROF_BLOCK_SIZE + kRoomBehindMapping, kAdviseDontFork);
   advise(p->base, bound * PROF_BLOCK_SIZE, kAdviseRandom);
   p->can_populate = 1;
   if (back_with_storage(p, kFirstReady)) return 0;
@@ -131,7 +133,7 @@ int64_t create_profile(Process* p, const char* directory, uint64_t node_limit) {
     p->inode = status.inode;
     at<Header>(p->base, 0)->node_limit = least(node_limit, nodes_in(p->bound));
   } else {
-    if (p->base) unmap_memory(p->base, p->bound * PROF_BLOCK_SIZE);
+    if (p->base) unmap_memory(p->base, p->bound * PROF_BLOCK_SIZE + kRoomBehindMapping);
     p->base = nullptr;
     syscall4(__NR_unlink, as_word(p->path));
   }

@@ -70,7 +70,9 @@ void pop_gone(State* s, uint64_t slot, bool is_entering, uint64_t now) {
     // frame below, whose slot is at most a few hundred bytes away or gone as well.
     const uint64_t alive = slot_of(current_frame(s));
     if (alive > slot && alive - slot >= kSmallestSignalFrame) return;
-    exchange_if(&s->top, as_top(s, f), as_top(s, frame_below(s, f)));
+    Frame* below = frame_below(s, f);
+    if (!below) return;  // the zeros of a parent, see fork.cc
+    exchange_if(&s->top, as_top(s, f), as_top(s, below));
   }
 }
 
@@ -155,7 +157,7 @@ void set_base(Frame* f, uint64_t slot, Block node) {
 // `slot` and `pc`: see hooks.S. s may be null, and its top may be 0: then this is the first hook of a thread or, after
 // a fork, of a process.
 extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot, uint64_t pc) {
-  if (!s || load(&s->top) == 0) {
+  if (!s || load(&s->top) == 0 || s->is_left) {
     s = begin_thread(slot);
     if (!s) return;
   }
@@ -186,7 +188,8 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
 }
 
 extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
-  if (load(&s->top) == 0) return;
+  if (load(&s->top) == 0) leave_wiped_state(s);
+  if (load(&s->top) == 0 || s->is_left) return;
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   pop_gone(s, slot, false, now);
   Frame* f = top_frame(s);

@@ -94,7 +94,8 @@ struct State {
   Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
   int32_t tid;
-  State* next;  // list of all states of the process
+  uint32_t is_left;  // by a forked child, which has another state: see fork.h
+  State* next;       // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
 static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);

@@ -39,9 +39,10 @@ inline constexpr uint64_t kReadOnly = 0, kReadWrite = 2, kCreate = 0100, kExclus
                           kCloseOnExec = 02000000;
 inline constexpr int64_t kCurrentDirectory = -100;
 inline constexpr uint64_t kProtectNone = 0, kProtectReadWrite = 3;
-inline constexpr uint64_t kMapShared = 1, kMapPrivate = 2, kMapAnonymous = 0x20;
+inline constexpr uint64_t kMapShared = 1, kMapPrivate = 2, kMapAnonymous = 0x20, kMapNoReserve = 0x4000,
+                          kMapFixedNoReplace = 0x100000;
 inline constexpr uint64_t kAdviseRandom = 1, kAdviseDontNeed = 4, kAdviseDontFork = 10, kAdviseWipeOnFork = 18,
-                          kAdvisePopulateWrite = 23;
+                          kAdviseKeepOnFork = 19, kAdvisePopulateWrite = 23;
 inline constexpr uint64_t kClockRealtime = 0, kClockMonotonicRaw = 4;
 inline constexpr uint64_t kLimitFileSize = 1, kLimitStack = 3, kLimitAddressSpace = 9;
 inline constexpr uint64_t kInfinity = ~uint64_t(0);

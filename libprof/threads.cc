@@ -11,6 +11,7 @@
 #include "threads.h"
 
 #include "file.h"
+#include "fork.h"
 #include "process.h"
 #include "slow.h"
 #include "stacks.h"
@@ -128,14 +129,15 @@ State* begin_thread(uint64_t slot) {
       early = nullptr;
       set_state(s);
     }
-    if (!s || s->top == 0) {
-      State* area = s ? s : map_area();
-      State* begun = nullptr;
-      if (area) {
-        begun = reinterpret_cast<State*>(run_on_stack(private_stack_top(area), begin_heavily, area, slot));
-        if (begun != area && !s) unmap_memory(private_stack_top(area) - kPrivateStackSize, kAreaSize);
+    if (s && is_of_parent(s)) {
+      leave_parent(s);
+      s = nullptr;
+    }
+    if (!s) {
+      if (State* area = map_area()) {
+        s = reinterpret_cast<State*>(run_on_stack(private_stack_top(area), begin_heavily, area, slot));
+        if (s != area) unmap_memory(private_stack_top(area) - kPrivateStackSize, kAreaSize);
       }
-      s = begun;
       set_state(s ? s : &unrecorded);
     }
     restore_signals(mask);
@@ -145,9 +147,16 @@ State* begin_thread(uint64_t slot) {
   return nullptr;
 }
 
+void leave_wiped_state(State* s) {
+  if (s == &unrecorded || !is_of_parent(s)) return;
+  const uint64_t mask = block_signals();
+  if (is_of_parent(s)) leave_parent(s);
+  restore_signals(mask);
+}
+
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument) {
   const uint64_t mask = block_signals();
-  const uint64_t result = run_on_stack(private_stack_top(s), function, s, argument);
+  const uint64_t result = s->is_left ? 0 : run_on_stack(private_stack_top(s), function, s, argument);
   restore_signals(mask);
   return result;
 }

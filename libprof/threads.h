@@ -12,7 +12,11 @@ namespace libprof {
 // lost if there is a profile. Needs little stack.
 State* begin_thread(uint64_t slot);
 
-// Runs function(s, argument) on the thread's private stack with all signals blocked, and returns its result.
+// The exit of a function that finds its state without frames: in a forked child, the thread gives that state up.
+void leave_wiped_state(State* s);
+
+// Runs function(s, argument) on the thread's private stack with all signals blocked, and returns its result; 0, as if
+// there were no room, in a state that a forked child has left (fork.h).
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument);
 
 // Static programs: remembers that the initial thread has begun with a thread-local block of the runtime's own. Its

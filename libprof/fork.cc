@@ -1,0 +1,79 @@
+// The problem. A forked child must not touch its parent's profile: the mapping is MADV_DONTFORK, the states are
+// MADV_WIPEONFORK, and a hook that finds its state wiped begins anew. But the handler of a signal may fork, and when it
+// returns in the child, the hook that it interrupted goes on, with addresses of the parent's mapping in its registers
+// and the parent's state.
+//
+// So the first hook that the child comes to (at the latest the exit of that handler) leaves the parent's things in a
+// form in which every path through the hooks ends well. Where the mapping was there are zeros now, private ones; a node
+// or a frame that is stored there is gone. The state refers to a base frame, a thread and an empty table behind them,
+// so that code in the middle of a slow path finds no frame to pop and no child, and makes what it makes in private
+// memory. And it is not the thread's state any more: the child gets another one.
+//
+// A child that forks again has the zeros of its own parent and grandparent; what is older is unmapped: for that to
+// matter, three signal handlers on one stack would have to fork.
+//
+// Limit. A handler without hooks of its own (in a library) that forks, and whose child neither ends nor calls profiled
+// functions but returns into a hook, is not helped.
+
+#include "fork.h"
+
+#include "syscall.h"
+#include "threads.h"
+
+namespace libprof {
+
+namespace {
+
+struct Memory {
+  char* start;
+  uint64_t size;
+};
+// Copied by fork like any memory of a program.
+Memory mapping;
+constexpr int kGenerations = 2;
+Memory zeros[kGenerations], areas[kGenerations];
+
+void keep(Memory* kept, Memory newest) {
+  const Memory oldest = kept[kGenerations - 1];
+  if (oldest.start) unmap_memory(oldest.start, oldest.size);
+  for (int i = kGenerations - 1; i > 0; --i) kept[i] = kept[i - 1];
+  kept[0] = newest;
+}
+
+}  // namespace
+
+void bequeath(char* base, uint64_t size) { mapping = {base, size}; }
+
+bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_left == 0; }
+
+void leave_parent(State* s) {
+  if (mapping.start) {
+    const Memory all = {mapping.start, mapping.size + kRoomBehindMapping};
+    const int64_t at = syscall6(__NR_mmap, as_word(all.start), all.size, kProtectReadWrite,
+                                kMapPrivate | kMapAnonymous | kMapNoReserve | kMapFixedNoReplace, uint64_t(-1), 0);
+    if (at == int64_t(as_word(all.start))) {
+      keep(zeros, all);
+    } else if (!is_error(at)) {
+      unmap_memory(reinterpret_cast<void*>(at), all.size);  // a kernel that does not know the flag
+    }
+    mapping = {nullptr, 0};
+    keep(areas, {private_stack_top(s) - kPrivateStackSize, kAreaSize});
+  }
+  if (zeros[0].start) {
+    char* behind = zeros[0].start + zeros[0].size - kRoomBehindMapping;
+    auto* chunk = reinterpret_cast<FrameChunk*>(behind);
+    chunk->stack = Block((behind - zeros[0].start) >> PROF_BLOCK_SHIFT);
+    chunk->capacity = kFramesPerChunk;
+    frames_of(chunk)->flags = kBase;
+    frames_of(chunk)->slot = kSlotTag;
+    s->base = zeros[0].start;
+    s->thread = reinterpret_cast<Thread*>(behind + kPage);
+    s->table = reinterpret_cast<Link*>(behind + kPage + kPage / 2);
+    s->top = as_top(s, frames_of(chunk));
+  }
+  s->is_left = 1;
+  advise(s, kPage, kAdviseKeepOnFork);
+  set_state(nullptr);
+}
+
+}  // namespace libprof

@@ -1,0 +1,25 @@
+// What a forked child finds of its parent's recording, and how it leaves it. See fork.cc.
+
+#ifndef LIBPROF_FORK_H
+#define LIBPROF_FORK_H
+
+#include "state.h"
+
+namespace libprof {
+
+// Bytes behind the mapping of a profile that are left free for leave_parent.
+inline constexpr uint64_t kRoomBehindMapping = 2 * kPage;
+
+// Of this process, for its children: where its profile is mapped, and how much of it is in use.
+void bequeath(char* base, uint64_t size);
+
+// Whether s, the state of this thread, is one that fork wiped.
+bool is_of_parent(State* s);
+
+// Makes s, of which that is true, harmless, so that hooks which the forking signal handler interrupted can go on; and
+// takes it off the thread, which begins anew with its next call. A heavy path.
+void leave_parent(State* s);
+
+}  // namespace libprof
+
+#endif
