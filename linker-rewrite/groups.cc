@@ -188,11 +188,31 @@ void add_fragment(Program& program, uint32_t g, uint32_t fragment) {
   }
 }
 
+namespace {
+
+// A jump to the entry of its own function may be a loop, or a call of itself as the last thing it does. Right before
+// such a call it gives up its frame; no loop does.
+bool gives_up_frame_before(const Program& program, const CodeRange& from, OldAddr at) {
+  const Code& code = program.code(from);
+  const auto jump = code.index(at);
+  if (!from.fde || !jump || *jump == 0) return false;
+  const Insn& before = code.insns[*jump - 1];
+  auto frame_is_empty = [&](OldAddr a, bool otherwise) {
+    return from.fde->range.contains(a) ? frame_is_empty_at(*program.frames, *from.fde, a).value_or(otherwise)
+                                       : otherwise;
+  };
+  return before.flow == Flow::next && frame_is_empty(at, false) && !frame_is_empty(code.address(before), true);
+}
+
+}  // namespace
+
 bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target) {
-  if (from.range.contains(target)) return false;
+  if (from.range.contains(target))
+    return target == from.range.start && !from.fragment && gives_up_frame_before(program, from, at);
   if (ptrdiff_t i = find_range(program.ranges, target); i >= 0) {
     const CodeRange& to = program.ranges[size_t(i)];
-    if (to.range.start != target || to.fragment || (from.fragment && from.group == to.group)) return false;
+    if (to.range.start != target || to.fragment) return false;
+    if (from.fragment && from.group == to.group) return gives_up_frame_before(program, from, at);
   }
   const Fde* fde = from.fde && from.fde->range.contains(at) ? from.fde : program.frames->find(at);
   return !fde || frame_is_empty_at(*program.frames, *fde, at).value_or(true);

@@ -34,7 +34,8 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
 // Makes one group of the group `g` and that of `fragment`, which turns out to belong to it.
 void add_fragment(Program& program, uint32_t g, uint32_t fragment);
 
-// True if a direct jump from `from` (an instruction at `at`) to `target` leaves the function for good: a tail call.
+// True if a direct jump from `from` (an instruction at `at`) to `target` leaves the function for good: a tail call,
+// of itself perhaps.
 bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target);
 
 }  // namespace profld

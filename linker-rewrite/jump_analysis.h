@@ -63,6 +63,7 @@ class JumpAnalysis {
   void find_labels();
   void leave_out_tables(const std::vector<JumpTable>& tables);
   bool frame_is_empty(const State& state, uint32_t insn) const;
+  bool restores_context(uint32_t jump) const;
   bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
                  const std::vector<bool>& other_uses, Unresolved* why);
   std::optional<JumpKind> kind_of(const Jump& j, uint32_t insn, Unresolved* why);

@@ -136,11 +136,11 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
       case Flow::jump:
       case Flow::jump_if:
       case Flow::jump_if_short: {
-        if (inside) {
+        const bool tail = hooked && is_tail_call(program_, r, code.address(insn), OldAddr(insn.target));
+        if (inside && !tail) {
           if (insn.field_size == 1) short_inside.push_back(i);
           break;
         }
-        const bool tail = hooked && is_tail_call(program_, r, code.address(insn), OldAddr(insn.target));
         plan.tail_jumps += tail;
         if (insn.flow == Flow::jump)
           plan.changes.push_back({i, Form::jump, tail});

@@ -86,6 +86,18 @@ bool JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& kn
   return true;
 }
 
+// True if right before the jump the stack pointer and all registers that a function must keep are loaded: only what
+// goes on in a frame further up needs to do that.
+bool JumpAnalysis::restores_context(uint32_t jump) const {
+  constexpr uint16_t kKept = 1 << 3 | 1 << kRsp | 1 << kRbp | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;
+  uint16_t loaded = 0;
+  for (uint32_t i = jump; i-- > 0 && code_.insn(i).flow == Flow::next;) {
+    const Operation& op = code_.operation(i);
+    if (op.action == Action::move || op.action == Action::pop) loaded |= op.writes;
+  }
+  return (loaded & kKept) == kKept;
+}
+
 // The kind of a jump that goes through no table that is understood.
 std::optional<JumpKind> JumpAnalysis::kind_of(const Jump& j, uint32_t insn, Unresolved* why) {
   constexpr uint64_t kMostLabels = 4096;
@@ -103,6 +115,7 @@ std::optional<JumpKind> JumpAnalysis::kind_of(const Jump& j, uint32_t insn, Unre
   if (goes_to_labels) return JumpKind::labels;
   const bool pointer = (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant || array;
   if (pointer && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
+  if (pointer && restores_context(insn)) return JumpKind::unwind;
   why->reason =
       jump_at(code_.address(insn), pointer ? "leaves the function with its frame in place" : "is not understood");
   return std::nullopt;

@@ -42,6 +42,7 @@ enum class JumpKind : uint8_t {
   table,      // through a table in `tables`
   labels,     // computed goto: through pointers to labels of this function, which lie in memory or come from a lea
   tail_call,  // leaves the function, whose frame is gone
+  unwind,     // leaves it for a frame further up (longjmp, exceptions)
 };
 
 struct IndirectJump {

@@ -1,9 +1,10 @@
 // Hand-written assembly: entries in mid-function, a fall-through into the next function, ret with a count, rep ret, jrcxz and loop, the
-// flags as a result, an address computed from the return address, data between instructions, a push/ret jump.
+// flags as a result, an address computed from the return address, data between instructions, a push/ret jump; and jumps to the
+// function's own entry, which are calls where the frame has been given up, and else loops.
 #include "calls.h"
 
 long fallthrough(long n), next(long n), with_loop(long n), carry(long n), where(void), data(long n), through_stack(long n);
-long far_branch(long n), pops(long a), scan(const char* text);
+long far_branch(long n), pops(long a), scan(const char* text), itself(long n), itself_if(long n), around(long n);
 
 __asm__(
     ".text\n"
@@ -26,7 +27,13 @@ __asm__(
     ".size far_branch,.-far_branch\n"
     ".type with_count,@function\nwith_count: mov 8(%rsp),%rax\n add 16(%rsp),%rax\n ret $16\n.size with_count,.-with_count\n"
     ".type pops,@function\npops: push %rdi\n push $9\n call with_count\n ret\n.size pops,.-pops\n"
-    ".type scan,@function\nscan: xor %eax,%eax\n mov $-1,%rcx\n repne scasb\n not %rcx\n lea -1(%rcx),%rax\n ret\n.size scan,.-scan\n");
+    ".type scan,@function\nscan: xor %eax,%eax\n mov $-1,%rcx\n repne scasb\n not %rcx\n lea -1(%rcx),%rax\n ret\n.size scan,.-scan\n"
+    ".type itself,@function\nitself: .cfi_startproc\n push %rbx\n .cfi_def_cfa_offset 16\n mov %rdi,%rbx\n test %rbx,%rbx\n jz 1f\n"
+    " lea -1(%rbx),%rdi\n .cfi_remember_state\n pop %rbx\n .cfi_def_cfa_offset 8\n jmp itself\n1: .cfi_restore_state\n pop %rbx\n"
+    " .cfi_def_cfa_offset 8\n mov $3,%eax\n ret\n.cfi_endproc\n.size itself,.-itself\n"
+    ".type itself_if,@function\nitself_if: .cfi_startproc\n push %rbx\n .cfi_def_cfa_offset 16\n dec %rdi\n pop %rbx\n"
+    " .cfi_def_cfa_offset 8\n jnz itself_if\n mov $4,%eax\n ret\n.cfi_endproc\n.size itself_if,.-itself_if\n"
+    ".type around,@function\naround: .cfi_startproc\n dec %rdi\n jnz around\n mov $5,%eax\n ret\n.cfi_endproc\n.size around,.-around\n");
 
 int main(void) {
   CALLED("main");
@@ -35,6 +42,8 @@ int main(void) {
     sum = sum * 3 + fallthrough(i) + next(i) + with_loop(i % 10) + carry(i) + data(i) + through_stack(i) + far_branch(i) + pops(i) +
           scan("some text");
   printf("%ld %ld\n", sum, where());
+  printf("%ld %ld %ld\n", itself(6), itself_if(6), around(6));
+  printf("calls itself 7\ncalls itself_if 6\ncalls around 1\n");
   print_calls();
   return 0;
 }
