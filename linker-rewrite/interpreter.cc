@@ -37,7 +37,7 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
 }  // namespace
 
 Interpreter::Interpreter(const Image& image, const FunctionCode& function)
-    : image_(image), function_(function), origins_(count_instructions(function)), other_use_(origins_.size()) {
+    : image_(image), function_(function), origins_(count_instructions(function)), uses_(origins_.size()) {
   operations_.reserve(origins_.size() / 2);
   for (const Code& part : function.parts) {
     first_.push_back(count());
@@ -98,12 +98,12 @@ uint64_t Interpreter::field_address(Origin o) const {
   return uint64_t(o & 1 ? op.immediate : op.memory.displacement);
 }
 
-void Interpreter::used(const Value& v) {
-  if (v.origin != kNoOrigin && (v.kind == Kind::constant || v.kind == Kind::element)) other_use_[v.origin] = true;
+void Interpreter::used(const Value& v, Use use) {
+  if (v.origin != kNoOrigin && (v.kind == Kind::constant || v.kind == Kind::element)) uses_[v.origin] |= use;
 }
 
 void Interpreter::dereferenced(const Value& v) {
-  used(v);
+  used(v, kComputed);
   if ((v.is_address() || v.kind == Kind::element) && contains(OldAddr(v.address))) reads_own_code_ = true;
 }
 
@@ -117,7 +117,7 @@ Value Interpreter::address_of(const State& state, uint32_t insn) {
                         : Value::number(uint64_t(m.displacement));
   if (m.base != kNoRegister) terms[count++] = state.registers[m.base];
   if (m.index != kNoRegister) terms[count++] = scaled(state.registers[m.index], m.scale, fresh_id(insn));
-  return sum(terms, count, fresh_id(insn), origins_);
+  return sum(terms, count, fresh_id(insn));
 }
 
 Value Interpreter::load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn) {
@@ -181,7 +181,7 @@ void Interpreter::store(State& state, uint32_t insn, uint8_t size, const Value* 
     return;
   }
   dereferenced(address);
-  if (value) used(*value);
+  if (value) used(*value, size == kWord ? kKept : kComputed);
 }
 
 void Interpreter::set(State& state, const Operand& to, Value value, uint32_t insn) {
@@ -191,7 +191,7 @@ void Interpreter::set(State& state, const Operand& to, Value value, uint32_t ins
 
 void Interpreter::push(State& state, const Value& value) {
   Value& rsp = state.registers[kRsp];
-  if (rsp.kind != Kind::stack) return used(value);
+  if (rsp.kind != Kind::stack) return used(value, kKept);
   rsp.address -= kWord;
   state.store(rsp, kWord, &value);
 }
@@ -222,7 +222,7 @@ void Interpreter::catch_exception(State& state, uint32_t insn) const {
 void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
   state.comparison = {};
   Value with = operand(state, op.from, insn, false, op.to.size);
-  used(with);
+  used(with, kComputed);
   Value compared;
   if (op.to.type == Type::memory) {
     const Value address = address_of(state, insn);
@@ -236,7 +236,7 @@ void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
   } else {
     compared = state.registers[op.to.reg];
   }
-  used(compared);
+  used(compared, kComputed);
   if (with.is_number()) note_comparison(state, compared, with.address, op.to.size);
 }
 
@@ -265,7 +265,7 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
   Value b = operand(state, op.from, insn, false, op.to.size);
   if (op.action == Action::subtract) {
     if (a.kind == Kind::stack && !b.is_number()) {
-      used(b);
+      used(b, kComputed);
       state.registers[op.to.reg] = Value::stack(fresh_id(insn), 0);  // alloca
       return;
     }
@@ -273,16 +273,16 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
       note_comparison(state, a, b.address, op.to.size);
       b.address = -b.address;
     } else {
-      used(a);
-      used(b);
+      used(a, kComputed);
+      used(b, kComputed);
       state.registers[op.to.reg] = Value::unknown(fresh_id(insn), true);
       return;
     }
   }
-  Value r = sum({a, b, {}}, 2, fresh_id(insn), origins_);
+  Value r = sum({a, b, {}}, 2, fresh_id(insn));
   if (r.kind == Kind::unknown) {
-    used(a);
-    used(b);
+    used(a, kComputed);
+    used(b, kComputed);
   }
   if (op.to.size < kWord) r = extended(r, op.to.size, false, fresh_id(insn));
   state.registers[op.to.reg] = std::move(r);
@@ -290,7 +290,7 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
 
 void Interpreter::other(State& state, const Operation& op, uint32_t insn) {
   for (uint8_t r = 0; r < kRegisters; ++r) {
-    if (op.reads >> r & 1) used(state.registers[r]);
+    if (op.reads >> r & 1) used(state.registers[r], kComputed);
     if (op.writes >> r & 1) state.registers[r] = Value::unknown(fresh_id(insn) + (r & 1), true);
   }
   if (op.memory_size == 0) return;
@@ -312,7 +312,7 @@ void Interpreter::step(State& state, uint32_t insn) {
       Value v = address_of(state, insn);
       if (v.kind == Kind::unknown)
         for (uint8_t r : {op.memory.base, op.memory.index})
-          if (r != kNoRegister) used(state.registers[r]);
+          if (r != kNoRegister) used(state.registers[r], kComputed);
       set(state, op.to, op.to.size < kWord ? extended(v, op.to.size, false, fresh_id(insn)) : std::move(v), insn);
       break;
     }
@@ -323,7 +323,7 @@ void Interpreter::step(State& state, uint32_t insn) {
       return;
     case Action::mask: {
       Value& v = state.registers[op.to.reg];
-      used(v);
+      used(v, kComputed);
       Value r = Value::unknown(fresh_id(insn), true);
       r.had_constant = v.had_constant;
       if (v.kind == Kind::stack) {
@@ -336,7 +336,7 @@ void Interpreter::step(State& state, uint32_t insn) {
     }
     case Action::shift: {
       Value& v = state.registers[op.to.reg];
-      used(v);
+      used(v, kComputed);
       v = op.immediate <= 7 ? scaled(v, uint8_t(1u << op.immediate), fresh_id(insn))
                             : Value::unknown(fresh_id(insn), true);
       break;
@@ -348,7 +348,7 @@ void Interpreter::step(State& state, uint32_t insn) {
       state.registers[op.to.reg] = Value::unknown(fresh_id(insn), true);
       break;
     case Action::demangle:
-      used(state.registers[op.to.reg]);
+      used(state.registers[op.to.reg], kComputed);
       state.registers[op.to.reg] = Value::unknown(fresh_id(insn), false);
       break;
     case Action::push:
@@ -390,7 +390,10 @@ void Interpreter::step(State& state, uint32_t insn) {
 
 Value Interpreter::jump_target(const State& state, uint32_t insn) {
   const Operation& op = operations_[insn];
-  if (op.from.type == Type::reg) return state.registers[op.from.reg];
+  if (op.from.type == Type::reg) {
+    used(state.registers[op.from.reg], kKept);
+    return state.registers[op.from.reg];
+  }
   return load(state, address_of(state, insn), kWord, false, insn);
 }
 

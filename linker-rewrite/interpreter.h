@@ -10,6 +10,12 @@
 
 namespace profld {
 
+// What is done with a constant, besides reading a table at that address. A set of bits.
+enum Use : uint8_t {
+  kKept = 1,      // all its 8 bytes are stored in memory, or control jumps to it
+  kComputed = 2,  // anything else that is not a mere copy
+};
+
 class Interpreter {
  public:
   Interpreter(const Image& image, const FunctionCode& function);
@@ -48,9 +54,8 @@ class Interpreter {
 
   Origins& origins() { return origins_; }
   uint64_t field_address(Origin o) const;  // what the field holds
-  // For each origin, whether its constant was used for something else than to read a table. Meaningful after all was
-  // stepped through.
-  const std::vector<bool>& other_uses() const { return other_use_; }
+  // For each origin, the Uses of its constant. Meaningful after all was stepped through.
+  const std::vector<uint8_t>& uses() const { return uses_; }
   // Constants inside the function that were used as the address of data.
   bool reads_own_code() const { return reads_own_code_; }
 
@@ -69,7 +74,7 @@ class Interpreter {
   void note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const;
   void add(State& state, const Operation& op, uint32_t insn);
   void other(State& state, const Operation& op, uint32_t insn);
-  void used(const Value& v);  // for something else
+  void used(const Value& v, Use use);
   void dereferenced(const Value& v);
 
   const Image& image_;
@@ -77,7 +82,7 @@ class Interpreter {
   std::vector<uint32_t> first_;  // number of each part's first instruction; last: their count
   std::vector<Operation> operations_;
   Origins origins_;
-  std::vector<bool> other_use_;
+  std::vector<uint8_t> uses_;
   bool calls_preserve_ = false;
   Meeting meeting_ = Meeting::sound;
   bool reads_own_code_ = false;

@@ -213,6 +213,7 @@ void JumpAnalysis::jump(const State& state, uint32_t insn) {
   Jump& j = jumps_[insn];
   j.target = code_.jump_target(state, insn);
   j.frame_is_empty = frame_is_empty(state, insn);
+  j.stack_is_switched = state.registers[kRsp].kind == Kind::unknown;
   j.through_red_zone = code_.jumps_through_red_zone(state, insn);
   j.table = table_of(j.target, insn);
   if (j.table >= 0 && !tables_[size_t(j.table)].entries.targets.empty()) {
@@ -260,34 +261,6 @@ int JumpAnalysis::table_of(const Value& v, uint32_t jump) {
     if (auto i = code_.at(t.entries.targets[e])) t.hub.targets.push_back(*i);
   sort_unique(t.hub.targets);
   return it->second;
-}
-
-// All labels whose address the program keeps, for jumps that may go to any of them.
-void JumpAnalysis::find_labels() {
-  if (labels_found_) return;
-  labels_found_ = true;
-  std::vector<OldAddr> labels;
-  for (const Code& part : function_.parts) {
-    auto p = std::ranges::lower_bound(data_.code_pointers, part.range.start, {},
-                                      [](const auto& pair) { return pair.second; });
-    for (; p != data_.code_pointers.end() && p->second < part.range.end; ++p)
-      if (is_label(frames_, function_, p->second)) label_words_.push_back(*p);
-    for (const Insn& insn : part.insns)
-      if (takes_address(part, insn) && is_label(frames_, function_, OldAddr(insn.target)))
-        labels.push_back(OldAddr(insn.target));
-  }
-  for (uint32_t i = 0; i < code_.count() && !image_.is_position_independent(); ++i) {
-    const Operation& op = code_.operation(i);
-    const OldAddr a(uint64_t(op.immediate));
-    if (op.action != Action::move || op.immediate_field == 0 || !is_label(frames_, function_, a)) continue;
-    label_immediates_ = true;
-    labels.push_back(a);
-  }
-  has_label_instructions_ = !labels.empty();
-  for (const auto& [word, label] : label_words_) labels.push_back(label);
-  for (OldAddr a : labels)
-    if (auto i = code_.at(a)) labels_.targets.push_back(*i);
-  sort_unique(labels_.targets);
 }
 
 }  // namespace profld

@@ -1,5 +1,5 @@
 // The analysis of one function's indirect jumps: the interpretation of its code (jump_analysis.cc), and what follows
-// from it (tables.cc).
+// from it (tables.cc, labels.cc).
 
 #ifndef LINKER_REWRITE_JUMP_ANALYSIS_H
 #define LINKER_REWRITE_JUMP_ANALYSIS_H
@@ -25,9 +25,9 @@ class JumpAnalysis {
   // Interprets the function until nothing new is learnt; to be called once.
   void run();
 
-  // `other_uses`: of constants, see Interpreter.
-  std::optional<IndirectJumps> result(const std::vector<bool>& other_uses, Unresolved* why);
-  const std::vector<bool>& other_uses() const { return code_.other_uses(); }
+  // `uses`: of constants, see Interpreter.
+  std::optional<IndirectJumps> result(const std::vector<uint8_t>& uses, Unresolved* why);
+  const std::vector<uint8_t>& uses() const { return code_.uses(); }
   bool reads_own_code() const { return code_.reads_own_code(); }
 
  private:
@@ -47,6 +47,7 @@ class JumpAnalysis {
   struct Jump {
     Value target;
     bool frame_is_empty = false;
+    bool stack_is_switched = false;
     bool through_red_zone = false;
     int table = -1;
   };
@@ -63,9 +64,14 @@ class JumpAnalysis {
   void find_labels();
   void leave_out_tables(const std::vector<JumpTable>& tables);
   bool frame_is_empty(const State& state, uint32_t insn) const;
-  bool restores_context(uint32_t jump) const;
   bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
-                 const std::vector<bool>& other_uses, Unresolved* why);
+                 const std::vector<uint8_t>& uses, Unresolved* why);
+  AddressField field_at(Origin o) const;
+  bool fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
+                 std::vector<AddressField>& fields, OldAddr* address, Unresolved* why);
+  bool add_label_fields(const std::vector<uint8_t>& uses, IndirectJumps& out);
+  bool compares_labels(const std::vector<uint8_t>& uses) const;
+  bool has_address_of_code() const;
   std::optional<JumpKind> kind_of(const Jump& j, uint32_t insn, Unresolved* why);
 
   const Image& image_;
@@ -86,7 +92,8 @@ class JumpAnalysis {
   std::map<uint32_t, Jump> jumps_;
   Hub labels_;
   bool labels_found_ = false;
-  bool has_label_instructions_ = false, label_immediates_ = false;
+  bool has_label_instructions_ = false;
+  std::vector<Origin> label_fields_;  // immediates and displacements that may be addresses of labels (non-PIE)
   std::vector<std::pair<OldAddr, OldAddr>> label_words_;  // word, label
 };
 

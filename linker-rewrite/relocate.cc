@@ -404,22 +404,22 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables) const {
     for (const JumpTable& t : group.indirect.tables) {
       tables.resize(align_up(tables.size(), t.entry_size));
       const NewAddr clone = tables_at + tables.size();
+      const NewAddr base = t.base == t.address ? clone : jump_target(t.base);
       for (OldAddr target : t.targets) {
         NewAddr to = jump_target(target);
         // The end of a range stands for what cannot happen; the address behind the copy will do.
         for (const Code& part : group.code.parts)
           if (target == part.range.end && !copies_.find(target)) to = copies_.find(part.range.start)->address(target);
-        const uint64_t value = t.relative ? to.value - clone.value : to.value;
+        const uint64_t value = t.relative ? to.value - base.value : to.value;
         const uint8_t* p = reinterpret_cast<const uint8_t*>(&value);
         tables.insert(tables.end(), p, p + t.entry_size);
       }
-      for (const JumpTable::Use& u : t.uses)
+      for (const AddressField& u : t.uses)
         overrides[group.ranges[u.at.part]].push_back({u.at.insn, u.field, u.rip_relative, clone});
     }
-    for (const InsnRef& l : group.indirect.label_addresses) {
-      const Insn& insn = group.code.parts[l.part].insns[l.insn];
-      overrides[group.ranges[l.part]].push_back({l.insn, insn.field, true, jump_target(OldAddr(insn.target))});
-    }
+    for (const LabelUse& u : group.indirect.label_uses)
+      overrides[group.ranges[u.field.at.part]].push_back(
+          {u.field.at.insn, u.field.field, u.field.rip_relative, jump_target(u.label)});
   }
 
   // Step 2: the code.

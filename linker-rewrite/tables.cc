@@ -28,74 +28,99 @@ namespace {
 
 using Kind = Value::Kind;
 
-std::string jump_at(OldAddr a, const char* what) {
-  char text[128];
-  std::snprintf(text, sizeof text, "indirect jump at 0x%llx %s", static_cast<unsigned long long>(a.value), what);
+std::string at(const char* before, OldAddr a, const char* after) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s 0x%llx %s", before, static_cast<unsigned long long>(a.value), after);
   return text;
 }
 
+std::string jump_at(OldAddr a, const char* what) { return at("indirect jump at", a, what); }
+
 }  // namespace
 
-// In a program at a fixed address jump tables look like labels too.
-void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
-  for (const JumpTable& t : tables)
-    if (!t.relative)
-      std::erase_if(label_words_, [&](const auto& w) {
-        return w.first >= t.address && w.first < t.address + t.targets.size() * t.entry_size;
-      });
+AddressField JumpAnalysis::field_at(Origin o) const {
+  const Operation& op = code_.operation(o / 2);
+  const bool immediate = o & 1;
+  return {code_.ref(o / 2), immediate ? op.immediate_field : op.memory.field, !immediate && op.memory.rip_relative};
+}
+
+// The fields that a constant comes from, and the address that all of them name. False and `why` if they cannot be
+// changed.
+bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
+                             std::vector<AddressField>& fields, OldAddr* address, Unresolved* why) {
+  auto fails = [&](const std::string& reason) {
+    why->reason = jump_at(code_.address(jump), reason.c_str());
+    return false;
+  };
+  const Origin set = code_.origins().find(origin);
+  bool found = false;
+  for (Origin o = 0; o < code_.origins().size(); ++o) {
+    if (code_.origins().find(o) != set) continue;
+    const AddressField field = field_at(o);
+    if (field.field == 0) continue;
+    const OldAddr a(code_.field_address(o));
+    if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
+    if (uses[o] != 0) return fails(std::string("uses ") + what + " otherwise as well");
+    *address = a;
+    found = true;
+    fields.push_back(field);
+  }
+  return found || fails(std::string("computes ") + what + " in a way not understood");
 }
 
 // Fills in the table of a jump. False if the table cannot be cloned.
 bool JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
-                             const std::vector<bool>& other_uses, Unresolved* why) {
-  const Table& t = tables_[size_t(j.table)];
-  auto [it, added] = known.emplace(t.form, out.tables.size());
+                             const std::vector<uint8_t>& uses, Unresolved* why) {
+  const TableForm& form = tables_[size_t(j.table)].form;
+  auto [it, added] = known.emplace(form, out.tables.size());
   if (!added) return true;
   JumpTable table;
-  const Origin set = code_.origins().find(j.target.origin);
-  std::optional<uint64_t> address;
-  for (Origin o = 0; o < code_.origins().size(); ++o) {
-    if (code_.origins().find(o) != set) continue;
-    const bool immediate = o & 1;
-    const Operation& op = code_.operation(o / 2);
-    const uint8_t field = immediate ? op.immediate_field : op.memory.field;
-    if (field == 0) continue;
-    if (address && *address != code_.field_address(o)) {
-      why->reason = jump_at(code_.address(insn), "has the address of its table from several places that differ");
-      return false;
-    }
-    if (other_uses[o]) {
-      why->reason = jump_at(code_.address(insn), "goes through a table whose address is also used otherwise");
-      return false;
-    }
-    address = code_.field_address(o);
-    table.uses.push_back({code_.ref(o / 2), field, !immediate && op.memory.rip_relative});
+  if (!fields_of(j.target.origin, "the address of its table", insn, uses, table.uses, &table.address, why))
+    return false;
+  table.base = table.address;
+  bool understood = true;
+  if (form.relative && code_.origins().find(j.target.base_origin) != code_.origins().find(j.target.origin)) {
+    std::vector<AddressField> fields;
+    if (!fields_of(j.target.base_origin, "the base of its table", insn, uses, fields, &table.base, why)) return false;
+    if (table.base == table.address)
+      table.uses.insert(table.uses.end(), fields.begin(), fields.end());
+    else
+      for (const AddressField& f : fields) out.label_uses.push_back({f, table.base});
+    understood = table.base == table.address || is_label(frames_, function_, table.base);
   }
-  if (!address || t.form.first.value < *address || (t.form.first.value - *address) % t.form.size != 0 ||
-      t.form.first.value - *address > 4096 || (t.form.relative && t.form.base.value != *address)) {
-    why->reason =
-        jump_at(code_.address(insn), "goes through a table whose address is computed in a way not understood");
+  if (!understood || (form.relative && form.base != table.base) || form.first < table.address ||
+      (form.first - table.address) % form.size != 0 || form.first - table.address > 4096) {
+    why->reason = jump_at(code_.address(insn), "computes the address of its table in a way not understood");
     return false;
   }
-  table.address = OldAddr(*address);
-  table.relative = t.form.relative;
-  table.entry_size = t.form.size;
-  table.targets.assign((t.form.first.value - *address) / t.form.size, function_.parts.front().range.end);
-  table.targets.insert(table.targets.end(), t.entries.targets.begin(), t.entries.targets.end());
+  table.relative = form.relative;
+  table.entry_size = form.size;
+  table.targets.assign((form.first - table.address) / form.size, function_.parts.front().range.end);
+  const std::vector<OldAddr>& targets = tables_[size_t(j.table)].entries.targets;
+  table.targets.insert(table.targets.end(), targets.begin(), targets.end());
   out.tables.push_back(std::move(table));
   return true;
 }
 
-// True if right before the jump the stack pointer and all registers that a function must keep are loaded: only what
-// goes on in a frame further up needs to do that.
-bool JumpAnalysis::restores_context(uint32_t jump) const {
-  constexpr uint16_t kKept = 1 << 3 | 1 << kRsp | 1 << kRbp | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;
-  uint16_t loaded = 0;
-  for (uint32_t i = jump; i-- > 0 && code_.insn(i).flow == Flow::next;) {
+// True if the function names an address from which, by whatever computation, an indirect jump could stay inside it: of
+// a label, or of what could be one of its jump tables.
+bool JumpAnalysis::has_address_of_code() const {
+  if (has_label_instructions_ || !label_words_.empty() || !label_fields_.empty()) return true;
+  auto is_table = [&](OldAddr a) {
+    for (const TableForm& form : {TableForm{a, a, true, 4, true}, TableForm{a, a, true, 8, true},
+                                  TableForm{a, OldAddr(), false, 8, false}, TableForm{a, OldAddr(), false, 4, false}})
+      if (!read_table(image_, data_, function_, form, kNoBound, false).targets.empty()) return true;
+    return false;
+  };
+  for (uint32_t i = 0; i < code_.count(); ++i) {
     const Operation& op = code_.operation(i);
-    if (op.action == Action::move || op.action == Action::pop) loaded |= op.writes;
+    for (Origin o : {displacement_of(i), immediate_of(i)}) {
+      const OldAddr a(code_.field_address(o));
+      if (field_at(o).field == 0 || (op.memory.rip_relative && op.action != Action::lea)) continue;
+      if (image_.span().contains(a) && !image_.is_code(a) && is_table(a)) return true;
+    }
   }
-  return (loaded & kKept) == kKept;
+  return false;
 }
 
 // The kind of a jump that goes through no table that is understood.
@@ -111,17 +136,20 @@ std::optional<JumpKind> JumpAnalysis::kind_of(const Jump& j, uint32_t insn, Unre
   const bool goes_to_labels =
       array ? std::ranges::any_of(label_words_, [&](const auto& w) { return w.first.value - v.address <= last * 8; })
       : v.kind == Kind::constant ? is_label(frames_, function_, OldAddr(v.address))
-                                 : v.kind == Kind::unknown && (has_label_instructions_ || !label_words_.empty());
+                                 : v.kind == Kind::unknown && !v.computed &&
+                                       (has_label_instructions_ || !label_words_.empty() || !label_fields_.empty());
   if (goes_to_labels) return JumpKind::labels;
   const bool pointer = (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant || array;
-  if (pointer && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
-  if (pointer && restores_context(insn)) return JumpKind::unwind;
+  // A sum that no address of this function's code can be part of leads elsewhere.
+  const bool foreign_sum = v.kind == Kind::unknown && !v.had_constant && !has_address_of_code();
+  if ((pointer || foreign_sum) && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
+  if (pointer && j.stack_is_switched) return JumpKind::unwind;
   why->reason =
       jump_at(code_.address(insn), pointer ? "leaves the function with its frame in place" : "is not understood");
   return std::nullopt;
 }
 
-std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<bool>& other_uses, Unresolved* why) {
+std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& uses, Unresolved* why) {
   IndirectJumps out;
   std::map<TableForm, size_t> known;
   auto goes_through_table = [&](const Jump& j) {
@@ -134,7 +162,7 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<bool>& other
       why->reason = jump_at(code_.address(i), "is not reached");
       return std::nullopt;
     }
-    if (goes_through_table(j->second) && !add_table(out, known, j->second, i, other_uses, why)) return std::nullopt;
+    if (goes_through_table(j->second) && !add_table(out, known, j->second, i, uses, why)) return std::nullopt;
   }
   find_labels();
   leave_out_tables(out.tables);
@@ -145,8 +173,9 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<bool>& other
     out.jumps.push_back({code_.ref(i), *kind});
     labels |= *kind == JumpKind::labels;
   }
-  if (labels && label_immediates_) {
-    why->reason = jump_at(function_.entry, "goes to labels whose addresses stand in instructions");
+  const bool absolute_tables = std::ranges::any_of(out.tables, [](const JumpTable& t) { return !t.relative; });
+  if (labels ? !add_label_fields(uses, out) : absolute_tables && compares_labels(uses)) {
+    why->reason = "computed goto: a number in its code may be the address of a label or not";
     return std::nullopt;
   }
   if (labels && !image_.is_position_independent())
@@ -154,45 +183,31 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<bool>& other
   return out;
 }
 
-std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
-                                                    const DataReferences& data, const FunctionCode& function,
-                                                    Unresolved* why) {
-  bool jumps = false;
-  std::vector<InsnRef> label_addresses;
+// Appends the RIP-relative instructions that take the address of a label. False and `why` if one takes the address of
+// something between instructions.
+static bool find_label_instructions(const EhFrame& frames, const FunctionCode& function, std::vector<LabelUse>& uses,
+                                    Unresolved* why) {
   for (uint32_t p = 0; p < function.parts.size(); ++p) {
     const Code& part = function.parts[p];
     for (uint32_t i = 0; i < part.insns.size(); ++i) {
       const Insn& insn = part.insns[i];
-      jumps |= insn.flow == Flow::jump_indirect;
       if (!insn.rip_relative || !takes_address(part, insn)) continue;
       const OldAddr a(insn.target);
       if (is_label(frames, function, a)) {
-        label_addresses.push_back({p, i});
+        uses.push_back({{{p, i}, insn.field, true}, a});
       } else if (std::ranges::any_of(function.parts,
                                      [&](const Code& c) { return c.range.contains(a) && !c.index(a); })) {
-        char text[96];
-        std::snprintf(text, sizeof text, "the instruction at 0x%llx takes an address that is no instruction's",
-                      static_cast<unsigned long long>(part.address(insn).value));
-        why->reason = text;
-        return std::nullopt;
+        why->reason = at("the instruction at", part.address(insn), "takes an address that is no instruction's");
+        return false;
       }
     }
   }
-  auto fails_for_labels = [&] {
-    const InsnRef taken = label_addresses.front();
-    const Code& part = function.parts[taken.part];
-    char text[96];
-    std::snprintf(text, sizeof text, "the address of its middle is taken at 0x%llx, for no jump of its own",
-                  static_cast<unsigned long long>(part.address(part.insns[taken.insn]).value));
-    why->reason = text;
-    return std::nullopt;
-  };
-  if (!jumps) {
-    if (label_addresses.empty()) return IndirectJumps{};
-    return fails_for_labels();
-  }
+  return true;
+}
 
-  std::optional<IndirectJumps> result;
+// The least that makes sense of the function's indirect jumps, of which it has some.
+static std::optional<IndirectJumps> analyze_jumps(const Image& image, const EhFrame& frames, const DataReferences& data,
+                                                  const FunctionCode& function, Unresolved* why) {
   // From the cautious and cheap to what assumes more and costs more.
   struct Attempt {
     bool noreturn, calls_preserve;
@@ -203,7 +218,7 @@ std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const Eh
       {true, false, Meeting::optimistic}, {true, true, Meeting::optimistic},
   };
   Noreturn noreturn(image, frames);
-  std::vector<bool> other_uses;
+  std::vector<uint8_t> uses;
   for (const Attempt& a : kAttempts) {
     JumpAnalysis analysis(image, frames, data, function, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.meeting);
     analysis.run();
@@ -212,14 +227,40 @@ std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const Eh
       return std::nullopt;
     }
     // A constant that got somewhere by optimism was not used there.
-    if (a.meeting == Meeting::sound) other_uses = analysis.other_uses();
-    result = analysis.result(other_uses, why);
-    if (result) break;
+    if (a.meeting == Meeting::sound) uses = analysis.uses();
+    if (auto result = analysis.result(uses, why)) return result;
   }
-  if (!result || label_addresses.empty()) return result;
-  if (std::ranges::none_of(result->jumps, [](const IndirectJump& j) { return j.kind == JumpKind::labels; }))
-    return fails_for_labels();
-  result->label_addresses = std::move(label_addresses);
+  return std::nullopt;
+}
+
+std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
+                                                    const DataReferences& data, const FunctionCode& function,
+                                                    Unresolved* why) {
+  std::vector<LabelUse> label_instructions;
+  if (!find_label_instructions(frames, function, label_instructions, why)) return std::nullopt;
+  IndirectJumps result;
+  if (std::ranges::any_of(function.parts, [](const Code& part) {
+        return std::ranges::any_of(part.insns, [](const Insn& i) { return i.flow == Flow::jump_indirect; });
+      })) {
+    auto jumps = analyze_jumps(image, frames, data, function, why);
+    if (!jumps) return std::nullopt;
+    result = std::move(*jumps);
+  }
+  // A label is for the function's own jumps to labels, or the base of one of its tables.
+  const bool jumps_to_labels =
+      std::ranges::any_of(result.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::labels; });
+  for (const LabelUse& u : label_instructions) {
+    if (std::ranges::find(result.label_uses, u) != result.label_uses.end()) continue;
+    if (!jumps_to_labels) {
+      const Code& part = function.parts[u.field.at.part];
+      why->reason = at("the address of its middle is taken at", part.address(part.insns[u.field.at.insn]),
+                       "for no jump of its own");
+      return std::nullopt;
+    }
+    result.label_uses.push_back(u);
+  }
+  std::ranges::sort(result.label_uses);
+  result.label_uses.erase(std::unique(result.label_uses.begin(), result.label_uses.end()), result.label_uses.end());
   return result;
 }
 

@@ -21,28 +21,39 @@ struct InsnRef {
   auto operator<=>(const InsnRef&) const = default;
 };
 
+// Four bytes of an instruction that name an address: a RIP-relative displacement, or a displacement or immediate that
+// holds the address itself (non-PIE).
+struct AddressField {
+  InsnRef at;
+  uint8_t field;      // offset in the instruction
+  bool rip_relative;  // relative to the next instruction, else the address itself
+};
+
 struct JumpTable {
   OldAddr address;
-  // relative: each entry, sign-extended, plus `address` is the target (gcc and clang, position independent).
+  // relative: each entry, sign-extended, plus `base` is the target. The base is the table's address (gcc and clang,
+  // position independent), or a label of the function (distances between labels, &&a - &&b).
   // absolute: each entry is the target.
   bool relative;
-  uint8_t entry_size;            // bytes
-  std::vector<OldAddr> targets;  // one per entry; the end of the function's range stands for "cannot happen"
-  // The instructions that name the table's address and must name the clone's instead: a RIP-relative lea, or a 32-bit
-  // displacement or immediate that holds the address itself (non-PIE).
-  struct Use {
-    InsnRef at;
-    uint8_t field;      // offset in the instruction of the 4 bytes to change
-    bool rip_relative;  // the 4 bytes are relative to the next instruction, else the address itself
-  };
-  std::vector<Use> uses;
+  OldAddr base;
+  uint8_t entry_size;              // bytes
+  std::vector<OldAddr> targets;    // one per entry; the end of the function's range stands for "cannot happen"
+  std::vector<AddressField> uses;  // which name the table's address and must name the clone's instead
+};
+
+// A use of the address of an instruction inside the function, not its entry, which must become that of its copy.
+struct LabelUse {
+  AddressField field;
+  OldAddr label;
+  auto operator<=>(const LabelUse& o) const { return field.at <=> o.field.at; }
+  bool operator==(const LabelUse& o) const { return field.at == o.field.at; }
 };
 
 enum class JumpKind : uint8_t {
   table,      // through a table in `tables`
   labels,     // computed goto: through pointers to labels of this function, which lie in memory or come from a lea
   tail_call,  // leaves the function, whose frame is gone
-  unwind,     // leaves it for a frame further up (longjmp, exceptions)
+  unwind,     // leaves the function for a frame further out: the stack pointer was loaded before (longjmp, eh_return)
 };
 
 struct IndirectJump {
@@ -53,9 +64,7 @@ struct IndirectJump {
 struct IndirectJumps {
   std::vector<JumpTable> tables;  // no two of the same address and form
   std::vector<IndirectJump> jumps;
-  // Instructions that take the address of an instruction inside the function, not its entry, by a RIP-relative lea:
-  // they must give the address of its copy.
-  std::vector<InsnRef> label_addresses;
+  std::vector<LabelUse> label_uses;  // sorted, no two of the same instruction
   // Words in data that hold the address of a label and have no relocation (non-PIE); set if a jump is of kind `labels`.
   std::vector<OldAddr> label_words;
 };

@@ -71,6 +71,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
     return r;
   }
   origins.join(a.origin, b.origin);
+  origins.join(a.base_origin, b.base_origin);
   if (a.kind == Kind::constant) return r;
   r.computed |= b.computed;
   r.had_constant |= b.had_constant;
@@ -176,7 +177,7 @@ Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id
   }
 }
 
-Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id, Origins& origins) {
+Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id) {
   uint64_t number = 0;
   const Value* address = nullptr;
   const Value* other = nullptr;
@@ -216,7 +217,7 @@ Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id, 
       r.kind = Kind::target;
       r.table = r.address;
       r.address = address->address + number;
-      origins.join(r.origin, address->origin);
+      r.base_origin = address->origin;
       return r;
     default:
       return unknown;

@@ -63,7 +63,8 @@ struct Value {
   uint8_t narrow = 64;
   uint8_t bound_width = 64;
   bool exact = false;
-  Origin origin = kNoOrigin;  // of the address, in entry and target that of the table
+  Origin origin = kNoOrigin;       // of the address, in entry and target that of the table
+  Origin base_origin = kNoOrigin;  // of a target's address
   uint64_t bound = kNoBound;
   uint64_t id = 0;
   uint64_t address = 0;
@@ -145,7 +146,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
 Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id);
 
 // The sum of up to three values (those of `count` 2: the first two).
-Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id, Origins& origins);
+Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id);
 
 }  // namespace profld
 

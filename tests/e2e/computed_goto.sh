@@ -1,7 +1,6 @@
-# Computed gotos: tables of labels, distances between labels, labels in variables.
+# Computed gotos: tables of labels, distances between labels, labels in variables, compared with one another.
 . "${0%/*}/common.inc"
 
-# Distances between labels are plain numbers: nothing in the file says that they lead to code, so the function may stay.
-# So may the one whose labels are immediate operands, in a non-PIE: numbers that nothing tells from any others.
-may_skip="distances coroutine"
+# In a non-PIE a label that is compared is a number that nothing tells from any others: the function may stay.
+may_skip=compared
 matrix computed_goto.c

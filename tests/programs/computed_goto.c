@@ -1,5 +1,5 @@
 // Interpreters with computed gotos: a table of labels (relocated pointers), a table of distances between labels, and a
-// label in a variable.
+// label in a variable; and labels compared with each other.
 #include "calls.h"
 
 enum { ADD, SUBTRACT, DOUBLE, JUMP_IF, CALL, HALT };
@@ -79,6 +79,23 @@ third:
   return n - 3;
 }
 
+// Labels are compared, too: all of them must be addresses in the original, or all in the copy.
+KEPT int compared(const unsigned char* code) {
+  CALLED("compared");
+  static const void* const labels[] = {&&add, &&halt};
+  int n = 0;
+  const void* next = labels[*code++ & 1];
+  if (next == &&halt) return -1;
+  goto* next;
+add:
+  n += 5;
+  next = labels[*code++ & 1];
+  if (next == &&add) n *= 3;
+  goto* next;
+halt:
+  return n;
+}
+
 int main(void) {
   CALLED("main");
   static const unsigned char code[] = {ADD, 3, DOUBLE, CALL, SUBTRACT, 1, JUMP_IF, 0, HALT};
@@ -87,6 +104,8 @@ int main(void) {
   for (int i = 1; i < 100; ++i) {
     sum += threaded(code, i) - distances(code, i);
     sum += coroutine(&resume, i);
+    const unsigned char bits[] = {(unsigned char)i, (unsigned char)(i >> 1), (unsigned char)(i >> 2), (unsigned char)(i >> 3), 1};
+    sum += compared(bits);
   }
   printf("%ld\n", sum);
   print_calls();

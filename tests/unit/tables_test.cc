@@ -274,7 +274,7 @@ table: .long 3b-table, 4b-table
     .section .note.GNU-stack
 )",
                    "gcc -pie"));
-  CHECK(a.functions.at("main").reason.find("also used otherwise") != std::string::npos);
+  CHECK(a.functions.at("main").reason.find("uses the address of its table otherwise as well") != std::string::npos);
 }
 
 TEST_CASE("jump tables: a required entry that leads out of the function, to another one, keeps it in place") {
@@ -352,6 +352,121 @@ int main(int argc, char** argv) { return run((unsigned char*)argv[0]); }
         else
           CHECK(entries >= 4);
       }
+}
+
+TEST_CASE("computed goto: distances between labels, and labels in instructions") {
+  const char* const text = R"(
+volatile int zero; int f(int x) { return x + zero; }
+int distances(const unsigned char* code) {
+  static const int table[] = {&&add - &&sub, &&sub - &&sub, &&mul - &&sub, &&out - &&sub};
+  int n = 1;
+  goto *(&&sub + table[*code++]);
+add: n += f(3); goto *(&&sub + table[*code++]);
+sub: n -= f(4); goto *(&&sub + table[*code++]);
+mul: n *= f(5); goto *(&&sub + table[*code++]);
+out: return n;
+}
+int resumed(void** at, int n) {
+  if (*at) goto **at;
+  *at = &&second;
+  return f(n) + 1;
+second:
+  *at = &&third;
+  return f(n) * 2;
+third:
+  *at = 0;
+  return f(n) * 3;
+}
+int main(int argc, char** argv) { void* at = 0; return distances((unsigned char*)argv[0]) + resumed(&at, argc) + resumed(&at, argc); }
+)";
+  for (const char* compiler : {"gcc", "clang"})
+    for (const char* level : {"-O0", "-O2", "-Os"})
+      for (const char* mode : {"-fPIE -pie", "-fno-pie -no-pie"}) {
+        const std::string command = std::string(compiler) + " " + level + " " + mode;
+        CAPTURE(command);
+        ScratchDirectory directory;
+        Analyzed a(build(directory, "program.c", text, command));
+        const Resolved& distances = a.functions.at("distances");
+        REQUIRE_MESSAGE(distances.reason.empty(), distances.reason);
+        REQUIRE(distances.jumps.tables.size() == 1);
+        const JumpTable& table = distances.jumps.tables[0];
+        CHECK(table.relative);
+        CHECK(table.base != table.address);
+        CHECK(table.targets.size() == 4);
+        CHECK(table.targets[1] == table.base);
+        for (const LabelUse& u : distances.jumps.label_uses) CHECK(u.label == table.base);
+        CHECK(distances.jumps.label_uses.size() >= 1);
+        const Resolved& resumed = a.functions.at("resumed");
+        REQUIRE_MESSAGE(resumed.reason.empty(), resumed.reason);
+        CHECK(a.count("resumed", JumpKind::labels) == 1);
+        CHECK(resumed.jumps.label_uses.size() == 2);
+      }
+}
+
+TEST_CASE("computed goto: numbers that are no addresses of labels stay what they are") {
+  ScratchDirectory directory;
+  // Both functions go to labels; in one the number is stored as a label would be and added to, in the other compared.
+  Analyzed a(build(directory, "program.s", R"(
+    .macro function name
+    .globl \name
+    .type \name, @function
+\name: .cfi_startproc
+    .endm
+    .macro done name
+    .cfi_endproc
+    .size \name, .-\name
+    .endm
+    function main
+    ret
+    done main
+    function adds
+    mov $1f, %eax
+    mov %rax, (%rdi)
+    add $5, %rax
+    imul %rax, %rsi
+    jmp *8(%rdi)
+1:  ret
+    done adds
+    function compares
+    movq $1f, (%rdi)
+    cmpq $1f, %rsi
+    je 1f
+    jmp *(%rdi)
+1:  ret
+    done compares
+    function stores32
+    movl $1f, (%rdi)
+    jmp *8(%rdi)
+1:  ret
+    done stores32
+    .section .note.GNU-stack
+)",
+                   "gcc -no-pie"));
+  for (const std::string name : {"adds", "compares", "stores32"})
+    CHECK_MESSAGE(a.functions.at(name).reason.find("may be the address of a label or not") != std::string::npos,
+                  name << ": " << a.functions.at(name).reason);
+}
+
+TEST_CASE("jumps to where no address of the function's own leads") {
+  const char* const text = R"(
+struct module { unsigned long base; struct { long unused; unsigned long offset; } *symbol; };
+void call_in(struct module* m) { ((void (*)(void))(m->base + m->symbol->offset))(); }
+void (*handler)(void);
+void out(void** buffer) { __builtin_longjmp(buffer, 1); }
+long leave(long offset, void* handler) { __builtin_eh_return(offset, handler); }
+int main() { return 0; }
+)";
+  for (const char* mode : {"-fPIE -pie", "-fno-pie -no-pie"}) {
+    CAPTURE(mode);
+    ScratchDirectory directory;
+    Analyzed a(build(directory, "program.c", text, std::string("gcc -O2 ") + mode));
+    for (const std::string name : {"call_in", "out", "leave"})
+      CHECK_MESSAGE(a.functions.at(name).reason.empty(), name << ": " << a.functions.at(name).reason);
+    CHECK(a.count("call_in", JumpKind::tail_call) == 1);
+    CHECK(a.count("out", JumpKind::unwind) == 1);
+    CHECK(a.functions.at("leave").jumps.jumps.size() <= 1);
+    CHECK(a.count("leave", JumpKind::unwind) == a.functions.at("leave").jumps.jumps.size());
+  }
 }
 
 TEST_CASE("indirect tail calls are told from jumps through tables") {
