@@ -13,6 +13,9 @@
 // full disk as an error. Only the pages used take room on disk. When the program ends by itself the hole is cut off;
 // after a kill it stays, and the file looks larger (ls) than it is (du).
 //
+// Some file systems have no shared mappings (ENODEV). Then the profile is private memory, and is written when the
+// program ends by itself; before that, its header alone.
+//
 // On older kernels a fixed part is allocated at the start (fallocate), and that is all there is.
 //
 // RLIMIT_FSIZE is looked at before, because exceeding it is a signal; RLIMIT_AS, because the program counts on its
@@ -20,6 +23,7 @@
 
 #include "file.h"
 
+#include "directory.h"
 #include "fork.h"
 #include "process.h"
 #include "syscall.h"
@@ -35,8 +39,9 @@ constexpr uint64_t kSmallestBound = 64 * kBlocksPerPage;
 // Blocks for what is not a node: frames, threads, modules.
 constexpr uint64_t kOtherBlocks = (uint64_t(4) << 20) / PROF_BLOCK_SIZE;
 // Without MADV_POPULATE_WRITE.
-constexpr uint64_t kFixedSize = uint64_t(16) << 20;  // bytes
-constexpr uint64_t kMostNames = 1000000;             // prof.<pid>.1 and so on
+constexpr uint64_t kFixedSize = uint64_t(16) << 20;   // bytes
+constexpr uint64_t kMostWritten = uint64_t(1) << 30;  // bytes, at a time
+constexpr uint64_t kMostNames = 1000000;              // prof.<pid>.1 and so on
 
 uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -75,16 +80,44 @@ bool make_ready(Process* p, uint64_t end) {
   }
 }
 
+// Returns a descriptor or -errno, and sets the path of the process.
 int64_t create_file(Process* p, const char* directory, uint64_t pid) {
+  Line(p->path, sizeof p->path) << directory << "/prof." << pid;
+  const int64_t below = open_directory(directory);
+  if (below < 0) return below;
+  const size_t prefix = length_of(directory) + 1;
+  int64_t fd = kErrorExists;
   for (uint64_t n = 0; n < kMostNames; ++n) {
     Line path(p->path, sizeof p->path);
     path << directory << "/prof." << pid;
     if (n != 0) path << "." << n;
-    if (path.is_full()) return -36;
-    const int64_t fd = open_file(p->path, kReadWrite | kCreate | kExclusive | kNoFollow | kCloseOnExec, 0600);
-    if (fd != kErrorExists) return fd;
+    fd = path.is_full() ? kErrorNameTooLong
+                        : syscall4(__NR_openat, uint64_t(below), as_word(p->path + prefix),
+                                   kReadWrite | kCreate | kExclusive | kNoFollow | kCloseOnExec, 0600);
+    if (fd != kErrorExists) break;
   }
-  return kErrorExists;
+  close_file(below);
+  return fd;
+}
+
+// Opens the file again by its name; -1 if it is not the same any more.
+int64_t open_again(Process* p) {
+  const int64_t fd = open_file(p->path, kReadWrite | kNoFollow | kCloseOnExec);
+  if (fd < 0) return -1;
+  FileStatus status;
+  if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == p->device &&
+      status.inode == p->inode) {
+    return fd;
+  }
+  close_file(fd);
+  return -1;
+}
+
+int64_t map_shared(int64_t fd, uint64_t size) {
+  return syscall6(__NR_mmap, 0, size, kProtectNone, kMapShared, uint64_t(fd), 0);
+}
+int64_t map_private(uint64_t size) {
+  return syscall6(__NR_mmap, 0, size, kProtectNone, kMapPrivate | kMapAnonymous | kMapNoReserve, uint64_t(-1), 0);
 }
 
 // Gives the open file its length and maps it. Returns 0 or -errno.
@@ -101,12 +134,20 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
     const uint64_t size = bound * PROF_BLOCK_SIZE;
     result = syscall4(__NR_ftruncate, uint64_t(fd), size);
     if (result != 0) continue;
-    result = syscall6(__NR_mmap, 0, size + kRoomBehindMapping, kProtectNone, kMapShared, uint64_t(fd), 0);
+    result = map_shared(fd, size + kRoomBehindMapping);
+    if (result == kErrorNoDevice) {
+      p->is_private = 1;
+      result = map_private(size + kRoomBehindMapping);
+    }
     if (!is_error(result)) break;
   }
   p->base = reinterpret_cast<char*>(result);
   p->bound = bound;
-  advise(p->base, bound * PROF_BLOCK_SIZE + kRoomBehindMapping, kAdviseDontFork);
+  if (advise(p->base, bound * PROF_BLOCK_SIZE + kRoomBehindMapping, kAdviseDontFork) != 0) return kErrorNotSupported;
+  if (p->is_private) {
+    syscall4(__NR_ftruncate, uint64_t(fd), 0);
+    return back_with_storage(p, kFirstReady) ? 0 : kErrorNoMemory;
+  }
   advise(p->base, bound * PROF_BLOCK_SIZE, kAdviseRandom);
   p->can_populate = 1;
   if (back_with_storage(p, kFirstReady)) return 0;
@@ -131,7 +172,9 @@ int64_t create_profile(Process* p, const char* directory, uint64_t node_limit) {
   if (result == 0) {
     p->device = status.device;
     p->inode = status.inode;
-    at<Header>(p->base, 0)->node_limit = least(node_limit, nodes_in(p->bound));
+    auto* header = at<Header>(p->base, 0);
+    header->node_limit = least(node_limit, nodes_in(p->bound));
+    if (p->is_private) header->flags |= prof_format::kPrivate;
   } else {
     if (p->base) unmap_memory(p->base, p->bound * PROF_BLOCK_SIZE + kRoomBehindMapping);
     p->base = nullptr;
@@ -176,15 +219,26 @@ uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first) {
 }
 
 void trim_profile(Process* p) {
-  const int64_t fd = open_file(p->path, kReadWrite | kNoFollow | kCloseOnExec);
+  const int64_t fd = open_again(p);
   if (fd < 0) return;
-  FileStatus status;
-  if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == p->device &&
-      status.inode == p->inode) {
-    lock(&p->lock);
-    p->bound = p->ready;
-    unlock(&p->lock);
-    syscall4(__NR_ftruncate, uint64_t(fd), p->bound * PROF_BLOCK_SIZE);
+  lock(&p->lock);
+  p->bound = p->ready;
+  unlock(&p->lock);
+  syscall4(__NR_ftruncate, uint64_t(fd), p->bound * PROF_BLOCK_SIZE);
+  close_file(fd);
+}
+
+void write_profile(Process* p) {
+  const int64_t fd = open_again(p);
+  if (fd < 0) return;
+  const uint64_t used = uint64_t(at<Header>(p->base, 0)->blocks_used) * PROF_BLOCK_SIZE;
+  const uint64_t size = least(used, limit_of(kLimitFileSize));
+  for (uint64_t done = 0; done < size;) {
+    const int64_t n =
+        syscall4(__NR_pwrite64, uint64_t(fd), as_word(p->base + done), least(size - done, kMostWritten), done);
+    if (n == kErrorInterrupted) continue;
+    if (n <= 0) break;
+    done += uint64_t(n);
   }
   close_file(fd);
 }

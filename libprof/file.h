@@ -23,6 +23,9 @@ uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first);
 // Gives the storage behind the last block back to the file system. Nothing more can be taken than is ready.
 void trim_profile(Process* p);
 
+// In a profile that is private memory (Header::flags kPrivate): writes it to the file.
+void write_profile(Process* p);
+
 // The lock of the process; only for heavy paths, since signals must be blocked.
 void lock(uint32_t* word);
 void unlock(uint32_t* word);

@@ -7,6 +7,7 @@
 #include "process.h"
 
 #include "calibrate.h"
+#include "counter.h"
 #include "file.h"
 #include "modules.h"
 #include "settings.h"
@@ -64,7 +65,7 @@ void fill_in_header(Header* h, int32_t parent) {
   h->parent_pid = uint32_t(parent);
   h->control = 1;
   h->blocks_used = sizeof(Header) / PROF_BLOCK_SIZE;
-  h->tsc_start = time_stamp();
+  h->tsc_start = time_stamp_if_readable();
   h->ns_start = clock(kClockMonotonicRaw);
   h->tsc_last = h->tsc_start;
   h->ns_last = h->ns_start;
@@ -83,6 +84,11 @@ Phase begin(Process* p) {
   const bool is_child = recording_process != 0;
   if (!settings.is_read) read_settings();
   if (settings.is_off) return kOff;
+  if (settings.type != prof_format::kCount && !check_counter()) return kOff;
+  if (advise(p, sizeof(Process), kAdviseWipeOnFork) != 0) {
+    say("cannot create a profile: ", error_text(-kErrorNotSupported));
+    return kOff;
+  }
   const int64_t result = create_profile(p, settings.directory, settings.node_limit);
   if (result != 0) {
     if (!is_child) say("cannot create ", p->path, ": ", error_text(-result));
@@ -97,6 +103,11 @@ Phase begin(Process* p) {
   header->probe_outside = calibration.outside;
   list_program();
   store_command_line(header);
+  if (p->is_private) {
+    if (!is_child)
+      say(p->path, ": the file system has no shared mappings; the profile is written when the program exits");
+    write_profile(p);
+  }
   return kRecording;
 }
 
@@ -132,10 +143,14 @@ void end_process() {
   Process* p = process;
   if (!p || p->phase != kRecording) return;
   auto* header = at<Header>(p->base, 0);
-  header->tsc_end = header->tsc_last = time_stamp();
+  header->tsc_end = header->tsc_last = time_stamp_if_readable();
   header->ns_end = header->ns_last = clock(kClockMonotonicRaw);
   __atomic_fetch_or(&header->flags, prof_format::kEnded, __ATOMIC_RELAXED);
-  trim_profile(p);
+  if (p->is_private) {
+    write_profile(p);
+  } else {
+    trim_profile(p);
+  }
 }
 
 void note_lost_call() {
@@ -144,7 +159,7 @@ void note_lost_call() {
 }
 
 void stamp_last(Header* header) {
-  header->tsc_last = time_stamp();
+  header->tsc_last = time_stamp_if_readable();
   header->ns_last = clock(kClockMonotonicRaw);
 }
 

@@ -119,6 +119,7 @@ void read_settings() {
   // A program that runs with more rights than its user must not write where that user's environment says.
   if (auxiliary_value(kAuxSecure) != 0 || auxiliary_value(kAuxUser) != auxiliary_value(kAuxEffectiveUser) ||
       auxiliary_value(kAuxGroup) != auxiliary_value(kAuxEffectiveGroup)) {
+    say("the program has more rights than the one who runs it; nothing is recorded");
     settings.is_off = true;
     return;
   }

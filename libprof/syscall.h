@@ -32,7 +32,8 @@ inline uint64_t as_word(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
 // errno values that are looked at
 inline constexpr int64_t kErrorExists = -17, kErrorInvalid = -22, kErrorNoProcess = -3, kErrorTryAgain = -11,
-                         kErrorInterrupted = -4;
+                         kErrorInterrupted = -4, kErrorNoDevice = -19, kErrorNameTooLong = -36, kErrorNoMemory = -12,
+                         kErrorNotSupported = -95, kErrorForeignLink = -40;
 
 // Flags and structures of the kernel's interface, x86-64.
 inline constexpr uint64_t kReadOnly = 0, kReadWrite = 2, kCreate = 0100, kExclusive = 0200, kNoFollow = 0400000,

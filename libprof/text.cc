@@ -104,8 +104,6 @@ const char* error_text(int64_t number) {
       return "out of memory";
     case 13:
       return "permission denied";
-    case 19:
-      return "the file system has no shared mappings";
     case 20:
       return "not a directory";
     case 23:
@@ -119,6 +117,10 @@ const char* error_text(int64_t number) {
       return "the file system is read-only";
     case 36:
       return "the name is too long";
+    case 40:
+      return "a link on the way belongs to somebody else";
+    case 95:
+      return "this kernel cannot keep a forked child out of it";
     case 122:
       return "the disk quota is exceeded";
     default:

@@ -10,6 +10,7 @@
 
 #include "threads.h"
 
+#include "counter.h"
 #include "file.h"
 #include "fork.h"
 #include "process.h"
@@ -83,7 +84,7 @@ void fill_in_record(State* s) {
   char name[16] = {};
   syscall4(__NR_prctl, kGetName, as_word(name));
   for (uint32_t i = 0; i < sizeof name && name[i] != 0; ++i) t->name[i] = name[i];
-  const uint64_t now = time_stamp();
+  const uint64_t now = time_stamp_if_readable();
   t->tsc_start = t->last_tsc = now;
   if (is_timed()) node_at(s, s->root)->cycles = 0 - now;
   lock(&process->lock);

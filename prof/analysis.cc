@@ -22,13 +22,16 @@ uint64_t lost_calls(const Profile& profile) {
 
 // What there is to tell about the quality of all profiles together.
 struct Remarks {
-  size_t profiles = 0, not_ended = 0, live = 0;
+  size_t profiles = 0, not_ended = 0, live = 0, unwritten = 0;
   uint64_t lost = 0, folded = 0;
 
   void add(const Profile& profile) {
     profiles++;
     live += profile.live();
-    not_ended += !profile.live() && !(profile.header().flags & prof_format::kEnded);
+    const uint32_t flags = profile.header().flags;
+    const bool ended = flags & prof_format::kEnded;
+    not_ended += !profile.live() && !ended;
+    unwritten += (flags & prof_format::kPrivate) && !ended;
     lost += lost_calls(profile);
     folded += profile.header().folded_nodes;
   }
@@ -40,6 +43,10 @@ struct Remarks {
     if (not_ended) {
       say(part(not_ended) +
           ": the program did not end by exit (killed, crashed, _exit or exec); times go up to its last call");
+    }
+    if (unwritten) {
+      say(part(unwritten) +
+          ": its file system has no shared mappings, so calls are written when the program exits, which it has not");
     }
     if (lost) {
       say(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +

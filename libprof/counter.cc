@@ -1,0 +1,54 @@
+// The counter must tick at one rate whatever the processor's clock does, also while it sleeps, and alike on all
+// processors. The processor says the first two (INVARIANT TSC). Some virtual machines hide that; then the kernel is
+// asked, which watches the counter and gives it up as a clock when it is not to be trusted. A program may also have
+// been started without the right to read it (PR_SET_TSC): rdtsc would be a SIGSEGV.
+
+#include "counter.h"
+
+#include <cpuid.h>
+
+#include "state.h"
+#include "syscall.h"
+#include "text.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr uint64_t kGetCounterMode = 25, kCounterFaults = 2;  // PR_GET_TSC, PR_TSC_SIGSEGV
+constexpr uint32_t kPowerLeaf = 0x80000007, kInvariant = 1 << 8;
+
+[[gnu::noinline]] bool processor_says_invariant() {
+  uint32_t a, b, c, d;
+  return __get_cpuid(kPowerLeaf, &a, &b, &c, &d) && (d & kInvariant);
+}
+
+[[gnu::noinline]] bool kernel_uses_counter() {
+  char text[32];
+  read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", text, sizeof text);
+  return equal(text, "tsc\n");
+}
+
+}  // namespace
+
+uint64_t time_stamp_if_readable() {
+  static bool is_asked, is_readable;
+  if (!is_asked) {
+    uint32_t mode = 0;
+    is_readable = syscall4(__NR_prctl, kGetCounterMode, as_word(&mode)) != 0 || mode != kCounterFaults;
+    is_asked = true;
+  }
+  return is_readable ? time_stamp() : 0;
+}
+
+bool check_counter() {
+  if (time_stamp_if_readable() == 0) {
+    say("the program may not read the time-stamp counter; PROFTYPE=count needs none; nothing is recorded");
+    return false;
+  }
+  if (processor_says_invariant() || kernel_uses_counter()) return true;
+  say("this machine's time-stamp counter does not tick evenly; PROFTYPE=count needs none; nothing is recorded");
+  return false;
+}
+
+}  // namespace libprof
