@@ -41,7 +41,8 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check bench format-check install clean build-packages demo-packages check-packages format-packages
+.PHONY: all demo check callgrind bench format-check install clean \
+	build-packages demo-packages check-packages callgrind-packages format-packages
 all: $(profld) $(prof) $(libprof)
 
 $(profld): $(profld_objects)
@@ -82,6 +83,9 @@ demo: $(profld) $(prof) $(libprof) | demo-packages
 check: $(profld) $(prof) $(libprof) $(unit) | check-packages
 	@tests/run $(BUILD)
 
+callgrind: $(profld) $(prof) $(libprof) | check-packages callgrind-packages
+	@tests/callgrind $(BUILD)
+
 bench: $(profld) $(prof) $(libprof) | check-packages
 	@mkdir -p $(BUILD)/bench
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
@@ -101,5 +105,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-build-packages demo-packages check-packages format-packages:
+build-packages demo-packages check-packages callgrind-packages format-packages:
 	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))

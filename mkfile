@@ -62,6 +62,10 @@ demo:V: $PROGRAMS
 check:V: $PROGRAMS $BUILD/tests/unit
 	tests/run $BUILD
 
+callgrind:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES $CALLGRIND_PACKAGES
+	tests/callgrind $BUILD
+
 install:V: $PROGRAMS
 	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib
 	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $DESTDIR$PREFIX/bin
