@@ -98,6 +98,16 @@ uint64_t Interpreter::field_address(Origin o) const {
   return uint64_t(o & 1 ? op.immediate : op.memory.displacement);
 }
 
+std::vector<OldAddr> Interpreter::named_addresses() const {
+  std::vector<OldAddr> named;
+  for (const Operation& op : operations_) {
+    if (op.memory.rip_relative || (op.memory.field != 0 && is_address_value(op.memory.displacement)))
+      named.emplace_back(uint64_t(op.memory.displacement));
+    if (op.immediate_field != 0 && is_address_value(op.immediate)) named.emplace_back(uint64_t(op.immediate));
+  }
+  return named;
+}
+
 void Interpreter::used(const Value& v, Use use) {
   if (v.origin != kNoOrigin && (v.kind == Kind::constant || v.kind == Kind::element)) uses_[v.origin] |= use;
 }

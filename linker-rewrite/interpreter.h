@@ -54,6 +54,8 @@ class Interpreter {
 
   Origins& origins() { return origins_; }
   uint64_t field_address(Origin o) const;  // what the field holds
+  // All addresses inside the program that stand in instructions.
+  std::vector<OldAddr> named_addresses() const;
   // For each origin, the Uses of its constant. Meaningful after all was stepped through.
   const std::vector<uint8_t>& uses() const { return uses_; }
   // Constants inside the function that were used as the address of data.

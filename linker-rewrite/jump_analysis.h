@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "interpreter.h"
+#include "label_words.h"
 #include "noreturn.h"
 #include "table_entries.h"
 
@@ -94,7 +95,7 @@ class JumpAnalysis {
   bool labels_found_ = false;
   bool has_label_instructions_ = false;
   std::vector<Origin> label_fields_;  // immediates and displacements that may be addresses of labels (non-PIE)
-  std::vector<std::pair<OldAddr, OldAddr>> label_words_;  // word, label
+  LabelWords label_words_;
 };
 
 }  // namespace profld

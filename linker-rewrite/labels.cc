@@ -2,7 +2,7 @@
 // the copy, or the function would go on in its original, which has no hooks. Where its address is kept:
 //
 //   * in words of data. In a position-independent program a relocation tells each of them; in one at a fixed address
-//     they are numbers like any others, which happen to be the address of an instruction.
+//     they are numbers like any others, which happen to be the address of an instruction (label_words.cc).
 //   * in instructions: RIP-relative, which is unmistakable, or, at a fixed address, as a displacement or an immediate.
 //   * as a distance from another label, in a table (JumpTable::base).
 //
@@ -22,11 +22,12 @@ void JumpAnalysis::find_labels() {
   if (labels_found_) return;
   labels_found_ = true;
   std::vector<OldAddr> labels;
+  std::vector<std::pair<OldAddr, OldAddr>> words;
   for (const Code& part : function_.parts) {
     auto p = std::ranges::lower_bound(data_.code_pointers, part.range.start, {},
                                       [](const auto& pair) { return pair.second; });
     for (; p != data_.code_pointers.end() && p->second < part.range.end; ++p)
-      if (is_label(frames_, function_, p->second)) label_words_.push_back(*p);
+      if (is_label(frames_, function_, p->second)) words.push_back(*p);
     for (const Insn& insn : part.insns)
       if (takes_address(part, insn) && is_label(frames_, function_, OldAddr(insn.target)))
         labels.push_back(OldAddr(insn.target));
@@ -45,7 +46,11 @@ void JumpAnalysis::find_labels() {
     label_fields_.push_back(field);
     labels.push_back(a);
   }
-  for (const auto& [word, label] : label_words_) labels.push_back(label);
+  if (image_.is_position_independent())
+    label_words_.certain = std::move(words);
+  else if (!words.empty())
+    label_words_ = tell_label_words(std::move(words), code_.named_addresses());
+  for (const auto& [word, label] : label_words_.certain) labels.push_back(label);
   for (OldAddr a : labels)
     if (auto i = code_.at(a)) labels_.targets.push_back(*i);
   std::ranges::sort(labels_.targets);
@@ -56,9 +61,10 @@ void JumpAnalysis::find_labels() {
 void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
   for (const JumpTable& t : tables)
     if (!t.relative)
-      std::erase_if(label_words_, [&](const auto& w) {
-        return w.first >= t.address && w.first < t.address + t.targets.size() * t.entry_size;
-      });
+      for (auto* words : {&label_words_.certain, &label_words_.doubtful})
+        std::erase_if(*words, [&](const auto& w) {
+          return w.first >= t.address && w.first < t.address + t.targets.size() * t.entry_size;
+        });
 }
 
 // Adds the label fields to the uses of labels that change. False if one of them may be something else.

@@ -154,6 +154,8 @@ class Placer {
     for (const Relocation& r : image_.relocations())
       if (r.type == R_X86_64_IRELATIVE) arrive(OldAddr(uint64_t(r.addend)), true);
     arrive(image_.entry(), true);
+    for (const Group& g : program_.groups)
+      for (OldAddr label : g.indirect.label_arrivals) arrive(label, true);
 
     for (const CodeRange& r : program_.ranges) {
       if (moves(r)) continue;

@@ -105,7 +105,7 @@ bool JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& kn
 // True if the function names an address from which, by whatever computation, an indirect jump could stay inside it: of
 // a label, or of what could be one of its jump tables.
 bool JumpAnalysis::has_address_of_code() const {
-  if (has_label_instructions_ || !label_words_.empty() || !label_fields_.empty()) return true;
+  if (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty()) return true;
   auto is_table = [&](OldAddr a) {
     for (const TableForm& form : {TableForm{a, a, true, 4, true}, TableForm{a, a, true, 8, true},
                                   TableForm{a, OldAddr(), false, 8, false}, TableForm{a, OldAddr(), false, 4, false}})
@@ -134,11 +134,16 @@ std::optional<JumpKind> JumpAnalysis::kind_of(const Jump& j, uint32_t insn, Unre
   }
   const uint64_t last = std::min(v.index_bound(), kMostLabels);
   const bool goes_to_labels =
-      array ? std::ranges::any_of(label_words_, [&](const auto& w) { return w.first.value - v.address <= last * 8; })
-      : v.kind == Kind::constant ? is_label(frames_, function_, OldAddr(v.address))
-                                 : v.kind == Kind::unknown && !v.computed &&
-                                       (has_label_instructions_ || !label_words_.empty() || !label_fields_.empty());
+      array ? std::ranges::any_of(label_words_.certain,
+                                  [&](const auto& w) { return w.first.value - v.address <= last * 8; })
+      : v.kind == Kind::constant
+          ? is_label(frames_, function_, OldAddr(v.address))
+          : v.kind == Kind::unknown && !v.computed &&
+                (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty());
   if (goes_to_labels) return JumpKind::labels;
+  // Not a tail call, as the frame is in place.
+  if (v.kind == Kind::unknown && !v.computed && !j.frame_is_empty && !label_words_.doubtful.empty())
+    return JumpKind::labels;
   const bool pointer = (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant || array;
   // A sum that no address of this function's code can be part of leads elsewhere.
   const bool foreign_sum = v.kind == Kind::unknown && !v.had_constant && !has_address_of_code();
@@ -178,8 +183,10 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& us
     why->reason = "computed goto: a number in its code may be the address of a label or not";
     return std::nullopt;
   }
-  if (labels && !image_.is_position_independent())
-    for (const auto& w : label_words_) out.label_words.push_back(w.first);
+  if (labels && !image_.is_position_independent()) {
+    for (const auto& w : label_words_.certain) out.label_words.push_back(w.first);
+    for (const auto& w : label_words_.doubtful) out.label_arrivals.push_back(w.second);
+  }
   return out;
 }
 

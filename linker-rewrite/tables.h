@@ -67,6 +67,9 @@ struct IndirectJumps {
   std::vector<LabelUse> label_uses;  // sorted, no two of the same instruction
   // Words in data that hold the address of a label and have no relocation (non-PIE); set if a jump is of kind `labels`.
   std::vector<OldAddr> label_words;
+  // Labels whose addresses stand in words that may be something else, and are not changed (label_words.cc): control may
+  // arrive at the old ones.
+  std::vector<OldAddr> label_arrivals;
 };
 
 // A function as far as control stays in it: its main range first, then its fragments (foo.cold).
