@@ -2,6 +2,7 @@
 // somebody depends on its address or bytes is a wrong program. What is looked for, in each group of ranges:
 //
 //   * it does not decode, its unwind tables or an indirect jump is not understood (the parts that follow say so);
+//   * it belongs to a run-time system that finds frames by return address (v8.cc);
 //   * its return address is not one: the outermost function (_start), signal trampolines, retpolines, context switches;
 //   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
 //   parent's
@@ -18,6 +19,7 @@
 
 #include "parallel.h"
 #include "unwind.h"
+#include "v8.h"
 
 namespace profld {
 
@@ -121,6 +123,10 @@ DataReferences find_data_references(const Program& program) {
 }
 
 void find_reasons_to_stay(Program& program, const DataReferences& data) {
+  const OldRange builtins = v8_builtins(*program.image);
+  for (const CodeRange& r : program.ranges)
+    if (builtins.contains(r.range.start))
+      program.groups[r.group].reason = "a builtin of V8, which finds frames by return address and sums up its code";
   std::vector<OldAddr> outside(program.groups.size());
   parallel_for(program.groups.size(), [&](size_t i) {
     Group& g = program.groups[i];
