@@ -17,6 +17,7 @@
 #include "slow.h"
 #include "stacks.h"
 #include "syscall.h"
+#include "text.h"
 #include "tree.h"
 
 namespace libprof {
@@ -73,7 +74,7 @@ bool make_record(State* s, bool is_reused) {
   s->thread = at<Thread>(s->base, Block(first));
   s->root = Block(first + kThreadBlocks);
   s->nodes.range = end << 32 | (first + kThreadBlocks + 1);
-  s->nodes.is_empty = s->reserve.is_empty = 0;
+  s->nodes.is_empty = s->reserve.is_empty = s->nodes_made = 0;
   return true;
 }
 
@@ -81,9 +82,7 @@ void fill_in_record(State* s) {
   Thread* t = s->thread;
   t->tid = uint32_t(s->tid);
   t->root = s->root;
-  char name[16] = {};
-  syscall4(__NR_prctl, kGetName, as_word(name));
-  for (uint32_t i = 0; i < sizeof name && name[i] != 0; ++i) t->name[i] = name[i];
+  note_name(s);
   const uint64_t now = time_stamp_if_readable();
   t->tsc_start = t->last_tsc = now;
   if (is_timed()) node_at(s, s->root)->cycles = 0 - now;
@@ -160,6 +159,11 @@ uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t ar
   const uint64_t result = s->is_left ? 0 : run_on_stack(private_stack_top(s), function, s, argument);
   restore_signals(mask);
   return result;
+}
+
+void note_name(State* s) {
+  char name[16] = {};
+  if (syscall4(__NR_prctl, kGetName, as_word(name)) == 0) memcpy(s->thread->name, name, sizeof name);
 }
 
 void mark_early(State* s) { early = s; }

@@ -19,6 +19,9 @@ void leave_wiped_state(State* s);
 // there were no room, in a state that a forked child has left (fork.h).
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument);
 
+// Puts the thread's present name into its record. A slow path.
+void note_name(State* s);
+
 // Static programs: remembers that the initial thread has begun with a thread-local block of the runtime's own. Its
 // state is carried over when libc's block takes over.
 void mark_early(State* s);

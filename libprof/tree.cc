@@ -33,6 +33,8 @@ uint64_t first_place(Link* table, Block parent, uint64_t pc) {
 
 Link* link_at(Link* table, uint64_t place) { return reinterpret_cast<Link*>(reinterpret_cast<char*>(table) + place); }
 
+bool is_power_of_two(uint64_t n) { return (n & (n - 1)) == 0; }
+
 uint64_t children_word(Block parent, Block child) { return uint64_t(child) << 32 | parent; }
 
 Block find(Link* table, Block parent, uint64_t pc) {
@@ -190,6 +192,8 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
   const Block nearest = nearest_activation(s, parent, pc, &times);
   if (times < kLongestRecursion) {
     if (Block child = new_block(s, &s->nodes, refill_nodes)) {
+      // A thread is often given its name after its first calls.
+      if (is_power_of_two(++s->nodes_made) && s->tid != int32_t(at<Header>(s->base, 0)->pid)) note_name(s);
       link_child(s, parent, pc, child);
       remember(s, parent, pc, child);
       return child;

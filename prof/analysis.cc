@@ -1,7 +1,6 @@
 #include "analysis.h"
 
 #include <cmath>
-#include <utility>
 
 #include "clock.h"
 #include "message.h"
@@ -59,11 +58,15 @@ struct Remarks {
   }
 };
 
-void check_same_program(const Profile& first, const Profile& other) {
-  if (first.modules().empty() || other.modules().empty()) return;
+bool are_of_one_program(const Profile& first, const Profile& other) {
+  if (first.modules().empty() || other.modules().empty()) return true;
   const Module &a = first.modules()[0], &b = other.modules()[0];
-  const bool same = a.build_id.empty() || b.build_id.empty() ? a.path == b.path : a.build_id == b.build_id;
-  if (!same) {
+  return a.build_id.empty() || b.build_id.empty() ? a.path == b.path : a.build_id == b.build_id;
+}
+
+void check_same_program(const Profile& first, const Profile& other) {
+  if (!are_of_one_program(first, other)) {
+    const Module &a = first.modules()[0], &b = other.modules()[0];
     throw Error(other.path() + ": is of another program than " + first.path() + ": build-id " +
                 hexadecimal(b.build_id) + " of " + b.path + ", not " + hexadecimal(a.build_id) + " of " + a.path);
   }
@@ -74,54 +77,110 @@ void check_same_program(const Profile& first, const Profile& other) {
 
 }  // namespace
 
-Analysis analyse(const Input& input) {
-  Profile first = Profile::read(input.profiles.at(0));
-  Analysis a{{}, FunctionTable(open_program(first, input.program), input.raw_names), {}, input.program};
-  if (a.program.empty()) a.program = first.modules()[0].path;
-  a.timed = first.header().type != prof_format::kCount;
-  a.tsc_hz = time_stamp_rate(first.header());
+namespace {
 
-  TreeBuilder builder;
-  Remarks remarks;
-  auto add = [&](const Profile& profile) {
+// Puts one part together: some of the profiles, or one thread of one.
+class Part {
+ public:
+  Part(Analysis& analysis, const Input& input) : a_(analysis), input_(input) {
+    a_.complete = true;
+    a_.lost = a_.folded = 0;
+  }
+
+  void add(const Profile& profile) {
     // Time stamps of different machines tick differently; those of one are estimated a little differently each time.
     const double hz = time_stamp_rate(profile.header());
-    const bool scaled = a.tsc_hz > 0 && hz > 0 && std::abs(hz / a.tsc_hz - 1) > 0.001;
-    Resolver resolver(a.functions, profile);
+    const bool scaled = a_.tsc_hz > 0 && hz > 0 && std::abs(hz / a_.tsc_hz - 1) > 0.001;
+    Resolver resolver(a_.functions, profile);
     std::vector<std::string> damage = profile.damage();
-    const std::string tree_damage = builder.add(profile, resolver, scaled ? a.tsc_hz / hz : 1);
+    const std::string tree_damage = builder_.add(profile, resolver, scaled ? a_.tsc_hz / hz : 1);
     if (!tree_damage.empty()) damage.push_back(tree_damage);
     if (!damage.empty()) {
       std::string text = profile.path() + ": the profile is damaged: ";
       for (const std::string& d : damage) text += d + "; ";
       say(text + "what could be read is shown");
-      a.damaged = true;
+      a_.damaged = true;
     }
-    remarks.add(profile);
+    remarks_.add(profile);
     const bool whole = (profile.header().flags & prof_format::kEnded) && damage.empty();
-    a.complete = a.complete && whole;
-    a.lost += lost_calls(profile);
-  };
-  add(first);
+    a_.complete = a_.complete && whole;
+    a_.lost += lost_calls(profile);
+    a_.folded += profile.header().folded_nodes;
+  }
+
+  // `name` is what remarks are about.
+  void finish(const std::string& name) {
+    uint64_t overdrawn = 0;
+    a_.tree = builder_.finish(!input_.raw_times && a_.timed, overdrawn);
+    a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
+    if (!input_.remarks) return;
+    remarks_.say_all(name);
+    if (a_.timed && a_.tsc_hz <= 0)
+      say(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
+    if (a_.tree.nodes.size() == 1 && !a_.damaged) say(name + ": no calls were recorded");
+    if (overdrawn > a_.tree.nodes[0].total / 20) {
+      say(name +
+          ": the probe's measured cost exceeds the time that was measured; use -R to see times as they were measured");
+    }
+  }
+
+ private:
+  Analysis& a_;
+  const Input& input_;
+  TreeBuilder builder_;
+  Remarks remarks_;
+};
+
+Analysis prepare(const Input& input, const Profile& first) {
+  Analysis a{{}, FunctionTable(open_program(first, input.program), input.raw_names), {}, input.program};
+  if (a.program.empty()) a.program = first.modules()[0].path;
+  a.timed = first.header().type != prof_format::kCount;
+  a.tsc_hz = time_stamp_rate(first.header());
+  return a;
+}
+
+}  // namespace
+
+bool are_alike(const Profile& a, const Profile& b) {
+  return are_of_one_program(a, b) && a.header().type == b.header().type;
+}
+
+Analysis analyse(const Input& input) {
+  const Profile first = Profile::read(input.profiles.at(0));
+  Analysis a = prepare(input, first);
+  Part all(a, input);
+  all.add(first);
   for (size_t i = 1; i < input.profiles.size(); i++) {
     const Profile profile = Profile::read(input.profiles[i]);
     check_same_program(first, profile);
-    add(profile);
+    all.add(profile);
   }
-
-  uint64_t overdrawn = 0;
-  a.tree = builder.finish(!input.raw_times && a.timed, overdrawn);
-  a.sums = sum_functions(a.tree, a.functions.functions().size());
-  if (!input.remarks) return a;
-  remarks.say_all(first.path());
-  if (a.timed && a.tsc_hz <= 0)
-    say(first.path() + ": the rate of its clock is unknown; a billion cycles are shown as a second");
-  if (a.tree.nodes.size() == 1 && !a.damaged) say(first.path() + ": no calls were recorded");
-  if (overdrawn > a.tree.nodes[0].total / 20) {
-    say(first.path() +
-        ": the probe's measured cost exceeds the time that was measured; use -R to see times as they were measured");
-  }
+  all.finish(first.path());
   return a;
+}
+
+bool analyse_apart(const Input& input, Apart apart, const std::function<void(const Analysis&)>& show) {
+  const Profile first = Profile::read(input.profiles.at(0));
+  Analysis a = prepare(input, first);
+  for (const std::string& path : input.profiles) {
+    const Profile profile = Profile::read(path);
+    check_same_program(first, profile);
+    a.process = profile.header().pid;
+    a.parent_process = profile.header().parent_pid;
+    a.command = profile.command_line();
+    std::vector<Profile> parts = apart == Apart::kThreads ? profile.by_thread() : std::vector<Profile>{profile};
+    for (const Profile& p : parts) {
+      Part part(a, input);
+      part.add(p);
+      if (apart == Apart::kThreads) {
+        a.thread = p.threads()[0].tid;
+        a.thread_name = p.threads()[0].name;
+      }
+      part.finish(apart == Apart::kThreads ? path + ", thread " + std::to_string(a.thread) : path);
+      show(a);
+    }
+  }
+  return !a.damaged;
 }
 
 }  // namespace prof

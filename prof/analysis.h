@@ -3,6 +3,7 @@
 #ifndef PROF_ANALYSIS_H
 #define PROF_ANALYSIS_H
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "tree.h"
 
 namespace prof {
+
+// What is shown apart, and not added up: the profiles of processes, or the threads in each.
+enum class Apart { kNothing, kProcesses, kThreads };
 
 struct Input {
   std::string program;                // "": the one that the profile names
@@ -29,13 +33,24 @@ struct Analysis {
   bool complete = true;           // all programs ended by themselves, and all of their profiles could be read
   bool damaged = false;           // part of a profile could not be read; the user has been told
   uint64_t lost = 0;              // calls that are in no node
+  uint64_t folded = 0;            // contexts that were folded onto others
+  // Of analyse_apart: whose part this is. Else 0 and empty.
+  uint32_t process = 0, parent_process = 0, thread = 0;
+  std::string command = {}, thread_name = {};
 
   double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
 };
 
+// Whether two profiles can be added up: one program, one type.
+bool are_alike(const Profile& a, const Profile& b);
+
 // Reads the profiles and sums them up. What there is to say about them goes to standard error. Throws Error if a file
 // cannot be used, or if the profiles are not of one program and one type.
 Analysis analyse(const Input& input);
+
+// The same for each part that is to be shown apart, one after the other; `show` is called with each. Returns false if
+// something could not be read.
+bool analyse_apart(const Input& input, Apart apart, const std::function<void(const Analysis&)>& show);
 
 }  // namespace prof
 

@@ -31,6 +31,11 @@ void print_json(const Analysis& analysis, Output& out) {
   field(",\"tsc_hz\":", uint64_t(std::llround(analysis.tsc_hz)));
   out.text(std::string(",\"complete\":") + (analysis.complete ? "true" : "false"));
   field(",\"lost\":", analysis.lost);
+  field(",\"folded\":", analysis.folded);
+  if (analysis.process) field(",\"process\":", analysis.process);
+  if (analysis.process) field(",\"parent_process\":", analysis.parent_process);
+  if (analysis.thread) field(",\"thread\":", analysis.thread);
+  if (analysis.thread) out.text(",\"thread_name\":" + quoted(analysis.thread_name));
 
   out.text(",\n\"functions\":[");
   const std::vector<Function>& functions = analysis.functions.functions();

@@ -2,18 +2,21 @@
 
 #include <getopt.h>
 
+#include <charconv>
+
 #include "message.h"
 
 namespace prof {
 
 namespace {
 
-enum LongOption { kJson = 256, kRawNames, kGprofSymbols, kReport, kHelp, kVersion };
+enum LongOption { kJson = 256, kRawNames, kGprofSymbols, kReport, kProcesses, kHelp, kVersion };
 
 const option kProfOptions[] = {
     {"json", no_argument, nullptr, kJson},
     {"raw-names", no_argument, nullptr, kRawNames},
     {"gprof-symbols", required_argument, nullptr, kGprofSymbols},
+    {"processes", no_argument, nullptr, kProcesses},
     {"help", no_argument, nullptr, kHelp},
     {"version", no_argument, nullptr, kVersion},
     {nullptr, 0, nullptr, 0},
@@ -27,6 +30,13 @@ const option kRunOptions[] = {
     {"help", no_argument, nullptr, kHelp},
     {nullptr, 0, nullptr, 0},
 };
+
+uint32_t parse_pid(const std::string& text) {
+  uint32_t pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  if (error != std::errc() || end != text.data() + text.size()) throw UsageError("-p " + text + ": is no process id");
+  return pid;
+}
 
 Options parse(int argc, char** argv, const char* letters, const option* words) {
   Options o;
@@ -51,6 +61,15 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
         break;
       case 'R':
         o.raw_times = true;
+        break;
+      case 'p':
+        o.process = parse_pid(optarg);
+        break;
+      case 't':
+        o.apart = Apart::kThreads;
+        break;
+      case kProcesses:
+        if (o.apart == Apart::kNothing) o.apart = Apart::kProcesses;
         break;
       case 'g':
         o.gmon = optarg;
@@ -89,16 +108,19 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
     }
   }
   if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::kNone;
+  if (o.apart != Apart::kNothing && o.view == Options::View::kNone) {
+    throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
+  }
   o.arguments.assign(argv + optind, argv + argc);
   return o;
 }
 
 }  // namespace
 
-Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, ":drsRg:", kProfOptions); }
+Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, ":drsRtp:g:", kProfOptions); }
 
 // '+': what follows the program belongs to the program.
-Options parse_run_options(int argc, char** argv) { return parse(argc, argv, "+:drsRg:F:N:", kRunOptions); }
+Options parse_run_options(int argc, char** argv) { return parse(argc, argv, "+:drsRtg:F:N:", kRunOptions); }
 
 std::string help_text() {
   return "usage: prof [options] [program] [profile ...]\n"
@@ -112,6 +134,9 @@ std::string help_text() {
          "  -r                    do not cut recursion off in the tree\n"
          "  -s                    sort the tree by time, not by order of first call\n"
          "  -R                    raw times: do not subtract what the profiling itself cost\n"
+         "  -t                    each thread apart\n"
+         "  --processes           each process apart; without a profile: all those of the program here\n"
+         "  -p PID                only the profiles of this process\n"
          "  --json                everything as JSON\n"
          "  -g FILE               write gmon.out for gprof to FILE\n"
          "  --gprof-symbols FILE  write a table of names for gprof -S to FILE\n"

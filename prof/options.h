@@ -3,6 +3,8 @@
 #ifndef PROF_OPTIONS_H
 #define PROF_OPTIONS_H
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ struct Options {
   std::string gprof_symbols;  // file for --gprof-symbols
   bool raw_names = false;
   bool raw_times = false;
+  Apart apart = Apart::kNothing;
+  std::optional<uint32_t> process;  // -p: only the profiles of this one
   bool help = false;
   bool version = false;
 

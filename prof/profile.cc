@@ -91,8 +91,6 @@ void check_header(const Header& h, const std::string& path) {
 
 }  // namespace
 
-void Profile::Free::operator()(void* p) const { std::free(p); }
-
 Profile Profile::read(const std::string& path) {
   Descriptor file(open_to_read(path));
   struct stat status;
@@ -130,7 +128,7 @@ void Profile::load(int fd, uint64_t file_size) {
   }
   // A running program goes on making nodes under our eyes. Pages that are never touched need no memory.
   const uint64_t room = live_ ? std::min(in_file, 2 * wanted + 65536) : wanted;
-  bytes_.reset(static_cast<char*>(std::calloc(room, PROF_BLOCK_SIZE)));
+  bytes_.reset(static_cast<char*>(std::calloc(room, PROF_BLOCK_SIZE)), std::free);
   if (!bytes_ && room) throw Error(path_ + ": the profile does not fit into memory");
   uint64_t end = read_range(fd, bytes_.get(), 0, wanted * PROF_BLOCK_SIZE, path_);
   if (live_ && end == wanted * PROF_BLOCK_SIZE) {
@@ -174,10 +172,36 @@ void Profile::find_threads() {
       damage_.push_back("its list of threads is damaged");
       break;
     }
-    threads_.push_back({t->tid, t->root, t->lost, t->last_tsc});
+    threads_.push_back({t->tid, t->root, t->lost, t->last_tsc, std::string(t->name, strnlen(t->name, sizeof t->name))});
     b = t->next;
   }
   std::reverse(threads_.begin(), threads_.end());
+}
+
+std::string Profile::command_line() const {
+  const uint64_t size = header_.command_line_size;
+  const uint64_t start = uint64_t(header_.command_line) * PROF_BLOCK_SIZE;
+  if (header_.command_line < header_blocks_ || start + size > uint64_t(blocks_) * PROF_BLOCK_SIZE) return {};
+  std::string text(bytes_.get() + start, size);
+  while (!text.empty() && text.back() == 0) text.pop_back();
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  return text;
+}
+
+std::vector<Profile> Profile::by_thread() const {
+  std::vector<Profile> parts;
+  for (const Thread& thread : threads_) {
+    const prof_format::Node* root = node(thread.root);
+    if (!(root && root->child) && thread.lost == 0) continue;
+    parts.push_back(*this);
+    parts.back().threads_ = {thread};
+    // What is known of all threads together is told once.
+    if (parts.size() > 1) parts.back().header_.lost = parts.back().header_.folded_nodes = 0;
+  }
+  if (parts.empty()) parts.push_back(*this);
+  if (parts[0].threads_.empty()) throw Error(path_ + ": no threads were recorded");
+  return parts;
 }
 
 FileKind kind_of_file(const std::string& path) {
@@ -197,13 +221,12 @@ FileKind kind_of_file(const std::string& path) {
   return FileKind::kOther;
 }
 
-std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid) {
+std::vector<std::string> profiles_in(const std::string& directory, std::optional<uint32_t> pid) {
   DIR* dir = opendir(directory.c_str());
   if (!dir) throw Error(directory + ": " + system_error(errno));
-  std::string newest;
   // Time of start, not of modification: stores through a mapping update that late or never, copying the file changes
   // it.
-  uint64_t newest_start = 0;
+  std::vector<std::pair<uint64_t, std::string>> found;
   while (const dirent* entry = readdir(dir)) {
     if (std::strncmp(entry->d_name, "prof.", 5) != 0) continue;
     const std::string path = directory == "." ? entry->d_name : directory + "/" + entry->d_name;
@@ -214,13 +237,18 @@ std::string newest_profile(const std::string& directory, std::optional<uint32_t>
     if (pread(file.get(), &header, sizeof header, 0) < ssize_t(sizeof header.magic) || !has_magic(header.magic))
       continue;
     if (pid && header.pid != *pid) continue;
-    if (newest.empty() || header.realtime_start > newest_start) {
-      newest = path;
-      newest_start = header.realtime_start;
-    }
+    found.emplace_back(header.realtime_start, path);
   }
   closedir(dir);
-  return newest;
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> paths;
+  for (auto& [start, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid) {
+  const std::vector<std::string> paths = profiles_in(directory, pid);
+  return paths.empty() ? "" : paths.back();
 }
 
 }  // namespace prof

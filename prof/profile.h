@@ -35,6 +35,7 @@ struct Thread {
   Block root = 0;
   uint64_t lost = 0;      // calls that found no node
   uint64_t last_tsc = 0;  // time stamp of the last enter or exit
+  std::string name;       // as the program or pthread_setname_np set it
 };
 
 class Profile {
@@ -54,14 +55,16 @@ class Profile {
   // The process that writes it still runs, on this machine.
   bool live() const { return live_; }
 
+  // The arguments with spaces between, as far as they were recorded.
+  std::string command_line() const;
+
+  // The same profile for each of its threads alone; those that made no calls are left out unless they are all.
+  std::vector<Profile> by_thread() const;
+
   // What could not be read, one phrase each ("its list of threads is broken").
   const std::vector<std::string>& damage() const { return damage_; }
 
  private:
-  struct Free {
-    void operator()(void* p) const;
-  };
-
   Profile() = default;
   void load(int fd, uint64_t file_size);
   void find_modules();
@@ -76,7 +79,7 @@ class Profile {
 
   std::string path_;
   prof_format::Header header_{};
-  std::unique_ptr<char[], Free> bytes_;
+  std::shared_ptr<char[]> bytes_;
   Block header_blocks_ = 0;
   Block blocks_ = 0;
   bool live_ = false;
@@ -91,8 +94,11 @@ enum class FileKind { kProfile, kElf, kOther };
 // Throws Error if the file cannot be opened or is not a regular file.
 FileKind kind_of_file(const std::string& path);
 
-// The most recently started of the profiles prof.* in `directory` (regular files with the magic only), or of those that
-// process `pid` wrote; "" if there is none.
+// The profiles prof.* in `directory` (regular files with the magic only), or those of them that process `pid` wrote, in
+// order of their processes' starts.
+std::vector<std::string> profiles_in(const std::string& directory, std::optional<uint32_t> pid = {});
+
+// The last of them; "" if there is none.
 std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid = {});
 
 }  // namespace prof

@@ -7,12 +7,26 @@
 
 namespace prof {
 
-int show(const Options& options, const std::string& program, const std::vector<std::string>& profiles,
-         std::FILE* file) {
-  // JSON says by itself what the other views need remarks for.
-  const bool remarks = options.view != Options::View::kJson;
-  const Analysis analysis = analyse({program, profiles, options.raw_names, options.raw_times, remarks});
-  Output out(file, file == stderr ? "standard error" : "standard output");
+namespace {
+
+// Who made the calls that are shown next.
+std::string heading(const Analysis& part) {
+  std::string text = "process " + std::to_string(part.process);
+  if (part.thread) return text + ", thread " + std::to_string(part.thread) + " " + part.thread_name + "\n";
+  return text + ", child of " + std::to_string(part.parent_process) + ": " + part.command + "\n";
+}
+
+// The profiles here, of process `pid` if that is given, that can be added to the newest of them. Those that cannot be
+// read are told of by what reads them again.
+std::vector<std::string> profiles_like_newest(std::optional<uint32_t> pid) {
+  std::vector<std::string> paths = profiles_in(".", pid);
+  if (paths.empty()) return paths;
+  const Profile newest = Profile::read(paths.back());
+  std::erase_if(paths, [&](const std::string& path) { return !are_alike(newest, Profile::read(path)); });
+  return paths;
+}
+
+void print(const Options& options, const Analysis& analysis, Output& out) {
   switch (options.view) {
     case Options::View::kFlat:
       print_flat(analysis, out);
@@ -26,6 +40,30 @@ int show(const Options& options, const std::string& program, const std::vector<s
     case Options::View::kNone:
       break;
   }
+}
+
+}  // namespace
+
+int show(const Options& options, const std::string& program, const std::vector<std::string>& profiles,
+         std::FILE* file) {
+  // JSON says by itself what the other views need remarks for.
+  const bool is_json = options.view == Options::View::kJson;
+  const Input input = {program, profiles, options.raw_names, options.raw_times, !is_json};
+  Output out(file, file == stderr ? "standard error" : "standard output");
+  if (options.apart != Apart::kNothing) {
+    bool is_first = true;
+    const bool is_whole = analyse_apart(input, options.apart, [&](const Analysis& part) {
+      out.text(is_json ? is_first ? "[" : ",\n" : is_first ? "" : "\n");
+      if (!is_json) out.text(heading(part));
+      print(options, part, out);
+      is_first = false;
+    });
+    if (is_json) out.text("]\n");
+    out.finish();
+    return is_whole ? 0 : 1;
+  }
+  const Analysis analysis = analyse(input);
+  print(options, analysis, out);
   out.finish();
   if (!options.gmon.empty()) write_gmon(analysis, options.gmon);
   if (!options.gprof_symbols.empty()) write_gprof_symbols(analysis, options.gprof_symbols);
@@ -49,6 +87,15 @@ int show_arguments(const Options& options) {
     } else {
       throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
     }
+  }
+  const bool wants_all = options.apart == Apart::kProcesses || options.process;
+  if (profiles.empty() && wants_all) profiles = profiles_like_newest(options.process);
+  if (options.process) {
+    std::erase_if(profiles,
+                  [&](const std::string& path) { return Profile::read(path).header().pid != *options.process; });
+    if (profiles.empty())
+      throw Error("no profile of process " + std::to_string(*options.process) +
+                  " in the current directory or among those named");
   }
   if (profiles.empty()) {
     profiles.push_back(newest_profile("."));
