@@ -14,6 +14,7 @@ WERROR =
 PREFIX = /usr/local
 DESTDIR =
 DEPS = yes
+FUZZ_CXX = clang++
 BUILD = build$(if $(SANITIZE),/sanitize)
 # The user's own flags, after ours.
 CXXFLAGS =
@@ -34,15 +35,18 @@ prof_objects = $(call objects,$(PROF_SOURCES))
 libprof_objects = $(call runtime_objects,$(LIBPROF_SOURCES))
 unit_objects = $(call objects,$(UNIT_TESTS))
 tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects))
-all_objects = $(profld_objects) $(prof_objects) $(libprof_objects) $(unit_objects)
+fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc,$(PROFLD_SOURCES) $(PROF_SOURCES)))
+fuzz_target_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(FUZZ_TARGETS))
+fuzz_targets = $(patsubst tests/fuzz/%.cc,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
+all_objects = $(profld_objects) $(prof_objects) $(libprof_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
 
 profld = $(BUILD)/bin/profld
 prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind bench format-check install clean \
-	build-packages demo-packages check-packages callgrind-packages format-packages
+.PHONY: all demo check callgrind bench fuzz fuzz-targets format-check install clean \
+	build-packages demo-packages check-packages callgrind-packages fuzz-packages format-packages
 all: $(profld) $(prof) $(libprof)
 
 $(profld): $(profld_objects)
@@ -75,16 +79,36 @@ $(BUILD)/obj/%.cc.o: %.cc | build-packages
 
 $(unit_objects): | check-packages
 
+# libFuzzer comes with clang.
+fuzz_flags = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+$(BUILD)/fuzz/obj/%.cc.o: %.cc | fuzz-packages
+	@mkdir -p $(@D); echo "FUZZ  $<"
+	$(Q)$(FUZZ_CXX) $(flags) -O1 $(fuzz_flags) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+.SECONDARY: $(fuzz_target_objects)
+$(BUILD)/fuzz/objects.a: $(fuzz_objects)
+	$(Q)rm -f $@; ar rcsT $@ $^
+
+$(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.cc.o $(BUILD)/fuzz/objects.a
+	@echo "LINK  $@"
+	$(Q)$(FUZZ_CXX) $(fuzz_flags) -fsanitize=fuzzer -o $@ $^ $(PROFLD_LIBS) $(PROF_LIBS)
+
 -include $(all_objects:.o=.d)
 
 demo: $(profld) $(prof) $(libprof) | demo-packages
 	@tests/demo $(BUILD)
 
-check: $(profld) $(prof) $(libprof) $(unit) | check-packages
+check: $(profld) $(prof) $(libprof) $(unit) $(fuzz_targets) | check-packages
 	@tests/run $(BUILD)
 
 callgrind: $(profld) $(prof) $(libprof) | check-packages callgrind-packages
 	@tests/callgrind $(BUILD)
+
+# Goes on until interrupted, or something is found: tests/fuzz/run tells more.
+fuzz: $(profld) $(prof) $(libprof) $(fuzz_targets)
+	@tests/fuzz/run $(BUILD) 0
+
+fuzz-targets: $(fuzz_targets)
 
 bench: $(profld) $(prof) $(libprof) | check-packages
 	@mkdir -p $(BUILD)/bench
@@ -92,7 +116,7 @@ bench: $(profld) $(prof) $(libprof) | check-packages
 	@tests/bench/run $(BUILD)
 
 format-check: | format-packages
-	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(UNIT_TESTS)) $(HEADERS)
+	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
 # profld finds ../lib/libprof.so from where it itself is.
 install: all
@@ -105,5 +129,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-build-packages demo-packages check-packages callgrind-packages format-packages:
+build-packages demo-packages check-packages callgrind-packages fuzz-packages format-packages:
 	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))

@@ -32,7 +32,7 @@ inline Rewritten rewrite(const Image& image, const EhFrame& frames, unsigned see
   for (const Fde& f : frames.fdes) {
     const char* why = nullptr;
     if (f.range.start < done || (frames.fdes.size() > 100 && random() % 8 == 0) ||
-        !can_rewrite_unwind(image, frames, f, &why))
+        !image.bytes(f.range.start, f.range.size()) || !can_rewrite_unwind(image, frames, f, &why))
       continue;
     done = f.range.end;
     RangeCopy c{.original = f.range, .function = f.range.start, .start = at, .body = 6, .steps = {{0, 0}, {1, 6}}};

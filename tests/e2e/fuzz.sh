@@ -1,0 +1,7 @@
+# Hostile files: a fixed number of runs of each fuzz target. `make fuzz` goes on from there.
+. "${0%/*}/common.inc"
+
+[ -x "$BUILD/fuzz/elf" ] || run make -s -C "$tests/.." BUILD="$BUILD" fuzz-targets
+run "$tests/fuzz/run" "$BUILD" 5000
+[ "$status" = 0 ] || fail "$(grep FOUND stdout; tail -n 3 stderr)"
+[ "$(grep -c ' ok: 5000 runs' stdout)" = 6 ] || fail "not all targets ran: $(cat stdout)"
