@@ -7,14 +7,6 @@ namespace profld {
 
 namespace {
 
-std::vector<OldRange> linkage_stubs(const Image& image) {
-  std::vector<OldRange> stubs;
-  for (const Section& s : image.sections())
-    if (s.name == ".plt" || s.name.starts_with(".plt.") || s.name == ".iplt")
-      stubs.push_back({OldAddr(s.header.sh_addr), OldAddr(s.header.sh_addr + s.header.sh_size)});
-  return stubs;
-}
-
 // A lower rank is a better name for a function.
 int name_rank(const Symbol& s) {
   int rank = s.binding == STB_GLOBAL ? 0 : s.binding == STB_WEAK ? 1 : 2;
@@ -23,6 +15,14 @@ int name_rank(const Symbol& s) {
 }
 
 }  // namespace
+
+std::vector<OldRange> linkage_stubs(const Image& image) {
+  std::vector<OldRange> stubs;
+  for (const Section& s : image.sections())
+    if (s.name == ".plt" || s.name.starts_with(".plt.") || s.name == ".iplt")
+      stubs.push_back({OldAddr(s.header.sh_addr), OldAddr(s.header.sh_addr + s.header.sh_size)});
+  return stubs;
+}
 
 std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames) {
   const std::vector<OldRange> stubs = linkage_stubs(image);

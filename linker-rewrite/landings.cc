@@ -17,33 +17,30 @@
 #include <map>
 #include <optional>
 
-#include "decoder.h"
+#include "gaps.h"
 
 namespace profld {
 
 namespace {
 
 constexpr uint64_t kLongJump = 5, kShortJump = 2, kEndbrSize = 4;
-constexpr uint64_t kCodeAlignment = 16;  // of functions, in hand-written code too
-
-bool is_padding(const ZydisDecodedInstruction& in) {
-  return in.mnemonic == ZYDIS_MNEMONIC_NOP || in.mnemonic == ZYDIS_MNEMONIC_INT3;
-}
 
 class Placer {
  public:
-  Placer(Program& program, std::vector<bool>& moves) : program_(program), image_(*program.image), moves_(moves) {
-    find_gaps();
-    find_padding();
-  }
+  Placer(Program& program, std::vector<bool>& moves)
+      : program_(program),
+        image_(*program.image),
+        moves_(moves),
+        gaps_(find_gaps(program)),
+        padding_(find_padding(program, gaps_)) {}
 
   // One round. Landings, or nullopt if some group turned out to have to stay.
   std::optional<std::vector<Landing>> place() {
     changed_ = false;
     find_arrivals();
     std::vector<Landing> landings;
-    std::map<OldAddr, OldAddr> free;  // dead bytes, start -> end
-    add_dead_ranges(free);
+    std::map<OldAddr, OldAddr> free;  // bytes that nobody needs, start -> end
+    add_free_ranges(free);
 
     std::vector<size_t> short_ones;
     for (auto it = arrivals_.begin(); it != arrivals_.end(); ++it) {
@@ -89,49 +86,6 @@ class Placer {
     return b && (*b)[0] == 0xf3 && (*b)[1] == 0x0f && (*b)[2] == 0x1e && (*b)[3] == 0xfa;
   }
 
-  // Executable bytes that belong to no range.
-  void find_gaps() {
-    for (const Elf64_Phdr& s : image_.segments()) {
-      if (s.p_type != PT_LOAD || !(s.p_flags & PF_X)) continue;
-      OldAddr at(s.p_vaddr);
-      const OldAddr end(s.p_vaddr + s.p_filesz);
-      for (const CodeRange& r : program_.ranges) {
-        if (r.range.end <= at || r.range.start >= end) continue;
-        if (r.range.start > at) gaps_.push_back({at, r.range.start});
-        at = r.range.end;
-      }
-      if (at < end) gaps_.push_back({at, end});
-    }
-  }
-
-  // How far the no-operations after a range reach, as long as nothing is known to jump to them.
-  void find_padding() {
-    std::vector<OldAddr> targets;
-    for (const Group& g : program_.groups)
-      for (const Code& c : g.code.parts)
-        for (const Insn& insn : c.insns)
-          if (insn.field_size != 0 && find_range(program_.ranges, OldAddr(insn.target)) < 0)
-            targets.push_back(OldAddr(insn.target));
-    std::ranges::sort(targets);
-    padding_end_.reserve(program_.ranges.size());
-    for (size_t i = 0; i < program_.ranges.size(); ++i) {
-      OldAddr end = program_.ranges[i].range.end;
-      auto gap = std::ranges::lower_bound(gaps_, end, {}, &OldRange::start);
-      if (gap != gaps_.end() && gap->start == end) {
-        auto target = std::ranges::lower_bound(targets, end);
-        const OldAddr limit = target != targets.end() ? std::min(gap->end, *target) : gap->end;
-        while (end < limit) {
-          ByteView b = *image_.bytes(end, std::min<uint64_t>(limit - end, ZYDIS_MAX_INSTRUCTION_LENGTH));
-          ZydisDecodedInstruction in;
-          if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, b.data(), b.size(), &in))) break;
-          if (!is_padding(in)) break;
-          end += in.length;
-        }
-      }
-      padding_end_.push_back(end);
-    }
-  }
-
   // An arrival from code that we understand must be at an instruction, else the function cannot move. From bytes that
   // may be anything (`certain` false), what is no instruction is no arrival.
   void arrive(OldAddr at, bool certain) {
@@ -167,37 +121,27 @@ class Placer {
     for (OldRange gap : gaps_) scan(gap);
   }
 
-  // Bytes of which nothing says where their instructions start, with data between them perhaps. Decoding finds the
-  // right track by itself after a few instructions, and functions start at aligned addresses: so it is tried from each
-  // of these, until it falls in with what has been decoded already.
+  // Bytes of which nothing says what they are, with data between the code perhaps.
   void scan(OldRange range) {
-    auto bytes = image_.bytes(range.start, range.size());
-    if (!bytes) return;
-    std::vector<bool> decoded(bytes->size());
-    for (uint64_t from = 0; from < bytes->size();
-         from = align_up((range.start + from).value + 1, kCodeAlignment) - range.start.value)
-      for (uint64_t at = from; at < bytes->size() && !decoded[at];) {
-        decoded[at] = true;
-        ZydisDecodedInstruction in;
-        if (!ZYAN_SUCCESS(
-                ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes->data() + at, bytes->size() - at, &in)))
-          break;
-        at += in.length;
-        if (!in.raw.imm[0].is_relative) continue;
-        const OldAddr target = range.start + at + uint64_t(in.raw.imm[0].value.s);
-        if (!range.contains(target)) arrive(target, false);
-      }
+    decode_blindly(image_, range, [&](OldAddr at, const ZydisDecodedInstruction& in) {
+      if (!in.raw.imm[0].is_relative) return;
+      const OldAddr target = at + in.length + uint64_t(in.raw.imm[0].value.s);
+      if (!range.contains(target)) arrive(target, false);
+    });
   }
 
-  void add_dead_ranges(std::map<OldAddr, OldAddr>& free) const {
-    for (size_t i = 0; i < program_.ranges.size(); ++i) {
-      const CodeRange& r = program_.ranges[i];
-      if (!moves(r)) continue;
-      if (!free.empty() && free.rbegin()->second == r.range.start)
-        free.rbegin()->second = padding_end_[i];
+  void add_free_ranges(std::map<OldAddr, OldAddr>& free) const {
+    std::vector<OldRange> ranges;
+    for (const CodeRange& r : program_.ranges)
+      if (moves(r)) ranges.push_back(r.range);
+    for (const Padding& p : padding_)
+      if (p.if_moved < 0 || moves(program_.ranges[size_t(p.if_moved)])) ranges.push_back(p.range);
+    std::ranges::sort(ranges, {}, &OldRange::start);
+    for (OldRange r : ranges)
+      if (!free.empty() && free.rbegin()->second == r.start)
+        free.rbegin()->second = r.end;
       else
-        free.emplace_hint(free.end(), r.range.start, padding_end_[i]);
-    }
+        free.emplace_hint(free.end(), r.start, r.end);
   }
 
   static OldAddr end_of_free(const std::map<OldAddr, OldAddr>& free, OldAddr a) {
@@ -230,8 +174,8 @@ class Placer {
   Program& program_;
   const Image& image_;
   std::vector<bool>& moves_;
-  std::vector<OldRange> gaps_;
-  std::vector<OldAddr> padding_end_;      // per range
+  const std::vector<OldRange> gaps_;
+  const std::vector<Padding> padding_;
   std::map<OldAddr, uint32_t> arrivals_;  // address, range
   bool changed_ = false;                  // a group turned out to have to stay
 };

@@ -5,3 +5,29 @@
 may_skip="nothing nothing_else zero same"
 optimizations="-Os -O1"
 matrix tiny.c -falign-functions=1 -fno-inline
+
+# The only function, or the last of all: what little room there is, is that which aligns functions and sections.
+check() {
+  local source=$1 calls=$2 link
+  for CC in gcc clang; do
+    for link in $links; do
+      # shellcheck disable=SC2046 # lists of words
+      compile lone "$source" -O2 $(link_flags "$link")
+      rewrite lone
+      profiled lone
+      expect_calls lone <<<"$calls"
+    done
+  done
+}
+echo 'int main(void) { return 0; }' >only.c
+check only.c "calls main 1"
+cat >last.c <<'EOF2'
+void last(void);
+int main(void) {
+  for (int i = 0; i < 100; ++i) last();
+  return 0;
+}
+__attribute__((noinline)) void last(void) { __asm__ volatile(""); }
+EOF2
+check last.c "calls main 1
+calls last 100"
