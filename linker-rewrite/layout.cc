@@ -54,7 +54,9 @@ class ProgramLayout : public Layout {
   NewAddr read_only_start(uint64_t text_size) const override {
     return NewAddr(align_up((text_ + text_size).value, kPage));
   }
-  std::vector<ExtraFde> runtime_fdes() const override { return imports_ ? std::vector<ExtraFde>() : runtime_.fdes(); }
+  std::optional<AddedCode> added_code() const override {
+    return imports_ ? std::nullopt : std::optional(runtime_.code());
+  }
   Bytes finish(Contents contents) override;
 
  private:

@@ -9,6 +9,7 @@
 #define LINKER_REWRITE_LAYOUT_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,8 @@ class Layout {
   virtual Hook leave_hook() const = 0;
   virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
   virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
-  // FDEs of the appended runtime (static programs); empty otherwise.
-  virtual std::vector<ExtraFde> runtime_fdes() const = 0;
+  // The appended runtime's (static programs).
+  virtual std::optional<AddedCode> added_code() const = 0;
 
   // The output file, byte for byte. To be called once. It may have a long run of zeros for .bss, which the caller had
   // better not write but seek over, so that it becomes a hole.

@@ -98,7 +98,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   Contents contents;
   const NewAddr tables = layout->read_only_start(relocator.text_size());
   relocator.emit(tables, contents.text, contents.tables);
-  contents.unwind = write_unwind(image, frames, relocator.copies(), layout->runtime_fdes(),
+  const std::optional<AddedCode> added = layout->added_code();
+  contents.unwind = write_unwind(image, frames, relocator.copies(), added ? &*added : nullptr,
                                  NewAddr(align_up((tables + contents.tables.size()).value, 8)));
   contents.patches = relocator.patches(landings);
   contents.copies = relocator.copies();

@@ -96,23 +96,19 @@ void Runtime::write(OldAddr program_entry, int64_t tls_offset, SectionEdits& edi
   }
 }
 
-// From the sorted table in .eh_frame_hdr (LSB Core, 10.6.2), in the one encoding that linkers write.
-std::vector<ExtraFde> Runtime::fdes() const {
-  const Elf64_Phdr* h = image_.segment(PT_GNU_EH_FRAME);
-  if (!h) return {};
-  constexpr uint8_t kPcrelSdata4 = 0x1b, kUdata4 = 0x03, kDatarelSdata4 = 0x3b;
-  Reader r(mapped_bytes(image_, image_.file(), OldAddr(h->p_vaddr), h->p_filesz, "runtime"),
-           "unwind table of the runtime");
-  if (r.u8() != 1 || r.u8() != kPcrelSdata4 || r.u8() != kUdata4 || r.u8() != kDatarelSdata4) return {};
-  r.skip(4);  // address of .eh_frame
-  uint32_t count = r.u32();
-  std::vector<ExtraFde> out;
-  for (uint32_t i = 0; i < count; ++i) {
-    NewAddr function = placed(h->p_vaddr + uint64_t(int64_t(r.read<int32_t>())));
-    NewAddr fde = placed(h->p_vaddr + uint64_t(int64_t(r.read<int32_t>())));
-    out.push_back({function, fde});
+AddedCode Runtime::code() const {
+  AddedCode code{&image_, read_eh_frame(image_), {}};
+  for (const Elf64_Phdr& s : image_.segments()) {
+    if (!is_loaded(s) || !(s.p_flags & PF_X)) continue;
+    const OldAddr start(s.p_vaddr);
+    code.copies.add({.original = {start, start + s.p_memsz},
+                     .function = start,
+                     .start = placed(s.p_vaddr),
+                     .size = s.p_memsz,
+                     .steps = {{0, 0}}});
   }
-  return out;
+  code.copies.sort();
+  return code;
 }
 
 std::vector<Runtime::Function> Runtime::functions() const {

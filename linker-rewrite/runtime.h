@@ -25,7 +25,7 @@ class Runtime {
   NewAddr enter() const { return address("_profin"); }
   NewAddr leave() const { return address("_profout"); }
   NewAddr start() const { return address("_profstart"); }
-  std::vector<ExtraFde> fdes() const;
+  AddedCode code() const;
 
   struct Function {
     std::string name;

@@ -21,12 +21,33 @@ void append_sleb(Bytes& out, int64_t v) {
 
 NewAddr aligned(NewAddr a) { return NewAddr(align_up(a.value, 8)); }
 
+// What the header's table names.
+struct Found {
+  NewAddr function;
+  NewAddr fde;
+};
+
 class UnwindWriter {
  public:
-  UnwindWriter(const Image& image, const EhFrame& frames, const CopyMap& copies, NewAddr at)
-      : image_(image), frames_(frames), copies_(copies), at_(at), new_cies_(frames.cies.size(), kNone) {}
+  // Appends to `tables`, whose eh_frame lies at `at`, and to `found`.
+  UnwindWriter(const Image& image, const EhFrame& frames, const CopyMap& copies, NewAddr at, UnwindTables& tables,
+               std::vector<Found>& found)
+      : image_(image),
+        frames_(frames),
+        copies_(copies),
+        at_(at),
+        tables_(tables),
+        found_(found),
+        new_cies_(frames.cies.size(), kNone) {}
 
-  UnwindTables write(const std::vector<ExtraFde>& extra);
+  void write_copies() {
+    for (const Fde& f : frames_.fdes) write_copies(f);
+  }
+  void write_originals() {
+    for (const Fde& f : frames_.fdes) write_original(f);
+  }
+  // To be called when eh_frame is complete.
+  void write_lsdas();
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
@@ -43,30 +64,16 @@ class UnwindWriter {
   size_t cie(size_t index);
   bool append_restored(uint32_t registers);
   void finish_record(size_t start);
-  void write_lsdas();
-  void write_header();
 
   const Image& image_;
   const EhFrame& frames_;
   const CopyMap& copies_;
   const NewAddr at_;
-  UnwindTables tables_;
+  UnwindTables& tables_;
+  std::vector<Found>& found_;
   std::vector<size_t> new_cies_;  // position of the new CIE for each old one, kNone if not written yet
   std::vector<PendingLsda> lsdas_;
-  std::vector<ExtraFde> found_;  // what the header's table shall name
 };
-
-UnwindTables UnwindWriter::write(const std::vector<ExtraFde>& extra) {
-  constexpr size_t kUsualSize = 64;  // of an FDE
-  tables_.eh_frame.reserve(2 * kUsualSize * frames_.fdes.size());
-  for (const Fde& f : frames_.fdes) write_copies(f);
-  for (const Fde& f : frames_.fdes) write_original(f);
-  append<uint32_t>(tables_.eh_frame, 0);  // terminator
-  write_lsdas();
-  found_.insert(found_.end(), extra.begin(), extra.end());
-  write_header();
-  return std::move(tables_);
-}
 
 // For every copy that contains code of the FDE, one new FDE. Usually one copy contains exactly the FDE's range.
 void UnwindWriter::write_copies(const Fde& fde) {
@@ -182,18 +189,18 @@ void UnwindWriter::write_lsdas() {
   }
 }
 
-void UnwindWriter::write_header() {
-  std::ranges::stable_sort(found_, {}, &ExtraFde::function);
-  const NewAddr base = unwind_places(tables_, at_).eh_frame_hdr;
-  Bytes& out = tables_.eh_frame_hdr;
-  out.reserve(12 + 8 * found_.size());
+void write_header(UnwindTables& tables, std::vector<Found> found, NewAddr at) {
+  std::ranges::stable_sort(found, {}, &Found::function);
+  const NewAddr base = unwind_places(tables, at).eh_frame_hdr;
+  Bytes& out = tables.eh_frame_hdr;
+  out.reserve(12 + 8 * found.size());
   append<uint8_t>(out, 1);  // version
   append(out, kRelative4);  // of the pointer to .eh_frame, of the count, and of the table
   append<uint8_t>(out, DW_EH_PE_udata4);
   append<uint8_t>(out, DW_EH_PE_datarel | DW_EH_PE_sdata4);
-  append_relative_pointer(out, base, at_);
-  append(out, uint32_t(found_.size()));
-  for (const ExtraFde& f : found_) {
+  append_relative_pointer(out, base, at);
+  append(out, uint32_t(found.size()));
+  for (const Found& f : found) {
     append(out, distance(base, f.function));
     append(out, distance(base, f.fde));
   }
@@ -228,9 +235,20 @@ bool can_rewrite_unwind(const Image& image, const EhFrame& frames, const Fde& fd
   return can_rewrite_unwind(image, frames, fde.range, why);
 }
 
-UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies,
-                          const std::vector<ExtraFde>& extra, NewAddr at) {
-  return UnwindWriter(image, frames, copies, at).write(extra);
+UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies, const AddedCode* added,
+                          NewAddr at) {
+  constexpr size_t kUsualSize = 64;  // of an FDE
+  UnwindTables tables;
+  std::vector<Found> found;
+  tables.eh_frame.reserve(2 * kUsualSize * frames.fdes.size());
+  UnwindWriter writer(image, frames, copies, at, tables, found);
+  writer.write_copies();
+  writer.write_originals();
+  if (added) UnwindWriter(*added->image, added->frames, added->copies, at, tables, found).write_copies();
+  append<uint32_t>(tables.eh_frame, 0);  // terminator
+  writer.write_lsdas();
+  write_header(tables, std::move(found), at);
+  return tables;
 }
 
 UnwindPlaces unwind_places(const UnwindTables& tables, NewAddr at) {

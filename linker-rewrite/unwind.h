@@ -17,13 +17,14 @@ namespace profld {
 struct UnwindTables {
   Bytes eh_frame;      // CIEs and FDEs of the copies and of the original, with terminator
   Bytes except_table;  // LSDAs of the copies
-  Bytes eh_frame_hdr;  // sorted table over the new FDEs and `extra`
+  Bytes eh_frame_hdr;  // sorted table over the new FDEs
 };
 
-// An FDE that exists elsewhere in the output and must be found through the header (the appended runtime's).
-struct ExtraFde {
-  NewAddr function;
-  NewAddr fde;
+// Code of another file that has become part of the output (the runtime, in static programs).
+struct AddedCode {
+  const Image* image;
+  EhFrame frames;
+  CopyMap copies;
 };
 
 // True if new tables can be written for a copy of this range, or of that of an FDE: the CFA programs and LSDAs of all
@@ -33,9 +34,10 @@ bool can_rewrite_unwind(const Image& image, const EhFrame& frames, OldRange rang
 bool can_rewrite_unwind(const Image& image, const EhFrame& frames, const Fde& fde, const char** why);
 
 // The three sections are placed one after the other, each aligned to 8 bytes, eh_frame at `at`. Copies without FDE get
-// none; where a range is only partly covered by an FDE, so is its copy. Throws Error if the output would be too large.
-UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies,
-                          const std::vector<ExtraFde>& extra, NewAddr at);
+// none; where a range is only partly covered by an FDE, so is its copy. `added` may be null; its code has no handlers.
+// Throws Error if the output would be too large.
+UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies, const AddedCode* added,
+                          NewAddr at);
 
 // Address of each section for write_unwind's result placed at `at`.
 struct UnwindPlaces {

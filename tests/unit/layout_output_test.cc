@@ -169,7 +169,8 @@ Bytes rewrite(const Image& image, const std::string& runtime) {
   c.copies.sort();
   c.tables = {1, 2, 3, 4};
   NewAddr unwind(align_up((layout->read_only_start(c.text.size()) + c.tables.size()).value, 8));
-  c.unwind = write_unwind(image, read_eh_frame(image), CopyMap(), layout->runtime_fdes(), unwind);
+  const std::optional<AddedCode> added = layout->added_code();
+  c.unwind = write_unwind(image, read_eh_frame(image), CopyMap(), added ? &*added : nullptr, unwind);
   return layout->finish(std::move(c));
 }
 

@@ -44,7 +44,7 @@ inline Rewritten rewrite(const Image& image, const EhFrame& frames, unsigned see
   }
   r.copies.sort();
   const NewAddr tables = at = NewAddr(align_up(at.value, 0x1000));
-  r.tables = write_unwind(image, frames, r.copies, {{at + 0x123456, at + 0x123400}}, tables);
+  r.tables = write_unwind(image, frames, r.copies, nullptr, tables);
   r.places = unwind_places(r.tables, tables);
 
   SmallElf::Load code{text.value, PF_R | PF_X, Bytes(tables - text)}, data{tables.value, PF_R, r.tables.eh_frame};

@@ -1,0 +1,217 @@
+// every_instruction PROGRAM [ARG...]: single-steps PROGRAM between two breakpoint instructions that it executes itself
+// (in main or below), and before each instruction of its own, and of libprof's, unwinds its stack with elfutils' libdw,
+// as perf and eu-stack do. What comes out must be the calls that were seen: nothing that the unwinder looks at is used
+// to know them. Prints the number of instructions, and exits with 1 after the first few that an unwinder cannot unwind.
+//
+// A call is seen by what it does: rsp is 8 less, and there lies the address of the next instruction. It is over when
+// rsp is above that.
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+[[noreturn]] void die(const std::string& what) {
+  std::fprintf(stderr, "every_instruction: %s\n", what.c_str());
+  std::exit(2);
+}
+
+// What a function must keep, by DWARF's numbers: rbx, rbp, r12 to r15.
+constexpr unsigned kKept[] = {3, 6, 12, 13, 14, 15};
+using Kept = std::array<uint64_t, std::size(kKept)>;
+
+struct Frame {
+  uint64_t pc;
+  uint64_t stack_pointer;
+  Kept kept;
+  bool operator==(const Frame&) const = default;
+};
+
+struct Call {
+  uint64_t slot;
+  Frame caller;  // as it will be when the call returns
+};
+
+Kept kept(const user_regs_struct& r) { return {r.rbx, r.rbp, r.r12, r.r13, r.r14, r.r15}; }
+
+class Tracer {
+ public:
+  explicit Tracer(char** command) {
+    pid_ = fork();
+    if (pid_ == 0) {
+      ptrace(PTRACE_TRACEME, 0, 0, 0);
+      execvp(command[0], command);
+      _exit(127);
+    }
+    resume(PTRACE_CONT, false);  // exec
+    while (resume(PTRACE_CONT, true) != SIGTRAP) {
+    }
+    begin_unwinding();
+    outer_ = unwind();
+    if (outer_.empty()) die("cannot unwind at the first breakpoint");
+  }
+
+  // The number of instructions that could not be unwound.
+  int run() {
+    int wrong = 0;
+    user_regs_struct before = registers();
+    for (;;) {
+      const uint64_t next = word(before.rip) & 0xff;
+      if (next == 0xcc) break;
+      if (is_watched(before.rip)) {
+        ++instructions_;
+        if (!check(before) && ++wrong == 5) break;
+      }
+      const int signal = resume(PTRACE_SINGLESTEP, true);
+      const user_regs_struct now = registers();
+      while (!calls_.empty() && calls_.back().slot < now.rsp) calls_.pop_back();
+      if (now.rsp == before.rsp - 8 && now.rip != before.rip) {
+        const uint64_t pushed = word(now.rsp);
+        if (pushed - before.rip >= 2 && pushed - before.rip <= 8 && now.rip != pushed)
+          calls_.push_back({now.rsp, {pushed, before.rsp, kept(before)}});
+      }
+      if (signal != SIGTRAP) pending_ = signal;
+      before = now;
+    }
+    return wrong;
+  }
+
+  unsigned long instructions() const { return instructions_; }
+
+  void finish() { kill(pid_, SIGKILL); }
+
+ private:
+  // Goes on until the next stop; the signal that stopped it.
+  int resume(__ptrace_request how, bool must_live) {
+    if (started_ && ptrace(how, pid_, 0, pending_) != 0) die("ptrace");
+    started_ = true;
+    pending_ = 0;
+    int status;
+    if (waitpid(pid_, &status, 0) != pid_) die("waitpid");
+    if (!WIFSTOPPED(status)) {
+      if (must_live) die("the program ended before its last breakpoint");
+      die("the program cannot be executed");
+    }
+    if (WSTOPSIG(status) != SIGTRAP) pending_ = WSTOPSIG(status);
+    return WSTOPSIG(status);
+  }
+
+  user_regs_struct registers() const {
+    user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, pid_, 0, &r) != 0) die("registers");
+    return r;
+  }
+  uint64_t word(uint64_t at) const {
+    errno = 0;
+    return uint64_t(ptrace(PTRACE_PEEKDATA, pid_, at, 0));
+  }
+
+  void begin_unwinding() {
+    static const Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
+    dwfl_ = dwfl_begin(&callbacks);
+    if (!dwfl_ || dwfl_linux_proc_report(dwfl_, pid_) != 0 || dwfl_report_end(dwfl_, nullptr, nullptr) != 0 ||
+        dwfl_linux_proc_attach(dwfl_, pid_, true) != 0)
+      die(dwfl_errmsg(-1));
+    watched_.push_back(dwfl_addrmodule(dwfl_, registers().rip));
+    dwfl_getmodules(
+        dwfl_,
+        [](Dwfl_Module* m, void**, const char* name, Dwarf_Addr, void* watched) {
+          if (std::strstr(name, "libprof.so")) static_cast<std::vector<Dwfl_Module*>*>(watched)->push_back(m);
+          return int(DWARF_CB_OK);
+        },
+        &watched_, 0);
+  }
+  // In the program or libprof, and with a name: a static program's linkage stubs have none, and no unwind tables
+  // either.
+  bool is_watched(uint64_t pc) const {
+    Dwfl_Module* m = dwfl_addrmodule(dwfl_, pc);
+    return std::ranges::find(watched_, m) != watched_.end() && dwfl_module_addrname(m, pc);
+  }
+
+  std::vector<Frame> unwind() const {
+    std::vector<Frame> chain;
+    dwfl_getthread_frames(
+        dwfl_, pid_,
+        [](Dwfl_Frame* frame, void* out) {
+          auto& frames = *static_cast<std::vector<Frame>*>(out);
+          Frame f = {};
+          if (!dwfl_frame_pc(frame, &f.pc, nullptr)) return int(DWARF_CB_ABORT);
+          dwfl_frame_reg(frame, 7, &f.stack_pointer);
+          // A register that the tables do not mention has the value that it has in the function called.
+          for (size_t i = 0; i < std::size(kKept); ++i)
+            if (dwfl_frame_reg(frame, kKept[i], &f.kept[i]) != 0 && !frames.empty()) f.kept[i] = frames.back().kept[i];
+          frames.push_back(f);
+          return int(DWARF_CB_OK);
+        },
+        &chain);
+    return chain;
+  }
+
+  std::string name(uint64_t pc) const {
+    Dwfl_Module* m = dwfl_addrmodule(dwfl_, pc);
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* n = m ? dwfl_module_addrinfo(m, pc, &offset, &symbol, nullptr, nullptr, nullptr) : nullptr;
+    char text[300];
+    std::snprintf(text, sizeof text, "%#" PRIx64 " <%s+%#" PRIx64 ">", pc, n ? n : "?", uint64_t(offset));
+    return text;
+  }
+
+  bool check(const user_regs_struct& now) {
+    std::vector<Frame> expected{{now.rip, now.rsp, kept(now)}};
+    for (size_t i = calls_.size(); i-- > 0;) expected.push_back(calls_[i].caller);
+    expected.insert(expected.end(), outer_.begin() + 1, outer_.end());
+    const std::vector<Frame> got = unwind();
+    if (got == expected) return true;
+    std::printf("at %s:\n", name(now.rip).c_str());
+    for (size_t i = 0; i < std::max(got.size(), expected.size()); ++i)
+      std::printf("  %s  should be  %s\n", i < got.size() ? text(got[i]).c_str() : "-",
+                  i < expected.size() ? text(expected[i]).c_str() : "-");
+    return false;
+  }
+
+  std::string text(const Frame& f) const {
+    std::string t = name(f.pc);
+    char number[40];
+    for (uint64_t r : {f.stack_pointer, f.kept[0], f.kept[1], f.kept[2], f.kept[3], f.kept[4], f.kept[5]}) {
+      std::snprintf(number, sizeof number, " %" PRIx64, r);
+      t += number;
+    }
+    return t;
+  }
+
+  pid_t pid_;
+  bool started_ = false;
+  int pending_ = 0;  // a signal to be delivered
+  Dwfl* dwfl_ = nullptr;
+  std::vector<Dwfl_Module*> watched_;
+  std::vector<Frame> outer_;  // at the first breakpoint: what calls what
+  std::vector<Call> calls_;   // since
+  unsigned long instructions_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) die("usage: every_instruction program [arg...]");
+  Tracer tracer(argv + 1);
+  const int wrong = tracer.run();
+  std::printf("%lu\n", tracer.instructions());
+  tracer.finish();
+  return wrong != 0;
+}
