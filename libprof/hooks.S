@@ -15,7 +15,8 @@
 // Entering. The one comparison  top.slot - slot - 1 < 32 KiB  (unsigned) covers everything that may be wrong: the
 // frame at the top is gone (its slot is not above ours), it lies on another stack, it is being filled (slot 0), the state
 // was wiped by fork (T is 0, so S itself is read, whose first word is T, 0). Whatever it does not cover is
-// settled in slow.cc. The end of a chunk of frames is the end of a page. Then
+// settled in slow.cc. (When another stack is known to end just below this one, the "careful" variants of entering are in
+// use, with one comparison more: see stacks.cc.) The end of a chunk of frames is the end of a page. Then
 //
 //     1  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"
 //     2  (T + 1).node = C, flags = 0
@@ -178,14 +179,18 @@ hook_out:
 .endm
 
 // The fast path of entering up to instruction 3 above. Leaves rcx = S, rdi = C and, unless \temp is rsi, rsi = P.
-// \temp may be changed; rax holds the flags if \temp is rsi.
-.macro ENTER_NODE variant, temp, slowly
+// \temp may be changed; rax holds the flags if \temp is rsi. \careful: another stack may end less than LARGEST_FRAME below.
+.macro ENTER_NODE variant, temp, slowly, careful
         FIND_STATE %rdx, \slowly
         mov     PROF_FRAME_SLOT(%rcx,%rdx), %rsi
         sub     %rsp, %rsi
         dec     %rsi
         cmp     $LARGEST_FRAME, %rsi
         jae     \slowly
+.if \careful
+        cmp     STATE_BARRIER(%rcx), %rsp
+        jb      \slowly
+.endif
         mov     PROF_FRAME_NODE(%rcx,%rdx), %esi
         NODE_ADDRESS %rsi                       // P
         mov     PROF_NODE_LAST(%rsi), %edi
@@ -247,11 +252,12 @@ hook_out:
         jmp     \slowly
 .endm
 
-        HIDDEN_FUNCTION enter_elapsed
+.macro ENTER_ELAPSED variant, careful
+        HIDDEN_FUNCTION enter_\variant
         KEEP_THREE
         KEEP_FLAGS
         KEEP_TWO_MORE
-        ENTER_NODE elapsed, %rax, enter_slowly
+        ENTER_NODE \variant, %rax, enter_slowly, \careful
         STORE_NODE %rax                         // 2
         mov     %rdx, KEPT_TOP(%rsp)
         rdtsc                                   // 4
@@ -259,8 +265,8 @@ hook_out:
         or      %rdx, %rax
         mov     STATE_THREAD(%rcx), %rdx
         cmp     PROF_THREAD_LAST_TSC(%rdx), %rax
-        jb      .Lenter_behind
-.Lenter_commit:
+        jb      .Lbehind_\variant
+.Lcommit_\variant:
         mov     KEPT_TOP(%rsp), %rdx
         mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
         mov     STATE_THREAD(%rcx), %rcx
@@ -272,30 +278,38 @@ hook_out:
         RESTORE_THREE_AND_RETURN
         // The counter is behind the thread's last stamp: a handler has stamped since, or this is another processor, whose
         // counter is a little behind. The last stamp is used again. Only when the counter was set back it counts.
-.Lenter_behind:
+.Lbehind_\variant:
         sub     PROF_THREAD_LAST_TSC(%rdx), %rax
         cmp     $-SMALLEST_SETBACK, %rax
         ja      1f
         add     PROF_THREAD_LAST_TSC(%rdx), %rax
-        jmp     .Lenter_commit
+        jmp     .Lcommit_\variant
 1:      mov     PROF_THREAD_LAST_TSC(%rdx), %rax
-        jmp     .Lenter_commit
-        FIND_CHILD elapsed, enter_slowly
-        END_FUNCTION enter_elapsed
+        jmp     .Lcommit_\variant
+        FIND_CHILD \variant, enter_slowly
+        END_FUNCTION enter_\variant
+.endm
 
-        HIDDEN_FUNCTION enter_count
+.macro ENTER_COUNT variant, careful
+        HIDDEN_FUNCTION enter_\variant
         KEEP_THREE
         KEEP_TWO_MORE
-        ENTER_NODE count, %rsi, .Lenter_count_slowly
+        ENTER_NODE \variant, %rsi, .Lslowly_\variant, \careful
         STORE_NODE %rdi                         // 2
         mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
         RESTORE_TWO_MORE
         RESTORE_THREE_AND_RETURN
-.Lenter_count_slowly:
+.Lslowly_\variant:
         KEEP_FLAGS
         jmp     enter_slowly
-        FIND_CHILD count, .Lenter_count_slowly
-        END_FUNCTION enter_count
+        FIND_CHILD \variant, .Lslowly_\variant
+        END_FUNCTION enter_\variant
+.endm
+
+        ENTER_ELAPSED elapsed, 0
+        ENTER_ELAPSED elapsed_carefully, 1
+        ENTER_COUNT count, 0
+        ENTER_COUNT count_carefully, 1
 
         HIDDEN_FUNCTION exit_elapsed
         KEEP_THREE
@@ -326,7 +340,7 @@ hook_out:
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
-        // As .Lenter_behind.
+        // As .Lbehind_elapsed.
 .Lexit_behind:
         sub     PROF_THREAD_LAST_TSC(%rdi), %rdx
         cmp     $-SMALLEST_SETBACK, %rdx

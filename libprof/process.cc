@@ -158,6 +158,14 @@ void note_lost_call() {
   if (p && p->phase == kRecording) __atomic_fetch_add(&at<Header>(p->base, 0)->lost, 1, __ATOMIC_RELAXED);
 }
 
+void use_careful_hooks() {
+  if (hook_in == reinterpret_cast<uint64_t>(&enter_elapsed)) {
+    hook_in = reinterpret_cast<uint64_t>(&enter_elapsed_carefully);
+  } else if (hook_in == reinterpret_cast<uint64_t>(&enter_count)) {
+    hook_in = reinterpret_cast<uint64_t>(&enter_count_carefully);
+  }
+}
+
 void stamp_last(Header* header) {
   header->tsc_last = time_stamp_if_readable();
   header->ns_last = clock(kClockMonotonicRaw);

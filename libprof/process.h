@@ -16,6 +16,9 @@ void end_process();
 // A call in a thread that has no state.
 void note_lost_call();
 
+// From now on hooks compare with State::barrier.
+void use_careful_hooks();
+
 // Puts the time now into tsc_last and ns_last.
 void stamp_last(Header* header);
 

@@ -162,8 +162,11 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
     if (!s) return;
   }
   const uint64_t now = stamp();
-  const bool has_place = settle_on_stack(s, slot, now);
-  if (has_place) pop_gone(s, slot, true, now);
+  const bool has_place = settle_on_stack(s, slot, pc, now);
+  if (has_place) {
+    detach_frames(s, slot, now);
+    pop_gone(s, slot, true, now);
+  }
   Frame* caller = current_frame(s);
   const Block parent = load(&caller->node);
   const Block child = find_or_make_child(s, parent, pc);
@@ -191,6 +194,7 @@ extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot,
   if (load(&s->top) == 0) leave_wiped_state(s);
   if (load(&s->top) == 0 || s->is_left) return;
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
+  detach_frames(s, slot, now);
   pop_gone(s, slot, false, now);
   Frame* f = top_frame(s);
   // Back at an entry that an interrupted hook is filling, across the boundary of two chunks.

@@ -1,25 +1,38 @@
 // Stacks and changes between them.
 //
 // The problem. A slot that is not just below the top frame's may belong to a function with large local arrays, to a
-// frame that returned by longjmp, to a signal handler on a stack of its own, or to a coroutine. Only in the first two
-// cases do the frames of the current stack and the new one belong together. There is no register that names the stack.
+// frame that returned by longjmp, to a signal handler on a stack of its own, or to a coroutine, whose stack may be 4
+// KiB long and lie beside that of another. Only in the first two cases do the frames of the current stack and the new
+// one belong together. There is no register that names the stack.
 //
 // What is known. The bounds of the thread's own stack, from /proc/self/maps when the thread begins (the initial
 // thread's grows, up to its limit). The bounds of the signal stack, from sigaltstack(2), which also tells whether the
 // thread is on it now; asked only when a slot is outside the current stack or would make frames disappear. Anything
-// else is some other stack: what lies near the slots that were seen on it, within kReach, belongs to it.
+// else is some other stack. Of those the upper end is known, for the first function called there stands at it; and
+// memory between two frames of one stack is that stack's. So a slot belongs to the stack with the nearest upper end
+// above it, or to a stack that is new. The first function on a new stack is not called by a function with hooks, or
+// that one would have been seen there before: its return address tells (is_first_on_stack).
 //
 // The rules. A call on a signal stack nests under the node that was current when the signal came, and its exit leads
 // back to the interrupted stack exactly as it was. A handler that never returns (siglongjmp) is noticed when a function
 // is entered on another stack: its frames are dropped. Other stacks keep their frames while the thread is elsewhere;
 // time is handed over from the node that was current on one to that of the other.
 //
-// Limits. Two stacks within kReach of one another that are not of different kinds (coroutines with small stacks side by
-// side in one array) are taken for one. Counts stay exact then; contexts may not.
+// Frames of one stack never pop another's. When the first function of a new stack lies just below the current frame, it
+// looks like a call from there, and is recorded as one: it is called by what ran before in any case. But then the
+// thread goes back to the first stack, and the frames below seem to be gone. On a stack whose bounds are not known it
+// cannot be told whether they are (longjmp, an exception) or are on a stack of their own: they are given one
+// (detach_frames). If they are really gone, their memory will be used again by the first stack, and they disappear when
+// that is seen. From then on the thread has two stacks near one another, and the hooks must not take one for the other
+// on their fast path: State::barrier is the upper end of the next stack below, and the careful hooks compare with it.
+//
+// Limits. A coroutine's stack within the thread's own (an array in main) is taken for that. A coroutine that another
+// thread goes on with has the context of what resumed it there. Counts are exact in both cases.
 
 #include "stacks.h"
 
 #include "file.h"
+#include "process.h"
 #include "slow.h"
 #include "syscall.h"
 #include "text.h"
@@ -35,10 +48,14 @@ constexpr uint64_t kLargestStack = uint64_t(1) << 30;  // assumed when the limit
 FrameChunk* chunk_at(State* s, Block block) { return at<FrameChunk>(s->base, block); }
 FrameChunk* current_stack(State* s) { return chunk_at(s, chunk_of(top_frame(s))->stack); }
 
-bool contains(const FrameChunk* stack, uint64_t slot) {
-  const uint64_t reach = stack->kind == kOtherStack ? kReach : 0;
-  return slot + reach >= stack->low && slot < stack->high + reach;
+// Of stacks whose bounds are known.
+bool contains(const FrameChunk* stack, uint64_t slot) { return slot >= stack->low && slot < stack->high; }
+
+Frame* frame_at(State* s, uint64_t top) { return reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + top); }
+Frame* top_of(State* s, FrameChunk* stack) {
+  return stack == current_stack(s) ? top_frame(s) : frame_at(s, stack->saved_top);
 }
+bool is_empty(State* s, FrameChunk* stack) { return top_of(s, stack) == frames_of(stack); }
 
 // Every entry above the base becomes 0.
 void drop_frames(State* s, FrameChunk* stack) {
@@ -64,17 +81,29 @@ struct Bounds {
   uint64_t low, high;
 };
 
+// A stack that has no frames any more; not while a handler may have interrupted code on it.
+FrameChunk* find_empty_stack(State* s) {
+  if (current_stack(s)->kind == kSignalStack) return nullptr;
+  for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+    FrameChunk* c = chunk_at(s, b);
+    if (c->kind == kOtherStack && c != current_stack(s) && is_empty(s, c)) return c;
+  }
+  return nullptr;
+}
+
 FrameChunk* make_stack(State* s, const Bounds& bounds, uint64_t slot, Block node) {
+  FrameChunk* c = bounds.kind == kOtherStack ? find_empty_stack(s) : nullptr;
+  const bool is_new = c == nullptr;
   Block block;
-  FrameChunk* c = new_chunk(s, &block);
-  if (!c) return nullptr;
-  c->stack = block;
+  if (is_new && !(c = new_chunk(s, &block))) return nullptr;
   c->kind = bounds.kind;
   c->low = bounds.low;
   c->high = bounds.high;
-  c->next_stack = s->first_stack;
   set_base(frames_of(c), slot, node);
   c->saved_top = as_top(s, frames_of(c));
+  if (!is_new) return c;
+  c->stack = block;
+  c->next_stack = s->first_stack;
   ordered();
   s->first_stack = block;
   return c;
@@ -86,7 +115,8 @@ uint64_t make_stack_heavily(State* s, uint64_t argument) {
   return c ? c->stack : 0;
 }
 
-FrameChunk* find_stack(State* s, StackKind kind, uint64_t slot) {
+// The stack of that kind with that slot within its bounds.
+FrameChunk* find_bounded_stack(State* s, StackKind kind, uint64_t slot) {
   for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
     FrameChunk* c = chunk_at(s, b);
     if (c->kind == kind && contains(c, slot)) return c;
@@ -94,19 +124,51 @@ FrameChunk* find_stack(State* s, StackKind kind, uint64_t slot) {
   return nullptr;
 }
 
-// The known stack that a slot lies on, other than a signal stack; null if there is none.
-FrameChunk* find_lasting_stack(State* s, uint64_t slot) {
-  FrameChunk* c = find_stack(s, kThreadStack, slot);
-  return c ? c : find_stack(s, kOtherStack, slot);
+// Of the stacks without known bounds that have frames, the one with the nearest upper end above the slot.
+FrameChunk* find_other_stack(State* s, uint64_t slot) {
+  FrameChunk* nearest = nullptr;
+  for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+    FrameChunk* c = chunk_at(s, b);
+    if (c->kind != kOtherStack || c->high <= slot || (nearest && c->high >= nearest->high)) continue;
+    if (!is_empty(s, c)) nearest = c;
+  }
+  return nearest;
 }
 
-FrameChunk* find_or_make_stack(State* s, StackKind kind, uint64_t low, uint64_t high, uint64_t slot) {
-  FrameChunk* c = kind == kSignalStack ? find_stack(s, kind, slot) : find_lasting_stack(s, slot);
-  if (c && kind == kSignalStack && (c->low != low || c->high != high)) c->low = low, c->high = high;
-  if (c) return c;
+// The known stack that has the frame with that slot, other than a signal stack; null if there is none.
+FrameChunk* find_lasting_stack(State* s, uint64_t slot) {
+  FrameChunk* c = find_bounded_stack(s, kThreadStack, slot);
+  return c ? c : find_other_stack(s, slot);
+}
+
+FrameChunk* make_stack_at(State* s, StackKind kind, uint64_t low, uint64_t high) {
   Bounds bounds = {kind, low, high};
   const uint64_t block = run_heavy(s, make_stack_heavily, reinterpret_cast<uint64_t>(&bounds));
   return block ? chunk_at(s, Block(block)) : nullptr;
+}
+
+FrameChunk* find_or_make_signal_stack(State* s, const SignalStack& found, uint64_t slot) {
+  FrameChunk* c = find_bounded_stack(s, kSignalStack, slot);
+  if (!c) return make_stack_at(s, kSignalStack, found.low, found.low + found.size);
+  c->low = found.low;
+  c->high = found.low + found.size;
+  return c;
+}
+
+// To be called when the thread has changed to another stack and when one was made. Stacks below the current one end at
+// or below its lowest frame.
+void set_barrier(State* s) {
+  const FrameChunk* current = current_stack(s);
+  uint64_t barrier = current->kind == kOtherStack ? 0 : current->low;
+  bool has_others = false;
+  for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+    FrameChunk* c = chunk_at(s, b);
+    if (c->kind != kOtherStack || c == current || is_empty(s, c)) continue;
+    has_others = true;
+    if (c->high < current->high && c->high > barrier) barrier = c->high;
+  }
+  s->barrier = has_others ? barrier : 0;
+  if (has_others) use_careful_hooks();
 }
 
 // Whether the thread is on its signal stack and the slot as well.
@@ -126,18 +188,14 @@ void enter_signal_stack(State* s, FrameChunk* to, uint64_t slot) {
   to->interrupted_top = top;
   store(&s->thread->frames, to->stack);
   store(&s->top, as_top(s, base));
+  if (s->barrier) set_barrier(s);
 }
 
-void change_to(State* s, FrameChunk* to, uint64_t slot, uint64_t now) {
+void change_to(State* s, FrameChunk* to, uint64_t now) {
   FrameChunk* from = current_stack(s);
   const Block left = load(&current_frame(s)->node);
   const bool leaves_handler = from->kind == kSignalStack;
   if (!leaves_handler) from->saved_top = load(&s->top);
-  if (from->kind == kOtherStack && slot_of(current_frame(s)) < from->low) from->low = slot_of(current_frame(s));
-  if (to->kind == kOtherStack) {
-    if (slot < to->low) to->low = slot;
-    if (slot >= to->high) to->high = slot + sizeof slot;
-  }
   store(&s->thread->frames, to->stack);
   store(&s->top, to->saved_top);
   if (leaves_handler) drop_frames(s, from);
@@ -147,6 +205,7 @@ void change_to(State* s, FrameChunk* to, uint64_t slot, uint64_t now) {
   } else if (f->node != left && is_timed()) {
     hand_over(s, node_at(s, left), node_at(s, f->node), now);
   }
+  set_barrier(s);
 }
 
 // The mapping that the slot lies in, out of /proc/self/maps.
@@ -170,35 +229,169 @@ void find_bounds(uint64_t slot, uint64_t* low, uint64_t* high) {
   }
 }
 
+uint64_t find_code(State* s, uint64_t pc) {
+  find_bounds(pc, &s->code_start, &s->code_end);
+  return 1;
+}
+
+// Whether `address` is in functions with hooks, of which `pc` is one: they lie together in a segment of their own.
+bool is_hooked_code(State* s, uint64_t pc, uint64_t address) {
+  if (pc < s->code_start || pc >= s->code_end) run_heavy(s, find_code, pc);
+  return address >= s->code_start && address < s->code_end;
+}
+
+Frame* next_frame(State* s, Frame* f) { return is_last(f) ? frames_of(chunk_at(s, chunk_of(f)->next)) : f + 1; }
+
+// The lowest frame above the slot; null if there is none.
+Frame* find_caller(State* s, FrameChunk* stack, uint64_t slot) {
+  for (Frame* f = top_of(s, stack); f && f != frames_of(stack); f = frame_below(s, f)) {
+    if (slot_of(f) > slot) return f;
+  }
+  return nullptr;
+}
+
+// Whether `address`, if it is in the function of one of the two nodes, is in that of `a`: the one that starts nearer
+// before it.
+bool is_rather_in(const Node* a, const Node* b, uint64_t address) {
+  return a->pc <= address && (b->pc > address || b->pc < a->pc);
+}
+
+// The top of the frames at or above `slot` that the thread is on, if there are frames below it that may belong to
+// another stack; else null. Not when a hook is interrupted among them.
+Frame* find_detachable(State* s, FrameChunk* stack, uint64_t slot) {
+  const uint64_t limit = stack->kind == kOtherStack ? slot : stack->low < slot ? stack->low : slot;
+  Frame* f = top_frame(s);
+  Frame* top = f;
+  for (; f && load(&f->slot) != 0 && !(f->flags & kBase) && slot_of(f) < limit; f = frame_below(s, f)) {
+  }
+  return f && f != top && load(&f->slot) != 0 ? f : nullptr;
+}
+
+// Heavy. Moves *top to the entry above it.
+bool add_entry(State* s, Frame** top) {
+  if (!is_last(*top)) {
+    ++*top;
+    return true;
+  }
+  FrameChunk* c = chunk_of(*top);
+  if (c->next == 0 && !add_chunk(s, as_word(c))) return false;
+  Frame* copy = frames_of(chunk_at(s, c->next));
+  copy->node = (*top)->node;
+  copy->flags = kCopied;
+  copy->slot = (*top)->slot | kSlotTag;
+  *top = copy + 1;
+  return true;
+}
+
+// Heavy. Takes the frames at and above a slot out of a stack that the thread is not on.
+struct Overwritten {
+  FrameChunk* stack;
+  uint64_t slot;
+};
+uint64_t forget_heavily(State* s, uint64_t argument) {
+  const auto [stack, slot] = *reinterpret_cast<Overwritten*>(argument);
+  Frame* last = frame_at(s, stack->saved_top);
+  Frame* to = frames_of(stack);
+  for (Frame* f = to; f != last;) {
+    f = next_frame(s, f);
+    const Frame kept = *f;
+    if (kept.slot == 0 || (kept.flags & kCopied) || slot_of(f) >= slot) continue;
+    if (to == frames_of(stack)) stack->high = slot_of(f) + 2 * sizeof slot;
+    add_entry(s, &to);
+    *to = kept;
+  }
+  stack->saved_top = as_top(s, to);
+  while (to != last) {
+    to = next_frame(s, to);
+    store(&to->slot, uint64_t(0));
+  }
+  return 1;
+}
+
+// Heavy. Moves the frames above the argument to a stack of their own.
+uint64_t detach_heavily(State* s, uint64_t argument) {
+  auto* kept = reinterpret_cast<Frame*>(argument);
+  Frame* last = top_frame(s);
+  Frame* first = last;
+  for (Frame* f = last; f != kept; f = frame_below(s, f)) first = f;
+  const uint64_t high = slot_of(first) + 2 * sizeof(uint64_t);
+  FrameChunk* stack = make_stack(s, {kOtherStack, 0, high}, high, kept->node);
+  if (!stack) return 0;
+  Frame* to = frames_of(stack);
+  for (Frame* f = first;; f = next_frame(s, f)) {
+    if (!(f->flags & kCopied)) {
+      if (!add_entry(s, &to)) break;
+      *to = *f;
+    }
+    if (f == last) break;
+  }
+  stack->saved_top = as_top(s, to);
+  store(&s->top, as_top(s, kept));
+  for (Frame* f = last; f != kept; f = frame_below(s, f)) store(&f->slot, uint64_t(0));
+  return 1;
+}
+
 }  // namespace
 
-bool settle_on_stack(State* s, uint64_t slot, uint64_t now) {
+void detach_frames(State* s, uint64_t slot, uint64_t now) {
+  FrameChunk* stack = current_stack(s);
+  if (stack->kind == kSignalStack) return;
+  Frame* kept = find_detachable(s, stack, slot);
+  if (!kept) return;
+  Node* ran = node_at(s, load(&top_frame(s)->node));
+  if (!run_heavy(s, detach_heavily, as_word(kept))) return;
+  if (is_timed()) hand_over(s, ran, node_at(s, kept->node), now);
+  set_barrier(s);
+}
+
+bool settle_on_stack(State* s, uint64_t slot, uint64_t pc, uint64_t now) {
   Frame* f = current_frame(s);
   FrameChunk* stack = chunk_at(s, chunk_of(f)->stack);
   const uint64_t top = slot_of(f);
-  if (slot < top && top - slot < LARGEST_FRAME) return true;
+  const bool is_below = slot < top && slot >= s->barrier;
+  if (is_below && top - slot < LARGEST_FRAME) return true;
   const bool is_idle = f == frames_of(stack);
-  if (stack->kind == kOtherStack && slot < top && top - slot < kReach) return true;
-  if (contains(stack, slot) && (slot < top || (is_idle && stack->kind != kSignalStack))) return true;
+  if (stack->kind == kOtherStack) {
+    if (is_below && top - slot < kReach) return true;
+  } else if (contains(stack, slot) && (slot < top || (is_idle && stack->kind != kSignalStack))) {
+    return true;
+  }
   SignalStack signal;
   if (is_on_signal_stack(slot, &signal)) {
     if (stack->kind == kSignalStack && contains(stack, slot)) return true;
-    FrameChunk* to = find_or_make_stack(s, kSignalStack, signal.low, signal.low + signal.size, slot);
+    FrameChunk* to = find_or_make_signal_stack(s, signal, slot);
     if (to) enter_signal_stack(s, to, slot);
     return to != nullptr;
   }
-  if (stack->kind != kSignalStack && contains(stack, slot)) return true;
-  FrameChunk* to = find_or_make_stack(s, kOtherStack, slot & ~uint64_t(15), slot + 64, slot);
-  if (to) change_to(s, to, slot, now);
+  if (stack->kind == kThreadStack && contains(stack, slot)) return true;
+  if (stack->kind == kOtherStack && slot >= top && slot < stack->high) return true;
+  FrameChunk* to = find_lasting_stack(s, slot);
+  if (to && to->kind == kOtherStack) {
+    const uint64_t return_address = reinterpret_cast<const uint64_t*>(slot)[1];
+    const uint64_t lowest = slot_of(top_of(s, to));
+    if ((slot < lowest && lowest - slot > kReach) || !is_hooked_code(s, pc, return_address)) {
+      to = nullptr;
+    } else if (stack->kind == kOtherStack && slot < top && top - slot < kReach) {
+      Frame* caller = find_caller(s, to, slot);
+      if (!caller || is_rather_in(node_at(s, f->node), node_at(s, caller->node), return_address)) {
+        Overwritten overwritten = {to, slot};
+        run_heavy(s, forget_heavily, as_word(&overwritten));
+        set_barrier(s);
+        return true;
+      }
+    }
+  }
+  if (!to) to = make_stack_at(s, kOtherStack, slot, slot + 2 * sizeof slot);
+  if (to) change_to(s, to, now);
   return to != nullptr;
 }
 
 bool find_stack_of_frame(State* s, uint64_t slot, uint64_t now) {
   FrameChunk* from = current_stack(s);
-  if (from->kind != kSignalStack && contains(from, slot)) return false;
+  if (from->kind == kThreadStack && contains(from, slot)) return false;
   FrameChunk* to = find_lasting_stack(s, slot);
   if (!to || to == from) return false;
-  change_to(s, to, slot, now);
+  change_to(s, to, now);
   return true;
 }
 
@@ -208,6 +401,7 @@ void leave_signal_stack(State* s, Frame* base) {
   auto* interrupted = reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + stack->interrupted_top);
   store(&s->thread->frames, chunk_of(interrupted)->stack);
   store(&s->top, stack->interrupted_top);
+  if (s->barrier) set_barrier(s);
 }
 
 uint64_t add_chunk(State* s, uint64_t chunk) {
@@ -225,6 +419,9 @@ uint64_t add_chunk(State* s, uint64_t chunk) {
 bool begin_thread_stack(State* s, uint64_t slot, bool is_reused) {
   Bounds bounds = {kThreadStack, 0, 0};
   find_bounds(slot, &bounds.low, &bounds.high);
+  // What lies above the thread's control block, which libc puts at the end of its stack, is another mapping.
+  const uint64_t control = thread_pointer();
+  if (control > slot && control < bounds.high) bounds.high = control;
   FrameChunk* stack = nullptr;
   if (is_reused) {
     // The chunks of the ended thread; its other stacks are no longer found.
@@ -246,6 +443,7 @@ bool begin_thread_stack(State* s, uint64_t slot, bool is_reused) {
   if (!stack) stack = make_stack(s, bounds, slot, s->root);
   if (!stack) return false;
   s->thread->frames = stack->stack;
+  s->barrier = 0;
   s->top = as_top(s, frames_of(stack));
   return true;
 }

@@ -24,6 +24,7 @@
 #define STATE_BASE 8
 #define STATE_THREAD 16
 #define STATE_TABLE 24
+#define STATE_BARRIER 32
 
 // Offsets in Link, an entry of the table of children.
 #define LINK_PC 0
@@ -85,6 +86,8 @@ struct State {
   char* base;    // the mapping
   Thread* thread;
   Link* table;  // the word before it (TABLE_MASK) is its size in bytes - LINK_SIZE
+  // Slots below this are not on the stack that the thread is on; 0 if no other stack is known. See stacks.cc.
+  uint64_t barrier;
 
   NodeSupply nodes;        // for new contexts
   NodeSupply reserve;      // for functions, when there is no room for more contexts
@@ -94,12 +97,14 @@ struct State {
   Block root;
   Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
+  uint64_t code_start, code_end;      // the mapping with the functions that have hooks, see stacks.cc
   int32_t tid;
   uint32_t is_left;  // by a forked child, which has another state: see fork.h
   State* next;       // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
 static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);
+static_assert(offsetof(State, barrier) == STATE_BARRIER);
 static_assert(sizeof(State) <= kPage);
 
 // Each thread has an area of private memory: its stack for heavy paths, then the State (one page).
@@ -146,11 +151,19 @@ void enter_elapsed();
 void exit_elapsed();
 void enter_count();
 void exit_count();
+void enter_elapsed_carefully();
+void enter_count_carefully();
 void hook_off();
 State* get_state();
 void set_state(State* state);
 int64_t thread_word_offset();  // of libprof_state from the thread pointer; negative
 uint64_t run_on_stack(char* stack_top, uint64_t (*function)(State*, uint64_t), State* state, uint64_t argument);
+}
+
+inline uint64_t thread_pointer() {
+  uint64_t word;
+  asm volatile("mov %%fs:0, %0" : "=r"(word));
+  return word;
 }
 
 inline uint64_t time_stamp() {

@@ -3,7 +3,7 @@
 // themselves.
 //
 //   alt      the handler runs on a signal stack
-//   jump     every 64th handler leaves by siglongjmp (calls on the way may then be entered without being counted here,
+//   jump     every 16th handler leaves by siglongjmp (calls on the way may then be entered without being counted here,
 //            so only functions of handlers that return are printed)
 
 #define _GNU_SOURCE
@@ -71,7 +71,7 @@ int jumper_body(int x) {
 
 static void handler(int sig) {
   handle(sig);
-  if (jumps && can_jump && ++handled % 64 == 0) {
+  if (jumps && can_jump && ++handled % 16 == 0) {
     can_jump = 0;
     jumper(sig);
   }
