@@ -7,6 +7,7 @@
 //   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
 //   parent's
 //     frames, or on a stack that has none;
+//   * it is continued behind a return address (split stacks);
 //   * its bytes are data: read through a RIP-relative operand;
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences).
@@ -53,6 +54,21 @@ bool leaves_twice(const Code& code) {
   return false;
 }
 
+// gcc -fsplit-stack: a function compares its stack pointer with the word at %fs:0x70, which is reserved for that, and
+// if need be does `call __morestack; ret`. That goes on one byte behind its return address, behind the `ret`, where the
+// copy has its hook.
+bool splits_stack(const Code& code) {
+  constexpr uint8_t kOfThread = 0x64, kCompare = 0x3b, kAbsolute = 0x25;
+  constexpr size_t kLength = 9;  // segment, REX, opcode, ModRM, SIB, 32 bits
+  for (const Insn& insn : code.insns) {
+    const uint8_t* b = code.bytes.data() + insn.offset;
+    if (insn.length != kLength || b[0] != kOfThread || b[2] != kCompare || (b[3] & 0xc7) != 4 || b[4] != kAbsolute)
+      continue;
+    if (Reader(code.bytes.subspan(insn.offset + 5, 4), "code").read<uint32_t>() == 0x70) return true;
+  }
+  return false;
+}
+
 // Reasons that one group has in itself. `outside`: see Unresolved.
 std::string own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
   for (const Code& code : group.code.parts)
@@ -64,6 +80,7 @@ std::string own_reason(const Program& program, const DataReferences& data, Group
     const char* why = nullptr;
     if (!can_rewrite_unwind(*program.image, *program.frames, r.range, &why)) return why;
     if (leaves_twice(code)) return "vfork or clone: the system call in it returns twice";
+    if (splits_stack(code)) return "its stack is split: what it calls for more goes on behind the return address";
     for (const Insn& insn : code.insns) {
       if (insn.rip_relative || insn.field_size == 0) continue;
       const OldAddr target(insn.target);
