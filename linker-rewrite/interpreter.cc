@@ -188,6 +188,7 @@ void Interpreter::store(State& state, uint32_t insn, uint8_t size, const Value* 
   const Value address = address_of(state, insn);
   if (address.kind == Kind::stack) {
     state.store(address, size == 0 ? kWord : size, value);
+    if (value && size == kWord) used(*value, kOnStack);
     return;
   }
   dereferenced(address);
@@ -232,7 +233,7 @@ void Interpreter::catch_exception(State& state, uint32_t insn) const {
 void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
   state.comparison = {};
   Value with = operand(state, op.from, insn, false, op.to.size);
-  used(with, kComputed);
+  used(with, kCompared);
   Value compared;
   if (op.to.type == Type::memory) {
     const Value address = address_of(state, insn);
@@ -246,7 +247,7 @@ void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
   } else {
     compared = state.registers[op.to.reg];
   }
-  used(compared, kComputed);
+  used(compared, kCompared);
   if (with.is_number()) note_comparison(state, compared, with.address, op.to.size);
 }
 

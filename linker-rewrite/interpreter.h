@@ -14,6 +14,8 @@ namespace profld {
 enum Use : uint8_t {
   kKept = 1,      // all its 8 bytes are stored in memory, or control jumps to it
   kComputed = 2,  // anything else that is not a mere copy
+  kCompared = 4,
+  kOnStack = 8,  // a copy of all its 8 bytes is stored on the stack, perhaps for a while only
 };
 
 class Interpreter {

@@ -55,11 +55,13 @@ void JumpAnalysis::run() {
     reach(start, code_.entry_state());
     work();
   }
-  // What is left, in the order of the code, if a jump is in it.
-  uint32_t last_jump = 0;
-  for (uint32_t i = 0; i < code_.count(); ++i)
-    if (code_.insn(i).flow == Flow::jump_indirect) last_jump = i;
-  for (uint32_t i = 0; i <= last_jump; ++i) {
+  // What is left, in the order of the code, if a jump or the address of a label is in it.
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < code_.count(); ++i) {
+    const Insn& insn = code_.insn(i);
+    if (insn.flow == Flow::jump_indirect || (insn.rip_relative && image_.is_code(OldAddr(insn.target)))) last = i;
+  }
+  for (uint32_t i = 0; i <= last; ++i) {
     if (visited_[i]) continue;
     ++round_;
     reach(i, code_.unknown_state(i));

@@ -30,6 +30,8 @@ class JumpAnalysis {
   std::optional<IndirectJumps> result(const std::vector<uint8_t>& uses, Unresolved* why);
   const std::vector<uint8_t>& uses() const { return code_.uses(); }
   bool reads_own_code() const { return code_.reads_own_code(); }
+  // What is done with the label whose address RIP-relative instructions take: a set of Use.
+  uint8_t uses_of(OldAddr label);
 
  private:
   // Jumps that can go to the same places: what is known before any of them is known at each target.

@@ -6,6 +6,9 @@
 //   * in instructions: RIP-relative, which is unmistakable, or, at a fixed address, as a displacement or an immediate.
 //   * as a distance from another label, in a table (JumpTable::base).
 //
+// A label is also where control goes on after __builtin_longjmp, or after a goto out of a nested function: the address
+// is only kept, or taken in one function for a jump into another.
+//
 // What is a number like any others is an address only if the function has an indirect jump that no table explains, and
 // if it is used as one: copied, kept in 8 bytes of memory, jumped to. All such numbers of a function are changed or
 // none, because programs compare them with each other; if one of them is used otherwise, the function stays.
@@ -67,6 +70,17 @@ void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
         });
 }
 
+uint8_t JumpAnalysis::uses_of(OldAddr label) {
+  std::set<Origin> sets;
+  for (uint32_t i = 0; i < code_.count(); ++i)
+    if (code_.operation(i).memory.rip_relative && OldAddr(code_.field_address(displacement_of(i))) == label)
+      sets.insert(code_.origins().find(displacement_of(i)));
+  uint8_t uses = 0;
+  for (Origin o = 0; o < code_.origins().size(); ++o)
+    if (sets.contains(code_.origins().find(o))) uses |= code_.uses()[o];
+  return uses;
+}
+
 // Adds the label fields to the uses of labels that change. False if one of them may be something else.
 bool JumpAnalysis::add_label_fields(const std::vector<uint8_t>& uses, IndirectJumps& out) {
   for (Origin field : label_fields_) {
@@ -78,7 +92,7 @@ bool JumpAnalysis::add_label_fields(const std::vector<uint8_t>& uses, IndirectJu
       kept |= code_.uses()[o];
       all |= uses[o];
     }
-    if (!(kept & kKept) || (all & kComputed)) return false;
+    if (!(kept & kKept) || (all & (kCompared | kComputed))) return false;
     out.label_uses.push_back({at, OldAddr(code_.field_address(field))});
   }
   return true;
@@ -86,7 +100,7 @@ bool JumpAnalysis::add_label_fields(const std::vector<uint8_t>& uses, IndirectJu
 
 // True if a label, as an immediate, is compared with something: with an entry of a cloned table, perhaps.
 bool JumpAnalysis::compares_labels(const std::vector<uint8_t>& uses) const {
-  return std::ranges::any_of(label_fields_, [&](Origin o) { return uses[o] & kComputed; });
+  return std::ranges::any_of(label_fields_, [&](Origin o) { return uses[o] & (kCompared | kComputed); });
 }
 
 }  // namespace profld

@@ -32,7 +32,8 @@ class Placer {
         image_(*program.image),
         moves_(moves),
         gaps_(find_gaps(program)),
-        padding_(find_padding(program, gaps_)) {}
+        padding_(find_padding(program, gaps_)),
+        numbers_(find_numbers()) {}
 
   // One round. Landings, or nullopt if some group turned out to have to stay.
   std::optional<std::vector<Landing>> place() {
@@ -86,6 +87,34 @@ class Placer {
     return b && (*b)[0] == 0xf3 && (*b)[1] == 0x0f && (*b)[2] == 0x1e && (*b)[3] == 0xfa;
   }
 
+  // In a program at a fixed address, numbers in instructions that may be the addresses of labels: of places where
+  // __builtin_longjmp, or a goto out of a nested function, goes on. If they are not, a jump there does no harm.
+  struct Number {
+    OldAddr value;
+    uint32_t group;  // that has the instruction
+  };
+  std::vector<Number> find_numbers() const {
+    constexpr size_t kSize = 4;
+    std::vector<Number> numbers;
+    if (image_.is_position_independent()) return numbers;
+    for (uint32_t g = 0; g < program_.groups.size(); ++g)
+      for (const Code& code : program_.groups[g].code.parts)
+        for (const Insn& insn : code.insns) {
+          // A number comes last, unless a distance does.
+          if (insn.length <= kSize || (insn.field_size != 0 && insn.field + insn.field_size == insn.length)) continue;
+          const OldAddr value(Reader(code.bytes.subspan(insn.offset + insn.length - kSize, kSize), "code").u32());
+          const ptrdiff_t range = find_range(program_.ranges, value);
+          if (range >= 0 && value != program_.ranges[size_t(range)].range.start) numbers.push_back({value, g});
+        }
+    return numbers;
+  }
+
+  // Whether the copy of the group has the address of the label's copy instead.
+  bool is_changed(const Number& n) const {
+    return moves_[n.group] && std::ranges::any_of(program_.groups[n.group].indirect.label_uses,
+                                                  [&](const LabelUse& u) { return u.label == n.value; });
+  }
+
   // An arrival from code that we understand must be at an instruction, else the function cannot move. From bytes that
   // may be anything (`certain` false), what is no instruction is no arrival.
   void arrive(OldAddr at, bool certain) {
@@ -110,6 +139,8 @@ class Placer {
     arrive(image_.entry(), true);
     for (const Group& g : program_.groups)
       for (OldAddr label : g.indirect.label_arrivals) arrive(label, true);
+    for (const Number& n : numbers_)
+      if (!is_changed(n)) arrive(n.value, false);
 
     for (const CodeRange& r : program_.ranges) {
       if (moves(r)) continue;
@@ -176,6 +207,7 @@ class Placer {
   std::vector<bool>& moves_;
   const std::vector<OldRange> gaps_;
   const std::vector<Padding> padding_;
+  const std::vector<Number> numbers_;
   std::map<OldAddr, uint32_t> arrivals_;  // address, range
   bool changed_ = false;                  // a group turned out to have to stay
 };

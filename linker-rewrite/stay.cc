@@ -166,9 +166,15 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     Group& g = program.groups[program.ranges[size_t(range)].group];
     if (g.reason.empty()) g.reason = std::move(reason);
   };
+  auto goes_to_label = [&](uint32_t from, InsnRef at, const CodeRange& r, OldAddr label) {
+    const std::vector<LabelUse>& uses = program.groups[from].indirect.label_uses;
+    return std::ranges::binary_search(uses, LabelUse{{at, 0, true}, label}) && program.code(r).index(label);
+  };
   for (uint32_t g = 0; g < program.groups.size(); ++g)
-    for (const Code& code : program.groups[g].code.parts)
-      for (const Insn& insn : code.insns) {
+    for (uint32_t part = 0; part < program.groups[g].code.parts.size(); ++part) {
+      const Code& code = program.groups[g].code.parts[part];
+      for (uint32_t i = 0; i < code.insns.size(); ++i) {
+        const Insn& insn = code.insns[i];
         if (insn.flow != Flow::call && !insn.rip_relative) continue;
         const OldAddr target(insn.target);
         const ptrdiff_t to = find_range(program.ranges, target);
@@ -179,9 +185,10 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
           stays(to, hex("its bytes are read as data by the instruction at", code.address(insn)));
         else if (insn.flow == Flow::call && inside)
           stays(to, hex("called in its middle from", code.address(insn)));
-        else if (insn.rip_relative && inside && r.group != g)
+        else if (insn.rip_relative && inside && r.group != g && !goes_to_label(g, {part, i}, r, target))
           stays(to, hex("an address inside it is used at", code.address(insn)));
       }
+    }
   if (const Section* rseq = program.image->section("__rseq_cs"))
     for (const auto& [word, target] : data.code_pointers)
       if (word.value - rseq->header.sh_addr < rseq->header.sh_size)

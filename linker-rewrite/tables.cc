@@ -60,7 +60,7 @@ bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, con
     if (field.field == 0) continue;
     const OldAddr a(code_.field_address(o));
     if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
-    if (uses[o] != 0) return fails(std::string("uses ") + what + " otherwise as well");
+    if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
     *address = a;
     found = true;
     fields.push_back(field);
@@ -190,10 +190,10 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& us
   return out;
 }
 
-// Appends the RIP-relative instructions that take the address of a label. False and `why` if one takes the address of
-// something between instructions.
+// Appends the RIP-relative instructions that take the address of a label, of this function's or of another's. False and
+// `why` if one takes the address of something between instructions.
 static bool find_label_instructions(const EhFrame& frames, const FunctionCode& function, std::vector<LabelUse>& uses,
-                                    Unresolved* why) {
+                                    std::vector<LabelUse>& foreign_uses, Unresolved* why) {
   for (uint32_t p = 0; p < function.parts.size(); ++p) {
     const Code& part = function.parts[p];
     for (uint32_t i = 0; i < part.insns.size(); ++i) {
@@ -206,6 +206,8 @@ static bool find_label_instructions(const EhFrame& frames, const FunctionCode& f
                                      [&](const Code& c) { return c.range.contains(a) && !c.index(a); })) {
         why->reason = at("the instruction at", part.address(insn), "takes an address that is no instruction's");
         return false;
+      } else if (const Fde* fde = frames.find(a); fde && fde->range.start != a && a != function.entry) {
+        foreign_uses.push_back({{{p, i}, insn.field, true}, a});
       }
     }
   }
@@ -243,8 +245,8 @@ static std::optional<IndirectJumps> analyze_jumps(const Image& image, const EhFr
 std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
                                                     const DataReferences& data, const FunctionCode& function,
                                                     Unresolved* why) {
-  std::vector<LabelUse> label_instructions;
-  if (!find_label_instructions(frames, function, label_instructions, why)) return std::nullopt;
+  std::vector<LabelUse> label_instructions, foreign_labels;
+  if (!find_label_instructions(frames, function, label_instructions, foreign_labels, why)) return std::nullopt;
   IndirectJumps result;
   if (std::ranges::any_of(function.parts, [](const Code& part) {
         return std::ranges::any_of(part.insns, [](const Insn& i) { return i.flow == Flow::jump_indirect; });
@@ -253,19 +255,31 @@ std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const Eh
     if (!jumps) return std::nullopt;
     result = std::move(*jumps);
   }
-  // A label is for the function's own jumps to labels, or the base of one of its tables.
+  // A label is for the function's own jumps to labels, or the base of one of its tables; or a jump that comes from
+  // elsewhere will go there.
   const bool jumps_to_labels =
       std::ranges::any_of(result.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::labels; });
-  for (const LabelUse& u : label_instructions) {
-    if (std::ranges::find(result.label_uses, u) != result.label_uses.end()) continue;
-    if (!jumps_to_labels) {
+  std::erase_if(label_instructions,
+                [&](const LabelUse& u) { return std::ranges::find(result.label_uses, u) != result.label_uses.end(); });
+  if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
+    JumpAnalysis analysis(image, frames, data, function, nullptr, false, Meeting::sound);
+    analysis.run();
+    // Compared with a program counter, two labels of another function say whether control was between them.
+    auto is_only = [&](OldAddr label, uint8_t allowed) {
+      const uint8_t uses = analysis.uses_of(label);
+      return uses != 0 && !(uses & ~allowed) && !analysis.reads_own_code();
+    };
+    std::erase_if(foreign_labels, [&](const LabelUse& u) { return !is_only(u.label, kKept | kOnStack); });
+    for (const LabelUse& u : label_instructions) {
+      if (jumps_to_labels || is_only(u.label, kKept | kOnStack | kCompared)) continue;
       const Code& part = function.parts[u.field.at.part];
       why->reason = at("the address of its middle is taken at", part.address(part.insns[u.field.at.insn]),
-                       "for no jump of its own");
+                       "for no jump that is known");
       return std::nullopt;
     }
-    result.label_uses.push_back(u);
   }
+  for (const auto* uses : {&label_instructions, &foreign_labels})
+    result.label_uses.insert(result.label_uses.end(), uses->begin(), uses->end());
   std::ranges::sort(result.label_uses);
   result.label_uses.erase(std::unique(result.label_uses.begin(), result.label_uses.end()), result.label_uses.end());
   return result;

@@ -41,7 +41,8 @@ struct JumpTable {
   std::vector<AddressField> uses;  // which name the table's address and must name the clone's instead
 };
 
-// A use of the address of an instruction inside the function, not its entry, which must become that of its copy.
+// A use of the address of an instruction inside the function, or of one inside another to which control will go, and
+// not its entry: it must become that of its copy.
 struct LabelUse {
   AddressField field;
   OldAddr label;
