@@ -22,12 +22,13 @@ bool has_symbol(const Image& image, std::string_view name) {
   return std::ranges::any_of(image.symbols(), named) || std::ranges::any_of(image.dynamic_symbols(), named);
 }
 
-// True if the read-only data holds the first word of `text` as a string of its own (a zero before and after it). What
-// follows the word keeps profld, whose own data holds `text`, from taking itself for such a program.
+// True if the program holds the first word of `text` as a string of its own (a zero before and after it): in any
+// segment, as read-only data may lie in that of the code. What follows the word keeps profld, whose own data holds
+// `text`, from taking itself for such a program.
 bool has_string(const Image& image, std::string_view text) {
   const std::string whole = std::string(1, '\0') + std::string(text.substr(0, text.find(' '))) + std::string(1, '\0');
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
-    if (s.p_type != PT_LOAD || (s.p_flags & PF_X)) return false;
+    if (s.p_type != PT_LOAD) return false;
     ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
     std::string_view data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return data.find(whole) != std::string_view::npos;

@@ -102,3 +102,12 @@ refused ocaml OCaml
 printf 'void stg_upd_frame(void) {}\nvoid hs_main(void) {}\nvoid stg_ap_0_fast(void) {}\nint ZCMain_main_closure, base_GHCziTopHandler_runMainIO_closure;\n' >ghc.c
 compile ghc small.c ghc.c
 refused ghc GHC
+
+# Stripped, their strings tell, which old and other linkers lay into the segment of the code.
+for name in OCAMLRUNPARAM GHCRTS; do
+  printf 'char* getenv(const char*);\nint main() { return getenv("%s") != 0; }\n' $name >$name.c
+  for layout in separate-code noseparate-code; do
+    compile $name $name.c -s -Wl,-z,$layout
+    refused $name "program: its"
+  done
+done
