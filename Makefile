@@ -45,8 +45,8 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind bench fuzz fuzz-targets format-check install clean \
-	build-packages demo-packages check-packages callgrind-packages fuzz-packages format-packages
+.PHONY: all demo check callgrind sweep bench fuzz fuzz-targets format-check install clean \
+	build-packages demo-packages check-packages callgrind-packages sweep-packages fuzz-packages format-packages
 all: $(profld) $(prof) $(libprof)
 
 $(profld): $(profld_objects)
@@ -110,6 +110,10 @@ fuzz: $(profld) $(prof) $(libprof) $(fuzz_targets)
 
 fuzz-targets: $(fuzz_targets)
 
+# Every program of this machine; needs root.
+sweep: $(profld) $(prof) $(libprof) | sweep-packages
+	@tests/sweep/run $(BUILD)
+
 bench: $(profld) $(prof) $(libprof) | check-packages
 	@mkdir -p $(BUILD)/bench
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
@@ -129,5 +133,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-build-packages demo-packages check-packages callgrind-packages fuzz-packages format-packages:
+build-packages demo-packages check-packages callgrind-packages sweep-packages fuzz-packages format-packages:
 	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))

@@ -68,6 +68,10 @@ callgrind:V: $PROGRAMS
 	.ci/packages $CHECK_PACKAGES $CALLGRIND_PACKAGES
 	tests/callgrind $BUILD
 
+sweep:V: $PROGRAMS
+	.ci/packages $SWEEP_PACKAGES
+	tests/sweep/run $BUILD
+
 install:V: $PROGRAMS
 	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib
 	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $DESTDIR$PREFIX/bin
