@@ -1,6 +1,6 @@
-// An evaluator of expressions that reports everything that goes wrong by exceptions: errors of syntax, unknown names, division by
-// zero, overflow, recursion that is too deep. They pass through many frames with destructors, are translated, wrapped in others, caught
-// and rethrown. What it prints depends on nothing but itself.
+// An evaluator of expressions that reports everything that goes wrong by exceptions: errors of syntax, unknown names,
+// division by zero, overflow, recursion that is too deep. They pass through many frames with destructors, are
+// translated, wrapped in others, caught and rethrown. What it prints depends on nothing but itself.
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -75,9 +75,12 @@ class Binary : public Node {
     Scope scope;
     const long a = left_->value(names), b = right_->value(names);
     switch (op_) {
-      case '+': return checked(a + b);
-      case '-': return checked(a - b);
-      case '*': return checked(a * b);
+      case '+':
+        return checked(a + b);
+      case '-':
+        return checked(a - b);
+      case '*':
+        return checked(a * b);
       default:
         if (b == 0) throw ArithmeticError("division by zero");
         return a / b;
@@ -185,12 +188,18 @@ unsigned random_below(unsigned n) {
 
 std::string random_expression(int depth) {
   switch (depth == 0 ? random_below(2) : random_below(9)) {
-    case 0: return std::string(1, char('0' + random_below(10)));
-    case 1: return std::string(1, char('a' + random_below(7)));
-    case 2: return "(" + random_expression(depth - 1) + ")";
-    case 3: return random_expression(depth - 1) + "?" + random_expression(depth - 1);
-    case 4: return random_below(20) ? random_expression(depth - 1) : "(";
-    default: return "(" + random_expression(depth - 1) + "+-*/"[random_below(4)] + random_expression(depth - 1) + ")";
+    case 0:
+      return std::string(1, char('0' + random_below(10)));
+    case 1:
+      return std::string(1, char('a' + random_below(7)));
+    case 2:
+      return "(" + random_expression(depth - 1) + ")";
+    case 3:
+      return random_expression(depth - 1) + "?" + random_expression(depth - 1);
+    case 4:
+      return random_below(20) ? random_expression(depth - 1) : "(";
+    default:
+      return "(" + random_expression(depth - 1) + "+-*/"[random_below(4)] + random_expression(depth - 1) + ")";
   }
 }
 

@@ -1,5 +1,5 @@
-// Stepped through, instruction by instruction, between two breakpoints of its own: frames of all kinds, leaf functions, switches,
-// tail calls, functions that never return, recursion, and code that the compiler moves away.
+// Stepped through, instruction by instruction, between two breakpoints of its own: frames of all kinds, leaf functions,
+// switches, tail calls, functions that never return, recursion, and code that the compiler moves away.
 #include <alloca.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +31,9 @@ KEPT static int large_frame(int n) {
   room[n] = (char)n;
   return leaf(room[n]);
 }
-KEPT static int many(int a, int b, int c, int d, int e, int f, int g, int h) { return leaf(a) + b + c + d + e + f + g * h; }
+KEPT static int many(int a, int b, int c, int d, int e, int f, int g, int h) {
+  return leaf(a) + b + c + d + e + f + g * h;
+}
 KEPT static int tail(int n) { return leaf(n + 1); }
 KEPT static int tail_if(int n) {
   if (n > 3) return tail(n);
@@ -50,14 +52,23 @@ KEPT static int hot_and_cold(int n) {
 }
 KEPT static int choose(int n) {
   switch (n) {
-    case 0: return leaf(1);
-    case 1: return 12;
-    case 2: return leaf(4) + leaf(5);
-    case 3: return tail(2);
-    case 4: return saves_registers(n, n, n);
-    case 5: return 9;
-    case 6: sink = 4; return 3;
-    default: return n;
+    case 0:
+      return leaf(1);
+    case 1:
+      return 12;
+    case 2:
+      return leaf(4) + leaf(5);
+    case 3:
+      return tail(2);
+    case 4:
+      return saves_registers(n, n, n);
+    case 5:
+      return 9;
+    case 6:
+      sink = 4;
+      return 3;
+    default:
+      return n;
   }
 }
 KEPT static int recursive(int n) { return n ? recursive(n - 1) + 1 : leaf(n); }
