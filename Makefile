@@ -14,6 +14,7 @@ WERROR =
 PREFIX = /usr/local
 DESTDIR =
 DEPS = yes
+TORTURE =
 FUZZ_CXX = clang++
 BUILD = build$(if $(SANITIZE),/sanitize)
 # The user's own flags, after ours.
@@ -45,7 +46,7 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind sweep bench fuzz fuzz-targets format-check install clean \
+.PHONY: all demo check callgrind sweep torture bench fuzz fuzz-targets format-check install clean \
 	build-packages demo-packages check-packages callgrind-packages sweep-packages fuzz-packages format-packages
 all: $(profld) $(prof) $(libprof)
 
@@ -103,6 +104,10 @@ check: $(profld) $(prof) $(libprof) $(unit) $(fuzz_targets) | check-packages
 
 callgrind: $(profld) $(prof) $(libprof) | check-packages callgrind-packages
 	@tests/callgrind $(BUILD)
+
+# TORTURE="-O2 gcc static" and the like narrow it down: tests/torture/run tells more.
+torture: $(profld) $(prof) $(libprof) | check-packages
+	@tests/torture/run $(BUILD) $(TORTURE)
 
 # Goes on until interrupted, or something is found: tests/fuzz/run tells more.
 fuzz: $(profld) $(prof) $(libprof) $(fuzz_targets)

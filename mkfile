@@ -72,6 +72,10 @@ sweep:V: $PROGRAMS
 	.ci/packages $SWEEP_PACKAGES
 	tests/sweep/run $BUILD
 
+torture:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES
+	tests/torture/run $BUILD $TORTURE
+
 install:V: $PROGRAMS
 	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib
 	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $DESTDIR$PREFIX/bin
