@@ -227,7 +227,8 @@ void EhFrameReader::read_fde(OldAddr record, Reader& r, size_t end, size_t index
   fde.range.start = OldAddr(*start->value);
   fde.range.end = fde.range.start + *size;
   // Linkers leave empty ranges, and address 0, for code that they threw away.
-  if (fde.range.end <= fde.range.start || !image_.is_code(fde.range.start)) return;
+  if (fde.range.end <= fde.range.start || !image_.is_code(fde.range.start) || !image_.is_code(fde.range.end - 1))
+    return;
 
   if (cie.augmentation.starts_with('z')) {
     const uint64_t augmentation_size = r.uleb();

@@ -14,12 +14,6 @@ constexpr uint8_t kWord = 8;
 // rax, rcx, rdx, rsi, rdi, r8 to r11
 constexpr uint16_t kCallerSaved = 0b0000'1111'1100'0111;
 
-size_t count_instructions(const FunctionCode& f) {
-  size_t n = 0;
-  for (const Code& part : f.parts) n += part.insns.size();
-  return n;
-}
-
 // v * scale, where v serves as an index. A number is one that only this path is known to have.
 Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   if (scale <= 1) return v;
@@ -36,44 +30,8 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
 
 }  // namespace
 
-Interpreter::Interpreter(const Image& image, const FunctionCode& function)
-    : image_(image), function_(function), origins_(count_instructions(function)), uses_(origins_.size()) {
-  operations_.reserve(origins_.size() / 2);
-  for (const Code& part : function.parts) {
-    first_.push_back(count());
-    for (const Insn& i : part.insns) operations_.push_back(operation_of(part, i));
-  }
-  first_.push_back(count());
-}
-
-InsnRef Interpreter::ref(uint32_t insn) const {
-  const auto after = std::ranges::upper_bound(first_, insn);
-  const uint32_t part = uint32_t(after - first_.begin()) - 1;
-  return {part, insn - first_[part]};
-}
-
-const Insn& Interpreter::insn(uint32_t insn) const {
-  const InsnRef r = ref(insn);
-  return function_.parts[r.part].insns[r.insn];
-}
-
-OldAddr Interpreter::address(uint32_t insn) const {
-  const InsnRef r = ref(insn);
-  return function_.parts[r.part].address(function_.parts[r.part].insns[r.insn]);
-}
-
-std::optional<uint32_t> Interpreter::at(OldAddr a) const {
-  for (uint32_t p = 0; p < function_.parts.size(); ++p)
-    if (function_.parts[p].range.contains(a)) {
-      auto i = function_.parts[p].index(a);
-      return i ? std::optional(first_[p] + uint32_t(*i)) : std::nullopt;
-    }
-  return std::nullopt;
-}
-
-bool Interpreter::contains(OldAddr a) const {
-  return std::ranges::any_of(function_.parts, [&](const Code& part) { return part.range.contains(a); });
-}
+Interpreter::Interpreter(const Image& image, const Instructions& code)
+    : image_(image), code_(code), origins_(code.count()), uses_(origins_.size()) {}
 
 State Interpreter::unknown_state(uint32_t insn) const {
   State s;
@@ -94,13 +52,14 @@ bool Interpreter::is_address_value(int64_t value) const {
 }
 
 uint64_t Interpreter::field_address(Origin o) const {
-  const Operation& op = operations_[o / 2];
+  const Operation& op = code_.operation(o / 2);
   return uint64_t(o & 1 ? op.immediate : op.memory.displacement);
 }
 
 std::vector<OldAddr> Interpreter::named_addresses() const {
   std::vector<OldAddr> named;
-  for (const Operation& op : operations_) {
+  for (uint32_t i = 0; i < code_.count(); ++i) {
+    const Operation& op = code_.operation(i);
     if (op.memory.rip_relative || (op.memory.field != 0 && is_address_value(op.memory.displacement)))
       named.emplace_back(uint64_t(op.memory.displacement));
     if (op.immediate_field != 0 && is_address_value(op.immediate)) named.emplace_back(uint64_t(op.immediate));
@@ -114,11 +73,11 @@ void Interpreter::used(const Value& v, Use use) {
 
 void Interpreter::dereferenced(const Value& v) {
   used(v, kComputed);
-  if ((v.is_address() || v.kind == Kind::element) && contains(OldAddr(v.address))) reads_own_code_ = true;
+  if ((v.is_address() || v.kind == Kind::element) && code_.contains(OldAddr(v.address))) reads_own_code_ = true;
 }
 
 Value Interpreter::address_of(const State& state, uint32_t insn) {
-  const Memory& m = operations_[insn].memory;
+  const Memory& m = code_.operation(insn).memory;
   if (!m.understood) return Value::unknown(fresh_id(insn), true);
   const bool is_address = m.rip_relative || (m.field != 0 && is_address_value(m.displacement));
   std::array<Value, 3> terms;
@@ -135,7 +94,7 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
   r.narrow = sign_extend ? 64 : uint8_t(size * 8);
   // What a pointer points to is no entry of a table: its address would have been computed. And in a
   // position-independent program no table has entries of 8 bytes.
-  const Memory& m = operations_[insn].memory;
+  const Memory& m = code_.operation(insn).memory;
   const bool through_pointer = m.index == kNoRegister && m.base != kNoRegister &&
                                state.registers[m.base].kind == Kind::unknown && !state.registers[m.base].computed;
   r.computed |= address.had_constant && !through_pointer && !image_.is_position_independent();
@@ -149,7 +108,7 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
         r.kind = Kind::entry;
         r.size = size;
         r.sign_extended = sign_extend;
-        if (contains(OldAddr(address.address))) reads_own_code_ = true;
+        if (code_.contains(OldAddr(address.address))) reads_own_code_ = true;
         return r;
       }
       dereferenced(address);
@@ -157,7 +116,7 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
       r.computed = size != kWord || (address.scale < kWord && !image_.is_position_independent());
       return r;
     case Kind::constant:
-      if (!operations_[insn].memory.rip_relative) dereferenced(address);
+      if (!code_.operation(insn).memory.rip_relative) dereferenced(address);
       return r;
     default:
       return r;
@@ -166,7 +125,7 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
 
 // The operand's value, extended to `extended_to` bytes.
 Value Interpreter::operand(const State& state, const Operand& o, uint32_t insn, bool sign_extend, uint8_t extended_to) {
-  const Operation& op = operations_[insn];
+  const Operation& op = code_.operation(insn);
   switch (o.type) {
     case Type::reg:
       return o.size < extended_to || o.size < kWord
@@ -218,7 +177,7 @@ Value Interpreter::pop(State& state, uint32_t insn) {
 void Interpreter::call(State& state, uint32_t insn) const {
   for (uint8_t r = 0; r < kRegisters; ++r) {
     if (!(kCallerSaved >> r & 1)) continue;
-    const bool keep = calls_preserve_ && r != kRax && operations_[insn].from.type == Type::none;
+    const bool keep = calls_preserve_ && r != kRax && code_.operation(insn).from.type == Type::none;
     if (!keep) state.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
   }
   state.comparison = {};
@@ -262,7 +221,7 @@ void Interpreter::note_comparison(State& state, const Value& compared, uint64_t 
 void Interpreter::branch(State& state, uint32_t insn, bool taken) const {
   constexpr uint8_t kBelow = 2, kAbove = 7, kLess = 0xc, kGreater = 0xf;
   const Comparison& c = state.comparison;
-  const uint8_t condition = operations_[insn].condition ^ (taken ? 0 : 1);  // that holds on this way
+  const uint8_t condition = code_.operation(insn).condition ^ (taken ? 0 : 1);  // that holds on this way
   const bool is_signed = condition >= 8;
   if (c.id == 0 || (is_signed && c.with > INT32_MAX)) return;
   if ((condition == kBelow || condition == kLess) && c.with != 0)
@@ -312,7 +271,7 @@ void Interpreter::other(State& state, const Operation& op, uint32_t insn) {
 }
 
 void Interpreter::step(State& state, uint32_t insn) {
-  const Operation& op = operations_[insn];
+  const Operation& op = code_.operation(insn);
   switch (op.action) {
     case Action::move: {
       Value v = operand(state, op.from, insn, op.sign_extend, op.to.size);
@@ -400,7 +359,7 @@ void Interpreter::step(State& state, uint32_t insn) {
 }
 
 Value Interpreter::jump_target(const State& state, uint32_t insn) {
-  const Operation& op = operations_[insn];
+  const Operation& op = code_.operation(insn);
   if (op.from.type == Type::reg) {
     used(state.registers[op.from.reg], kKept);
     return state.registers[op.from.reg];
@@ -410,7 +369,7 @@ Value Interpreter::jump_target(const State& state, uint32_t insn) {
 
 bool Interpreter::jumps_through_red_zone(const State& state, uint32_t insn) {
   const Value& rsp = state.registers[kRsp];
-  if (operations_[insn].from.type != Type::memory) return false;
+  if (code_.operation(insn).from.type != Type::memory) return false;
   const Value address = address_of(state, insn);
   return address.kind == Kind::stack && rsp.kind == Kind::stack && address.id == rsp.id &&
          int64_t(address.address) < int64_t(rsp.address);

@@ -5,7 +5,8 @@
 
 #include <vector>
 
-#include "tables.h"
+#include "image.h"
+#include "instructions.h"
 #include "values.h"
 
 namespace profld {
@@ -20,18 +21,8 @@ enum Use : uint8_t {
 
 class Interpreter {
  public:
-  Interpreter(const Image& image, const FunctionCode& function);
-
-  // Instructions of all parts are numbered through, part after part.
-  uint32_t count() const { return uint32_t(operations_.size()); }
-  InsnRef ref(uint32_t insn) const;
-  uint32_t number(InsnRef ref) const { return first_[ref.part] + ref.insn; }
-  const Insn& insn(uint32_t insn) const;
-  const Operation& operation(uint32_t insn) const { return operations_[insn]; }
-  OldAddr address(uint32_t insn) const;
-  // The number of the instruction at an address in the function.
-  std::optional<uint32_t> at(OldAddr a) const;
-  bool contains(OldAddr a) const;
+  // `code` must outlive it.
+  Interpreter(const Image& image, const Instructions& code);
 
   // Less cautious, for what is not understood otherwise: registers that calls may change are taken to keep their values
   // (a compiler that sees the callee knows which do), and paths meet as Meeting says.
@@ -82,9 +73,7 @@ class Interpreter {
   void dereferenced(const Value& v);
 
   const Image& image_;
-  const FunctionCode& function_;
-  std::vector<uint32_t> first_;  // number of each part's first instruction; last: their count
-  std::vector<Operation> operations_;
+  const Instructions& code_;
   Origins origins_;
   std::vector<uint8_t> uses_;
   bool calls_preserve_ = false;

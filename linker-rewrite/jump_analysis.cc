@@ -29,30 +29,30 @@ void sort_unique(std::vector<uint32_t>& v) {
 }  // namespace
 
 JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data,
-                           const FunctionCode& function, Noreturn* noreturn, bool calls_preserve, Meeting meeting)
+                           const Instructions& code, Noreturn* noreturn, bool calls_preserve, Meeting meeting)
     : image_(image),
       frames_(frames),
       data_(data),
-      function_(function),
+      function_(code.function()),
       noreturn_(noreturn),
-      code_(image, function),
-      state_of_(code_.count(), -1),
-      leader_(code_.count()),
-      visited_(code_.count()) {
-  code_.trust(calls_preserve, meeting);
-  find_leaders();
+      code_(code),
+      interpreter_(image, code),
+      state_of_(code.count(), -1),
+      leader_(code.leaders()),
+      visited_(code.count()) {
+  interpreter_.trust(calls_preserve, meeting);
   find_landing_pads();
 }
 
 void JumpAnalysis::run() {
-  reach(0, code_.entry_state());
+  reach(0, interpreter_.entry_state());
   work();
   for (uint32_t p = 1; p < function_.parts.size(); ++p) {
     if (function_.parts[p].insns.empty()) continue;
     const uint32_t start = code_.number({p, 0});
     const Fde* fde = frames_.find(function_.parts[p].range.start);
     if (visited_[start] || (fde && !fde->cfa_is_rsp_plus_8)) continue;
-    reach(start, code_.entry_state());
+    reach(start, interpreter_.entry_state());
     work();
   }
   // What is left, in the order of the code, if a jump or the address of a label is in it.
@@ -64,30 +64,9 @@ void JumpAnalysis::run() {
   for (uint32_t i = 0; i <= last; ++i) {
     if (visited_[i]) continue;
     ++round_;
-    reach(i, code_.unknown_state(i));
+    reach(i, interpreter_.unknown_state(i));
     work();
   }
-}
-
-std::optional<uint32_t> JumpAnalysis::branch_target(const Insn& insn) const {
-  const OldAddr a(insn.target);
-  for (uint32_t p = 0; p < function_.parts.size(); ++p) {
-    const Code& part = function_.parts[p];
-    if (part.range.contains(a) && !part.insns.empty()) return code_.number({p, uint32_t(part.covering(a))});
-  }
-  return std::nullopt;
-}
-
-void JumpAnalysis::find_leaders() {
-  for (uint32_t i = 0; i < code_.count(); ++i) {
-    const Insn& insn = code_.insn(i);
-    if (insn.flow == Flow::next || insn.flow == Flow::call || insn.flow == Flow::call_indirect) continue;
-    if (i + 1 < code_.count()) leader_[i + 1] = true;
-    if (insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short)
-      if (auto t = branch_target(insn)) leader_[*t] = true;
-  }
-  for (uint32_t p = 0; p < function_.parts.size(); ++p)
-    if (!function_.parts[p].insns.empty()) leader_[code_.number({p, 0})] = true;
 }
 
 void JumpAnalysis::find_landing_pads() {
@@ -128,7 +107,7 @@ void JumpAnalysis::reach(uint32_t insn, const State& state) {
     }
     return;
   }
-  if (states_[size_t(state_of_[insn])].merge(state, uint64_t(insn) + 1, code_.meeting(), code_.origins()))
+  if (states_[size_t(state_of_[insn])].merge(state, uint64_t(insn) + 1, interpreter_.meeting(), interpreter_.origins()))
     pending_.insert(insn);
 }
 
@@ -141,9 +120,9 @@ void JumpAnalysis::work() {
 }
 
 void JumpAnalysis::block(uint32_t leader) {
-  State state = states_[size_t(state_of_[leader])];
-  const uint32_t part = code_.ref(leader).part;
-  const uint32_t end = code_.number({part, 0}) + uint32_t(function_.parts[part].insns.size());
+  State& state = here_;
+  state = states_[size_t(state_of_[leader])];
+  const uint32_t end = code_.end_of_part(leader);
   for (uint32_t i = leader; i < end; ++i) {
     if (i != leader && leader_[i]) {
       reach(i, state);
@@ -153,32 +132,32 @@ void JumpAnalysis::block(uint32_t leader) {
     const Insn& insn = code_.insn(i);
     switch (insn.flow) {
       case Flow::next:
-        code_.step(state, i);
+        interpreter_.step(state, i);
         break;
       case Flow::call:
       case Flow::call_indirect:
         if (auto pad = landing_pad_.find(i); pad != landing_pad_.end()) {
-          State caught = state;
-          code_.catch_exception(caught, i);
-          reach(pad->second, caught);
+          elsewhere_ = state;
+          interpreter_.catch_exception(elsewhere_, i);
+          reach(pad->second, elsewhere_);
         }
         if (noreturn_ && noreturn_->never_returns(insn)) return;
-        code_.step(state, i);
+        interpreter_.step(state, i);
         break;
       case Flow::jump:
-        if (auto t = branch_target(insn)) reach(*t, state);
+        if (const uint32_t t = code_.branch_target(i); t != Instructions::kNone) reach(t, state);
         return;
       case Flow::jump_if:
       case Flow::jump_if_short: {
-        const auto target = branch_target(insn);
-        if (insn.flow == Flow::jump_if_short) code_.step(state, i);
+        const uint32_t target = code_.branch_target(i);
+        if (insn.flow == Flow::jump_if_short) interpreter_.step(state, i);
         if (insn.flow == Flow::jump_if && state.comparison.id != 0) {
-          State taken = state;
-          code_.branch(taken, i, true);
-          code_.branch(state, i, false);
-          if (target) reach(*target, taken);
-        } else if (target) {
-          reach(*target, state);
+          elsewhere_ = state;
+          interpreter_.branch(elsewhere_, i, true);
+          interpreter_.branch(state, i, false);
+          if (target != Instructions::kNone) reach(target, elsewhere_);
+        } else if (target != Instructions::kNone) {
+          reach(target, state);
         }
         break;
       }
@@ -194,7 +173,7 @@ void JumpAnalysis::block(uint32_t leader) {
 
 bool JumpAnalysis::frame_is_empty(const State& state, uint32_t insn) const {
   const Value& rsp = state.registers[kRsp];
-  const Value entry = code_.entry_state().registers[kRsp];
+  const Value entry = interpreter_.entry_state().registers[kRsp];
   const bool known = rsp.kind == Kind::stack && rsp.id == entry.id;
   if (known && rsp.address != entry.address) return false;
   const OldAddr at = code_.address(insn);
@@ -203,9 +182,9 @@ bool JumpAnalysis::frame_is_empty(const State& state, uint32_t insn) const {
 }
 
 void JumpAnalysis::leave_through(Hub& hub, const State& state) {
-  const bool changed =
-      hub.state ? hub.state->merge(state, 1ull << 40 | uint64_t(&hub == &labels_), code_.meeting(), code_.origins())
-                : true;
+  const bool changed = hub.state ? hub.state->merge(state, 1ull << 40 | uint64_t(&hub == &labels_),
+                                                    interpreter_.meeting(), interpreter_.origins())
+                                 : true;
   if (!hub.state) hub.state = state;
   if (!changed) return;
   for (uint32_t t : hub.targets) reach(t, *hub.state);
@@ -213,10 +192,10 @@ void JumpAnalysis::leave_through(Hub& hub, const State& state) {
 
 void JumpAnalysis::jump(const State& state, uint32_t insn) {
   Jump& j = jumps_[insn];
-  j.target = code_.jump_target(state, insn);
+  j.target = interpreter_.jump_target(state, insn);
   j.frame_is_empty = frame_is_empty(state, insn);
   j.stack_is_switched = state.registers[kRsp].kind == Kind::unknown;
-  j.through_red_zone = code_.jumps_through_red_zone(state, insn);
+  j.through_red_zone = interpreter_.jumps_through_red_zone(state, insn);
   j.table = table_of(j.target, insn);
   if (j.table >= 0 && !tables_[size_t(j.table)].entries.targets.empty()) {
     leave_through(tables_[size_t(j.table)].hub, state);

@@ -4,6 +4,7 @@
 #ifndef LINKER_REWRITE_JUMP_ANALYSIS_H
 #define LINKER_REWRITE_JUMP_ANALYSIS_H
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,8 +20,8 @@ namespace profld {
 
 class JumpAnalysis {
  public:
-  // `noreturn` null: all calls are taken to return. See Interpreter::trust for the others.
-  JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const FunctionCode& function,
+  // `code` must outlive it. `noreturn` null: all calls are taken to return. See Interpreter::trust for the others.
+  JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
                Noreturn* noreturn, bool calls_preserve, Meeting meeting);
 
   // Interprets the function until nothing new is learnt; to be called once.
@@ -28,8 +29,8 @@ class JumpAnalysis {
 
   // `uses`: of constants, see Interpreter.
   std::optional<IndirectJumps> result(const std::vector<uint8_t>& uses, Unresolved* why);
-  const std::vector<uint8_t>& uses() const { return code_.uses(); }
-  bool reads_own_code() const { return code_.reads_own_code(); }
+  const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
+  bool reads_own_code() const { return interpreter_.reads_own_code(); }
   // What is done with the label whose address RIP-relative instructions take: a set of Use.
   uint8_t uses_of(OldAddr label);
 
@@ -55,9 +56,7 @@ class JumpAnalysis {
     int table = -1;
   };
 
-  void find_leaders();
   void find_landing_pads();
-  std::optional<uint32_t> branch_target(const Insn& insn) const;
   void reach(uint32_t insn, const State& state);
   void work();
   void block(uint32_t leader);
@@ -82,9 +81,11 @@ class JumpAnalysis {
   const DataReferences& data_;
   const FunctionCode& function_;
   Noreturn* const noreturn_;  // null: all calls return
-  Interpreter code_;
-  std::vector<State> states_;      // at leaders
+  const Instructions& code_;
+  Interpreter interpreter_;
+  std::deque<State> states_;       // at leaders
   std::vector<int32_t> state_of_;  // index in states_, -1
+  State here_, elsewhere_;         // of block() alone, kept for their memory
   std::vector<bool> leader_;
   std::vector<uint32_t> visited_;  // the round in which an instruction was interpreted, 0: never
   uint32_t round_ = 1;

@@ -44,7 +44,7 @@ void JumpAnalysis::find_labels() {
                          : !whole && op.immediate_field != 0 ? immediate_of(i)
                                                              : kNoOrigin;
     if (field == kNoOrigin || op.memory.rip_relative) continue;
-    const OldAddr a(code_.field_address(field));
+    const OldAddr a(interpreter_.field_address(field));
     if (!is_label(frames_, function_, a)) continue;
     label_fields_.push_back(field);
     labels.push_back(a);
@@ -52,7 +52,7 @@ void JumpAnalysis::find_labels() {
   if (image_.is_position_independent())
     label_words_.certain = std::move(words);
   else if (!words.empty())
-    label_words_ = tell_label_words(std::move(words), code_.named_addresses());
+    label_words_ = tell_label_words(std::move(words), interpreter_.named_addresses());
   for (const auto& [word, label] : label_words_.certain) labels.push_back(label);
   for (OldAddr a : labels)
     if (auto i = code_.at(a)) labels_.targets.push_back(*i);
@@ -73,11 +73,11 @@ void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
 uint8_t JumpAnalysis::uses_of(OldAddr label) {
   std::set<Origin> sets;
   for (uint32_t i = 0; i < code_.count(); ++i)
-    if (code_.operation(i).memory.rip_relative && OldAddr(code_.field_address(displacement_of(i))) == label)
-      sets.insert(code_.origins().find(displacement_of(i)));
+    if (code_.operation(i).memory.rip_relative && OldAddr(interpreter_.field_address(displacement_of(i))) == label)
+      sets.insert(interpreter_.origins().find(displacement_of(i)));
   uint8_t uses = 0;
-  for (Origin o = 0; o < code_.origins().size(); ++o)
-    if (sets.contains(code_.origins().find(o))) uses |= code_.uses()[o];
+  for (Origin o = 0; o < interpreter_.origins().size(); ++o)
+    if (sets.contains(interpreter_.origins().find(o))) uses |= interpreter_.uses()[o];
   return uses;
 }
 
@@ -87,13 +87,13 @@ bool JumpAnalysis::add_label_fields(const std::vector<uint8_t>& uses, IndirectJu
     const AddressField at = field_at(field);
     if (std::ranges::any_of(out.label_uses, [&](const LabelUse& u) { return u.field.at == at.at; })) continue;
     uint8_t kept = 0, all = 0;
-    for (Origin o = 0; o < code_.origins().size(); ++o) {
-      if (code_.origins().find(o) != code_.origins().find(field)) continue;
-      kept |= code_.uses()[o];
+    for (Origin o = 0; o < interpreter_.origins().size(); ++o) {
+      if (interpreter_.origins().find(o) != interpreter_.origins().find(field)) continue;
+      kept |= interpreter_.uses()[o];
       all |= uses[o];
     }
     if (!(kept & kKept) || (all & (kCompared | kComputed))) return false;
-    out.label_uses.push_back({at, OldAddr(code_.field_address(field))});
+    out.label_uses.push_back({at, OldAddr(interpreter_.field_address(field))});
   }
   return true;
 }

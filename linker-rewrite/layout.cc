@@ -22,15 +22,17 @@
 
 #include "layout.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "dynamic.h"
 #include "libprof/map.h"
 #include "notes.h"
 #include "runtime.h"
 #include "sections.h"
-#include "sha1.h"
 #include "symtab.h"
 #include "tls.h"
 
@@ -255,16 +257,18 @@ Bytes ProgramLayout::finish(Contents contents) {
   return out;
 }
 
-// From all that is mapped, without the hole.
+// From all that is mapped, without the hole. Nobody is to be deceived by it, so a quick hash will do.
 void ProgramLayout::write_build_id(Bytes& out, uint64_t mapped_end) const {
   uint64_t at = notes_.build_id_at(placement_).value, size = notes_.build_id_size();
   std::fill_n(out.begin() + long(at), size, uint8_t(0));
-  Sha1 hash;
-  hash.add(ByteView(out).first(kept_));
-  uint64_t start = placement_.offset.value;
-  hash.add(ByteView(out).subspan(start, mapped_end - start));
-  auto id = hash.finish();
-  for (uint64_t i = 0; i < size; ++i) out[at + i] = id[i % id.size()];
+  const uint64_t start = placement_.offset.value;
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(), XXH3_freeState);
+  XXH3_128bits_reset(hash.get());
+  XXH3_128bits_update(hash.get(), out.data(), kept_);
+  XXH3_128bits_update(hash.get(), out.data() + start, mapped_end - start);
+  XXH128_canonical_t id;
+  XXH128_canonicalFromHash(&id, XXH3_128bits_digest(hash.get()));
+  for (uint64_t i = 0; i < size; ++i) out[at + i] = id.digest[i % sizeof id.digest];
 }
 
 }  // namespace

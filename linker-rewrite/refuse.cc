@@ -9,6 +9,7 @@
 #include "refuse.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "notes.h"
@@ -30,8 +31,7 @@ bool has_string(const Image& image, std::string_view text) {
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
     if (s.p_type != PT_LOAD) return false;
     ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
-    std::string_view data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return data.find(whole) != std::string_view::npos;
+    return memmem(bytes.data(), bytes.size(), whole.data(), whole.size()) != nullptr;
   });
 }
 

@@ -52,13 +52,13 @@ bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, con
     why->reason = jump_at(code_.address(jump), reason.c_str());
     return false;
   };
-  const Origin set = code_.origins().find(origin);
+  const Origin set = interpreter_.origins().find(origin);
   bool found = false;
-  for (Origin o = 0; o < code_.origins().size(); ++o) {
-    if (code_.origins().find(o) != set) continue;
+  for (Origin o = 0; o < interpreter_.origins().size(); ++o) {
+    if (interpreter_.origins().find(o) != set) continue;
     const AddressField field = field_at(o);
     if (field.field == 0) continue;
-    const OldAddr a(code_.field_address(o));
+    const OldAddr a(interpreter_.field_address(o));
     if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
     if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
     *address = a;
@@ -79,7 +79,8 @@ bool JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& kn
     return false;
   table.base = table.address;
   bool understood = true;
-  if (form.relative && code_.origins().find(j.target.base_origin) != code_.origins().find(j.target.origin)) {
+  if (form.relative &&
+      interpreter_.origins().find(j.target.base_origin) != interpreter_.origins().find(j.target.origin)) {
     std::vector<AddressField> fields;
     if (!fields_of(j.target.base_origin, "the base of its table", insn, uses, fields, &table.base, why)) return false;
     if (table.base == table.address)
@@ -115,7 +116,7 @@ bool JumpAnalysis::has_address_of_code() const {
   for (uint32_t i = 0; i < code_.count(); ++i) {
     const Operation& op = code_.operation(i);
     for (Origin o : {displacement_of(i), immediate_of(i)}) {
-      const OldAddr a(code_.field_address(o));
+      const OldAddr a(interpreter_.field_address(o));
       if (field_at(o).field == 0 || (op.memory.rip_relative && op.action != Action::lea)) continue;
       if (image_.span().contains(a) && !image_.is_code(a) && is_table(a)) return true;
     }
@@ -226,10 +227,11 @@ static std::optional<IndirectJumps> analyze_jumps(const Image& image, const EhFr
       {false, false, Meeting::sound},     {true, false, Meeting::sound},     {true, true, Meeting::sound},
       {true, false, Meeting::optimistic}, {true, true, Meeting::optimistic},
   };
+  const Instructions code(function);
   Noreturn noreturn(image, frames);
   std::vector<uint8_t> uses;
   for (const Attempt& a : kAttempts) {
-    JumpAnalysis analysis(image, frames, data, function, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.meeting);
+    JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.meeting);
     analysis.run();
     if (a.meeting == Meeting::sound && analysis.reads_own_code()) {
       why->reason = "it reads its own code as data";
@@ -262,7 +264,8 @@ std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const Eh
   std::erase_if(label_instructions,
                 [&](const LabelUse& u) { return std::ranges::find(result.label_uses, u) != result.label_uses.end(); });
   if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
-    JumpAnalysis analysis(image, frames, data, function, nullptr, false, Meeting::sound);
+    const Instructions code(function);
+    JumpAnalysis analysis(image, frames, data, code, nullptr, false, Meeting::sound);
     analysis.run();
     // Compared with a program counter, two labels of another function say whether control was between them.
     auto is_only = [&](OldAddr label, uint8_t allowed) {

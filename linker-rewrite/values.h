@@ -53,16 +53,16 @@ struct Value {
     target,    // entry + address, where the entry is read from `table` + scale * index
   };
   Kind kind = Kind::unknown;
-  bool computed = false;      // unknown: the result of arithmetic, not a pointer that was loaded, passed or returned
-  bool had_constant = false;  // unknown: an address may be lost in it
-  bool sign_extended = false;
+  bool computed : 1 = false;  // unknown: the result of arithmetic, not a pointer that was loaded, passed or returned
+  bool had_constant : 1 = false;  // unknown: an address may be lost in it
+  bool sign_extended : 1 = false;
+  bool exact : 1 = false;  // of the bound: it stems from a comparison, not just from the index's type
   uint8_t scale = 1;
   uint8_t size = 0;
   // The index: equal ids mean equal values, of which the low `narrow` bits remain. `bound` is the greatest value that
-  // the low `bound_width` bits can have; `exact` if it stems from a comparison, not just from the index's type.
+  // the low `bound_width` bits can have.
   uint8_t narrow = 64;
   uint8_t bound_width = 64;
-  bool exact = false;
   Origin origin = kNoOrigin;       // of the address, in entry and target that of the table
   Origin base_origin = kNoOrigin;  // of a target's address
   uint64_t bound = kNoBound;

@@ -245,7 +245,7 @@ TEST_CASE("eh_frame: what is outdated or unknown is told") {
   CHECK_THROWS_AS(unknown.read(), Error);
 }
 
-TEST_CASE("eh_frame: terminators in the middle, long lengths, empty and overlapping ranges") {
+TEST_CASE("eh_frame: terminators in the middle, long lengths, empty, overlapping and endless ranges") {
   Table t;
   const size_t cie = t.cie("zR", {DW_EH_PE_pcrel | DW_EH_PE_sdata4});
   t.fde(cie, 0x1100, 0x40);
@@ -256,6 +256,7 @@ TEST_CASE("eh_frame: terminators in the middle, long lengths, empty and overlapp
   t.fde(second, 0x1200, 0x100, {}, true);
   t.fde(cie, 0x1210, 0x10);
   t.fde(cie, 0x1000, 0x40);
+  t.fde(cie, 0x1400, uint64_t(-0x200));  // ends behind the code, if at all
   t.number(0, 4);
   const EhFrame frames = t.read();
   CHECK(ranges(frames) == Ranges{{0x1000, 0x40}, {0x1100, 0x40}, {0x1200, 0x100}, {0x1210, 0x10}});

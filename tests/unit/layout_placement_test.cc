@@ -4,7 +4,6 @@
 
 #include "linker-rewrite/image.h"
 #include "linker-rewrite/segment.h"
-#include "linker-rewrite/sha1.h"
 
 using namespace profld;
 
@@ -36,22 +35,6 @@ Image program(const std::vector<Elf64_Phdr>& segments) {
   put(file, 0, h);
   for (size_t i = 0; i < segments.size(); ++i) put(file, sizeof h + i * sizeof(Elf64_Phdr), segments[i]);
   return Image::from_bytes(std::move(file));
-}
-
-std::string hex(ByteView bytes) {
-  std::string s;
-  for (uint8_t b : bytes) {
-    s += "0123456789abcdef"[b >> 4];
-    s += "0123456789abcdef"[b & 15];
-  }
-  return s;
-}
-
-std::string sha1(const std::string& text, size_t piece) {
-  Sha1 hash;
-  ByteView all(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  for (size_t at = 0; at < all.size(); at += piece) hash.add(all.subspan(at, std::min(piece, all.size() - at)));
-  return hex(hash.finish());
 }
 
 }  // namespace
@@ -104,13 +87,4 @@ TEST_CASE("a segment's parts keep their alignment and their place") {
   CHECK(s.bytes()[0x38] == 1);
   CHECK_THROWS_AS(s.write(c, Bytes(3)), Error);
   CHECK_THROWS_AS(s.write(NewAddr(0x10057), Bytes(1)), Error);
-}
-
-TEST_CASE("SHA-1 gives the digests of its standard") {
-  CHECK(sha1("", 1) == "da39a3ee5e6b4b0d3255bfef95601890afd80709");
-  CHECK(sha1("abc", 3) == "a9993e364706816aba3e25717850c26c9cd0d89d");
-  CHECK(sha1("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 5) ==
-        "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
-  for (size_t piece : {1u, 7u, 63u, 64u, 65u, 1000u})
-    CHECK(sha1(std::string(1000000, 'a'), piece) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
 }
