@@ -2,9 +2,9 @@
 // That is room for jumps to copies. It is padding if control cannot come to it, and if nothing names it:
 //
 //   * no-operations behind a function that moved: its old code is dead.
-//   * no-operations behind an instruction that passes control on for good, up to an aligned address or the next
-//     function. The code there may be unknown (start-up code has no unwind tables), then it is decoded blindly; single
-//     bytes that look like a no-operation are no proof of anything there, those of several bytes are.
+//   * no-operations in unknown code (start-up code has no unwind tables), behind an instruction that passes control on
+//     for good, up to an aligned address or the next function. Such code is decoded blindly: a byte that looks like a
+//     no-operation is no proof of anything there, one of several bytes is.
 //   * zeros between two sections.
 
 #include "gaps.h"
@@ -108,11 +108,7 @@ class Finder {
     if (before < 0) return;
     bool several_bytes = false;
     const OldAddr end = end_of_no_operations(image_, gap.start, next_named(gap.start, gap.end), &several_bytes);
-    if (end == gap.start) return;
-    const std::vector<Insn>& insns = program_.code(program_.ranges[size_t(before)]).insns;
-    const Flow last = insns.empty() ? Flow::next : insns.back().flow;
-    const bool ends = last == Flow::jump || last == Flow::jump_indirect || last == Flow::ret || last == Flow::stop;
-    found_.push_back({{gap.start, end}, ends ? -1 : before});
+    if (end > gap.start) found_.push_back({{gap.start, end}, before});
   }
 
   void behind_unknown_code(OldAddr start, OldAddr limit) {

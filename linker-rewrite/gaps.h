@@ -23,8 +23,8 @@ void decode_blindly(const Image& image, OldRange range,
 // Bytes of gaps that are neither run nor read.
 struct Padding {
   OldRange range;
-  // Index of a code range: only if it moves, because it is not certain that control does not fall out of it; -1:
-  // always.
+  // Index of the code range before it: only if that moves; if not, control may fall out of it, or its bytes may be read
+  // up to the next function (V8 sums up its builtins). -1: always.
   ptrdiff_t if_moved;
 };
 
