@@ -46,7 +46,7 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind sweep torture bench fuzz fuzz-targets format-check install clean \
+.PHONY: all demo check callgrind soak sweep torture bench fuzz fuzz-targets format-check install clean \
 	build-packages demo-packages check-packages callgrind-packages sweep-packages fuzz-packages format-packages
 all: $(profld) $(prof) $(libprof)
 
@@ -118,6 +118,12 @@ fuzz-targets: $(fuzz_targets)
 # Every program of this machine; needs root.
 sweep: $(profld) $(prof) $(libprof) | sweep-packages
 	@tests/sweep/run $(BUILD)
+
+# Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills.
+SOAK_SECONDS = 60
+SOAK_KILLS = 0
+soak: $(profld) $(prof) $(libprof) | check-packages
+	@tests/soak/run $(BUILD) $(SOAK_SECONDS) $(SOAK_KILLS)
 
 bench: $(profld) $(prof) $(libprof) | check-packages
 	@mkdir -p $(BUILD)/bench

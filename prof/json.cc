@@ -34,6 +34,7 @@ void print_json(const Analysis& analysis, Output& out) {
   field(",\"folded\":", analysis.folded);
   if (analysis.process) field(",\"process\":", analysis.process);
   if (analysis.process) field(",\"parent_process\":", analysis.parent_process);
+  if (analysis.process) out.text(",\"command\":" + quoted(analysis.command));
   if (analysis.thread) field(",\"thread\":", analysis.thread);
   if (analysis.thread) out.text(",\"thread_name\":" + quoted(analysis.thread_name));
 

@@ -47,8 +47,10 @@ class NumberReader {
       if (0 - value < start_ / 2) return 0;
       value += end_;
     } else if (value > lifetime + slack) {
-      // A time stamp too many: the program was killed in a signal handler that had interrupted a hook.
-      value -= end_;
+      // A time stamp too many: the program was killed in a signal handler that had interrupted a hook. It is the one of
+      // when the handler came, which is not known.
+      if (value < start_) return damaged++, 0;
+      value -= std::min(value, end_);
     }
     if (0 - value <= slack) return 0;
     if (value > lifetime + slack) return damaged++, 0;

@@ -166,7 +166,10 @@ TEST_CASE("when the program ended by itself its main thread ran until the end") 
 TEST_CASE("a signal handler that interrupted a hook for good leaves a time stamp too many") {
   Run run;
   run.call(0, 'a', 1, kEnd + 70);
-  CHECK(text(run.analyse()) == "a:1:70:70");
+  run.call(0, 'b', 1, kStart + 1'000'000'000);  // the handler came long before the end
+  const Analysis a = run.analyse();
+  CHECK(text(a) == "a:1:70:70 b:1:0:0");
+  CHECK_FALSE(a.damaged);
 }
 
 TEST_CASE("clocks of two processors that differ by a little make no negative time") {
