@@ -14,6 +14,7 @@
 #include "landings.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -24,6 +25,20 @@ namespace profld {
 namespace {
 
 constexpr uint64_t kLongJump = 5, kShortJump = 2, kEndbrSize = 4;
+
+// The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps something else.
+std::optional<OldAddr> number_kept_by(ByteView insn) {
+  constexpr size_t kSize = 4;
+  constexpr uint8_t kMove = 0xc7, kMoveToRegister = 0xb8, kPush = 0x68, kLea = 0x8d;
+  size_t at = 0;
+  while (at < insn.size() && (insn[at] == 0x66 || (insn[at] & 0xf0) == 0x40)) ++at;  // prefixes
+  if (at + 1 + kSize > insn.size()) return std::nullopt;
+  const uint8_t opcode = insn[at];
+  if (opcode != kMove && (opcode & 0xf8) != kMoveToRegister && opcode != kPush && opcode != kLea) return std::nullopt;
+  uint32_t number;
+  std::memcpy(&number, insn.data() + insn.size() - kSize, kSize);
+  return OldAddr(number);
+}
 
 class Placer {
  public:
@@ -94,17 +109,15 @@ class Placer {
     uint32_t group;  // that has the instruction
   };
   std::vector<Number> find_numbers() const {
-    constexpr size_t kSize = 4;
     std::vector<Number> numbers;
     if (image_.is_position_independent()) return numbers;
     for (uint32_t g = 0; g < program_.groups.size(); ++g)
       for (const Code& code : program_.groups[g].code.parts)
         for (const Insn& insn : code.insns) {
-          // A number comes last, unless a distance does.
-          if (insn.length <= kSize || (insn.field_size != 0 && insn.field + insn.field_size == insn.length)) continue;
-          const OldAddr value(Reader(code.bytes.subspan(insn.offset + insn.length - kSize, kSize), "code").u32());
-          const ptrdiff_t range = find_range(program_.ranges, value);
-          if (range >= 0 && value != program_.ranges[size_t(range)].range.start) numbers.push_back({value, g});
+          const auto value = number_kept_by(code.bytes.subspan(insn.offset, insn.length));
+          if (!value) continue;
+          const ptrdiff_t range = find_range(program_.ranges, *value);
+          if (range >= 0 && *value != program_.ranges[size_t(range)].range.start) numbers.push_back({*value, g});
         }
     return numbers;
   }
