@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +29,8 @@ Running the copy leaves prof.<pid>, which prof(1) shows.
   -o, --output OUT    the copy (default: PROGRAM's base name with .prof, here)
   -F, --only GLOB     only functions whose name matches (repeatable)
   -N, --not GLOB      not functions whose name matches (repeatable)
+      --min-size BYTES  only functions of at least BYTES of code
+      --no-leaves     only functions that call others
       --report FILE   write what was done, and what was left out and why, as JSON
       --libprof FILE  the runtime library (default: ../lib/libprof.so, seen from profld)
   -v, --verbose       say on stderr what was done
@@ -54,11 +57,21 @@ std::string default_runtime() {
   std::exit(2);
 }
 
+uint64_t parse_size(const char* text) {
+  uint64_t size = 0;
+  const auto [end, error] = std::from_chars(text, text + std::strlen(text), size);
+  if (error == std::errc() && *end == '\0') return size;
+  std::cerr << "profld: --min-size " << text << ": is no number of bytes\n";
+  usage_error();
+}
+
 Options parse(int argc, char** argv) {
-  enum { kReport = 256, kRuntime, kHelpOption, kVersionOption };
+  enum { kReport = 256, kRuntime, kMinSize, kNoLeaves, kHelpOption, kVersionOption };
   static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
                                  {"only", required_argument, nullptr, 'F'},
                                  {"not", required_argument, nullptr, 'N'},
+                                 {"min-size", required_argument, nullptr, kMinSize},
+                                 {"no-leaves", no_argument, nullptr, kNoLeaves},
                                  {"report", required_argument, nullptr, kReport},
                                  {"libprof", required_argument, nullptr, kRuntime},
                                  {"verbose", no_argument, nullptr, 'v'},
@@ -81,6 +94,12 @@ Options parse(int argc, char** argv) {
         break;
       case kReport:
         o.report = optarg;
+        break;
+      case kMinSize:
+        o.selection.min_size = parse_size(optarg);
+        break;
+      case kNoLeaves:
+        o.selection.no_leaves = true;
         break;
       case kRuntime:
         o.runtime = optarg;

@@ -46,6 +46,25 @@ bool is_selected(const Selection& s, const CodeRange& r) {
   return (s.only.empty() || matches(s.only, r)) && !matches(s.not_, r);
 }
 
+uint64_t size_of(const Group& g) {
+  uint64_t size = 0;
+  for (const Code& part : g.code.parts) size += part.range.size();
+  return size;
+}
+
+// True if nothing is called from the group, by a tail call either.
+bool is_leaf(const Program& program, const Group& g) {
+  auto leaves_by = [&](const CodeRange& from, const Insn& insn) {
+    if (insn.flow == Flow::call || insn.flow == Flow::call_indirect) return true;
+    const bool jumps = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
+    return jumps && is_tail_call(program, from, program.code(from).address(insn), OldAddr(insn.target));
+  };
+  for (uint32_t r : g.ranges)
+    for (const Insn& insn : program.code(program.ranges[r]).insns)
+      if (leaves_by(program.ranges[r], insn)) return false;
+  return std::ranges::none_of(g.indirect.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::tail_call; });
+}
+
 void count_functions(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& selected,
                      Report& report) {
   for (const CodeRange& r : program.ranges) {
@@ -76,6 +95,10 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   std::vector<bool> selected(program.groups.size());
   for (const CodeRange& r : program.ranges)
     if (!r.fragment && is_selected(selection, r)) selected[r.group] = true;
+  for (size_t g = 0; g < selected.size(); ++g) {
+    const Group& group = program.groups[g];
+    if (size_of(group) < selection.min_size || (selection.no_leaves && is_leaf(program, group))) selected[g] = false;
+  }
   std::vector<bool> moves(program.groups.size());
   for (size_t g = 0; g < moves.size(); ++g) moves[g] = selected[g] && program.groups[g].reason.empty();
   const std::vector<Landing> landings = place_landings(program, moves);
@@ -83,7 +106,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   Rewritten result;
   count_functions(program, moves, selected, result.report);
   if (result.report.functions_selected == 0)
-    throw Error("no function matches the patterns of -F and -N; check them against nm(1)");
+    throw Error("no function matches -F, -N, --min-size and --no-leaves; check the patterns against nm(1)");
   if (result.report.functions_instrumented == 0)
     throw Error("no function can be instrumented; the first stays in place for this reason: " +
                 result.report.skipped.front().reason);

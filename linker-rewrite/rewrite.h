@@ -16,6 +16,8 @@ struct Selection {
   // is named #address, in hexadecimal.
   std::vector<std::string> only;  // -F: those that match one; all if empty
   std::vector<std::string> not_;  // -N: but not those
+  uint64_t min_size = 0;          // --min-size: only functions of at least so many bytes of code, fragments included
+  bool no_leaves = false;         // --no-leaves: only functions that call others
 };
 
 struct Rewritten {

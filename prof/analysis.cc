@@ -85,6 +85,7 @@ class Part {
   Part(Analysis& analysis, const Input& input) : a_(analysis), input_(input) {
     a_.complete = true;
     a_.lost = a_.folded = 0;
+    a_.duration = 0;
   }
 
   void add(const Profile& profile) {
@@ -106,6 +107,10 @@ class Part {
     a_.complete = a_.complete && whole;
     a_.lost += lost_calls(profile);
     a_.folded += profile.header().folded_nodes;
+    const prof_format::Header& h = profile.header();
+    const double scale = scaled ? a_.tsc_hz / hz : 1, last = double(std::max(h.tsc_last, h.tsc_end));
+    a_.probe = std::max(a_.probe, double(h.probe_inside + h.probe_outside) / 256 * scale);
+    a_.duration += std::max(last - double(h.tsc_start), 0.0) * scale;
   }
 
   // `name` is what remarks are about.

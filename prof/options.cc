@@ -10,13 +10,26 @@ namespace prof {
 
 namespace {
 
-enum LongOption { kJson = 256, kRawNames, kGprofSymbols, kReport, kProcesses, kHelp, kVersion };
+enum LongOption {
+  kJson = 256,
+  kRawNames,
+  kGprofSymbols,
+  kReport,
+  kProcesses,
+  kSuggest,
+  kAuto,
+  kMinSize,
+  kNoLeaves,
+  kHelp,
+  kVersion
+};
 
 const option kProfOptions[] = {
     {"json", no_argument, nullptr, kJson},
     {"raw-names", no_argument, nullptr, kRawNames},
     {"gprof-symbols", required_argument, nullptr, kGprofSymbols},
     {"processes", no_argument, nullptr, kProcesses},
+    {"suggest", no_argument, nullptr, kSuggest},
     {"help", no_argument, nullptr, kHelp},
     {"version", no_argument, nullptr, kVersion},
     {nullptr, 0, nullptr, 0},
@@ -27,6 +40,9 @@ const option kRunOptions[] = {
     {"raw-names", no_argument, nullptr, kRawNames},
     {"gprof-symbols", required_argument, nullptr, kGprofSymbols},
     {"report", required_argument, nullptr, kReport},
+    {"auto", no_argument, nullptr, kAuto},
+    {"min-size", required_argument, nullptr, kMinSize},
+    {"no-leaves", no_argument, nullptr, kNoLeaves},
     {"help", no_argument, nullptr, kHelp},
     {nullptr, 0, nullptr, 0},
 };
@@ -42,7 +58,7 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
   Options o;
   bool view_chosen = false;
   auto choose = [&](Options::View view) {
-    if (view_chosen && o.view != view) throw UsageError("-d and --json exclude each other");
+    if (view_chosen && o.view != view) throw UsageError("-d, --json and --suggest exclude each other");
     o.view = view;
     view_chosen = true;
   };
@@ -81,6 +97,18 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
         break;
       case kJson:
         choose(Options::View::kJson);
+        break;
+      case kSuggest:
+        choose(Options::View::kSuggestion);
+        break;
+      case kAuto:
+        o.automatic = true;
+        break;
+      case kMinSize:
+        o.rewriting.push_back(std::string("--min-size=") + optarg);
+        break;
+      case kNoLeaves:
+        o.rewriting.push_back("--no-leaves");
         break;
       case kRawNames:
         o.raw_names = true;
@@ -138,13 +166,19 @@ std::string help_text() {
          "  --processes           each process apart; without a profile: all those of the program here\n"
          "  -p PID                only the profiles of this process\n"
          "  --json                everything as JSON\n"
+         "  --suggest             options of profld that leave out functions not worth timing\n"
          "  -g FILE               write gmon.out for gprof to FILE\n"
          "  --gprof-symbols FILE  write a table of names for gprof -S to FILE\n"
          "  --raw-names           do not demangle names\n"
          "\n"
-         "prof run also takes these options of profld:\n"
+         "prof run also takes\n"
+         "  --auto                a counting run first, without output; then leave out functions not worth timing\n"
+         "\n"
+         "and these options of profld:\n"
          "  -F GLOB               profile only functions whose names match (repeatable)\n"
          "  -N GLOB               do not profile functions whose names match (repeatable)\n"
+         "  --min-size BYTES      profile only functions of at least BYTES of code\n"
+         "  --no-leaves           profile only functions that call others\n"
          "  --report FILE         write a report of the rewriting to FILE\n"
          "\n"
          "See prof(1).\n";

@@ -13,7 +13,7 @@
 namespace prof {
 
 struct Options {
-  enum class View { kFlat, kTree, kJson, kNone };  // kNone: only files were asked for
+  enum class View { kFlat, kTree, kJson, kSuggestion, kNone };  // kNone: only files were asked for
   View view = View::kFlat;
   TreeOptions tree;
   std::string gmon;           // file for -g; empty: none
@@ -28,8 +28,10 @@ struct Options {
   // prof: what is left. prof run: the program and its arguments.
   std::vector<std::string> arguments;
 
+  // prof run: a counting run first, to leave out functions that would only measure the probe.
+  bool automatic = false;
   // prof run: options for profld.
-  std::vector<std::string> rewriting;  // -F and -N with their patterns
+  std::vector<std::string> rewriting;  // -F and -N with their patterns, --min-size, --no-leaves
   std::string report;                  // file for --report
 };
 

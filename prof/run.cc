@@ -14,12 +14,15 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
+#include "analysis.h"
 #include "cache.h"
 #include "message.h"
 #include "profile.h"
 #include "show.h"
+#include "suggest.h"
 
 namespace prof {
 
@@ -80,8 +83,10 @@ void refuse_script(const std::string& path) {
   throw Error(path + ": is a script; profile its interpreter: prof run -- " + interpreter + " " + path);
 }
 
-// Starts the program and waits for it. Returns the status of waitpid and sets `child` to its pid.
-int run_to_the_end(const std::string& copy, const std::vector<std::string>& arguments, pid_t& child) {
+// Starts the program and waits for it. Returns the status of waitpid and sets `child` to its pid. With
+// `counts_directory`, it only counts calls, its profile goes there, and what it prints goes nowhere.
+int run_to_the_end(const std::string& copy, const std::vector<std::string>& arguments, pid_t& child,
+                   const char* counts_directory = nullptr) {
   std::vector<char*> argv;
   for (const std::string& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -96,6 +101,13 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
   if (child < 0) throw Error("fork: " + system_error(errno));
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (counts_directory) {
+      setenv("PROFTYPE", "count", 1);
+      setenv("PROFDIR", counts_directory, 1);
+      const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+      dup2(nowhere, STDOUT_FILENO);
+      dup2(nowhere, STDERR_FILENO);
+    }
     execv(copy.c_str(), argv.data());
     say(copy + ": " + system_error(errno));
     _exit(127);
@@ -135,14 +147,57 @@ int end_like(int status) {
   return 128 + s;
 }
 
+// A directory that is gone with this object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    const char* where = std::getenv("TMPDIR");
+    path_ = std::string(where && *where ? where : "/tmp") + "/prof-XXXXXX";
+    if (!mkdtemp(path_.data())) throw Error(path_ + ": " + system_error(errno));
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Runs the program to count its calls, and adds options that leave out what is not worth timing.
+void leave_out_by_counts(const std::string& program, Options& options) {
+  Options counting = options;
+  counting.report.clear();
+  const std::string copy = rewritten_copy(program, counting);
+  if (copy.empty()) return;
+  const TemporaryDirectory directory;
+  pid_t child = 0;
+  run_to_the_end(copy, options.arguments, child, directory.path().c_str());
+  const std::string profile = newest_profile(directory.path(), uint32_t(child));
+  if (profile.empty()) {
+    say("the counting run left no profile; all functions are timed");
+    return;
+  }
+  const Suggestion s = suggest(analyse({copy, {profile}, false, false, false}));
+  for (const std::string& pattern : s.patterns) options.rewriting.insert(options.rewriting.end(), {"-N", pattern});
+  char text[120];
+  std::snprintf(text, sizeof text, "after a counting run %zu function%s with %.1f %% of all calls %s left out",
+                s.patterns.size(), s.patterns.size() == 1 ? "" : "s", 100 * s.calls,
+                s.patterns.size() == 1 ? "is" : "are");
+  say(text);
+}
+
 }  // namespace
 
-int run(const Options& options) {
+int run(Options options) {
   if (options.arguments.empty())
     throw UsageError("run: no program named; prof run [options] [--] program [argument ...]");
   const std::string& name = options.arguments[0];
   const std::string program = find_program(name);
   refuse_script(program);
+  if (options.automatic) leave_out_by_counts(program, options);
   const std::string copy = rewritten_copy(program, options);
   if (copy.empty()) return 1;
 

@@ -10,7 +10,7 @@ namespace prof {
 // Runs options.arguments (a program and its arguments) profiled, and prints its profile on standard error, since
 // standard output is the program's. Returns the program's exit status; if a signal killed the program, kills this
 // process with it too. Throws Error if the program could not be rewritten or started.
-int run(const Options& options);
+int run(Options options);
 
 }  // namespace prof
 

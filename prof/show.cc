@@ -3,6 +3,7 @@
 #include "analysis.h"
 #include "message.h"
 #include "profile.h"
+#include "suggest.h"
 #include "views.h"
 
 namespace prof {
@@ -36,6 +37,9 @@ void print(const Options& options, const Analysis& analysis, Output& out) {
       break;
     case Options::View::kJson:
       print_json(analysis, out);
+      break;
+    case Options::View::kSuggestion:
+      print_suggestion(analysis, out);
       break;
     case Options::View::kNone:
       break;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "prof/message.h"
+#include "prof/suggest.h"
 #include "prof/views.h"
 #include "prof_fixture.h"
 
@@ -324,4 +325,34 @@ TEST_CASE("gprof's table of names holds mangled names without blanks") {
   prof::write_gprof_symbols(s.analysis, dir / "symbols");
   CHECK(read_file(dir / "symbols") ==
         "900 T _start\n1050 T _ZN3fooC2Ei\n10c0 T main\n2139 T #2139\n2149 T _end_of_functions\n");
+}
+
+TEST_CASE("suggestions: what is called much and does less than a pair of hooks costs, with the most calls first") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 1'000'000);
+  s.add(main, "alpha", 500'000, 500'000);      // a cycle each
+  s.add(main, "beta", 400'000, 400'000'000);   // 1000 cycles each: worth it
+  s.add(main, "step", 900'000, 900'000 * 50);  // less than a pair
+  s.add(main, "foo", 1'000, 0);                // too few to matter
+  s.analysis.probe = 60;
+  s.analysis.duration = 600'000'000;
+  s.finish();
+  const prof::Suggestion found = prof::suggest(s.analysis);
+  REQUIRE(found.patterns.size() == 2);
+  CHECK(found.patterns[0] == "step");
+  CHECK(found.patterns[1] == "alpha");
+  CHECK(found.cost == doctest::Approx(60 * 1'801'001.0));
+  CHECK(found.cost_left == doctest::Approx(60 * 401'001.0));
+  CHECK(found.calls == doctest::Approx(1'400'000 / 1'801'001.0));
+  CHECK(printed([&](prof::Output& out) { prof::print_suggestion(s.analysis, out); }) == "-N step -N alpha\n");
+
+  // Little of a long run: not worth it.
+  s.analysis.duration = 60e9;
+  CHECK(prof::suggest(s.analysis).patterns.empty());
+
+  // Counted, not timed: what little each does is not known, and a usual pair is assumed.
+  s.analysis.duration = 300'000'000;
+  s.analysis.timed = false;
+  s.analysis.probe = 0;
+  CHECK(prof::suggest(s.analysis).patterns == std::vector<std::string>{"step", "alpha", "beta"});
 }
