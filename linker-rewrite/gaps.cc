@@ -144,16 +144,14 @@ class Finder {
 
 std::vector<OldRange> find_gaps(const Program& program) {
   std::vector<OldRange> gaps;
-  for (const Elf64_Phdr& s : program.image->segments()) {
-    if (s.p_type != PT_LOAD || !(s.p_flags & PF_X)) continue;
-    OldAddr at(s.p_vaddr);
-    const OldAddr end(s.p_vaddr + s.p_filesz);
+  for (OldRange code : program.image->code()) {
+    OldAddr at = code.start;
     for (const CodeRange& r : program.ranges) {
-      if (r.range.end <= at || r.range.start >= end) continue;
+      if (r.range.end <= at || r.range.start >= code.end) continue;
       if (r.range.start > at) gaps.push_back({at, r.range.start});
       at = r.range.end;
     }
-    if (at < end) gaps.push_back({at, end});
+    if (at < code.end) gaps.push_back({at, code.end});
   }
   return gaps;
 }

@@ -85,6 +85,7 @@ Image Image::from_bytes(Bytes file) {
     throw Error("not a program (an object file or a core file); link it first");
   image.read_segments();
   image.read_sections();
+  image.find_code();
   image.read_dynamic();
   image.read_symbols();
   image.read_relocations();
@@ -138,6 +139,25 @@ void Image::read_sections() {
       throw Error(kTruncated);
     const char* name = names ? elf_strptr(elf.get(), names, h.sh_name) : nullptr;
     sections_.push_back({unsigned(i), name ? name : "", h});
+  }
+}
+
+void Image::find_code() {
+  std::vector<OldRange> data;
+  for (const Section& s : sections_)
+    if ((s.header.sh_flags & SHF_ALLOC) && !(s.header.sh_flags & SHF_EXECINSTR) && s.header.sh_type != SHT_NOBITS)
+      data.push_back({OldAddr(s.header.sh_addr), OldAddr(s.header.sh_addr) + s.header.sh_size});
+  std::ranges::sort(data, {}, &OldRange::start);
+  for (const Elf64_Phdr& s : segments_) {
+    if (s.p_type != PT_LOAD || !(s.p_flags & PF_X)) continue;
+    OldAddr at(s.p_vaddr);
+    const OldAddr end(s.p_vaddr + s.p_filesz);
+    for (OldRange d : data) {
+      if (d.end <= at || d.start >= end || d.end <= d.start) continue;
+      if (d.start > at) code_.push_back({at, d.start});
+      at = d.end;
+    }
+    if (at < end) code_.push_back({at, end});
   }
 }
 
@@ -282,10 +302,8 @@ std::optional<FileOffset> Image::file_offset(OldAddr address) const {
 }
 
 bool Image::is_code(OldAddr address) const {
-  return std::ranges::any_of(segments_, [&](const Elf64_Phdr& s) {
-    return s.p_type == PT_LOAD && (s.p_flags & PF_X) && address.value >= s.p_vaddr &&
-           address.value - s.p_vaddr < s.p_filesz;
-  });
+  auto after = std::ranges::upper_bound(code_, address, {}, &OldRange::start);
+  return after != code_.begin() && std::prev(after)->contains(address);
 }
 
 bool Image::is_writable(OldAddr address) const {

@@ -77,7 +77,10 @@ class Image {
   // From `address` to the end of what the file has of its segment; empty if it is not mapped.
   ByteView bytes_from(OldAddr address) const;
   std::optional<FileOffset> file_offset(OldAddr address) const;
-  bool is_code(OldAddr address) const;      // in an executable segment's file bytes
+  // Where instructions may be: the file bytes of executable segments, without the sections in them that hold data (some
+  // linkers put read-only data into the segment of the code). Ascending.
+  const std::vector<OldRange>& code() const { return code_; }
+  bool is_code(OldAddr address) const;
   bool is_writable(OldAddr address) const;  // in a writable PT_LOAD, RELRO included (bss too)
 
   OldAddr entry() const { return OldAddr(header_.e_entry); }
@@ -87,6 +90,7 @@ class Image {
  private:
   void read_segments();
   void read_sections();
+  void find_code();
   void read_symbols();
   void read_dynamic();
   void read_relocations();
@@ -97,6 +101,7 @@ class Image {
   LinkType link_type_{};
   std::vector<Elf64_Phdr> segments_;
   std::vector<Section> sections_;
+  std::vector<OldRange> code_;
   std::vector<Elf64_Dyn> dynamic_;
   std::vector<Symbol> symbols_;
   std::vector<Symbol> dynamic_symbols_;

@@ -115,11 +115,17 @@ void append_apparent_code_pointers(const Image& image, std::vector<std::pair<Old
   const Elf64_Ehdr& h = image.header();
   const uint64_t headers_end = h.e_phoff + uint64_t(h.e_phnum) * h.e_phentsize;
   for (const Elf64_Phdr& s : image.segments()) {
-    if (s.p_type != PT_LOAD || (s.p_flags & PF_X)) continue;
+    if (s.p_type != PT_LOAD) continue;
     const uint64_t skipped = s.p_offset < headers_end ? headers_end - s.p_offset : 0;
     const OldAddr start(align_up(s.p_vaddr + skipped, 8));
     const ByteView bytes = image.bytes_from(start);
+    auto code = std::ranges::lower_bound(image.code(), start, {}, &OldRange::end);
     for (uint64_t i = 0; i + 8 <= bytes.size(); i += 8) {
+      if (code != image.code().end() && code->start <= start + i) {
+        i = align_up(code->end.value, 8) - start.value - 8;
+        ++code;
+        continue;
+      }
       uint64_t v;
       std::memcpy(&v, bytes.data() + i, sizeof v);
       if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v)))
