@@ -31,7 +31,7 @@ bool has_string(const Image& image, std::string_view text) {
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
     if (s.p_type != PT_LOAD) return false;
     ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
-    return memmem(bytes.data(), bytes.size(), whole.data(), whole.size()) != nullptr;
+    return !bytes.empty() && memmem(bytes.data(), bytes.size(), whole.data(), whole.size()) != nullptr;
   });
 }
 
