@@ -10,6 +10,9 @@
 //     (the frameless parents that the rules before do not catch). Without symbols also a range that nobody
 //     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls.
 //
+// A jump to a function's own end is none of that: it is how compilers leave code that is never reached, for which they
+// need no instruction there. The next function starts at that address, unless its unwind program says otherwise.
+//
 // What is called directly is a function, whatever else says. Ranges that share control form a group; a group moves or
 // stays as a whole, because a jump into the middle of code that moved without us is the one thing that an entry jump
 // cannot redirect.
@@ -31,6 +34,7 @@ struct CrossJump {
   OldAddr at;
   bool to_start;
   bool conditional;
+  bool never;  // to the end of `from`, where another function starts
 };
 
 struct Decoded {
@@ -40,6 +44,8 @@ struct Decoded {
   std::vector<uint32_t> called;         // ranges whose start it calls
   std::vector<uint32_t> address_taken;  // ranges whose start it takes the address of
 };
+
+bool starts_like_function(const CodeRange& r) { return r.fde && r.fde->cfa_is_rsp_plus_8; }
 
 Decoded decode_range(const Image& image, const std::vector<CodeRange>& ranges, uint32_t index) {
   Decoded d;
@@ -58,7 +64,8 @@ Decoded decode_range(const Image& image, const std::vector<CodeRange>& ranges, u
     if (to < 0) continue;
     const bool to_start = ranges[size_t(to)].range.start == target;
     if (jump)
-      d.jumps.push_back({index, uint32_t(to), d.code.address(insn), to_start, insn.flow != Flow::jump});
+      d.jumps.push_back({index, uint32_t(to), d.code.address(insn), to_start, insn.flow != Flow::jump,
+                         target == ranges[index].range.end && starts_like_function(ranges[size_t(to)])});
     else if (insn.flow == Flow::call && to_start)
       d.called.push_back(uint32_t(to));
     else if (insn.rip_relative && to_start)
@@ -121,7 +128,7 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
   std::vector<bool> jumped_to_conditionally(all.size());
   for (const Decoded& d : decoded)
     for (const CrossJump& j : d.jumps)
-      if (j.to_start) {
+      if (j.to_start && !j.never) {
         jumper[j.to] = jumper[j.to] == kNobody || jumper[j.to] == j.from ? j.from : kSeveral;
         if (j.conditional) jumped_to_conditionally[j.to] = true;
       }
@@ -137,7 +144,7 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
   }
   for (const Decoded& d : decoded)
     for (const CrossJump& j : d.jumps)
-      if (j.to_start && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
+      if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
         all[j.to].fragment = true;
 
   // Who belongs together.

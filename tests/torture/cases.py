@@ -25,6 +25,7 @@ class Case:
     language: str  # "c" or "c++"
     sources: tuple[pathlib.Path, ...]
     options: tuple[str, ...]
+    replaces_library: bool = False  # defines memcpy and the like, which a static library then calls
 
 
 def unpack(into: pathlib.Path) -> pathlib.Path:
@@ -56,7 +57,8 @@ def find(suite: pathlib.Path) -> list[Case]:
     for source in (c / "builtins").glob("*.c"):
         library = source.with_name(source.stem + "-lib.c")
         if library.exists():
-            cases.append(_case(suite, "c", source, _BUILTINS, library, c / "builtins" / "lib" / "main.c"))
+            case = _case(suite, "c", source, _BUILTINS, library, c / "builtins" / "lib" / "main.c")
+            cases.append(dataclasses.replace(case, replaces_library=True))
     for folder in FOLDERS[1:]:
         for source in (suite / folder).rglob("*.C"):
             if _RUN.search(_text(source)):
