@@ -8,7 +8,8 @@
 //   * A range whose unwind program starts with a CFA other than rsp+8 begins in the middle of something.
 //   * A range that nobody calls or takes the address of, which jumps into the middle of a function: a fragment of it
 //     (the frameless parents that the rules before do not catch). Without symbols also a range that nobody
-//     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls.
+//     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls. At a fixed
+//     address it must not be named by a number either, in data or in an instruction, that may be a pointer to it.
 //
 // A jump to a function's own end is none of that: it is how compilers leave code that is never reached, for which they
 // need no instruction there. The next function starts at that address, unless its unwind program says otherwise.
@@ -43,6 +44,7 @@ struct Decoded {
   std::vector<CrossJump> jumps;
   std::vector<uint32_t> called;         // ranges whose start it calls
   std::vector<uint32_t> address_taken;  // ranges whose start it takes the address of
+  std::vector<uint32_t> numbers;        // at a fixed address: ranges whose start may be the address that a number is
 };
 
 bool starts_like_function(const CodeRange& r) { return r.fde && r.fde->cfa_is_rsp_plus_8; }
@@ -55,7 +57,13 @@ Decoded decode_range(const Image& image, const std::vector<CodeRange>& ranges, u
     return d;
   }
   d.code = std::move(*code);
+  const bool fixed = !image.is_position_independent();
   for (const Insn& insn : d.code.insns) {
+    if (fixed && insn.length > 4 && !insn.rip_relative && insn.field_size == 0) {
+      const OldAddr number(Reader(d.code.bytes.subspan(insn.offset + insn.length - 4u, 4), "code").u32());
+      const ptrdiff_t to = image.is_code(number) ? find_range(ranges, number) : -1;
+      if (to >= 0 && ranges[size_t(to)].range.start == number) d.numbers.push_back(uint32_t(to));
+    }
     const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
     if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
     const OldAddr target(insn.target);
@@ -100,20 +108,26 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
   std::vector<Decoded> decoded(all.size());
   parallel_for(all.size(), [&](size_t i) { decoded[i] = decode_range(image, all, uint32_t(i)); });
 
-  std::vector<bool> called(all.size()), address_taken(all.size());
+  std::vector<bool> called(all.size()), address_taken(all.size()), maybe_taken(all.size());
   for (const Decoded& d : decoded) {
     for (uint32_t r : d.called) called[r] = true;
     for (uint32_t r : d.address_taken) address_taken[r] = true;
+    for (uint32_t r : d.numbers) maybe_taken[r] = true;
   }
-  auto take_address = [&](OldAddr a) {
+  auto take_address = [&](OldAddr a, std::vector<bool>& taken) {
     ptrdiff_t r = find_range(all, a);
-    if (r >= 0 && all[size_t(r)].range.start == a) address_taken[size_t(r)] = true;
+    if (r >= 0 && all[size_t(r)].range.start == a) taken[size_t(r)] = true;
   };
   for (const Relocation& r : image.relocations())
     if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE || r.type == R_X86_64_64)
-      take_address(OldAddr(uint64_t(r.addend)));
-  for (const Symbol& s : image.dynamic_symbols()) take_address(s.address);
-  take_address(image.entry());
+      take_address(OldAddr(uint64_t(r.addend)), address_taken);
+  if (!image.is_position_independent()) {
+    std::vector<std::pair<OldAddr, OldAddr>> pointers;
+    append_apparent_code_pointers(image, pointers);
+    for (const auto& [word, target] : pointers) take_address(target, maybe_taken);
+  }
+  for (const Symbol& s : image.dynamic_symbols()) take_address(s.address, address_taken);
+  take_address(image.entry(), address_taken);
 
   auto frame_is_empty = [&](uint32_t range, OldAddr at) {
     const Fde* fde = all[range].fde;
@@ -138,9 +152,10 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
     const bool unreachable_as_function = !address_taken[i] && jumper[i] != kNobody;
     const bool jumps_into_middle =
         std::ranges::any_of(decoded[i].jumps, [](const CrossJump& j) { return !j.to_start; });
-    all[i].fragment = (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) ||
-                      named_cold(all[i]) || (unreachable_as_function && jumps_into_middle && all[i].names.empty()) ||
-                      (stripped && unreachable_as_function && jumper[i] != kSeveral && jumped_to_conditionally[i]);
+    all[i].fragment =
+        (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) || named_cold(all[i]) ||
+        (unreachable_as_function && jumps_into_middle && all[i].names.empty()) ||
+        (stripped && unreachable_as_function && !maybe_taken[i] && jumper[i] != kSeveral && jumped_to_conditionally[i]);
   }
   for (const Decoded& d : decoded)
     for (const CrossJump& j : d.jumps)
@@ -223,6 +238,20 @@ bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, Old
   }
   const Fde* fde = from.fde && from.fde->range.contains(at) ? from.fde : program.frames->find(at);
   return !fde || frame_is_empty_at(*program.frames, *fde, at).value_or(true);
+}
+
+// Only where unwind tables say of both that they are functions, and calls or pointers say it of the second: one
+// function may be cut into several ranges, and in its middle the hooks would spoil what it keeps below the stack
+// pointer.
+bool runs_into_function(const Program& program, const CodeRange& from) {
+  const ptrdiff_t i = find_range(program.ranges, from.range.end);
+  if (i < 0) return false;
+  const CodeRange& to = program.ranges[size_t(i)];
+  if (to.range.start != from.range.end || to.fragment || !to.entered || !to.fde || !to.fde->cfa_is_rsp_plus_8)
+    return false;
+  const OldAddr last = from.range.end - 1;
+  const Fde* fde = program.frames->find(last);
+  return fde && frame_is_empty_at(*program.frames, *fde, last).value_or(false);
 }
 
 }  // namespace profld

@@ -38,6 +38,9 @@ void add_fragment(Program& program, uint32_t g, uint32_t fragment);
 // of itself perhaps.
 bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target);
 
+// True if what lies behind the last instruction of `from` is another function, to run on into which is to call it last.
+bool runs_into_function(const Program& program, const CodeRange& from);
+
 }  // namespace profld
 
 #endif

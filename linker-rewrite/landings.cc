@@ -140,10 +140,16 @@ class Placer {
       stays(uint32_t(i), "jumped to between two of its instructions");
   }
 
+  // In a program at a fixed address nothing tells pointers from numbers, and those of 32 bits are not even looked for:
+  // what was taken for a fragment may be a function.
+  bool may_be_pointed_to(const CodeRange& r) const {
+    return !image_.is_position_independent() && r.names.empty() && r.fde && r.fde->cfa_is_rsp_plus_8;
+  }
+
   void find_arrivals() {
     arrivals_.clear();
     for (const CodeRange& r : program_.ranges)
-      if (moves(r) && !r.fragment) arrive(r.range.start, true);
+      if (moves(r) && (!r.fragment || may_be_pointed_to(r))) arrive(r.range.start, true);
     for (const auto* table : {&image_.symbols(), &image_.dynamic_symbols()})
       for (const Symbol& s : *table)
         if (s.type == STT_FUNC || s.type == STT_GNU_IFUNC) arrive(s.address, false);

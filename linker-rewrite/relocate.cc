@@ -6,10 +6,10 @@
 //   jcc f (tail)   jncc 1f; call _profout; jmp f; 1:
 //   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
 //   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
-//   disp(%rip)     the displacement leads to the old address still: data does not move, and the address of a function
-//   is
-//                  that of its original. Only addresses of labels and of jump tables are those of the copies.
-//   falling off    a range whose last instruction goes on into the next range gets a jump there
+//   disp(%rip)     the displacement leads to the old address still: data does not move, and the address
+//                  of a function is that of its original. Only labels and jump tables have those of the copies.
+//   falling off    a range whose last instruction goes on into the next range gets a jump there;
+//                  into a function: a tail call
 //
 // The hook before the body is laid so that the body has the same address modulo 64 as the original: compilers align
 // loops, and processors cache code in lines.
@@ -63,6 +63,7 @@ struct Relocator::RangePlan {
   uint32_t entry_hook_before;   // index of the instruction before which the entry hook stands; UINT32_MAX: none
   std::vector<Change> changes;  // ascending by insn
   bool falls_off;               // needs a jump behind its last instruction
+  bool leaves_at_end = false;   // and before that, a hook: it runs into another function
   uint64_t returns = 0, tail_jumps = 0;
 };
 
@@ -157,6 +158,9 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
   const Flow last = code.insns.back().flow;
   plan.falls_off = last == Flow::next || last == Flow::call || last == Flow::call_indirect || last == Flow::jump_if ||
                    last == Flow::jump_if_short;
+  const bool may_run_on = plan.falls_off && last != Flow::call && last != Flow::call_indirect;
+  plan.leaves_at_end = hooked && may_run_on && runs_into_function(program_, r);
+  plan.tail_jumps += plan.leaves_at_end;
 
   // Step 2: offsets in the copy, until every short branch reaches.
   std::vector<uint32_t> at(code.insns.size() + 1);  // of each instruction with what stands before it; last: the end
@@ -204,7 +208,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
     const uint32_t old = i < code.insns.size() ? code.insns[i].offset : uint32_t(r.range.size());
     if (at[i] - old != copy.steps.back().delta) copy.steps.push_back({old, at[i] - old});
   }
-  copy.size = at.back() + (plan.falls_off ? kJumpLength : 0);
+  copy.size = at.back() + (plan.leaves_at_end ? leave_length : 0) + (plan.falls_off ? kJumpLength : 0);
   return plan;
 }
 
@@ -286,7 +290,11 @@ class Relocator::Emitter {
         unchanged(insn, i);
       }
     }
-    if (plan_.falls_off) branch(kJump, r_.jump_target(copy_.original.end));
+    if (plan_.leaves_at_end) hook(r_.leave_);
+    if (plan_.falls_off) {
+      const OldAddr next = copy_.original.end;
+      branch(kJump, plan_.leaves_at_end ? r_.call_target(next) : r_.jump_target(next));
+    }
     if (uint64_t(out_ - begin_) != copy_.size)
       throw Error("internal error: a copy has not the length it was planned with");
   }
