@@ -9,6 +9,7 @@
 #include "options.h"
 #include "run.h"
 #include "show.h"
+#include "top.h"
 
 namespace {
 
@@ -21,6 +22,7 @@ int run_command(int argc, char** argv) {
     std::fputs(prof::help_text().c_str(), stdout);
     return 0;
   }
+  if (argc > 1 && std::strcmp(argv[1], "top") == 0) return prof::top(prof::parse_top_options(argc - 1, argv + 1));
   const prof::Options options = prof::parse_prof_options(argc, argv);
   if (!options.help && !options.version) return prof::show_arguments(options);
   prof::Output out(stdout, "standard output");

@@ -153,10 +153,12 @@ Options parse_run_options(int argc, char** argv) { return parse(argc, argv, "+:d
 std::string help_text() {
   return "usage: prof [options] [program] [profile ...]\n"
          "       prof run [options] [--] program [argument ...]\n"
+         "       prof top [-R] [-i SECONDS] [-n TIMES] [--raw-names] PID\n"
          "\n"
          "Shows where a program that profld rewrote spent its time and what it called, or (prof run) rewrites a\n"
          "program, runs it, and shows that. Without a profile: the newest prof.* in the current directory.\n"
-         "Without a program: the one that the profile is of.\n"
+         "Without a program: the one that the profile is of. prof top shows what a running program does now, anew\n"
+         "every second.\n"
          "\n"
          "  -d                    the tree of calls, not the table of functions\n"
          "  -r                    do not cut recursion off in the tree\n"
