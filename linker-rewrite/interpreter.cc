@@ -21,7 +21,12 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   if (v.kind != Kind::unknown || v.scale != 1) {
     r = Value::unknown(fresh_id, true);
     r.had_constant = v.had_constant || v.is_address();
-    if (v.kind == Kind::unknown) return r;  // scaled twice
+    // Scaled twice: the product is the index now.
+    const uint64_t bound = v.kind == Kind::unknown ? v.index_bound() : kNoBound;
+    if (bound <= UINT32_MAX) {
+      r.bound = bound * v.scale;
+      r.exact = v.exact;
+    }
   }
   r.scale = scale;
   r.computed = true;
@@ -212,10 +217,10 @@ void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
 
 void Interpreter::note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const {
   const bool indexes = compared.kind == Kind::unknown || compared.kind == Kind::element || compared.kind == Kind::entry;
-  if (!indexes || compared.scale != 1) return;
+  if (!indexes) return;
   const uint8_t width = uint8_t(size * 8);
   const uint64_t low_bits = width == 64 ? UINT64_MAX : (1ull << width) - 1;
-  state.comparison = {compared.id, std::min(width, compared.narrow), with & low_bits};
+  state.comparison = {compared.id, compared.scale, std::min(width, compared.narrow), with & low_bits};
 }
 
 void Interpreter::branch(State& state, uint32_t insn, bool taken) const {

@@ -41,8 +41,9 @@ void State::store(const Value& a, uint8_t size, const Value* value) {
 void State::limit(const Comparison& c, uint64_t bound) {
   auto apply = [&](Value& v) {
     if (v.id != c.id || v.kind == Kind::stack || v.kind == Kind::constant) return;
-    if (v.exact && v.index_bound() <= bound) return;
-    v.bound = bound;
+    if (c.scale != 1 && v.scale != c.scale) return;
+    if (v.exact && v.index_bound() <= bound / c.scale) return;
+    v.bound = bound / c.scale;
     v.bound_width = c.width;
     v.exact = true;
   };

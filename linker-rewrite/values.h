@@ -110,7 +110,8 @@ enum class Meeting : uint8_t {
 
 // The last comparison with a constant whose flags still hold.
 struct Comparison {
-  uint64_t id = 0;  // of the value compared; 0: none
+  uint64_t id = 0;    // of the value compared; 0: none
+  uint8_t scale = 1;  // of that value: the product was compared, which says nothing about an index that overflows it
   uint8_t width = 0;
   uint64_t with = 0;
   bool operator==(const Comparison&) const = default;
@@ -130,7 +131,7 @@ struct State {
 
   const Value* slot(const Value& stack_address) const;
   void store(const Value& stack_address, uint8_t size, const Value* value);  // null: something unknown
-  // The compared value turns out to be at most `bound`.
+  // The compared value, scale included, turns out to be at most `bound`.
   void limit(const Comparison& c, uint64_t bound);
   // Joins what holds on another way to the same place, `key` (unique among places). True if that changed anything.
   bool merge(const State& other, uint64_t key, Meeting meeting, Origins& origins);
