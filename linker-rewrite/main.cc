@@ -31,6 +31,7 @@ Running the copy leaves prof.<pid>, which prof(1) shows.
   -N, --not GLOB      not functions whose name matches (repeatable)
       --min-size BYTES  only functions of at least BYTES of code
       --no-leaves     only functions that call others
+      --no-hooks      move functions, but let them call nothing: to see what moving costs
       --report FILE   write what was done, and what was left out and why, as JSON
       --libprof FILE  the runtime library (default: ../lib/libprof.so, seen from profld)
   -v, --verbose       say on stderr what was done
@@ -66,12 +67,13 @@ uint64_t parse_size(const char* text) {
 }
 
 Options parse(int argc, char** argv) {
-  enum { kReport = 256, kRuntime, kMinSize, kNoLeaves, kHelpOption, kVersionOption };
+  enum { kReport = 256, kRuntime, kMinSize, kNoLeaves, kNoHooks, kHelpOption, kVersionOption };
   static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
                                  {"only", required_argument, nullptr, 'F'},
                                  {"not", required_argument, nullptr, 'N'},
                                  {"min-size", required_argument, nullptr, kMinSize},
                                  {"no-leaves", no_argument, nullptr, kNoLeaves},
+                                 {"no-hooks", no_argument, nullptr, kNoHooks},
                                  {"report", required_argument, nullptr, kReport},
                                  {"libprof", required_argument, nullptr, kRuntime},
                                  {"verbose", no_argument, nullptr, 'v'},
@@ -100,6 +102,9 @@ Options parse(int argc, char** argv) {
         break;
       case kNoLeaves:
         o.selection.no_leaves = true;
+        break;
+      case kNoHooks:
+        o.selection.no_hooks = true;
         break;
       case kRuntime:
         o.runtime = optarg;

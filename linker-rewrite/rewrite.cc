@@ -112,7 +112,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
                 result.report.skipped.front().reason);
 
   auto layout = Layout::begin(image, runtime_path);
-  Relocator relocator(program, moves, selected, layout->enter_hook(), layout->leave_hook());
+  const std::vector<bool> hooked = selection.no_hooks ? std::vector<bool>(selected.size()) : selected;
+  Relocator relocator(program, moves, hooked, layout->enter_hook(), layout->leave_hook());
   relocator.plan(layout->text());
   result.report.returns = relocator.returns();
   result.report.tail_jumps = relocator.tail_jumps();

@@ -18,6 +18,7 @@ struct Selection {
   std::vector<std::string> not_;  // -N: but not those
   uint64_t min_size = 0;          // --min-size: only functions of at least so many bytes of code, fragments included
   bool no_leaves = false;         // --no-leaves: only functions that call others
+  bool no_hooks = false;          // --no-hooks: these functions are moved, but call no hooks
 };
 
 struct Rewritten {

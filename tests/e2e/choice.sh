@@ -59,9 +59,15 @@ eval "options=($(prof --suggest stripped.prof stripped.profiles/prof.* 2>/dev/nu
 [ "${#options[@]}" = 4 ] && [[ ${options[1]} == '#'* ]] || fail "stripped: ${options[*]}"
 rewrite stripped "${options[@]}"
 
+# Moved, and silent.
+rewrite program --no-hooks
+profiled program
+[ "$(prof --json program.prof program.profiles/prof.* 2>prof.log | jq '.functions | length')" = 0 ] || fail "--no-hooks: $(names)"
+objdump -d program.prof | grep -A3 '<busy>:' >busy
+! grep -q call busy && [ -s busy ] || fail "--no-hooks: $(cat busy)"
 unset PROFTYPE
 run prof run --auto ./program
 [ "$status" = 3 ] && [ "$(cat stdout)" = "$(./program)" ] || fail "--auto: $status $(cat stdout)"
 grep -q '^prof: after a counting run 2 functions with 100.0 % of all calls are left out$' stderr || fail "--auto: $(cat stderr)"
 grep -qP '\tbusy$' stderr && ! grep -qP '\ttiny$' stderr || fail "--auto: $(cat stderr)"
-[ "$(compgen -G 'prof.*' | wc -l)" = 1 ] || fail "--auto left $(compgen -G 'prof.*' | paste -sd ' ')"
+[ "$(compgen -G 'prof.[0-9]*' | wc -l)" = 1 ] || fail "--auto left $(compgen -G 'prof.[0-9]*' | paste -sd ' ')"
