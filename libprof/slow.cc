@@ -124,6 +124,12 @@ void fit_base(Frame* base, uint64_t slot) {
   if (high <= slot || high - slot >= LARGEST_FRAME) store(&base->slot, (slot + 64) | kSlotTag);
 }
 
+// A call from a handler that interrupted a heavy path, on the private stack.
+void count_without_frame(State* s, Block parent, uint64_t pc) {
+  const Block child = find_child(s, parent, pc);
+  add(child ? &node_at(s, child)->count : &s->thread->lost, 1);
+}
+
 }  // namespace
 
 Frame* frame_below(State* s, Frame* f) {
@@ -161,6 +167,10 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
     s = begin_thread(slot);
     if (!s) return;
   }
+  if (s->is_busy) {
+    count_without_frame(s, load(&current_frame(s)->node), pc);
+    return;
+  }
   const uint64_t now = stamp();
   const bool has_place = settle_on_stack(s, slot, pc, now);
   if (has_place) {
@@ -192,7 +202,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
 
 extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
   if (load(&s->top) == 0) leave_wiped_state(s);
-  if (load(&s->top) == 0 || s->is_left) return;
+  if (load(&s->top) == 0 || s->is_left || s->is_busy) return;
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
   pop_gone(s, slot, false, now);

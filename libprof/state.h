@@ -9,7 +9,7 @@
 // (slow.cc, stacks.cc, the look-up in tree.cc) run on the program's stack with signals enabled; they need little stack
 // and are written so that a signal handler may run hooks between any two instructions. HEAVY paths (everything that
 // makes system calls, takes a lock or needs stack) run on a stack of the thread's own, below its state, with all
-// signals blocked.
+// signals blocked but SIGTRAP and SIGSYS; a hook that a handler of these runs there finds State::is_busy.
 //
 // Compiled with -ffreestanding -fno-exceptions -fno-rtti -mgeneral-regs-only -fno-stack-protector
 // -fno-threadsafe-statics -fPIC -fvisibility=hidden, linked with -nostdlib: see `sources`.
@@ -99,8 +99,9 @@ struct State {
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
   uint64_t code_start, code_end;      // the mapping with the functions that have hooks, see stacks.cc
   int32_t tid;
-  uint32_t is_left;  // by a forked child, which has another state: see fork.h
-  State* next;       // list of all states of the process
+  uint32_t is_entering, is_busy;  // a heavy path, which is not re-entered
+  uint32_t is_left;               // by a forked child, which has another state: see fork.h
+  State* next;                    // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
 static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);

@@ -107,12 +107,13 @@ inline uint64_t limit_of(uint64_t resource) {
   return limit.current;
 }
 
-// Blocks all signals of this thread; returns the mask to give to restore_signals.
-inline uint64_t block_signals() {
-  const uint64_t all = ~uint64_t(0);
-  uint64_t old = 0;
-  syscall4(__NR_rt_sigprocmask, 0, as_word(&all), as_word(&old), sizeof all);
-  return old;
+// Blocks the signals of this thread, and sets *mask to what restore_signals needs. Not those that single steps and
+// system calls refused by a filter are: raised while they are blocked, they kill the process. False if the call itself
+// is refused.
+inline bool block_signals(uint64_t* mask) {
+  constexpr uint64_t kTrap = uint64_t(1) << 4, kBadSystemCall = uint64_t(1) << 30;
+  const uint64_t all = ~(kTrap | kBadSystemCall);
+  return syscall4(__NR_rt_sigprocmask, 0, as_word(&all), as_word(mask), sizeof all) == 0;
 }
 inline void restore_signals(uint64_t mask) { syscall4(__NR_rt_sigprocmask, 2, as_word(&mask), 0, sizeof mask); }
 

@@ -122,7 +122,8 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
 State* begin_thread(uint64_t slot) {
   State* s = get_state();
   if (s != &unrecorded) {
-    const uint64_t mask = block_signals();
+    uint64_t mask;
+    const bool are_blocked = block_signals(&mask);
     s = get_state();
     if (!s && early && early->tid == thread_id()) {
       s = early;
@@ -134,13 +135,14 @@ State* begin_thread(uint64_t slot) {
       s = nullptr;
     }
     if (!s) {
+      set_state(&unrecorded);  // for hooks that a handler runs meanwhile
       if (State* area = map_area()) {
         s = reinterpret_cast<State*>(run_on_stack(private_stack_top(area), begin_heavily, area, slot));
         if (s != area) unmap_memory(private_stack_top(area) - kPrivateStackSize, kAreaSize);
       }
       set_state(s ? s : &unrecorded);
     }
-    restore_signals(mask);
+    if (are_blocked) restore_signals(mask);
     if (s) return s;
   }
   note_lost_call();
@@ -149,15 +151,26 @@ State* begin_thread(uint64_t slot) {
 
 void leave_wiped_state(State* s) {
   if (s == &unrecorded || !is_of_parent(s)) return;
-  const uint64_t mask = block_signals();
+  uint64_t mask;
+  const bool are_blocked = block_signals(&mask);
   if (is_of_parent(s)) leave_parent(s);
-  restore_signals(mask);
+  if (are_blocked) restore_signals(mask);
 }
 
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument) {
-  const uint64_t mask = block_signals();
-  const uint64_t result = s->is_left ? 0 : run_on_stack(private_stack_top(s), function, s, argument);
-  restore_signals(mask);
+  // Blocking signals may itself be refused, by a SIGSYS whose handler has hooks.
+  if (s->is_left || s->is_entering) return 0;
+  store(&s->is_entering, 1u);
+  uint64_t mask;
+  const bool are_blocked = block_signals(&mask);
+  uint64_t result = 0;
+  if (!s->is_left && !s->is_busy) {
+    store(&s->is_busy, 1u);
+    result = run_on_stack(private_stack_top(s), function, s, argument);
+    store(&s->is_busy, 0u);
+  }
+  store(&s->is_entering, 0u);
+  if (are_blocked) restore_signals(mask);
   return result;
 }
 

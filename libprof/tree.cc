@@ -95,11 +95,6 @@ Block find_in_list(State* s, Block parent, uint64_t pc) {
   return b;
 }
 
-Block find_child(State* s, Block parent, uint64_t pc) {
-  const Block child = find(s->table, parent, pc);
-  return child == 0 && s->table_is_full ? find_in_list(s, parent, pc) : child;
-}
-
 // Heavy. One word holds both ends of the range, so that code that is interrupted here never mixes two ranges.
 uint64_t refill(NodeSupply* supply, uint64_t limit) {
   if (uint32_t(supply->range) < supply->range >> 32) return 1;  // a handler has been here in between
@@ -174,6 +169,11 @@ Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
 
 }  // namespace
 
+Block find_child(State* s, Block parent, uint64_t pc) {
+  const Block child = find(s->table, parent, pc);
+  return child == 0 && s->table_is_full ? find_in_list(s, parent, pc) : child;
+}
+
 bool begin_table(State* s) {
   s->table_used = s->table_is_full = 0;
   if (s->table) {
@@ -201,8 +201,10 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
   }
   const Block target = nearest ? nearest : find_or_make_context_free(s, pc);
   if (target == 0) return 0;
-  if (parent != s->root && remember(s, parent, pc, target)) {
-    __atomic_fetch_add(&at<Header>(s->base, 0)->folded_nodes, 1, __ATOMIC_RELAXED);
+  // What the table has no room for is folded anew at each call; it is counted if nothing else was.
+  uint64_t* folded = &at<Header>(s->base, 0)->folded_nodes;
+  if (parent != s->root && (remember(s, parent, pc, target) || load(folded) == 0)) {
+    __atomic_fetch_add(folded, 1, __ATOMIC_RELAXED);
   }
   return target;
 }

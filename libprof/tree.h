@@ -25,6 +25,9 @@ inline uint64_t limit_of_contexts(const Header* h) { return h->node_limit - h->n
 // The node for a call of `pc` from `parent`; makes it if there is none. 0 if none can be had. A slow path.
 Block find_or_make_child(State* s, Block parent, uint64_t pc);
 
+// The same if there is one; else 0.
+Block find_child(State* s, Block parent, uint64_t pc);
+
 // Makes the first table of a thread, or empties the one it has. False if there is no memory. A heavy path.
 bool begin_table(State* s);
 

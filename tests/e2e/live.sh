@@ -1,0 +1,43 @@
+# A profile is read while its program makes ever new contexts: whatever instant it is, it can be read, and counts only grow.
+. "${0%/*}/common.inc"
+
+cat >grow.c <<'C'
+#define KEPT __attribute__((noipa))
+typedef int function(unsigned, int);
+static function* const next[4];
+#define GROW(name) \
+  KEPT static int name(unsigned way, int depth) { return depth == 0 ? 0 : next[way % 4](way / 4, depth - 1) + 1; }
+GROW(a) GROW(b) GROW(c) GROW(d)
+static function* const next[4] = {a, b, c, d};
+int main(int argc, char** argv) {
+  for (unsigned way = 0; argc; way++) {
+    next[way % 4](way * 2654435761u, 8);
+    for (volatile int i = 0; i < 3000; i++) {
+    }
+  }
+}
+C
+compile grow grow.c -O1
+rewrite grow
+mkdir profiles
+for type in elapsed count; do
+  rm -f profiles/*
+  PROFTYPE=$type PROFDIR=profiles ./grow.prof &
+  pid=$!
+  trap 'kill -KILL $pid 2>/dev/null' EXIT
+  until prof grow.prof profiles/prof.* >/dev/null 2>&1; do sleep 0.01; done
+  last=0 reads=0 growths=0
+  for ((i = 0; i < 25; i++)); do
+    prof grow.prof profiles/prof.* >view 2>prof.log || fail "$type: read $i: $(cat prof.log)"
+    grep -vq 'the program is still running' prof.log && fail "$type: read $i: prof says $(cat prof.log)"
+    calls=$(awk 'NR > 1 { sum += $3 } END { print sum + 0 }' view)
+    [ "$calls" -ge "$last" ] || fail "$type: $calls calls after $last"
+    [ "$calls" = "$last" ] || growths=$((growths + 1))
+    last=$calls reads=$((reads + 1))
+  done
+  [ $reads -gt 2 ] && [ $growths -gt 2 ] || fail "$type: only $reads reads, $growths growths"
+  prof --json grow.prof profiles/prof.* | jq -e '.complete == false and (.tree | length) > 1000' >/dev/null || fail "$type: no JSON"
+  kill -KILL $pid
+  { wait $pid; } 2>/dev/null
+  trap - EXIT
+done
