@@ -216,8 +216,8 @@ void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
 }
 
 void Interpreter::note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const {
-  const bool indexes = compared.kind == Kind::unknown || compared.kind == Kind::element || compared.kind == Kind::entry;
-  if (!indexes) return;
+  // What an entry of a table is compared with says nothing about its index.
+  if (compared.kind != Kind::unknown && (compared.kind != Kind::element || compared.scale != 1)) return;
   const uint8_t width = uint8_t(size * 8);
   const uint64_t low_bits = width == 64 ? UINT64_MAX : (1ull << width) - 1;
   state.comparison = {compared.id, compared.scale, std::min(width, compared.narrow), with & low_bits};
