@@ -46,8 +46,8 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind soak sweep torture bench fuzz fuzz-targets format-check install clean \
-	build-packages demo-packages check-packages callgrind-packages sweep-packages fuzz-packages format-packages
+.PHONY: all demo check callgrind soak sweep torture bench bench-peers fuzz fuzz-targets format-check install clean \
+	build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages
 all: $(profld) $(prof) $(libprof)
 
 $(profld): $(profld_objects)
@@ -130,6 +130,10 @@ bench: $(profld) $(prof) $(libprof) | check-packages
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
 	@tests/bench/run $(BUILD)
 
+# Beside gcc -pg, uftrace, callgrind and perf.
+bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages
+	@tests/bench/peers $(BUILD)
+
 format-check: | format-packages
 	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
@@ -144,5 +148,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-build-packages demo-packages check-packages callgrind-packages sweep-packages fuzz-packages format-packages:
+build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages:
 	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))
