@@ -1,6 +1,7 @@
 // Compilers cut functions up. GCC moves the unlikely half of foo to foo.cold, far away, with an unwind entry of its
 // own; control jumps there and back. Such a fragment is not a function: it must get no entry hook, and jumps to it are
-// not tail calls. With symbols its name tells; in a stripped program only control does:
+// not tail calls. Clang can do the same with every basic block (-fbasic-block-sections: foo.__part.3). With symbols its
+// name tells; in a stripped program only control does:
 //
 //   * A jump into the middle of another range: both share control. No compiler jumps into another function.
 //   * A jump to the start of a range while the stack frame is not empty: a tail call needs an empty frame, so the
@@ -10,6 +11,9 @@
 //     (the frameless parents that the rules before do not catch). Without symbols also a range that nobody
 //     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls. At a fixed
 //     address it must not be named by a number either, in data or in an instruction, that may be a pointer to it.
+//   * A range that nobody calls or takes the address of, which begins with something left below the stack pointer,
+//   where
+//     a caller leaves nothing; and one that goes on to such a range. A hook on the way would overwrite it.
 //
 // A jump to a function's own end is none of that: it is how compilers leave code that is never reached, for which they
 // need no instruction there. The next function starts at that address, unless its unwind program says otherwise.
@@ -22,8 +26,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "lsda.h"
+#include "operation.h"
 #include "parallel.h"
 
 namespace profld {
@@ -96,8 +102,29 @@ class Union {
   std::vector<uint32_t> parent_;
 };
 
-bool named_cold(const CodeRange& r) {
-  return std::ranges::any_of(r.names, [](const std::string& n) { return n.find(".cold") != std::string::npos; });
+// foo.cold is GCC's and clang's name, foo.__part.3 that of clang -fbasic-block-sections (of no type).
+std::vector<OldAddr> named_fragments(const Image& image) {
+  std::vector<OldAddr> starts;
+  for (const Symbol& s : image.symbols())
+    if (s.name.find(".cold") != std::string::npos || s.name.find(".__part.") != std::string::npos)
+      starts.push_back(s.address);
+  std::ranges::sort(starts);
+  return starts;
+}
+
+// True if it reads below the stack pointer what it has not written there.
+bool reads_red_zone(const Code& code) {
+  std::vector<int64_t> written;
+  for (const Insn& insn : code.insns) {
+    const Operation op = operation_of(code, insn);
+    if (op.memory_size != 0 && op.memory.base == kRsp && op.memory.displacement < 0) {
+      const bool only_writes = op.memory_written && op.action == Action::move;
+      if (!only_writes && std::ranges::find(written, op.memory.displacement) == written.end()) return true;
+      written.push_back(op.memory.displacement);
+    }
+    if (op.writes & (1u << kRsp)) return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -136,6 +163,7 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
   };
 
   // Which ranges are fragments.
+  const std::vector<OldAddr> named = named_fragments(image);
   const bool stripped = image.symbols().empty();
   constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
   std::vector<uint32_t> jumper(all.size(), kNobody);  // the only range that jumps to this one's start
@@ -146,6 +174,7 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
         jumper[j.to] = jumper[j.to] == kNobody || jumper[j.to] == j.from ? j.from : kSeveral;
         if (j.conditional) jumped_to_conditionally[j.to] = true;
       }
+  std::vector<bool> goes_on(all.size());  // with what is below the stack pointer
   for (uint32_t i = 0; i < all.size(); ++i) {
     all[i].entered = called[i] || address_taken[i];
     if (called[i]) continue;
@@ -153,10 +182,20 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
     const bool jumps_into_middle =
         std::ranges::any_of(decoded[i].jumps, [](const CrossJump& j) { return !j.to_start; });
     all[i].fragment =
-        (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) || named_cold(all[i]) ||
+        (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) ||
+        std::ranges::binary_search(named, all[i].range.start) ||
         (unreachable_as_function && jumps_into_middle && all[i].names.empty()) ||
         (stripped && unreachable_as_function && !maybe_taken[i] && jumper[i] != kSeveral && jumped_to_conditionally[i]);
+    goes_on[i] = unreachable_as_function && all[i].names.empty() && reads_red_zone(decoded[i].code);
+    all[i].fragment = all[i].fragment || goes_on[i];
   }
+  for (bool changed = true; std::exchange(changed, false);)
+    for (const Decoded& d : decoded)
+      for (const CrossJump& j : d.jumps) {
+        const uint32_t i = j.from;
+        if (!goes_on[j.to] || goes_on[i] || all[i].entered || jumper[i] == kNobody || !all[i].names.empty()) continue;
+        goes_on[i] = all[i].fragment = changed = true;
+      }
   for (const Decoded& d : decoded)
     for (const CrossJump& j : d.jumps)
       if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))

@@ -417,7 +417,8 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables) const {
         NewAddr to = jump_target(target);
         // The end of a range stands for what cannot happen; the address behind the copy will do.
         for (const Code& part : group.code.parts)
-          if (target == part.range.end && !copies_.find(target)) to = copies_.find(part.range.start)->address(target);
+          if (target == part.range.end && find_range(program_.ranges, target) < 0)
+            to = copies_.find(part.range.start)->address(target);
         const uint64_t value = t.relative ? to.value - base.value : to.value;
         const uint8_t* p = reinterpret_cast<const uint8_t*>(&value);
         tables.insert(tables.end(), p, p + t.entry_size);

@@ -69,6 +69,20 @@ bool splits_stack(const Code& code) {
   return false;
 }
 
+// An entry of a jump table that leads to the end of a part, where a fragment begins that belongs to no function so far;
+// else that end stands for what cannot happen. 0 if there is none.
+OldAddr find_fragment_behind(const Program& program, const FunctionCode& function, const IndirectJumps& indirect) {
+  for (const JumpTable& t : indirect.tables)
+    for (OldAddr target : t.targets) {
+      if (std::ranges::none_of(function.parts, [&](const Code& c) { return c.range.end == target; })) continue;
+      const ptrdiff_t i = find_range(program.ranges, target);
+      if (i < 0 || program.ranges[size_t(i)].range.start != target || program.ranges[size_t(i)].entered) continue;
+      const Group& other = program.groups[program.ranges[size_t(i)].group];
+      if (std::ranges::all_of(other.ranges, [&](uint32_t r) { return program.ranges[r].fragment; })) return target;
+    }
+  return OldAddr();
+}
+
 // Reasons that one group has in itself. `outside`: see Unresolved.
 std::string own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
   for (const Code& code : group.code.parts)
@@ -100,6 +114,10 @@ std::string own_reason(const Program& program, const DataReferences& data, Group
   if (!indirect) {
     *outside = unresolved.outside;
     return unresolved.reason;
+  }
+  if (const OldAddr fragment = find_fragment_behind(program, group.code, *indirect); fragment != OldAddr()) {
+    *outside = fragment;
+    return hex("a jump table of it leads to", fragment);
   }
   group.indirect = std::move(*indirect);
   return {};
