@@ -283,11 +283,12 @@ bool add_entry(State* s, Frame** top) {
   return true;
 }
 
-// Heavy. Takes the frames at and above a slot out of a stack that the thread is not on.
 struct Overwritten {
   FrameChunk* stack;
   uint64_t slot;
 };
+
+// Heavy. Takes the frames at and above a slot out of a stack that the thread is not on.
 uint64_t forget_heavily(State* s, uint64_t argument) {
   const auto [stack, slot] = *reinterpret_cast<Overwritten*>(argument);
   Frame* last = frame_at(s, stack->saved_top);

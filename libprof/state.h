@@ -99,9 +99,10 @@ struct State {
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
   uint64_t code_start, code_end;      // the mapping with the functions that have hooks, see stacks.cc
   int32_t tid;
-  uint32_t is_entering, is_busy;  // a heavy path, which is not re-entered
-  uint32_t is_left;               // by a forked child, which has another state: see fork.h
-  State* next;                    // list of all states of the process
+  uint64_t entering_at;  // where on the program's stack a heavy path is being entered
+  uint32_t is_busy;      // on a heavy path
+  uint32_t is_left;      // by a forked child, which has another state: see fork.h
+  State* next;           // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
 static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);

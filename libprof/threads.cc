@@ -158,9 +158,11 @@ void leave_wiped_state(State* s) {
 }
 
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument) {
-  // Blocking signals may itself be refused, by a SIGSYS whose handler has hooks.
-  if (s->is_left || s->is_entering) return 0;
-  store(&s->is_entering, 1u);
+  // Blocking signals may itself be refused, by a SIGSYS whose handler has hooks: they come here from below. From above
+  // it is a thread that another handler took away from here by siglongjmp.
+  const uint64_t here = as_word(__builtin_frame_address(0));
+  if (s->is_left || here < load(&s->entering_at)) return 0;
+  store(&s->entering_at, here);
   uint64_t mask;
   const bool are_blocked = block_signals(&mask);
   uint64_t result = 0;
@@ -169,7 +171,7 @@ uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t ar
     result = run_on_stack(private_stack_top(s), function, s, argument);
     store(&s->is_busy, 0u);
   }
-  store(&s->is_entering, 0u);
+  store(&s->entering_at, uint64_t(0));
   if (are_blocked) restore_signals(mask);
   return result;
 }
