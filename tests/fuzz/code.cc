@@ -1,5 +1,5 @@
-// Machine code: the first piece of the input is the code of two functions, of which the second has kLast bytes; the second
-// piece is read-only data, with jump tables perhaps. Whatever can be moved is moved and written.
+// Machine code: the first piece of the input is the code of two functions, of which the second has kLast bytes; the
+// second piece is read-only data, with jump tables perhaps. Whatever can be moved is moved and written.
 
 #include "fuzz.h"
 #include "linker-rewrite/groups.h"

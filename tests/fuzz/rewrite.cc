@@ -1,9 +1,10 @@
 // The whole way: an ELF file is rewritten, and if it can be, the result must be a file that is recognized as rewritten.
 
+#include "linker-rewrite/rewrite.h"
+
 #include <cstdlib>
 
 #include "fuzz.h"
-#include "linker-rewrite/rewrite.h"
 
 using namespace profld;
 
