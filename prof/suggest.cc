@@ -65,7 +65,7 @@ Suggestion suggest(const Analysis& analysis) {
     const double saved = pair * double(analysis.sums[f].calls);
     if (s.cost_left <= kSmallPart * own_time || saved < kTooLittle * s.cost) break;
     s.patterns.push_back(as_pattern(functions[f].raw_name));
-    s.cost_left -= saved;
+    s.cost_left = std::max(s.cost_left - saved, 0.0);  // counts may be damaged
     taken += double(analysis.sums[f].calls);
   }
   s.calls = calls > 0 ? taken / calls : 0;
@@ -77,15 +77,14 @@ void print_suggestion(const Analysis& analysis, Output& out) {
   for (const std::string& pattern : s.patterns)
     out.text((&pattern == s.patterns.data() ? "-N " : " -N ") + quoted(pattern));
   if (!s.patterns.empty()) out.text("\n");
+  const double second = analysis.seconds(1);
   char text[200];
   if (s.patterns.empty())
-    std::snprintf(text, sizeof text, "no function is worth leaving out: timing all calls took %.3f s",
-                  analysis.seconds(uint64_t(s.cost)));
+    std::snprintf(text, sizeof text, "no function is worth leaving out: timing all calls took %.3f s", s.cost * second);
   else
-    std::snprintf(text, sizeof text,
-                  "%zu function%s with %.1f %% of all calls; without them timing takes %.3f s, not %.3f s",
-                  s.patterns.size(), s.patterns.size() == 1 ? "" : "s", 100 * s.calls,
-                  analysis.seconds(uint64_t(s.cost_left)), analysis.seconds(uint64_t(s.cost)));
+    std::snprintf(
+        text, sizeof text, "%zu function%s with %.1f %% of all calls; without them timing takes %.3f s, not %.3f s",
+        s.patterns.size(), s.patterns.size() == 1 ? "" : "s", 100 * s.calls, s.cost_left * second, s.cost * second);
   say(text);
 }
 
