@@ -72,6 +72,22 @@ std::map<std::string, std::vector<std::string>> tables_of(const std::string& ass
   return tables;
 }
 
+// Assembly: a program whose functions stand between `function NAME` and `done NAME`; main is there.
+const std::string kFunctions = R"(
+    .macro function name
+    .globl \name
+    .type \name, @function
+\name: .cfi_startproc
+    .endm
+    .macro done name
+    .cfi_endproc
+    .size \name, .-\name
+    .endm
+    function main
+    ret
+    done main
+)";
+
 const char* const kSwitches = R"(
 extern int f(int); extern void* volatile sink; volatile int zero;
 __attribute__((noinline)) int f(int x) { return x + zero; }
@@ -406,19 +422,7 @@ int main(int argc, char** argv) { void* at = 0; return distances((unsigned char*
 TEST_CASE("computed goto: numbers that are no addresses of labels stay what they are") {
   ScratchDirectory directory;
   // Both functions go to labels; in one the number is stored as a label would be and added to, in the other compared.
-  Analyzed a(build(directory, "program.s", R"(
-    .macro function name
-    .globl \name
-    .type \name, @function
-\name: .cfi_startproc
-    .endm
-    .macro done name
-    .cfi_endproc
-    .size \name, .-\name
-    .endm
-    function main
-    ret
-    done main
+  Analyzed a(build(directory, "program.s", kFunctions + R"(
     function adds
     mov $1f, %eax
     mov %rax, (%rdi)
@@ -499,19 +503,7 @@ int main() { return 0; }
 
 TEST_CASE("jumps that are not understood keep the function in place") {
   ScratchDirectory directory;
-  Analyzed a(build(directory, "program.s", R"(
-    .macro function name
-    .globl \name
-    .type \name, @function
-\name: .cfi_startproc
-    .endm
-    .macro done name
-    .cfi_endproc
-    .size \name, .-\name
-    .endm
-    function main
-    ret
-    done main
+  Analyzed a(build(directory, "program.s", kFunctions + R"(
     function computed                 # into the middle of an unrolled loop
     lea 1f(%rip), %rax
     lea (%rax,%rdi,2), %rax
