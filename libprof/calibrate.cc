@@ -1,5 +1,5 @@
 // The hooks are run in earnest, on a state, frames and two nodes that lie in private memory: the thread-local word
-// points there meanwhile. Signals are blocked (heavy path), so no handler of the program records into it. Of several
+// points there meanwhile. Signals are blocked, so no handler of the program records into it. Of several
 // batches the cheapest counts: interrupts only ever add.
 
 #include "calibrate.h"

@@ -13,7 +13,8 @@ struct Calibration {
   uint64_t inside, outside;
 };
 
-// Runs the hooks in use some thousand times on a thread state of its own. A heavy path; takes about 100 microseconds.
+// Runs the hooks in use some thousand times on a thread state of its own, with signals blocked by the caller. Takes
+// about 100 microseconds.
 Calibration calibrate();
 
 }  // namespace libprof

@@ -106,7 +106,8 @@ struct Header {
   uint64_t realtime_start;  // ns since the epoch
 
   // What an enter/exit pair adds to an empty call, in cycles * 256: to the callee's self time (between the two
-  // time stamps) and to the caller's (before the first and after the second).
+  // time stamps) and to the caller's (before the first and after the second). Measured at the start, and if the program
+  // ran long enough and ended by itself, the mean of that and of what was measured at the end.
   uint64_t probe_inside, probe_outside;
 
   uint64_t node_limit;    // PROFSIZE: most nodes the runtime may make

@@ -19,6 +19,10 @@ std::string decimal(double x, int places) {
 
 }  // namespace
 
+std::string shown_time(double time, bool is_rough) {
+  return (is_rough && time >= 0.0005 ? "~" : "") + decimal(time, 3);
+}
+
 void print_flat(const Analysis& analysis, Output& out) {
   const std::vector<FunctionSum>& sums = analysis.sums;
   const std::vector<Function>& functions = analysis.functions.functions();
@@ -41,7 +45,8 @@ void print_flat(const Analysis& analysis, Output& out) {
     const FunctionSum& sum = sums[f];
     const double part = double(analysis.timed ? sum.self : sum.calls);
     out.text(right(decimal(whole > 0 ? 100 * part / whole : 0, 1), 4));
-    out.text(" " + right(analysis.timed ? decimal(analysis.seconds(sum.self), 3) : "-", 8));
+    const std::string time = shown_time(analysis.seconds(sum.self), is_rough(sum.self, sum.self_probe));
+    out.text(" " + right(analysis.timed ? time : "-", 8));
     out.text(" " + right(std::to_string(sum.calls), 8) + "\t" + functions[f].name + "\n");
   }
 }

@@ -48,6 +48,8 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"calls\":", analysis.sums[i].calls);
     field(",\"self_cycles\":", analysis.sums[i].self);
     field(",\"total_cycles\":", analysis.sums[i].total);
+    field(",\"self_probe_cycles\":", analysis.sums[i].self_probe);
+    field(",\"total_probe_cycles\":", analysis.sums[i].total_probe);
     out.byte('}');
   }
 

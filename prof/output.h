@@ -27,12 +27,6 @@ class Output {
     char digits[24];
     text({digits, size_t(std::to_chars(digits, digits + sizeof digits, n).ptr - digits)});
   }
-  // As printf's %.*f.
-  void decimal(double x, int places) {
-    char digits[400];
-    text({digits,
-          size_t(std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed, places).ptr - digits)});
-  }
 
   // Writes out what is left. Throws Error if anything could not be written, but not for a pipe that its reader closed:
   // whoever closes a pipe has seen enough.

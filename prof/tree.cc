@@ -218,6 +218,7 @@ Tree TreeBuilder::finish(bool subtract_probe, uint64_t& overdrawn) {
   overdrawn = 0;
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     CallNode& node = tree.nodes[i];
+    const uint64_t measured = node.self;
     if (subtract_probe) {
       const double rest = double(node.self) - probe[i];
       if (rest >= 0) {
@@ -230,8 +231,12 @@ Tree TreeBuilder::finish(bool subtract_probe, uint64_t& overdrawn) {
           overdrawn = uint64_t(std::min(-rest, 1e18));
       }
     }
+    node.self_probe = measured - node.self;
     node.total += node.self;
-    if (i != 0) tree.nodes[node.parent].total += node.total;
+    node.total_probe += node.self_probe;
+    if (i == 0) break;
+    tree.nodes[node.parent].total += node.total;
+    tree.nodes[node.parent].total_probe += node.total_probe;
   }
   return tree;
 }
@@ -246,7 +251,11 @@ std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
     FunctionSum& sum = sums[node.function];
     sum.calls += node.calls;
     sum.self += node.self;
-    if (open[node.function]++ == 0) sum.total += node.total;
+    sum.self_probe += node.self_probe;
+    if (open[node.function]++ == 0) {
+      sum.total += node.total;
+      sum.total_probe += node.total_probe;
+    }
     if (node.first_child) {
       at = node.first_child;
       continue;

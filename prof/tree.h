@@ -34,9 +34,15 @@ struct CallNode {
   uint32_t first_child = 0;   // children stand in order of first call; 0: none
   uint32_t next_sibling = 0;  // 0: none
   uint64_t calls = 0;
-  uint64_t self = 0;   // cycles
-  uint64_t total = 0;  // cycles, of the whole subtree
+  uint64_t self = 0;         // cycles
+  uint64_t total = 0;        // cycles, of the whole subtree
+  uint64_t self_probe = 0;   // cycles of the probe's that were subtracted from self
+  uint64_t total_probe = 0;  // from total
 };
+
+// Whether a time owes more to the subtraction of the probe's cost than to what was measured of the program: then it
+// may be wrong by some cycles for each call.
+inline bool is_rough(uint64_t cycles, uint64_t probe) { return probe > cycles; }
 
 struct Tree {
   std::vector<CallNode> nodes;  // nodes[0] is the root: it stands for the code that called into profiled code
@@ -45,8 +51,9 @@ struct Tree {
 // Sums over all nodes of a function.
 struct FunctionSum {
   uint64_t calls = 0;
-  uint64_t self = 0;   // cycles
-  uint64_t total = 0;  // cycles; those of a recursive function counted once
+  uint64_t self = 0;                         // cycles
+  uint64_t total = 0;                        // cycles; those of a recursive function counted once
+  uint64_t self_probe = 0, total_probe = 0;  // as in CallNode
 };
 
 // One for each of the first `functions` functions.

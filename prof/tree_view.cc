@@ -77,7 +77,7 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
     out.text(functions[node.function].name);
     out.byte(':');
     if (analysis.timed) {
-      out.decimal(analysis.seconds(node.total) * 1000, 3);
+      out.text(shown_time(analysis.seconds(node.total) * 1000, is_rough(node.total, node.total_probe)));
     } else {
       out.byte('-');
     }

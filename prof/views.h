@@ -10,6 +10,10 @@
 
 namespace prof {
 
+// A time with three places, as both views below show it: with the mark ~ if it is rough (tree.h), unless it shows as
+// zero.
+std::string shown_time(double time, bool is_rough);
+
 // Plan 9's table of functions: percent of all self time, self seconds, calls, name.
 void print_flat(const Analysis& analysis, Output& out);
 

@@ -188,6 +188,24 @@ TEST_CASE("the probe's cost is taken from callee and caller, unless raw times ar
   CHECK(text(run.analyse(true)) == "a:1:10000:12000(b:100:2000:2000)");
 }
 
+TEST_CASE("times owed to the subtraction more than to the program are told from the others") {
+  Run run;
+  run.writer.header().probe_inside = 10 * 256;
+  const Block a = run.call(0, 'a', 1, 100'000);
+  run.call(a, 'b', 100, 1'900);  // 9 cycles a call of its own
+  run.call(a, 'c', 100, 2'100);  // 11
+  const Analysis analysis = run.analyse();
+  auto rough = [&](const char* name) {
+    const prof::FunctionSum sum = sum_of(analysis, name);
+    return prof::is_rough(sum.self, sum.self_probe);
+  };
+  CHECK(sum_of(analysis, "b").self_probe == 1'000);
+  CHECK(sum_of(analysis, "a").total_probe == 2'010);
+  CHECK(rough("b"));
+  CHECK_FALSE(rough("c"));
+  CHECK_FALSE(rough("a"));
+}
+
 TEST_CASE("probe cost that a function has no time for is taken from its caller") {
   Run run;
   run.writer.header().probe_inside = 10 * 256;
