@@ -1,6 +1,7 @@
 #include "operation.h"
 
 #include "decoder.h"
+#include "shapes.h"
 
 namespace profld {
 
@@ -132,10 +133,8 @@ Action checked(const Operation& op, const ZydisDecodedInstruction& in) {
     case Action::forget:
       if (to_reg && in.mnemonic == ZYDIS_MNEMONIC_SBB && op.from.type == Type::reg && op.from.reg == op.to.reg)
         return Action::forget;
-      return to_reg && in.mnemonic == ZYDIS_MNEMONIC_OR && op.from.type == Type::immediate &&
-                     int32_t(op.immediate) == -1
-                 ? Action::forget
-                 : Action::other;
+      return to_reg && in.mnemonic == ZYDIS_MNEMONIC_OR && op.from.type == Type::immediate ? Action::forget
+                                                                                           : Action::other;
     case Action::compare:
       return op.to.type != Type::none ? Action::compare : Action::other;
     case Action::move_if:
@@ -151,17 +150,18 @@ Action checked(const Operation& op, const ZydisDecodedInstruction& in) {
   }
 }
 
+// What the value of the immediate decides.
+void heed_immediate(Operation& op) {
+  if (op.from.type != Operand::Type::immediate) return;
+  // Immediates are sign-extended to the operation's size.
+  if (op.to.size == 4) op.immediate = int64_t(uint32_t(op.immediate));
+  if (op.action == Action::forget && int32_t(op.immediate) != -1) op.action = Action::other;
+}
+
 }  // namespace
 
-Operation operation_of(const Code& code, const Insn& insn) {
+Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, const Insn& insn) {
   Operation op;
-  ZydisDecodedInstruction in;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code.bytes.data() + insn.offset, insn.length, &in, operands))) {
-    op.writes = op.reads = 0xffff;
-    op.writes_flags = true;
-    return op;
-  }
   if (in.mnemonic == ZYDIS_MNEMONIC_NOP) return op;
   for (uint8_t i = 0; i < in.operand_count; ++i) {
     const ZydisDecodedOperand& o = operands[i];
@@ -196,11 +196,38 @@ Operation operation_of(const Code& code, const Insn& insn) {
     if (in.operand_count > 0) op.to = operand_of(operands[0]);
     if (in.operand_count > 1) op.from = operand_of(operands[1]);
   }
-  // Immediates are sign-extended to the operation's size.
-  if (op.from.type == Operand::Type::immediate && op.to.size == 4) op.immediate = int64_t(uint32_t(op.immediate));
   op.condition = in.opcode & 0x0f;
   op.action = insn.flow == Flow::next || insn.flow == Flow::call || insn.flow == Flow::call_indirect ? checked(op, in)
                                                                                                      : Action::other;
+  return op;
+}
+
+Operation decoded_operation_of(const Code& code, const Insn& insn) {
+  ZydisDecodedInstruction in;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code.bytes.data() + insn.offset, insn.length, &in, operands))) {
+    Operation unknown;
+    unknown.writes = unknown.reads = 0xffff;
+    unknown.writes_flags = true;
+    return unknown;
+  }
+  Operation op = operation_of(in, operands, insn);
+  heed_immediate(op);
+  return op;
+}
+
+Operation operation_of(const Code& code, const Insn& insn) {
+  const ByteView bytes = code.bytes.subspan(insn.offset, insn.length);
+  const Shape* shape = Shapes::of_this_thread().find(bytes);
+  if (!shape || !shape->has_operation) return decoded_operation_of(code, insn);
+  Operation op = shape->operation;
+  if (shape->mnemonic == ZYDIS_MNEMONIC_NOP) return op;
+  if (op.memory.rip_relative)
+    op.memory.displacement = int64_t(insn.target);
+  else if (shape->displacement.size != 0)
+    op.memory.displacement = shape->displacement.read(bytes.data());
+  if (shape->immediate.size != 0) op.immediate = shape->immediate.read(bytes.data());
+  heed_immediate(op);
   return op;
 }
 

@@ -5,6 +5,8 @@
 #ifndef LINKER_REWRITE_OPERATION_H
 #define LINKER_REWRITE_OPERATION_H
 
+#include <Zydis/Zydis.h>
+
 #include <cstdint>
 
 #include "decode.h"
@@ -39,6 +41,7 @@ struct Operand {
   Type type = Type::none;
   uint8_t reg = kNoRegister;
   uint8_t size = 0;  // bytes
+  bool operator==(const Operand&) const = default;
 };
 
 struct Memory {
@@ -48,6 +51,7 @@ struct Memory {
   bool understood = true;          // false: segment fs or gs, 32-bit address, vector index
   uint8_t field = 0;               // offset in the instruction of a 32-bit displacement; 0 if it has none
   int64_t displacement = 0;        // rip_relative: the address itself
+  bool operator==(const Memory&) const = default;
 };
 
 struct Operation {
@@ -62,10 +66,17 @@ struct Operation {
   uint8_t condition = 0;           // of jump_if: the low four bits of the opcode
   Memory memory;
   int64_t immediate = 0;
+  bool operator==(const Operation&) const = default;
 };
 
 // The operation of an instruction of `code`. What is not understood is Action::other with all registers written.
 Operation operation_of(const Code& code, const Insn& insn);
+
+// The same by decoding it anew, instead of by what is known of instructions like it (shapes.h).
+Operation decoded_operation_of(const Code& code, const Insn& insn);
+
+// From what the decoder says; exact but for what the value of an immediate changes.
+Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, const Insn& insn);
 
 }  // namespace profld
 
