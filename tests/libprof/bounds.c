@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "hooked.h"
+#include "random_calls.h"
 
 int ping(int), pong(int), leaf(int), hub(int), root(int);
 HOOKED(ping);
@@ -54,29 +55,6 @@ int hub_body(int x) {
   return x;
 }
 
-// Eight functions that call one another at random.
-static uint64_t seed = 1;
-static long left, made[8];
-typedef int function(int);
-#define DEFINE(n)         \
-  function r##n;          \
-  HOOKED(r##n);           \
-  int r##n##_body(int x) { \
-    made[n]++;            \
-    return descend(x);    \
-  }
-static int descend(int);
-DEFINE(0) DEFINE(1) DEFINE(2) DEFINE(3) DEFINE(4) DEFINE(5) DEFINE(6) DEFINE(7)
-static function* const random_functions[8] = {r0, r1, r2, r3, r4, r5, r6, r7};
-static int descend(int depth) {
-  if (depth == 0) return 0;
-  int sum = 0;
-  for (int i = 0; i < 2 && left > 0; i++, left--) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    sum += random_functions[seed >> 61](depth - 1);
-  }
-  return sum;
-}
 int root_body(int x) {
   while (left > 0) descend(x);
   return 0;
@@ -106,7 +84,7 @@ int main(int argc, char** argv) {
   } else {
     left = size;
     root(40);
-    for (int i = 0; i < 8; i++) printf("calls r%d %ld\n", i, made[i]);
+    for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
     printf("calls root 1\n");
   }
 }

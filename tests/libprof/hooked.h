@@ -4,20 +4,23 @@
 #ifndef TESTS_LIBPROF_HOOKED_H
 #define TESTS_LIBPROF_HOOKED_H
 
-#define HOOKED(f)                                  \
-  asm(".text\n"                                    \
-      ".globl " #f "\n"                            \
-      ".type " #f ", @function\n" #f ":\n"         \
-      "        .cfi_startproc\n"                   \
-      "        call *_profin@GOTPCREL(%rip)\n"     \
-      "        sub $8, %rsp\n"                     \
-      "        .cfi_adjust_cfa_offset 8\n"         \
-      "        call " #f "_body\n"                 \
-      "        add $8, %rsp\n"                     \
-      "        .cfi_adjust_cfa_offset -8\n"        \
-      "        call *_profout@GOTPCREL(%rip)\n"    \
-      "        ret\n"                              \
-      "        .cfi_endproc\n"                     \
+#define HOOKED(f)                               \
+  asm(".text\n"                                 \
+      ".globl " #f                              \
+      "\n"                                      \
+      ".type " #f ", @function\n" #f            \
+      ":\n"                                     \
+      "        .cfi_startproc\n"                \
+      "        call *_profin@GOTPCREL(%rip)\n"  \
+      "        sub $8, %rsp\n"                  \
+      "        .cfi_adjust_cfa_offset 8\n"      \
+      "        call " #f                        \
+      "_body\n"                                 \
+      "        add $8, %rsp\n"                  \
+      "        .cfi_adjust_cfa_offset -8\n"     \
+      "        call *_profout@GOTPCREL(%rip)\n" \
+      "        ret\n"                           \
+      "        .cfi_endproc\n"                  \
       ".size " #f ", . - " #f "\n")
 
 #endif
