@@ -49,7 +49,7 @@ void prepare(Scratch* s) {
 
 Calibration calibrate() {
   Calibration result = {0, 0};
-  if (!is_timed()) return result;
+  if (!is_timed() || counter_stopped_at) return result;
   auto* scratch = static_cast<Scratch*>(map_memory(sizeof(Scratch)));
   if (!scratch) return result;
   State* own = get_state();

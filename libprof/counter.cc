@@ -38,7 +38,8 @@ uint64_t time_stamp_if_readable() {
     is_readable = syscall4(__NR_prctl, kGetCounterMode, as_word(&mode)) != 0 || mode != kCounterFaults;
     is_asked = true;
   }
-  return is_readable ? time_stamp() : 0;
+  if (!is_readable) return 0;
+  return counter_stopped_at ? counter_stopped_at : time_stamp();
 }
 
 bool check_counter() {

@@ -11,6 +11,7 @@
 #include "file.h"
 #include "modules.h"
 #include "settings.h"
+#include "slow.h"
 #include "syscall.h"
 #include "text.h"
 
@@ -18,6 +19,7 @@ namespace libprof {
 
 Process* process;
 uint32_t profile_type = prof_format::kElapsed;
+uint64_t counter_stopped_at;
 
 namespace {
 
@@ -32,8 +34,12 @@ void stop_hooks() { hook_in = hook_out = reinterpret_cast<uint64_t>(&hook_off); 
 void choose_hooks(uint32_t type) {
   profile_type = type;
   const bool counts = type == prof_format::kCount;
-  hook_in = reinterpret_cast<uint64_t>(counts ? &enter_count : &enter_elapsed);
-  hook_out = reinterpret_cast<uint64_t>(counts ? &exit_count : &exit_elapsed);
+  hook_in = reinterpret_cast<uint64_t>(counts               ? &enter_count
+                                       : counter_stopped_at ? &enter_without_counter
+                                                            : &enter_elapsed);
+  hook_out = reinterpret_cast<uint64_t>(counts               ? &exit_count
+                                        : counter_stopped_at ? &exit_without_counter
+                                                             : &exit_elapsed);
 }
 
 // Field 22 of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'.
@@ -99,9 +105,9 @@ Phase begin(Process* p) {
   const bool is_child = recording_process != 0;
   if (!settings.is_read) read_settings();
   if (settings.is_off) return kOff;
-  if (settings.type != prof_format::kCount && !check_counter()) return kOff;
+  if (settings.type != prof_format::kCount && !is_child && !check_counter()) return kOff;
   if (advise(p, sizeof(Process), kAdviseWipeOnFork) != 0) {
-    say("cannot create a profile: ", error_text(-kErrorNotSupported));
+    if (!is_child) say("cannot create a profile: ", error_text(-kErrorNotSupported));
     return kOff;
   }
   const int64_t result = create_profile(p, settings.directory, settings.node_limit);
@@ -158,8 +164,9 @@ void end_process() {
   Process* p = process;
   if (!p || p->phase != kRecording) return;
   auto* header = at<Header>(p->base, 0);
-  header->tsc_end = header->tsc_last = time_stamp_if_readable();
-  header->ns_end = header->ns_last = clock(kClockMonotonicRaw);
+  stamp_last(header);
+  header->tsc_end = header->tsc_last;
+  header->ns_end = header->ns_last;
   if (header->ns_end - header->ns_start > kLongRun) calibrate_again(header);
   __atomic_fetch_or(&header->flags, prof_format::kEnded, __ATOMIC_RELAXED);
   if (p->is_private) {
@@ -182,9 +189,26 @@ void use_careful_hooks() {
   }
 }
 
+void stop_counter() {
+  const uint64_t now = time_stamp_if_readable();
+  store(&counter_stopped_at, now ? now : 1);
+  if (hook_in == reinterpret_cast<uint64_t>(&hook_off) || !is_timed()) return;
+  hook_in = reinterpret_cast<uint64_t>(&enter_without_counter);
+  hook_out = reinterpret_cast<uint64_t>(&exit_without_counter);
+}
+
+void start_counter() {
+  store(&counter_stopped_at, uint64_t(0));
+  if (hook_in != reinterpret_cast<uint64_t>(&enter_without_counter)) return;
+  hook_in = reinterpret_cast<uint64_t>(&enter_elapsed_carefully);
+  hook_out = reinterpret_cast<uint64_t>(&exit_elapsed);
+}
+
 void stamp_last(Header* header) {
-  header->tsc_last = time_stamp_if_readable();
-  header->ns_last = clock(kClockMonotonicRaw);
+  const uint64_t now = time_stamp_if_readable(), clock_now = clock(kClockMonotonicRaw);
+  if (counter_stopped_at != 0 || clock_now == 0) return;  // a pair of what belongs together, or none
+  header->tsc_last = now;
+  header->ns_last = clock_now;
 }
 
 }  // namespace libprof

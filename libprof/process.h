@@ -19,6 +19,10 @@ void note_lost_call();
 // From now on hooks compare with State::barrier.
 void use_careful_hooks();
 
+// The program is about to give up the right to read the time-stamp counter; it could not.
+void stop_counter();
+void start_counter();
+
 // Puts the time now into tsc_last and ns_last.
 void stamp_last(Header* header);
 

@@ -26,7 +26,10 @@ namespace {
 // return address, context, information, and at least the 512 bytes of the legacy floating-point state.
 constexpr uint64_t kSmallestSignalFrame = 1024;
 
-uint64_t stamp() { return is_timed() ? time_stamp() : 0; }
+uint64_t stamp(State* s) {
+  if (!is_timed()) return 0;
+  return load(&counter_stopped_at) ? load(&s->thread->last_tsc) : time_stamp();
+}
 
 // See instruction 4 in hooks.S.
 uint64_t not_before_last(State* s, uint64_t now) {
@@ -113,7 +116,7 @@ void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
   store(&f->node, child);
   store(&f->flags, uint32_t(0));
   add(&node->count, 1);
-  const uint64_t now = not_before_last(s, stamp());
+  const uint64_t now = not_before_last(s, stamp(s));
   store(&f->slot, slot | tag);
   if (is_timed()) hand_over(s, parent, node, now);
 }
@@ -171,7 +174,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
     count_without_frame(s, load(&current_frame(s)->node), pc);
     return;
   }
-  const uint64_t now = stamp();
+  const uint64_t now = stamp(s);
   const bool has_place = settle_on_stack(s, slot, pc, now);
   if (has_place) {
     detach_frames(s, slot, now);
@@ -203,6 +206,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
 extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
   if (load(&s->top) == 0) leave_wiped_state(s);
   if (load(&s->top) == 0 || s->is_left || s->is_busy) return;
+  if (load(&counter_stopped_at) != 0) now = stamp(s);
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
   pop_gone(s, slot, false, now);

@@ -145,6 +145,8 @@ inline constexpr uint64_t kSlotTag = 1;
 
 extern Process* process;
 extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins
+// A time stamp, if the program may not read the counter any more: for its profile, time stands still from there on.
+extern uint64_t counter_stopped_at;
 
 // hooks.S
 extern "C" {
@@ -155,6 +157,8 @@ void enter_count();
 void exit_count();
 void enter_elapsed_carefully();
 void enter_count_carefully();
+void enter_without_counter();
+void exit_without_counter();
 void hook_off();
 State* get_state();
 void set_state(State* state);

@@ -9,9 +9,10 @@
 //
 // The order of things matters in three places.
 //
-// - libprof.so is the last library needed. Libraries that do not depend on each other are initialized from the last to
-//   the first, so it is ready before the others run; and it comes after all of them in the search for symbols, so it
-//   cannot take anybody's place, and those who insist on being first (AddressSanitizer) still are.
+// - libprof.so is needed right before the C library. Libraries that do not depend on each other are initialized from
+//   the last to the first, so it is ready before those run that depend on the C library; and in the search for symbols
+//   it comes after them, so it can take nobody's place but the C library's, which it wants for two functions
+//   (sandbox.cc in libprof), and those who insist on being first (AddressSanitizer) still are.
 // - The slots are the first that is filled after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
 //   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then.
@@ -30,6 +31,8 @@ namespace {
 constexpr char kEnterName[] = "_profin";
 constexpr char kLeaveName[] = "_profout";
 constexpr uint32_t kNewSymbols = 2;
+// How the names of C libraries begin: libc.so.6, libc.musl-x86_64.so.1.
+constexpr std::string_view kCLibrary = "libc.";
 
 // The hash of the System V ABI, for DT_HASH.
 uint32_t sysv_hash(const char* name) {
@@ -97,9 +100,10 @@ void DynamicSection::set(int64_t tag, uint64_t value) {
   it->d_un.d_val = value;
 }
 
-void DynamicSection::set_last(int64_t tag, uint64_t value) {
-  auto it = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Elf64_Dyn& d) { return d.d_tag == tag; });
-  if (it != entries_.rend()) it->d_un.d_val = value;
+void DynamicSection::insert(size_t index, int64_t tag) {
+  Elf64_Dyn d{};
+  d.d_tag = tag;
+  entries_.insert(entries_.begin() + long(index), d);
 }
 
 void DynamicSection::add(int64_t tag, uint64_t value) {
@@ -154,9 +158,25 @@ HookImports::HookImports(const Image& image, std::string library)
   }
 
   // The values are set when the places are known; that they are there already tells whether it fits.
-  dynamic_.add(DT_NEEDED, 0);
+  need_ = place_of_need();
+  dynamic_.insert(need_, DT_NEEDED);
   for (int64_t tag : {DT_SYMTAB, DT_STRTAB, DT_STRSZ, DT_RELA, DT_RELASZ}) dynamic_.set(tag, 0);
   dynamic_.set(DT_RELAENT, sizeof(Elf64_Rela));
+}
+
+// Of the entry for libprof.so among the others: before the C library's, else behind the last.
+size_t HookImports::place_of_need() const {
+  const std::vector<Elf64_Dyn>& entries = dynamic_.entries();
+  size_t place = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].d_tag != DT_NEEDED) continue;
+    if (entries[i].d_un.d_val >= strings_.old_size)
+      throw Error("damaged dynamic section: a library without a name; use an intact file");
+    ByteView name = image_.bytes_from(strings_.old + entries[i].d_un.d_val);
+    if (name.size() >= kCLibrary.size() && std::ranges::equal(name.first(kCLibrary.size()), kCLibrary)) return i;
+    place = i + 1;
+  }
+  return place;
 }
 
 void HookImports::reserve_table(Segment& segment, Table& table, uint64_t size, uint64_t align) {
@@ -247,7 +267,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, Sect
   edits.add(".prof.got", SHT_PROGBITS, SHF_WRITE, slots_, 16, 8);
 
   DynamicSection dynamic = dynamic_;
-  dynamic.set_last(DT_NEEDED, library);
+  dynamic.set_entry(need_, library);
   dynamic.set(DT_SYMTAB, symbols_.place.value);
   dynamic.set(DT_STRTAB, strings_.place.value);
   dynamic.set(DT_STRSZ, strings_.size);

@@ -12,9 +12,11 @@ class DynamicSection {
  public:
   explicit DynamicSection(const Image& image);  // Throws Error if the image has none
 
-  void set(int64_t tag, uint64_t value);       // changes the entry of that tag or adds one
-  void set_last(int64_t tag, uint64_t value);  // changes the last entry of that tag
+  void set(int64_t tag, uint64_t value);  // changes the entry of that tag or adds one
   void add(int64_t tag, uint64_t value);
+  const std::vector<Elf64_Dyn>& entries() const { return entries_; }
+  void insert(size_t index, int64_t tag);  // before the entry with that index
+  void set_entry(size_t index, uint64_t value) { entries_.at(index).d_un.d_val = value; }
   bool fits() const { return encoded_size() <= room_; }
   uint64_t encoded_size() const { return (entries_.size() + 1) * sizeof(Elf64_Dyn); }  // bytes, with DT_NULL
   Bytes encode() const;
@@ -58,6 +60,7 @@ class HookImports {
     bool exists() const { return old.value != 0; }
   };
   void reserve_table(Segment& segment, Table& table, uint64_t size, uint64_t align);
+  size_t place_of_need() const;
   Bytes old_bytes(ByteView file, const Table& table) const;
   Bytes hash_table(ByteView file) const;
   Bytes relocations(ByteView file) const;
@@ -65,6 +68,7 @@ class HookImports {
   const Image& image_;
   std::string library_;
   DynamicSection dynamic_;  // with all the entries it is to have; values are still missing
+  size_t need_;             // which of them is DT_NEEDED for libprof.so
   uint32_t symbol_count_;   // of the original .dynsym
   Table symbols_, strings_, versions_, hash_, rela_;
   uint32_t buckets_ = 0, chains_ = 0;  // of hash_

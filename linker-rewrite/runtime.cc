@@ -31,8 +31,14 @@ Image open_runtime(const std::string& path) {
 Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
   for (const char* name : {"_profin", "_profout", "_profstart", "_profentry"}) address(name);
   if (!image_.segment(PT_TLS)) throw Error("the runtime " + path + " has no thread-local word; install it anew");
+  // What it would take from the C library, if there were one, is 0.
+  auto is_optional = [&](const Relocation& r) {
+    const std::vector<Symbol>& symbols = image_.dynamic_symbols();
+    return r.type == R_X86_64_GLOB_DAT && r.symbol < symbols.size() && symbols[r.symbol].section == SHN_UNDEF &&
+           symbols[r.symbol].binding == STB_WEAK;
+  };
   for (const Relocation& r : image_.relocations())
-    if (r.type != R_X86_64_RELATIVE && r.type != R_X86_64_TPOFF64)
+    if (r.type != R_X86_64_RELATIVE && r.type != R_X86_64_TPOFF64 && !is_optional(r))
       throw Error("the runtime " + path + " depends on another library; install it anew");
 }
 

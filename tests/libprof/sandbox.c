@@ -1,50 +1,40 @@
-// sandbox ERRNO|trap CALLS: lets the kernel refuse every system call but write and those that end the program, by an error or by
-// SIGSYS with a handler, and then makes so many calls in ever new contexts, in this thread. Prints "calls NAME N".
+// sandbox BY ACTION CALLS: gives up the right to make system calls, and then makes so many calls in ever new contexts, in
+// this thread. Prints "calls NAME N".
+//
+//   BY       prctl; seccomp: the same by syscall(2); or instruction: by a system call of its own
+//   ACTION   what becomes of every system call but write and those that end the program: the number of an error; trap, a
+//            SIGSYS with a handler; kill; strict, the kernel's own mode, which kills as well; or few: calls that
+//            threads, children and a normal end do not need kill, one of them by its arguments; a thread and a child make
+//            as many calls again (the child's are not printed), and the program ends normally
 
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "hooked.h"
+#include "random_calls.h"
 
 int begin(int), on_refusal(int);
 HOOKED(begin);
 HOOKED(on_refusal);
-static uint64_t seed = 1;
-static long left, made[8], refused;
-typedef int function(int);
-static int descend(int);
-#define DEFINE(n)          \
-  function r##n;           \
-  HOOKED(r##n);            \
-  int r##n##_body(int x) { \
-    made[n]++;             \
-    return descend(x);     \
-  }
-DEFINE(0) DEFINE(1) DEFINE(2) DEFINE(3) DEFINE(4) DEFINE(5) DEFINE(6) DEFINE(7)
-static function* const functions[8] = {r0, r1, r2, r3, r4, r5, r6, r7};
-static int descend(int depth) {
-  if (depth == 0) return 0;
-  int sum = 0;
-  for (int i = 0; i < 2 && left > 0; i++, left--) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    sum += functions[seed >> 61](depth - 1);
-  }
-  return sum;
-}
+static long refused;
+
 int begin_body(int x) {
-  for (int i = 0; i < 8; i++) functions[i](0);
+  for (int i = 0; i < RANDOM_FUNCTIONS; i++) random_functions[i](0);
   return x;
 }
 int on_refusal_body(int x) {
@@ -57,33 +47,93 @@ static void handler(int sig, siginfo_t* info, void* context) {
   ((ucontext_t*)context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
 }
 
-#define ALLOW(call)                                 \
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), \
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, action)
+#define IF_EQUAL(value, action) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), ANSWER(action)
 
-int main(int argc, char** argv) {
-  if (argc < 3) return 2;
-  const int traps = !strcmp(argv[1], "trap");
-  struct sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      ALLOW(SYS_write),
-      ALLOW(SYS_exit_group),
-      ALLOW(SYS_rt_sigreturn),
-      BPF_STMT(BPF_RET | BPF_K, traps ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO | (unsigned)atoi(argv[1])),
-  };
-  const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
-  struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
-  sigaction(SIGSYS, &action, NULL);
-  begin(1);
-  setvbuf(stdout, malloc(65536), _IOFBF, 65536);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
-  left = atol(argv[2]);
+static int by_instruction(long number, long a, long b, const void* c) {
+  long result;
+  asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return (int)result;
+}
+
+static int install(const char* by, int is_strict, const struct sock_fprog* program) {
+  const int mode = is_strict ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
+  if (!strcmp(by, "instruction")) return by_instruction(SYS_prctl, PR_SET_SECCOMP, mode, program);
+  if (!strcmp(by, "prctl")) return prctl(PR_SET_SECCOMP, mode, program);
+  // What the kernel does not accept comes back as it should.
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT) return 1;
+  if (is_strict) return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, NULL);
+  return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program);
+}
+
+static void make_calls(long n) {
+  left = n;
   while (left > 0) descend(40);
+}
+static void* in_thread(void* calls) {
+  make_calls(*(long*)calls);
+  return NULL;
+}
+
+static void report(void) {
   const long so_far = refused;
   char text[1000];
   int n = 0;
-  for (int i = 0; i < 8; i++) n += sprintf(text + n, "calls r%d %ld\n", i, made[i]);
+  for (int i = 0; i < RANDOM_FUNCTIONS; i++) n += sprintf(text + n, "calls r%d %ld\n", i, made[i]);
   n += sprintf(text + n, "calls begin 1\ncalls on_refusal %ld\n", so_far);
-  if (write(1, text, (size_t)n) != n) return 1;
-  _exit(0);
+  if (write(1, text, (size_t)n) != n) by_instruction(SYS_exit_group, 1, 0, NULL);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 2;
+  const char* action = argv[2];
+  long calls = atol(argv[3]);
+  const int is_strict = !strcmp(action, "strict");
+  const unsigned answer = !strcmp(action, "trap")   ? SECCOMP_RET_TRAP
+                          : !strcmp(action, "kill") ? SECCOMP_RET_KILL_PROCESS
+                                                    : SECCOMP_RET_ERRNO | (unsigned)atoi(action);
+  struct sock_filter nearly_all[] = {
+      LOAD(nr),
+      IF_EQUAL(SYS_write, SECCOMP_RET_ALLOW),
+      IF_EQUAL(SYS_exit_group, SECCOMP_RET_ALLOW),
+      IF_EQUAL(SYS_rt_sigreturn, SECCOMP_RET_ALLOW),
+      ANSWER(answer),
+  };
+  struct sock_filter few[] = {
+      LOAD(nr),
+      IF_EQUAL(SYS_tkill, SECCOMP_RET_KILL_PROCESS),
+      IF_EQUAL(SYS_sigaltstack, SECCOMP_RET_KILL_PROCESS),
+      IF_EQUAL(SYS_clock_gettime, SECCOMP_RET_KILL_PROCESS),
+      IF_EQUAL(SYS_openat, SECCOMP_RET_KILL_PROCESS),
+      IF_EQUAL(SYS_ftruncate, SECCOMP_RET_KILL_PROCESS),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 1, 0),
+      ANSWER(SECCOMP_RET_ALLOW),
+      LOAD(args[2]),
+      IF_EQUAL(MADV_DONTNEED, SECCOMP_RET_ALLOW),
+      ANSWER(SECCOMP_RET_KILL_PROCESS),
+  };
+  const int is_few = !strcmp(action, "few");
+  struct sock_fprog program = {sizeof nearly_all / sizeof nearly_all[0], nearly_all};
+  if (is_few) program = (struct sock_fprog){sizeof few / sizeof few[0], few};
+  struct sigaction on_sigsys = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSYS, &on_sigsys, NULL);
+  begin(1);
+  if (install(argv[1], is_strict, &program)) return 1;
+  make_calls(calls);
+  if (is_few) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, in_thread, &calls) || pthread_join(thread, NULL)) return 1;
+    const pid_t child = fork();
+    if (child == 0) {
+      make_calls(calls);
+      exit(7);
+    }
+    int status;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7) return 1;
+  }
+  report();
+  if (is_few) return 0;
+  by_instruction(is_strict ? SYS_exit : SYS_exit_group, 0, 0, NULL);
 }

@@ -1,0 +1,135 @@
+// Programs that give up the right to make system calls (seccomp).
+//
+// The problem. The runtime makes system calls that the program does not. A filter that lets the program's pass may
+// answer the runtime's by killing the process, or by a SIGSYS that the program did not expect. Nothing that a
+// process can look at without a system call tells what is allowed, and no call that asks is sure to be allowed itself.
+//
+// The way taken. A dynamic program, and the libraries that it leaves this to (libseccomp), install a filter by calling
+// prctl or syscall of the C library. libprof.so stands before that in the search for symbols (dynamic.cc in
+// linker-rewrite) and has both (libc_calls.S). They do what the C library's do; and of a filter that is installed they
+// keep a copy, which from then on is asked before each system call of the runtime's, with the arguments it is going to
+// have. A call that would not simply be carried out is not made: to its caller the kernel has refused it, and what
+// cannot be recorded for that reason is counted.
+//
+// What one thread has forbidden itself is not done in the others either: the threads and processes that it begins have
+// its filters, and nothing tells which those are.
+//
+// Two more things take something away from the runtime and come the same way. Strict mode, which leaves read, write and
+// exit, and PR_SET_TSC make reading the time-stamp counter a SIGSEGV, in one thread: from then on time stands still in
+// all, and calls go on being counted. And system calls that are dispatched to the program itself
+// (PR_SET_SYSCALL_USER_DISPATCH) are not made at all.
+//
+// Limit. Filters that were there when the program started, and those that it installs by an instruction of its own (all
+// of a static program's), are not seen.
+
+#include "sandbox.h"
+
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+
+#include "filter.h"
+#include "process.h"
+#include "syscall.h"
+#include "text.h"
+
+namespace libprof {
+
+uint32_t is_sandboxed;
+
+namespace {
+
+// Inherited by forked children, as the filters are.
+struct SeenFilter {
+  SeenFilter* next;
+  uint64_t size;  // instructions
+  FilterInstruction instructions[kMostFilterInstructions];
+};
+SeenFilter* newest_filter;
+uint32_t all_is_forbidden;  // for how many reasons
+
+struct FilterProgram {  // struct sock_fprog
+  uint16_t size;        // instructions
+  const FilterInstruction* instructions;
+};
+
+enum class Effect { kNone, kFilter, kStrictMode, kNoCounter, kDispatch };
+
+Effect effect_of_prctl(uint64_t option, uint64_t value) {
+  switch (uint32_t(option)) {
+    case PR_SET_SECCOMP:
+      return value == SECCOMP_MODE_FILTER ? Effect::kFilter : Effect::kStrictMode;
+    case PR_SET_TSC:
+      return value == PR_TSC_ENABLE ? Effect::kNone : Effect::kNoCounter;
+    case PR_SET_SYSCALL_USER_DISPATCH:
+      return value == PR_SYS_DISPATCH_ON ? Effect::kDispatch : Effect::kNone;
+    default:
+      return Effect::kNone;
+  }
+}
+
+Effect effect_of_seccomp(uint64_t operation) {
+  switch (uint32_t(operation)) {
+    case SECCOMP_SET_MODE_FILTER:
+      return Effect::kFilter;
+    case SECCOMP_SET_MODE_STRICT:
+      return Effect::kStrictMode;
+    default:
+      return Effect::kNone;
+  }
+}
+
+// `program`: what the kernel has read just now.
+void keep(SeenFilter* kept, const FilterProgram* program) {
+  kept->size = program->size;
+  memcpy(kept->instructions, program->instructions, program->size * sizeof(FilterInstruction));
+  kept->next = load(&newest_filter);
+  while (!__atomic_compare_exchange_n(&newest_filter, &kept->next, kept, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+}
+
+void forbid_all() {
+  __atomic_fetch_add(&all_is_forbidden, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&is_sandboxed, 1, __ATOMIC_SEQ_CST);
+}
+void undo_forbid_all() { __atomic_fetch_sub(&all_is_forbidden, 1, __ATOMIC_SEQ_CST); }
+
+}  // namespace
+
+bool may_call(int64_t number, const uint64_t (&arguments)[6]) {
+  if (load(&all_is_forbidden) != 0) return false;
+  SystemCall call = {int32_t(number), kThisArchitecture, 0, {}};
+  memcpy(call.arguments, arguments, sizeof arguments);
+  for (SeenFilter* f = __atomic_load_n(&newest_filter, __ATOMIC_ACQUIRE); f; f = f->next) {
+    const uint32_t action = run_filter(f->instructions, f->size, call) & kFilterAction;
+    if (action != kFilterAllows && action != kFilterLogs) return false;
+  }
+  return true;
+}
+
+// The program's prctl, or its syscall with one of the two numbers. Returns what the kernel does. In the meantime, in
+// handlers and in other threads, the runtime makes no system calls.
+extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, uint64_t a, uint64_t b, uint64_t c,
+                                                              uint64_t d, uint64_t e) {
+  const Effect effect = number == __NR_prctl ? effect_of_prctl(a, b) : effect_of_seccomp(a);
+  if (effect == Effect::kNone) return unchecked_syscall(number, a, b, c, d, e, 0);
+  const bool stops_counter =
+      (effect == Effect::kStrictMode || effect == Effect::kNoCounter) && load(&counter_stopped_at) == 0;
+  const bool forbids = effect != Effect::kNoCounter;
+  SeenFilter* memory = effect == Effect::kFilter ? static_cast<SeenFilter*>(map_memory(sizeof(SeenFilter))) : nullptr;
+  if (stops_counter) stop_counter();
+  if (forbids) forbid_all();
+  const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
+  if (is_error(result)) {
+    if (stops_counter) start_counter();
+    if (forbids) undo_forbid_all();
+    if (memory) unmap_memory(memory, sizeof(SeenFilter));
+    return result;
+  }
+  if (memory) {
+    keep(memory, reinterpret_cast<const FilterProgram*>(c));  // of both calls the third argument
+    undo_forbid_all();
+  }
+  return result;
+}
+
+}  // namespace libprof
