@@ -44,13 +44,24 @@ bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
 
 // Takes the top frame f off, which was found with `found` in its slot; `is_gone`: its function did not leave by itself.
 void pop(State* s, Frame* f, uint64_t found, bool is_gone, uint64_t now) {
-  Node* node = node_at(s, f->node);
-  const bool is_copy = (f->flags & kCopied) != 0;
-  Frame* below = frame_below(s, f);
   now = not_before_last(s, now);
-  if (!exchange_if(&f->slot, found, uint64_t(0))) return;  // a handler has popped it
+  Frame* frame = f;
+  // With a copy goes what it is a copy of: with the top on that, at the end of its chunk, a handler would only put the
+  // copy back, and one that comes after each instruction would do so for ever.
+  if (f->flags & kCopied) {
+    Frame* original = frame_below(s, f);
+    const uint64_t slot = load(&original->slot);
+    if ((slot & ~kSlotTag) == (found & ~kSlotTag)) {
+      if (!exchange_if(&f->slot, found, uint64_t(0))) return;  // a handler has popped it
+      frame = original;
+      found = slot;
+    }
+  }
+  Node* node = node_at(s, frame->node);
+  Frame* below = frame_below(s, frame);
+  if (!exchange_if(&frame->slot, found, uint64_t(0))) return;
   exchange_if(&s->top, as_top(s, f), as_top(s, below));
-  if (is_copy || !is_timed()) return;
+  if ((frame->flags & kCopied) || !is_timed()) return;
   Node* next = node_at(s, current_frame(s)->node);
   // A handler that interrupted a hook and left for good took the hook's hand-over with it. A handler that is just
   // returning to the hook has not.
