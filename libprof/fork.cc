@@ -3,17 +3,20 @@
 // returns in the child, the hook that it interrupted goes on, with addresses of the parent's mapping in its registers
 // and the parent's state.
 //
-// So the first hook that the child comes to (at the latest the exit of that handler) leaves the parent's things in a
-// form in which every path through the hooks ends well. Where the mapping was there are zeros now, private ones; a node
-// or a frame that is stored there is gone. The state refers to a base frame, a thread and an empty table behind them,
-// so that code in the middle of a slow path finds no frame to pop and no child, and makes what it makes in private
-// memory. And it is not the thread's state any more: the child gets another one.
+// So the child, before it returns from the handler, leaves the parent's things in a form in which every path through
+// the hooks ends well. Where the mapping was there are zeros now, private ones; a node or a frame that is stored there
+// is gone. The state refers to a base frame, a thread and an empty table behind them, so that code in the middle of a
+// slow path finds no frame to pop and no child, and makes what it makes in private memory. And it is not the thread's
+// state any more: the child gets another one.
+//
+// The child does that when the C library tells of the fork (as pthread_atfork would), when it was made by syscall
+// (libc_calls.S), and at the latest in the first hook that it comes to, which may be the exit of the handler.
 //
 // A child that forks again has the zeros of its own parent and grandparent; what is older is unmapped: for that to
 // matter, three signal handlers on one stack would have to fork.
 //
-// Limit. A handler without hooks of its own (in a library) that forks, and whose child neither ends nor calls profiled
-// functions but returns into a hook, is not helped.
+// Limit. A handler without hooks of its own (in a library) that forks by _Fork, clone3 or a system call of its own, and
+// whose child neither ends nor calls profiled functions but returns into a hook, is not helped.
 
 #include "fork.h"
 
@@ -40,7 +43,27 @@ void keep(Memory* kept, Memory newest) {
   kept[0] = newest;
 }
 
+void begin_child() {
+  if (State* s = get_state()) leave_wiped_state(s);
+}
+
 }  // namespace
+
+extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int __register_atfork(void (*prepare)(),
+                                                                                       void (*parent)(),
+                                                                                       void (*child)(), void* library);
+
+// The program's syscall with the number of fork, or of clone without memory or a stack of its own.
+extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, uint64_t a, uint64_t b, uint64_t c,
+                                                              uint64_t d, uint64_t e) {
+  const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
+  if (result == 0) begin_child();
+  return result;
+}
+
+void watch_forks() {
+  if (__register_atfork) __register_atfork(nullptr, nullptr, begin_child, nullptr);
+}
 
 void bequeath(char* base, uint64_t size) { mapping = {base, size}; }
 

@@ -13,6 +13,9 @@ inline constexpr uint64_t kRoomBehindMapping = 2 * kPage;
 // Of this process, for its children: where its profile is mapped, and how much of it is in use.
 void bequeath(char* base, uint64_t size);
 
+// Has leave_parent done in the children that the C library forks.
+void watch_forks();
+
 // Whether s, the state of this thread, is one that fork wiped.
 bool is_of_parent(State* s);
 

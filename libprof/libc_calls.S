@@ -1,8 +1,11 @@
-// prctl and syscall, in the place of the C library's: see sandbox.cc. They do the same; errno is the C library's.
+// prctl and syscall, in the place of the C library's: see sandbox.cc and fork.cc. They do the same; errno is the C
+// library's.
 //
 // A static program has no use for them, and no __errno_location that is found.
 
 #include <asm/unistd.h>
+
+#define CLONE_VM 0x100
 
         .text
         .weak   __errno_location
@@ -14,11 +17,11 @@
         .cfi_adjust_cfa_offset 8
         mov     __errno_location@GOTPCREL(%rip), %rax
         test    %rax, %rax
-        jz      3f
+        jz      9f
         call    *%rax
         mov     (%rsp), %ecx
         mov     %ecx, (%rax)
-3:      pop     %rcx
+9:      pop     %rcx
         .cfi_adjust_cfa_offset -8
         or      $-1, %rax
         ret
@@ -26,15 +29,15 @@
 
 .macro RETURN_RESULT
         cmp     $-4095, %rax
-        jae     1f
+        jae     8f
         ret
-1:      REPORT_ERROR
+8:      REPORT_ERROR
 .endm
 
-.macro CALL_WATCHED
+.macro CALL_WATCHED function
         sub     $8, %rsp
         .cfi_adjust_cfa_offset 8
-        call    watched_call
+        call    \function
         add     $8, %rsp
         .cfi_adjust_cfa_offset -8
         RETURN_RESULT
@@ -50,7 +53,11 @@ syscall:
         je      2f
         cmp     $__NR_seccomp, %rdi
         je      2f
-        mov     %rdi, %rax
+        cmp     $__NR_fork, %rdi
+        je      4f
+        cmp     $__NR_clone, %rdi
+        je      3f
+1:      mov     %rdi, %rax
         mov     %rsi, %rdi
         mov     %rdx, %rsi
         mov     %rcx, %rdx
@@ -59,7 +66,13 @@ syscall:
         mov     8(%rsp), %r9
         syscall
         RETURN_RESULT
-2:      CALL_WATCHED
+2:      CALL_WATCHED watched_call
+        // What shares the memory is no forked child; and what has a new stack returns to where that leads.
+3:      test    $CLONE_VM, %rsi
+        jnz     1b
+        test    %rdx, %rdx
+        jnz     1b
+4:      CALL_WATCHED watched_fork
         .cfi_endproc
         .size   syscall, . - syscall
 
@@ -75,7 +88,7 @@ prctl:
         mov     %rsi, %rdx
         movslq  %edi, %rsi
         mov     $__NR_prctl, %edi
-        CALL_WATCHED
+        CALL_WATCHED watched_call
         .cfi_endproc
         .size   prctl, . - prctl
 

@@ -11,6 +11,7 @@
 
 #include <elf.h>
 
+#include "fork.h"
 #include "process.h"
 #include "settings.h"
 #include "slow.h"
@@ -38,6 +39,7 @@ void at_exit() {
       reinterpret_cast<uint64_t*>(argv)[-1] == uint64_t(argc)) {
     initial_stack = reinterpret_cast<uint64_t*>(argv) - 1;
   }
+  watch_forks();
   char here;
   State* s = get_state();
   if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));

@@ -12,7 +12,7 @@ namespace libprof {
 // lost if there is a profile. Needs little stack.
 State* begin_thread(uint64_t slot);
 
-// The exit of a function that finds its state without frames: in a forked child, the thread gives that state up.
+// If s was wiped by fork, the thread, in the child, gives it up.
 void leave_wiped_state(State* s);
 
 // Runs function(s, argument) on the thread's private stack with all signals blocked, and returns its result; 0, as if

@@ -2,10 +2,10 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked fork_in_handler
-for type in elapsed count; do
-  export PROFTYPE=$type
-  record fork_in_handler 150
-  grep -qx 'bad 0' stdout || fail "$type: $(grep bad stdout) of 150 children crashed"
+for run in elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall count:hooks count:plain; do
+  export PROFTYPE=${run%:*}
+  record fork_in_handler 100 "${run#*:}"
+  grep -qx 'bad 0' stdout || fail "$run: $(grep bad stdout) of 100 children crashed"
   for file in profiles/prof.*; do
     ./dump "$file" | awk '/^pid/ { pid = $2 } /^total/ { print pid, $4, $2 }'
   done >recorded
@@ -18,5 +18,5 @@ for type in elapsed count; do
       if (difference < 0 || difference > 1 || $1 == first && difference != 0) { print $0, "recorded", recorded[$1, $2] + 0; wrong = 1 }
     }
     END { for (pid in sum) if (sum[pid] > 1) { print pid, "misses", sum[pid]; wrong = 1 } exit wrong }' recorded stdout >calls.log ||
-    fail "$type: $(head -n 4 calls.log | paste -sd ';')"
+    fail "$run: $(head -n 4 calls.log | paste -sd ';')"
 done
