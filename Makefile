@@ -127,7 +127,7 @@ soak: $(profld) $(prof) $(libprof) | check-packages
 
 bench: $(profld) $(prof) $(libprof) | check-packages
 	@mkdir -p $(BUILD)/bench
-	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc -Wl,--no-as-needed $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/truth tests/bench/truth.cc
 	@tests/bench/run $(BUILD)
 

@@ -60,8 +60,9 @@
 // A kill. Counts in the file are those of the instructions executed. Readers tell by the sign of `cycles` which node
 // was running (format.h).
 //
-// Threads. Everything above is the thread's own. The words hook_in and hook_out choose the variant; they are stored when
-// the process begins, and a thread that is in the other variant by then has no state yet, so it takes the slow path.
+// Threads. Everything above is the thread's own. Programs call the hooks through two words in memory, which choose the
+// variant (variants.h); they are stored when the process begins, and a thread that is in the other variant by then has
+// no state yet, so it takes the slow path.
 
 #include "format.h"
 #include "state.h"
@@ -96,6 +97,10 @@ libprof_state:
         .hidden hook_out
         .globl  hook_in
         .globl  hook_out
+        .globl  _profhooks
+        .type   _profhooks, @object
+        .size   _profhooks, 16
+_profhooks:
 hook_in:
         .quad   enter_elapsed
 hook_out:
@@ -503,11 +508,11 @@ hook_out:
         END_FUNCTION call_bare
 
         HIDDEN_FUNCTION probed
-        call    _profin
+        call    *hook_in(%rip)
         .hidden probed_pc
         .globl  probed_pc
 probed_pc:
-        call    _profout
+        call    *hook_out(%rip)
         ret
         END_FUNCTION probed
 

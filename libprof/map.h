@@ -5,6 +5,8 @@
 // address, and reports `function`, the original entry point, whose symbols are those of the original program.
 //
 // Little-endian. Not mapped at run time (no SHF_ALLOC); the note is.
+//
+// And for the runtime: the entry kHooksTag in the dynamic section.
 
 #ifndef LIBPROF_MAP_H
 #define LIBPROF_MAP_H
@@ -20,6 +22,11 @@ inline constexpr char kMapMagic[8] = {'P', 'R', 'O', 'F', 'M', 'A', 'P', '1'};
 inline constexpr char kNoteSection[] = ".note.prof";
 inline constexpr char kNoteOwner[] = "prof";
 inline constexpr uint32_t kNoteOriginalBuildId = 1;
+
+// Entry of the dynamic section, in the range left to operating systems: address of two words through which the program
+// calls the hooks, _profin's and behind it _profout's. The dynamic linker fills them with the addresses of these
+// symbols, the runtime with those of the variants that are in use, which saves each call a jump.
+inline constexpr int64_t kHooksTag = 0x6f50524f;
 
 struct MapHeader {
   char magic[8];

@@ -8,11 +8,13 @@
 #include <elf.h>
 
 #include "file.h"
+#include "map.h"
 #include "process.h"
 #include "settings.h"
 #include "syscall.h"
 #include "text.h"
 #include "threads.h"
+#include "variants.h"
 
 namespace libprof {
 
@@ -63,6 +65,19 @@ Object describe(const Elf64_Phdr* headers, uint64_t count, uint64_t bias) {
     find_build_id(reinterpret_cast<const char*>(at), h.p_memsz, &object);
   }
   return object;
+}
+
+// The words through which a program calls the hooks; null if it does not say.
+uint64_t* find_hook_words(const Elf64_Phdr* headers, uint64_t count, const Object& object) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = object.bias + headers[i].p_vaddr, size = headers[i].p_memsz;
+    if (headers[i].p_type != PT_DYNAMIC || at < object.start || at + size > object.end) continue;
+    auto* entry = reinterpret_cast<const Elf64_Dyn*>(at);
+    for (uint64_t left = size / sizeof *entry; left != 0 && entry->d_tag != DT_NULL; --left, ++entry) {
+      if (entry->d_tag == prof_format::kHooksTag) return reinterpret_cast<uint64_t*>(object.bias + entry->d_un.d_ptr);
+    }
+  }
+  return nullptr;
 }
 
 void list(const Object& object, const char* path) {
@@ -175,6 +190,7 @@ void list_program() {
   if (!own && !find_file(as_word(headers), &file)) return;
   const uint64_t bias = own ? as_word(headers) - own->p_vaddr : bias_of(headers, count, file.start);
   const Object object = describe(headers, count, bias);
+  if (uint64_t* words = find_hook_words(headers, count, object)) set_program_words(words);
   char path[4096];
   const int64_t n =
       syscall4(__NR_readlinkat, uint64_t(kCurrentDirectory), as_word("/proc/self/exe"), as_word(path), sizeof path - 1);

@@ -7,7 +7,7 @@
 
 namespace libprof {
 
-// Puts the program itself on the list. A heavy path.
+// Puts the program itself on the list, and finds the words through which it calls the hooks. A heavy path.
 void list_program();
 
 // When `pc` is in no listed module: lists the one it lies in. A slow path, for each new node.

@@ -14,6 +14,7 @@
 #include "slow.h"
 #include "syscall.h"
 #include "text.h"
+#include "variants.h"
 
 namespace libprof {
 
@@ -29,17 +30,16 @@ constexpr uint64_t kLongRun = 50'000'000;
 int32_t recording_process;  // process id of the one that recorded last: in a child, its parent
 Calibration calibration;
 
-void stop_hooks() { hook_in = hook_out = reinterpret_cast<uint64_t>(&hook_off); }
-
 void choose_hooks(uint32_t type) {
   profile_type = type;
   const bool counts = type == prof_format::kCount;
-  hook_in = reinterpret_cast<uint64_t>(counts               ? &enter_count
-                                       : counter_stopped_at ? &enter_without_counter
-                                                            : &enter_elapsed);
-  hook_out = reinterpret_cast<uint64_t>(counts               ? &exit_count
-                                        : counter_stopped_at ? &exit_without_counter
-                                                             : &exit_elapsed);
+  if (counts) {
+    use_variants(enter_count, exit_count);
+  } else if (counter_stopped_at) {
+    use_variants(enter_without_counter, exit_without_counter);
+  } else {
+    use_variants(enter_elapsed, exit_elapsed);
+  }
 }
 
 // Field 22 of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'.
@@ -152,7 +152,7 @@ bool begin_process() {
     lock(&p->begin_lock);
     if (p->phase == kNotBegun) {
       const Phase phase = begin(p);
-      if (phase == kOff) stop_hooks();
+      if (phase == kOff) use_variants(hook_off, hook_off);
       __atomic_store_n(&p->phase, phase, __ATOMIC_RELEASE);
     }
     unlock(&p->begin_lock);
@@ -182,26 +182,21 @@ void note_lost_call() {
 }
 
 void use_careful_hooks() {
-  if (hook_in == reinterpret_cast<uint64_t>(&enter_elapsed)) {
-    hook_in = reinterpret_cast<uint64_t>(&enter_elapsed_carefully);
-  } else if (hook_in == reinterpret_cast<uint64_t>(&enter_count)) {
-    hook_in = reinterpret_cast<uint64_t>(&enter_count_carefully);
-  }
+  replace_entering(enter_elapsed, enter_elapsed_carefully);
+  replace_entering(enter_count, enter_count_carefully);
 }
 
 void stop_counter() {
   const uint64_t now = time_stamp_if_readable();
   store(&counter_stopped_at, now ? now : 1);
   if (hook_in == reinterpret_cast<uint64_t>(&hook_off) || !is_timed()) return;
-  hook_in = reinterpret_cast<uint64_t>(&enter_without_counter);
-  hook_out = reinterpret_cast<uint64_t>(&exit_without_counter);
+  use_variants(enter_without_counter, exit_without_counter);
 }
 
 void start_counter() {
   store(&counter_stopped_at, uint64_t(0));
   if (hook_in != reinterpret_cast<uint64_t>(&enter_without_counter)) return;
-  hook_in = reinterpret_cast<uint64_t>(&enter_elapsed_carefully);
-  hook_out = reinterpret_cast<uint64_t>(&exit_elapsed);
+  use_variants(enter_elapsed_carefully, exit_elapsed);
 }
 
 void stamp_last(Header* header) {

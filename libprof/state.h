@@ -150,7 +150,7 @@ extern uint64_t counter_stopped_at;
 
 // hooks.S
 extern "C" {
-extern uint64_t hook_in, hook_out;  // addresses of the variants in use
+extern uint64_t hook_in, hook_out;  // addresses of the variants in use, see variants.h
 void enter_elapsed();
 void exit_elapsed();
 void enter_count();

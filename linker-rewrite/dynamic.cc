@@ -1,7 +1,8 @@
 // How a dynamic program comes to call the hooks in libprof.so: as if it had been linked with it.
 //
 // It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("slots") that the dynamic linker fills
-// with their addresses (R_X86_64_GLOB_DAT). Symbols, strings, symbol versions and relocations are arrays without room
+// with their addresses (R_X86_64_GLOB_DAT), and libprof.so later with those of the variants in use; an entry of the
+// dynamic section tells it where they are. Symbols, strings, symbol versions and relocations are arrays without room
 // at their end, so each is copied into a new segment with the new entries; the dynamic section, which says where they
 // are, is changed in place: linkers leave some DT_NULLs at its end (GNU ld five). lld leaves none; then it moves as
 // well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as they were, for code that refers to
@@ -23,6 +24,8 @@
 
 #include <algorithm>
 #include <cstring>
+
+#include "libprof/map.h"
 
 namespace profld {
 
@@ -162,6 +165,7 @@ HookImports::HookImports(const Image& image, std::string library)
   dynamic_.insert(need_, DT_NEEDED);
   for (int64_t tag : {DT_SYMTAB, DT_STRTAB, DT_STRSZ, DT_RELA, DT_RELASZ}) dynamic_.set(tag, 0);
   dynamic_.set(DT_RELAENT, sizeof(Elf64_Rela));
+  dynamic_.add(prof_format::kHooksTag, 0);
 }
 
 // Of the entry for libprof.so among the others: before the C library's, else behind the last.
@@ -275,6 +279,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, Sect
   if (hash_.exists()) dynamic.set(DT_HASH, hash_.place.value);
   dynamic.set(DT_RELA, rela_.place.value);
   dynamic.set(DT_RELASZ, rela_.size);
+  dynamic.set(prof_format::kHooksTag, slots_.value);
   if (dynamic_place_) {
     writable.write(*dynamic_place_, dynamic.encode());
     edits.move(section_at(image_, dynamic_.address().value, SHT_DYNAMIC), *dynamic_place_, dynamic.encoded_size());

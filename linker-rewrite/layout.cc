@@ -46,12 +46,8 @@ class ProgramLayout : public Layout {
  public:
   ProgramLayout(const Image& image, const std::string& runtime_path);
 
-  Hook enter_hook() const override {
-    return imports_ ? Hook{true, imports_->enter_slot()} : Hook{false, runtime_.enter()};
-  }
-  Hook leave_hook() const override {
-    return imports_ ? Hook{true, imports_->leave_slot()} : Hook{false, runtime_.leave()};
-  }
+  NewAddr enter_slot() const override { return imports_ ? imports_->enter_slot() : runtime_.enter_slot(); }
+  NewAddr leave_slot() const override { return imports_ ? imports_->leave_slot() : runtime_.leave_slot(); }
   NewAddr text() const override { return text_; }
   NewAddr read_only_start(uint64_t text_size) const override {
     return NewAddr(align_up((text_ + text_size).value, kPage));

@@ -19,12 +19,6 @@
 
 namespace profld {
 
-// How copies reach a hook: through a pointer in memory (dynamic programs: call *slot(%rip)) or directly (static ones).
-struct Hook {
-  bool through_slot;
-  NewAddr address;  // of the slot, or of the hook itself
-};
-
 // A change to bytes of the original that stay mapped where they are: entry jumps, redirected code pointers.
 struct Patch {
   FileOffset at;
@@ -47,8 +41,9 @@ class Layout {
   static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path);
   virtual ~Layout() = default;
 
-  virtual Hook enter_hook() const = 0;
-  virtual Hook leave_hook() const = 0;
+  // The words through which copies call the hooks: call *slot(%rip).
+  virtual NewAddr enter_slot() const = 0;
+  virtual NewAddr leave_slot() const = 0;
   virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
   virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
   // The appended runtime's (static programs).

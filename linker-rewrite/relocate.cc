@@ -31,7 +31,7 @@ namespace profld {
 namespace {
 
 constexpr uint64_t kBodyAlignment = 64;
-constexpr uint8_t kInt3 = 0xcc, kJump = 0xe9, kJumpShort = 0xeb, kCall = 0xe8;
+constexpr uint8_t kInt3 = 0xcc, kJump = 0xe9, kJumpShort = 0xeb;
 constexpr uint32_t kJumpLength = 5, kJumpShortLength = 2, kJumpIfLength = 6;
 
 enum class Form : uint8_t {
@@ -54,7 +54,7 @@ bool is_endbr64(const Code& code) {
          code.bytes[3] == 0xfa;
 }
 
-uint32_t hook_length(const Hook& h) { return h.through_slot ? 6 : 5; }
+constexpr uint32_t kHookLength = 6;  // call *slot(%rip)
 
 }  // namespace
 
@@ -68,8 +68,8 @@ struct Relocator::RangePlan {
 };
 
 Relocator::Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
-                     const Hook& enter, const Hook& leave)
-    : program_(program), moves_(moves), hooked_(hooked), enter_(enter), leave_(leave) {}
+                     NewAddr enter_slot, NewAddr leave_slot)
+    : program_(program), moves_(moves), hooked_(hooked), enter_slot_(enter_slot), leave_slot_(leave_slot) {}
 
 Relocator::~Relocator() = default;
 
@@ -86,7 +86,7 @@ NewAddr Relocator::jump_target(OldAddr target) const {
 }
 
 // Length of the instruction's own bytes in the copy, without a hook before it.
-static uint32_t length_in_form(const Insn& insn, Form form, uint32_t leave_length) {
+static uint32_t length_in_form(const Insn& insn, Form form, uint32_t kHookLength) {
   switch (form) {
     case Form::hook_only:
       return insn.length;
@@ -97,9 +97,9 @@ static uint32_t length_in_form(const Insn& insn, Form form, uint32_t leave_lengt
     case Form::jump_if_short_far:
       return insn.length + kJumpShortLength + kJumpLength;
     case Form::tail_call_if:
-      return kJumpShortLength + leave_length + kJumpLength;
+      return kJumpShortLength + kHookLength + kJumpLength;
     case Form::tail_call_if_short:
-      return insn.length + kJumpShortLength + leave_length + kJumpLength;
+      return insn.length + kJumpShortLength + kHookLength + kJumpLength;
   }
   return 0;
 }
@@ -109,7 +109,6 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
   const Group& group = program_.groups[r.group];
   const Code& code = program_.code(r);
   const bool hooked = hooked_[r.group];
-  const uint32_t leave_length = hook_length(leave_);
   RangePlan plan{index, UINT32_MAX, {}, false};
 
   // Step 1: what changes for certain.
@@ -170,9 +169,9 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
     copy.body = 0;
     for (uint32_t i = 0; i < code.insns.size(); ++i) {
       at[i] = offset;
-      if (i == plan.entry_hook_before) copy.body = offset += hook_length(enter_);
+      if (i == plan.entry_hook_before) copy.body = offset += kHookLength;
       if (change != plan.changes.end() && change->insn == i) {
-        offset += (change->leave_hook ? leave_length : 0) + length_in_form(code.insns[i], change->form, leave_length);
+        offset += (change->leave_hook ? kHookLength : 0) + length_in_form(code.insns[i], change->form, kHookLength);
         ++change;
       } else {
         offset += code.insns[i].length;
@@ -187,7 +186,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
       const size_t covering = code.covering(target);
       int64_t to = at[covering] + int64_t(target - code.address(code.insns[covering]));
       if (plan.entry_hook_before != UINT32_MAX && covering <= plan.entry_hook_before) to = copy.body;
-      const int64_t end = int64_t(at[i]) + (i == plan.entry_hook_before ? hook_length(enter_) : 0) + insn.length;
+      const int64_t end = int64_t(at[i]) + (i == plan.entry_hook_before ? kHookLength : 0) + insn.length;
       if (to - end < -128 || to - end > 127) too_far.push_back(i);
     }
     if (too_far.empty()) break;
@@ -208,7 +207,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
     const uint32_t old = i < code.insns.size() ? code.insns[i].offset : uint32_t(r.range.size());
     if (at[i] - old != copy.steps.back().delta) copy.steps.push_back({old, at[i] - old});
   }
-  copy.size = at.back() + (plan.leaves_at_end ? leave_length : 0) + (plan.falls_off ? kJumpLength : 0);
+  copy.size = at.back() + (plan.leaves_at_end ? kHookLength : 0) + (plan.falls_off ? kJumpLength : 0);
   return plan;
 }
 
@@ -278,9 +277,9 @@ class Relocator::Emitter {
     auto change = plan_.changes.begin();
     for (uint32_t i = 0; i < code_.insns.size(); ++i) {
       const Insn& insn = code_.insns[i];
-      if (i == plan_.entry_hook_before) hook(r_.enter_);
+      if (i == plan_.entry_hook_before) hook(r_.enter_slot_);
       if (change != plan_.changes.end() && change->insn == i) {
-        if (change->leave_hook) hook(r_.leave_);
+        if (change->leave_hook) hook(r_.leave_slot_);
         if (change->form == Form::hook_only)
           unchanged(insn, i);
         else
@@ -290,7 +289,7 @@ class Relocator::Emitter {
         unchanged(insn, i);
       }
     }
-    if (plan_.leaves_at_end) hook(r_.leave_);
+    if (plan_.leaves_at_end) hook(r_.leave_slot_);
     if (plan_.falls_off) {
       const OldAddr next = copy_.original.end;
       branch(kJump, plan_.leaves_at_end ? r_.call_target(next) : r_.jump_target(next));
@@ -318,20 +317,16 @@ class Relocator::Emitter {
     byte(opcode);
     rel32(target);
   }
-  void hook(const Hook& h) {
-    if (h.through_slot) {  // call *slot(%rip)
-      byte(0xff);
-      byte(0x15);
-      rel32(h.address);
-    } else {
-      branch(kCall, h.address);
-    }
+  void hook(NewAddr slot) {  // call *slot(%rip)
+    byte(0xff);
+    byte(0x15);
+    rel32(slot);
   }
 
   void changed(const Insn& insn, Form form) {
     const ByteView original = code_.bytes.subspan(insn.offset, insn.length);
     const uint8_t opcode = original[insn.field - 1u];
-    const uint32_t tail = hook_length(r_.leave_) + kJumpLength;
+    const uint32_t tail = kHookLength + kJumpLength;
     const NewAddr jump_to = r_.jump_target(OldAddr(insn.target));
     // A tail call enters the function, hook included.
     const NewAddr call_to = r_.call_target(OldAddr(insn.target));
@@ -358,7 +353,7 @@ class Relocator::Emitter {
       case Form::tail_call_if:
         byte(uint8_t(0x70 | ((opcode ^ 1) & 0x0f)));
         byte(uint8_t(tail));
-        hook(r_.leave_);
+        hook(r_.leave_slot_);
         branch(kJump, call_to);
         break;
       case Form::tail_call_if_short:
@@ -366,7 +361,7 @@ class Relocator::Emitter {
         byte(kJumpShortLength);
         byte(kJumpShort);
         byte(uint8_t(tail));
-        hook(r_.leave_);
+        hook(r_.leave_slot_);
         branch(kJump, call_to);
         break;
     }

@@ -15,8 +15,8 @@ namespace profld {
 class Relocator {
  public:
   // `moves` and `hooked` say of each group whether it moves, and whether its functions call the hooks.
-  Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked, const Hook& enter,
-            const Hook& leave);
+  Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked, NewAddr enter_slot,
+            NewAddr leave_slot);
   ~Relocator();
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.
@@ -45,7 +45,7 @@ class Relocator {
   const Program& program_;
   const std::vector<bool>& moves_;
   const std::vector<bool>& hooked_;
-  const Hook enter_, leave_;
+  const NewAddr enter_slot_, leave_slot_;
   CopyMap copies_;
   std::vector<RangePlan> plans_;  // in the order of copies_
   uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;

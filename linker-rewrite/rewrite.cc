@@ -113,7 +113,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
 
   auto layout = Layout::begin(image, runtime_path);
   const std::vector<bool> hooked = selection.no_hooks ? std::vector<bool>(selected.size()) : selected;
-  Relocator relocator(program, moves, hooked, layout->enter_hook(), layout->leave_hook());
+  Relocator relocator(program, moves, hooked, layout->enter_slot(), layout->leave_slot());
   relocator.plan(layout->text());
   result.report.returns = relocator.returns();
   result.report.tail_jumps = relocator.tail_jumps();

@@ -29,7 +29,7 @@ Image open_runtime(const std::string& path) {
 }  // namespace
 
 Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
-  for (const char* name : {"_profin", "_profout", "_profstart", "_profentry"}) address(name);
+  for (const char* name : {"_profin", "_profout", "_profhooks", "_profstart", "_profentry"}) address(name);
   if (!image_.segment(PT_TLS)) throw Error("the runtime " + path + " has no thread-local word; install it anew");
   // What it would take from the C library, if there were one, is 0.
   auto is_optional = [&](const Relocation& r) {

@@ -22,8 +22,9 @@ class Runtime {
   void place(NewAddr start);
   const std::vector<Segment>& segments() const { return segments_; }
   Segment& data() { return segments_.back(); }  // writable; more may be put behind the runtime's own data
-  NewAddr enter() const { return address("_profin"); }
-  NewAddr leave() const { return address("_profout"); }
+  // Of the words through which the program calls the hooks.
+  NewAddr enter_slot() const { return address("_profhooks"); }
+  NewAddr leave_slot() const { return enter_slot() + 8; }
   NewAddr start() const { return address("_profstart"); }
   AddedCode code() const;
 

@@ -8,6 +8,7 @@
 // called in a loop; 2, 16 and 200 different leaves called in turn; recursion 10 and 300 deep. Other load on the machine
 // changes the ratios: another thread on the same core slows down the hooks but not rdtsc.
 
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/libprof/hooked.h"
+// The words through which the hooks are called, as a rewritten program has them.
+extern "C" {
+uint64_t slots[2];
+}
 
 // 256 leaves with hooks and 256 without, each 64 bytes long.
 asm(R"(
@@ -28,8 +32,8 @@ asm(R"(
 hooked_leaves:
         .rept 256
         .balign 64
-        call *_profin@GOTPCREL(%rip)
-        call *_profout@GOTPCREL(%rip)
+        call *slots(%rip)
+        call *slots+8(%rip)
         ret
         .endr
         .balign 64
@@ -51,13 +55,13 @@ two_stamps:
 
         .balign 64
 hooked_recursion:
-        call *_profin@GOTPCREL(%rip)
+        call *slots(%rip)
         sub $8, %rsp
         dec %edi
         jz 1f
         call hooked_recursion
 1:      add $8, %rsp
-        call *_profout@GOTPCREL(%rip)
+        call *slots+8(%rip)
         ret
         .balign 64
 plain_recursion:
@@ -71,9 +75,9 @@ plain_recursion:
 // Leaf number i % (mask + 1) of those at rdi, i from rdx to 1; rsi: mask. Hooked itself, so that the leaves have a parent.
         .balign 64
 hooked_caller:
-        call *_profin@GOTPCREL(%rip)
+        call *slots(%rip)
         call plain_caller
-        call *_profout@GOTPCREL(%rip)
+        call *slots+8(%rip)
         ret
         .balign 64
 plain_caller:
@@ -175,6 +179,7 @@ std::vector<double> run(const char* self, const char* type) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::memcpy(slots, dlsym(RTLD_DEFAULT, "_profhooks"), sizeof slots);
   unlink(("prof." + std::to_string(getpid())).c_str());  // of no interest; its memory stays
   if (argc > 1 && std::strcmp(argv[1], "-measure") == 0) {
     measure_all();

@@ -18,7 +18,7 @@ namespace {
 // Stands for libprof.so: its hook prints "H", and counts in a thread-local word.
 constexpr char kRuntime[] = R"(asm(R"!(
   .text
-  .globl _profin, _profout, _profstart, _profentry
+  .globl _profin, _profout, _profhooks, _profstart, _profentry
   .type _profin, @function
 _profin:
   .cfi_startproc
@@ -36,6 +36,8 @@ _profout:
   .size _profout, .-_profout
   .type _profstart, @function
 _profstart:
+  lea _profin(%rip), %r11
+  mov %r11, _profhooks(%rip)
   lea _profentry(%rip), %r11
   add (%r11), %r11
   movb $1, zeros+5000(%rip)
@@ -47,6 +49,9 @@ text: .ascii "H"
   .type _profentry, @object
   .size _profentry, 8
 _profentry: .quad 0
+  .type _profhooks, @object
+  .size _profhooks, 16
+_profhooks: .quad 0, 0
   .bss
 zeros: .skip 70000
   .section .tbss, "awT", @nobits
@@ -149,13 +154,8 @@ Bytes rewrite(const Image& image, const std::string& runtime) {
   if (hooked != symbols.end()) {
     OldAddr place = hooked->address;
     if (Reader(*image.bytes(place, 4), "code").u32() == 0xfa1e0ff3) place += 4;  // endbr64
-    Hook hook = layout->enter_hook();
-    if (hook.through_slot) {
-      c.text = {0xff, 0x15};
-      append(c.text, int32_t(hook.address - (layout->text() + 6)));
-    } else {
-      append_jump(c.text, 0xe8, layout->text().value, hook.address.value);
-    }
+    c.text = {0xff, 0x15};
+    append(c.text, int32_t(layout->enter_slot() - (layout->text() + 6)));
     append_jump(c.text, 0xe9, layout->text().value + c.text.size(), place.value + 5);
     Patch patch{*image.file_offset(place), {}};
     append_jump(patch.bytes, 0xe9, place.value, layout->text().value);
