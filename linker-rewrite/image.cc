@@ -4,6 +4,7 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +32,12 @@ Bytes read_file(const std::string& path) {
     throw Error(
         "set-user-id or set-group-id program: a copy would lose its rights; profile it under its own user from a copy "
         "without them");
+  }
+  if (::fgetxattr(fd, "security.capability", nullptr, 0) >= 0) {
+    ::close(fd);
+    throw Error(
+        "program with file capabilities: a copy would lose them; profile a copy without them, started with the "
+        "capabilities it needs");
   }
   Bytes bytes(size_t(st.st_size));
   size_t done = 0;
