@@ -59,8 +59,7 @@ std::optional<Code> decode(const Image& image, OldRange range, std::string* why)
     Insn insn = shape->insn;
     insn.offset = uint32_t(offset);
     if (insn.field_size != 0)
-      insn.target = here.value + insn.length +
-                    uint64_t(NumberField{insn.field, insn.field_size, true}.read(bytes->data() + offset));
+      insn.displacement = int32_t(NumberField{insn.field, insn.field_size, true}.read(bytes->data() + offset));
     code.insns.push_back(insn);
     offset += insn.length;
   }

@@ -25,15 +25,16 @@ enum class Flow : uint8_t {
   stop,  // ud2, hlt, int3: control does not go on
 };
 
+// There are millions of them: 12 bytes each.
 struct Insn {
-  uint64_t target = 0;  // of a direct branch, or the address of a RIP-relative operand: an OldAddr's value
-  uint32_t offset = 0;  // from the start of the range
+  uint32_t offset = 0;       // from the start of the range
+  int32_t displacement = 0;  // from its end to Code::target()
   uint8_t length = 0;
   Flow flow = Flow::next;
-  bool rip_relative = false;  // has a RIP-relative memory operand: `target`, displacement at `field`
-  uint8_t field = 0;          // offset in the instruction of the displacement (RIP-relative or branch)
-  uint8_t field_size = 0;     // bytes: 1 or 4
-  uint8_t prefixes = 0;       // bytes before the opcode of a branch (bnd, notrack, hints) that must be kept
+  uint8_t field = 0;              // offset in the instruction of the displacement (RIP-relative or branch)
+  uint8_t field_size : 3 = 0;     // bytes: 1 or 4; 0: it has none
+  bool rip_relative : 1 = false;  // has a RIP-relative memory operand
+  uint8_t prefixes : 4 = 0;       // bytes before the opcode of a branch (bnd, notrack, hints) that must be kept
 };
 
 struct Code {
@@ -43,6 +44,8 @@ struct Code {
 
   OldAddr address(const Insn& insn) const { return range.start + insn.offset; }
   OldAddr next(const Insn& insn) const { return range.start + insn.offset + insn.length; }
+  // Of a direct branch, or the address of a RIP-relative operand.
+  OldAddr target(const Insn& insn) const { return next(insn) + uint64_t(int64_t(insn.displacement)); }
   // Index of the instruction that starts at `a`; nullopt if none does.
   std::optional<size_t> index(OldAddr a) const;
   // Index of the instruction that covers `a`, which must lie in the range.

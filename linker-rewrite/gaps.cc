@@ -38,7 +38,7 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
   for (const Group& g : program.groups)
     for (const Code& c : g.code.parts)
       for (const Insn& insn : c.insns)
-        if (insn.field_size != 0) name(OldAddr(insn.target));
+        if (insn.field_size != 0) name(c.target(insn));
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
     for (const Symbol& s : *table) name(s.address);
   for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)));

@@ -72,7 +72,7 @@ Decoded decode_range(const Image& image, const std::vector<CodeRange>& ranges, u
     }
     const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
     if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
-    const OldAddr target(insn.target);
+    const OldAddr target = d.code.target(insn);
     if (ranges[index].range.contains(target)) continue;
     ptrdiff_t to = find_range(ranges, target);
     if (to < 0) continue;

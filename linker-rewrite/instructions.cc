@@ -33,7 +33,7 @@ Instructions::Instructions(const FunctionCode& function) : function_(function) {
     if (insn.flow == Flow::next || insn.flow == Flow::call || insn.flow == Flow::call_indirect) continue;
     if (i + 1 < count) leaders_[i + 1] = true;
     if (!is_direct_jump(insn.flow)) continue;
-    const OldAddr target(insn.target);
+    const OldAddr target = function.parts[all_[i].part].target(insn);
     for (uint32_t p = 0; p < function.parts.size(); ++p) {
       const Code& code = function.parts[p];
       if (!code.range.contains(target) || code.insns.empty()) continue;

@@ -28,6 +28,7 @@ class Instructions {
   uint32_t number(InsnRef ref) const { return first_[ref.part] + ref.insn; }
   uint32_t end_of_part(uint32_t i) const { return first_[all_[i].part + 1]; }
   OldAddr address(uint32_t i) const { return function_.parts[all_[i].part].address(insn(i)); }
+  OldAddr target(uint32_t i) const { return function_.parts[all_[i].part].target(insn(i)); }
   // The instruction that a direct jump leads to, or into the middle of; kNone if that is outside the function.
   uint32_t branch_target(uint32_t i) const { return all_[i].branch_target; }
   // The instruction at an address in the function.

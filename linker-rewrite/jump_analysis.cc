@@ -59,7 +59,7 @@ void JumpAnalysis::run() {
   uint32_t last = 0;
   for (uint32_t i = 0; i < code_.count(); ++i) {
     const Insn& insn = code_.insn(i);
-    if (insn.flow == Flow::jump_indirect || (insn.rip_relative && image_.is_code(OldAddr(insn.target)))) last = i;
+    if (insn.flow == Flow::jump_indirect || (insn.rip_relative && image_.is_code(code_.target(i)))) last = i;
   }
   for (uint32_t i = 0; i <= last; ++i) {
     if (visited_[i]) continue;
@@ -141,7 +141,7 @@ void JumpAnalysis::block(uint32_t leader) {
           interpreter_.catch_exception(elsewhere_, i);
           reach(pad->second, elsewhere_);
         }
-        if (noreturn_ && noreturn_->never_returns(insn)) return;
+        if (noreturn_ && noreturn_->never_returns(insn, code_.target(i))) return;
         interpreter_.step(state, i);
         break;
       case Flow::jump:

@@ -32,8 +32,8 @@ void JumpAnalysis::find_labels() {
     for (; p != data_.code_pointers.end() && p->second < part.range.end; ++p)
       if (is_label(frames_, function_, p->second)) words.push_back(*p);
     for (const Insn& insn : part.insns)
-      if (takes_address(part, insn) && is_label(frames_, function_, OldAddr(insn.target)))
-        labels.push_back(OldAddr(insn.target));
+      if (takes_address(part, insn) && is_label(frames_, function_, part.target(insn)))
+        labels.push_back(part.target(insn));
   }
   has_label_instructions_ = !labels.empty();
   for (uint32_t i = 0; i < code_.count() && !image_.is_position_independent(); ++i) {

@@ -165,7 +165,7 @@ class Placer {
       if (moves(r)) continue;
       const Code& code = program_.code(r);
       for (const Insn& insn : code.insns)
-        if (insn.field_size != 0) arrive(OldAddr(insn.target), !insn.rip_relative);
+        if (insn.field_size != 0) arrive(code.target(insn), !insn.rip_relative);
       if (code.insns.empty()) scan(r.range);
     }
     for (OldRange gap : gaps_) scan(gap);

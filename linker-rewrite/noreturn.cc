@@ -43,9 +43,9 @@ constexpr std::string_view kNames[] = {
 
 }  // namespace
 
-bool Noreturn::never_returns(const Insn& call) {
-  if (call.flow == Flow::call_indirect) return call.rip_relative && imported_never_returns(OldAddr(call.target));
-  return function_never_returns(OldAddr(call.target), 0);
+bool Noreturn::never_returns(const Insn& call, OldAddr target) {
+  if (call.flow == Flow::call_indirect) return call.rip_relative && imported_never_returns(target);
+  return function_never_returns(target, 0);
 }
 
 bool Noreturn::imported_never_returns(OldAddr slot) const {
@@ -97,16 +97,16 @@ bool Noreturn::path_ends(const Code& code, size_t from, unsigned depth) {
         case Flow::next:
           break;
         case Flow::call_indirect:
-          if (never_returns(insn)) goes_on = false;
+          if (never_returns(insn, code.target(insn))) goes_on = false;
           break;
         case Flow::call:
-          if (function_never_returns(OldAddr(insn.target), depth + 1)) goes_on = false;
+          if (function_never_returns(code.target(insn), depth + 1)) goes_on = false;
           break;
         case Flow::jump:
         case Flow::jump_if:
         case Flow::jump_if_short: {
-          const auto target = code.index(OldAddr(insn.target));
-          if (!target && !function_never_returns(OldAddr(insn.target), depth + 1)) return false;
+          const auto target = code.index(code.target(insn));
+          if (!target && !function_never_returns(code.target(insn), depth + 1)) return false;
           if (target) pending.push_back(*target);
           if (insn.flow == Flow::jump) goes_on = false;
           break;

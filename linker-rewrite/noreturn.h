@@ -15,9 +15,9 @@ class Noreturn {
  public:
   Noreturn(const Image& image, const EhFrame& frames) : image_(image), frames_(frames) {}
 
-  // True if the call is known not to return: of a function of this program out of which no path leads, or of one of the
-  // C and C++ libraries' functions that end the program or throw.
-  bool never_returns(const Insn& call);
+  // True if the call (whose Code::target() is `target`) is known not to return: of a function of this program out of
+  // which no path leads, or of one of the C and C++ libraries' functions that end the program or throw.
+  bool never_returns(const Insn& call, OldAddr target);
 
  private:
   bool function_never_returns(OldAddr function, unsigned depth);

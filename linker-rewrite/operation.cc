@@ -32,7 +32,7 @@ Operand operand_of(const ZydisDecodedOperand& o) {
   }
 }
 
-Memory memory_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperandMem& m, const Insn& insn) {
+Memory memory_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperandMem& m) {
   Memory r;
   r.understood = in.address_width == 64 && m.segment != ZYDIS_REGISTER_FS && m.segment != ZYDIS_REGISTER_GS &&
                  m.type != ZYDIS_MEMOP_TYPE_VSIB && m.type != ZYDIS_MEMOP_TYPE_MIB;
@@ -41,7 +41,6 @@ Memory memory_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperandMem
   if (in.raw.disp.size == 32) r.field = in.raw.disp.offset;
   if (m.base == ZYDIS_REGISTER_RIP) {
     r.rip_relative = true;
-    r.displacement = int64_t(insn.target);
     return r;
   }
   r.base = register_number(m.base);
@@ -160,7 +159,7 @@ void heed_immediate(Operation& op) {
 
 }  // namespace
 
-Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, const Insn& insn) {
+Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow) {
   Operation op;
   if (in.mnemonic == ZYDIS_MNEMONIC_NOP) return op;
   for (uint8_t i = 0; i < in.operand_count; ++i) {
@@ -171,7 +170,7 @@ Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOper
       if (o.actions & ZYDIS_OPERAND_ACTION_MASK_READ) op.reads = uint16_t(op.reads | 1u << reg);
       if (o.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) op.writes = uint16_t(op.writes | 1u << reg);
     } else if (o.type == ZYDIS_OPERAND_TYPE_MEMORY && i < in.operand_count_visible) {
-      op.memory = memory_of(in, o.mem, insn);
+      op.memory = memory_of(in, o.mem);
       op.memory_written = o.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
       if (o.mem.type != ZYDIS_MEMOP_TYPE_AGEN) op.memory_size = uint8_t(std::min(o.size / 8, 255));
     } else if (o.type == ZYDIS_OPERAND_TYPE_MEMORY) {  // of a string instruction, or the stack
@@ -189,16 +188,14 @@ Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOper
   if (in.mnemonic == ZYDIS_MNEMONIC_CDQE) {
     op.to = {Operand::Type::reg, kRax, 8};
     op.from = {Operand::Type::reg, kRax, 4};
-  } else if (in.mnemonic == ZYDIS_MNEMONIC_PUSH || insn.flow == Flow::jump_indirect ||
-             insn.flow == Flow::call_indirect) {
+  } else if (in.mnemonic == ZYDIS_MNEMONIC_PUSH || flow == Flow::jump_indirect || flow == Flow::call_indirect) {
     op.from = operand_of(operands[0]);
   } else {
     if (in.operand_count > 0) op.to = operand_of(operands[0]);
     if (in.operand_count > 1) op.from = operand_of(operands[1]);
   }
   op.condition = in.opcode & 0x0f;
-  op.action = insn.flow == Flow::next || insn.flow == Flow::call || insn.flow == Flow::call_indirect ? checked(op, in)
-                                                                                                     : Action::other;
+  op.action = flow == Flow::next || flow == Flow::call || flow == Flow::call_indirect ? checked(op, in) : Action::other;
   return op;
 }
 
@@ -211,7 +208,8 @@ Operation decoded_operation_of(const Code& code, const Insn& insn) {
     unknown.writes_flags = true;
     return unknown;
   }
-  Operation op = operation_of(in, operands, insn);
+  Operation op = operation_of(in, operands, insn.flow);
+  if (op.memory.rip_relative) op.memory.displacement = int64_t(code.target(insn).value);
   heed_immediate(op);
   return op;
 }
@@ -223,7 +221,7 @@ Operation operation_of(const Code& code, const Insn& insn) {
   Operation op = shape->operation;
   if (shape->mnemonic == ZYDIS_MNEMONIC_NOP) return op;
   if (op.memory.rip_relative)
-    op.memory.displacement = int64_t(insn.target);
+    op.memory.displacement = int64_t(code.target(insn).value);
   else if (shape->displacement.size != 0)
     op.memory.displacement = shape->displacement.read(bytes.data());
   if (shape->immediate.size != 0) op.immediate = shape->immediate.read(bytes.data());

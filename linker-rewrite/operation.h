@@ -75,8 +75,9 @@ Operation operation_of(const Code& code, const Insn& insn);
 // The same by decoding it anew, instead of by what is known of instructions like it (shapes.h).
 Operation decoded_operation_of(const Code& code, const Insn& insn);
 
-// From what the decoder says; exact but for what the value of an immediate changes.
-Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, const Insn& insn);
+// From what the decoder says; exact but for what the value of an immediate changes and for the address of a
+// RIP-relative operand.
+Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow);
 
 }  // namespace profld
 

@@ -119,7 +119,8 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
   std::vector<uint32_t> short_inside;  // short branches within the range
   for (uint32_t i = 0; i < code.insns.size(); ++i) {
     const Insn& insn = code.insns[i];
-    const bool inside = r.range.contains(OldAddr(insn.target));
+    const OldAddr target = code.target(insn);
+    const bool inside = r.range.contains(target);
     switch (insn.flow) {
       case Flow::ret:
         if (hooked) {
@@ -136,7 +137,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
       case Flow::jump:
       case Flow::jump_if:
       case Flow::jump_if_short: {
-        const bool tail = hooked && is_tail_call(program_, r, code.address(insn), OldAddr(insn.target));
+        const bool tail = hooked && is_tail_call(program_, r, code.address(insn), target);
         if (inside && !tail) {
           if (insn.field_size == 1) short_inside.push_back(i);
           break;
@@ -182,7 +183,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
     std::vector<uint32_t> too_far;
     for (uint32_t i : short_inside) {
       const Insn& insn = code.insns[i];
-      const OldAddr target(insn.target);
+      const OldAddr target = code.target(insn);
       const size_t covering = code.covering(target);
       int64_t to = at[covering] + int64_t(target - code.address(code.insns[covering]));
       if (plan.entry_hook_before != UINT32_MAX && covering <= plan.entry_hook_before) to = copy.body;
@@ -327,9 +328,9 @@ class Relocator::Emitter {
     const ByteView original = code_.bytes.subspan(insn.offset, insn.length);
     const uint8_t opcode = original[insn.field - 1u];
     const uint32_t tail = kHookLength + kJumpLength;
-    const NewAddr jump_to = r_.jump_target(OldAddr(insn.target));
+    const NewAddr jump_to = r_.jump_target(code_.target(insn));
     // A tail call enters the function, hook included.
-    const NewAddr call_to = r_.call_target(OldAddr(insn.target));
+    const NewAddr call_to = r_.call_target(code_.target(insn));
     switch (form) {
       case Form::hook_only:
         break;
@@ -368,7 +369,7 @@ class Relocator::Emitter {
   }
 
   bool is_tail(const Insn& insn) const {
-    return is_tail_call(r_.program_, r_.program_.ranges[plan_.range], code_.address(insn), OldAddr(insn.target));
+    return is_tail_call(r_.program_, r_.program_.ranges[plan_.range], code_.address(insn), code_.target(insn));
   }
 
   void unchanged(const Insn& insn, uint32_t index) {
@@ -376,13 +377,13 @@ class Relocator::Emitter {
     const NewAddr end = here() + insn.length;
     bytes(code_.bytes.subspan(insn.offset, insn.length));
     if (insn.rip_relative) {
-      write32(start + insn.field, distance(end, unmoved(OldAddr(insn.target))));
+      write32(start + insn.field, distance(end, unmoved(code_.target(insn))));
     } else if (insn.field_size == 4) {
-      const OldAddr target(insn.target);
+      const OldAddr target = code_.target(insn);
       write32(start + insn.field,
               distance(end, insn.flow == Flow::call ? r_.call_target(target) : r_.jump_target(target)));
     } else if (insn.field_size == 1) {
-      start[insn.field] = uint8_t(distance(end, r_.jump_target(OldAddr(insn.target))));
+      start[insn.field] = uint8_t(distance(end, r_.jump_target(code_.target(insn))));
     }
     auto o = std::ranges::lower_bound(overrides_, index, {}, &Override::insn);
     for (; o != overrides_.end() && o->insn == index; ++o)

@@ -40,7 +40,7 @@ bool return_address_is_changed(const FunctionCode& function) {
   for (const Code& code : function.parts)
     for (size_t i = 0; i < code.insns.size(); ++i) {
       const Insn& insn = code.insns[i];
-      if (insn.flow == Flow::call && OldAddr(insn.target) == code.next(insn) && code.next(insn) != code.range.end)
+      if (insn.flow == Flow::call && code.target(insn) == code.next(insn) && code.next(insn) != code.range.end)
         return true;
       if (insn.flow == Flow::ret && returns_elsewhere(code, i)) return true;
     }

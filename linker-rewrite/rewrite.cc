@@ -57,7 +57,7 @@ bool is_leaf(const Program& program, const Group& g) {
   auto leaves_by = [&](const CodeRange& from, const Insn& insn) {
     if (insn.flow == Flow::call || insn.flow == Flow::call_indirect) return true;
     const bool jumps = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
-    return jumps && is_tail_call(program, from, program.code(from).address(insn), OldAddr(insn.target));
+    return jumps && is_tail_call(program, from, program.code(from).address(insn), program.code(from).target(insn));
   };
   for (uint32_t r : g.ranges)
     for (const Insn& insn : program.code(program.ranges[r]).insns)

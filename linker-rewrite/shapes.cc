@@ -67,8 +67,8 @@ const char* describe(const ZydisDecodedInstruction& in, Insn& insn) {
     if (in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) return "32-bit instruction-relative address";
   } else if (in.raw.imm[0].is_relative) {
     insn.field = in.raw.imm[0].offset;
-    insn.field_size = uint8_t(in.raw.imm[0].size / 8);
-    insn.prefixes = in.raw.prefix_count;
+    insn.field_size = (in.raw.imm[0].size / 8) & 7;
+    insn.prefixes = in.raw.prefix_count & 0xf;
     // With a 16-bit operand size prefix the displacement means different things to different processors; xbegin's is
     // a branch that only an abort takes.
     const bool known = insn.flow == Flow::call || insn.flow == Flow::jump || insn.flow == Flow::jump_if ||
@@ -130,7 +130,7 @@ const Shape* Shapes::learn(ByteView code) {
   s.has_operation = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.address_width == 64 &&
                     in.raw.imm[1].size == 0 &&
                     ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder(), &context, &in, operands, in.operand_count));
-  if (s.has_operation) s.operation = operation_of(in, operands, s.insn);
+  if (s.has_operation) s.operation = operation_of(in, operands, s.insn.flow);
 
   const size_t head = length_of_head(in);
   if (nodes_.size() + head > kMostNodes) {

@@ -97,7 +97,7 @@ std::string own_reason(const Program& program, const DataReferences& data, Group
     if (splits_stack(code)) return "its stack is split: what it calls for more goes on behind the return address";
     for (const Insn& insn : code.insns) {
       if (insn.rip_relative || insn.field_size == 0) continue;
-      const OldAddr target(insn.target);
+      const OldAddr target = code.target(insn);
       if (insn.flow == Flow::call) {
         if (r.range.contains(target) && target != r.range.start)
           return hex("calls into its own middle at", code.address(insn));
@@ -148,7 +148,7 @@ DataReferences find_data_references(const Program& program) {
     for (const Code& code : g.code.parts)
       for (const Insn& insn : code.insns)
         if (insn.rip_relative)
-          data.object_starts.push_back(OldAddr(insn.target));
+          data.object_starts.push_back(code.target(insn));
         else if (auto table = table_named_by(code, insn))
           data.object_starts.push_back(*table);
   std::ranges::sort(data.object_starts);
@@ -194,7 +194,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       for (uint32_t i = 0; i < code.insns.size(); ++i) {
         const Insn& insn = code.insns[i];
         if (insn.flow != Flow::call && !insn.rip_relative) continue;
-        const OldAddr target(insn.target);
+        const OldAddr target = code.target(insn);
         const ptrdiff_t to = find_range(program.ranges, target);
         if (to < 0) continue;
         const CodeRange& r = program.ranges[size_t(to)];

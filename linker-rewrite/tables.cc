@@ -200,7 +200,7 @@ static bool find_label_instructions(const EhFrame& frames, const FunctionCode& f
     for (uint32_t i = 0; i < part.insns.size(); ++i) {
       const Insn& insn = part.insns[i];
       if (!insn.rip_relative || !takes_address(part, insn)) continue;
-      const OldAddr a(insn.target);
+      const OldAddr a = part.target(insn);
       if (is_label(frames, function, a)) {
         uses.push_back({{{p, i}, insn.field, true}, a});
       } else if (std::ranges::any_of(function.parts,

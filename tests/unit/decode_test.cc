@@ -78,11 +78,11 @@ TEST_CASE("targets are addresses, and fields are where they stand") {
   REQUIRE(code);
   REQUIRE(code->insns.size() == 3);
   CHECK(code->insns[0].rip_relative);
-  CHECK(code->insns[0].target == (start + 7 + 0x10).value);
+  CHECK(code->target(code->insns[0]) == (start + 7 + 0x10));
   CHECK(code->insns[0].field == 3);
-  CHECK(code->insns[1].target == start.value);
+  CHECK(code->target(code->insns[1]) == start);
   CHECK(code->insns[1].field_size == 1);
-  CHECK(code->insns[2].target == (start + 9).value);
+  CHECK(code->target(code->insns[2]) == (start + 9));
   CHECK(code->insns[2].prefixes == 1);
   CHECK(code->index(start + 7) == 1);
   CHECK(!code->index(start + 8));
