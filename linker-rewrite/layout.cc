@@ -55,15 +55,15 @@ class ProgramLayout : public Layout {
   std::optional<AddedCode> added_code() const override {
     return imports_ ? std::nullopt : std::optional(runtime_.code());
   }
-  Bytes finish(Contents contents) override;
+  std::vector<FilePart> finish(Contents contents) override;
 
  private:
   size_t header_count() const;
   bool needs_phdr() const;
   std::vector<Elf64_Phdr> program_headers() const;
-  void emit_copies(const Contents& contents, SectionEdits& edits);
+  void emit_copies(Contents& contents, SectionEdits& edits);
   std::vector<const Segment*> segments() const;  // ascending, without empty ones
-  void write_build_id(Bytes& out, uint64_t mapped_end) const;
+  void write_build_id(std::vector<FilePart>& mapped) const;
 
   const Image& image_;
   uint64_t kept_;  // bytes of the original file
@@ -123,10 +123,10 @@ size_t ProgramLayout::header_count() const {
   return count;
 }
 
-void ProgramLayout::emit_copies(const Contents& contents, SectionEdits& edits) {
+void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
   code_ = Segment(PF_R | PF_X, text_);
-  code_.append(contents.text, 1);
-  tail_ = Segment(PF_R, read_only_start(contents.text.size()));
+  code_.fill(std::move(contents.text));
+  tail_ = Segment(PF_R, read_only_start(code_.bytes().size()));
   tail_.append(contents.tables, 1);
   if (!code_.empty()) edits.add(".prof.text", SHT_PROGBITS, SHF_EXECINSTR, text_, code_.bytes().size(), 64);
   if (!tail_.empty()) edits.add(".prof.tables", SHT_PROGBITS, 0, tail_.start(), tail_.bytes().size(), 16);
@@ -204,19 +204,19 @@ std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
   return out;
 }
 
-Bytes ProgramLayout::finish(Contents contents) {
-  Bytes out(image_.file().begin(), image_.file().begin() + long(kept_));
+std::vector<FilePart> ProgramLayout::finish(Contents contents) {
+  Bytes kept(image_.file().begin(), image_.file().begin() + long(kept_));
   for (const Patch& p : contents.patches) {
     if (p.at.value > kept_ || p.bytes.size() > kept_ - p.at.value)
       throw Error("internal error: patch outside the file");
-    std::ranges::copy(p.bytes, out.begin() + long(p.at.value));
+    std::ranges::copy(p.bytes, kept.begin() + long(p.at.value));
   }
 
   SectionEdits edits;
   notes_.write(read_only_, edits);
-  if (imports_) imports_->write(out, read_only_, writable_, edits);
+  if (imports_) imports_->write(kept, read_only_, writable_, edits);
   if (tls_) {
-    tls_->write(out, read_only_, runtime_.data(), edits);
+    tls_->write(kept, read_only_, runtime_.data(), edits);
     runtime_.write(image_.entry(), tls_->offset(), edits);
   }
   emit_copies(contents, edits);
@@ -225,12 +225,6 @@ Bytes ProgramLayout::finish(Contents contents) {
   Bytes table;
   for (const Elf64_Phdr& h : headers) append(table, h);
   read_only_.write(headers_, table);
-
-  for (const Segment* s : segments()) {
-    out.resize(placement_.file_offset(s->start()).value);
-    append_bytes(out, s->bytes());
-  }
-  uint64_t mapped_end = out.size();
 
   Elf64_Ehdr elf = image_.header();
   elf.e_phoff = placement_.file_offset(headers_).value;
@@ -245,26 +239,44 @@ Bytes ProgramLayout::finish(Contents contents) {
   map.sh_addralign = 8;
   sections.add(prof_format::kMapSection, map, encode_map(contents.copies));
   if (has_sections)
-    write_symbols(sections, out, image_, contents.copies,
+    write_symbols(sections, kept, image_, contents.copies,
                   imports_ ? std::vector<Runtime::Function>() : runtime_.functions(), tls_ ? tls_->size() : 0);
-  sections.write(out, elf);
-  put(out, 0, elf);
-  write_build_id(out, mapped_end);
-  return out;
+  const FileOffset behind(align_up(placement_.file_offset(segments().back()->end()).value, 8));
+  Bytes unmapped = sections.write(behind, elf);
+  put(kept, 0, elf);
+
+  std::vector<FilePart> file;
+  auto add = [&](Segment& s) {
+    if (!s.empty()) file.push_back({placement_.file_offset(s.start()), s.take()});
+  };
+  file.push_back({FileOffset(0), std::move(kept)});
+  add(writable_);
+  for (Segment& s : runtime_.segments()) add(s);
+  for (Segment* s : {&read_only_, &code_, &tail_}) add(*s);
+  write_build_id(file);
+  file.push_back({behind, std::move(unmapped)});
+  return file;
 }
 
 // From all that is mapped, without the hole. Nobody is to be deceived by it, so a quick hash will do.
-void ProgramLayout::write_build_id(Bytes& out, uint64_t mapped_end) const {
-  uint64_t at = notes_.build_id_at(placement_).value, size = notes_.build_id_size();
-  std::fill_n(out.begin() + long(at), size, uint8_t(0));
-  const uint64_t start = placement_.offset.value;
+void ProgramLayout::write_build_id(std::vector<FilePart>& mapped) const {
+  const FileOffset at = notes_.build_id_at(placement_);
+  FilePart& part = *std::prev(std::ranges::upper_bound(mapped, at, {}, &FilePart::at));
+  const std::span<uint8_t> id = std::span(part.bytes).subspan(at - part.at, notes_.build_id_size());
+  std::ranges::fill(id, uint8_t(0));
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(), XXH3_freeState);
   XXH3_128bits_reset(hash.get());
-  XXH3_128bits_update(hash.get(), out.data(), kept_);
-  XXH3_128bits_update(hash.get(), out.data() + start, mapped_end - start);
-  XXH128_canonical_t id;
-  XXH128_canonicalFromHash(&id, XXH3_128bits_digest(hash.get()));
-  for (uint64_t i = 0; i < size; ++i) out[at + i] = id.digest[i % sizeof id.digest];
+  FileOffset end(0);
+  for (const FilePart& p : mapped) {
+    if (end == FileOffset(kept_)) end = placement_.offset;
+    const Bytes padding(p.at - end);
+    XXH3_128bits_update(hash.get(), padding.data(), padding.size());
+    XXH3_128bits_update(hash.get(), p.bytes.data(), p.bytes.size());
+    end = p.at + p.bytes.size();
+  }
+  XXH128_canonical_t digest;
+  XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(hash.get()));
+  for (uint64_t i = 0; i < id.size(); ++i) id[i] = digest.digest[i % sizeof digest.digest];
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "copymap.h"
 #include "image.h"
+#include "output_file.h"
 #include "unwind.h"
 
 namespace profld {
@@ -49,9 +50,8 @@ class Layout {
   // The appended runtime's (static programs).
   virtual std::optional<AddedCode> added_code() const = 0;
 
-  // The output file, byte for byte. To be called once. It may have a long run of zeros for .bss, which the caller had
-  // better not write but seek over, so that it becomes a hole.
-  virtual Bytes finish(Contents contents) = 0;
+  // The output file. To be called once.
+  virtual std::vector<FilePart> finish(Contents contents) = 0;
 };
 
 }  // namespace profld

@@ -29,19 +29,21 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  void write(const Bytes& contents) {
-    for (size_t at = 0; at < contents.size(); at += kBlock) {
-      const size_t size = std::min(kBlock, contents.size() - at);
-      const uint8_t* block = contents.data() + at;
+  void write(const FilePart& part) {
+    for (size_t at = 0; at < part.bytes.size(); at += kBlock) {
+      const size_t size = std::min(kBlock, part.bytes.size() - at);
+      const uint8_t* block = part.bytes.data() + at;
       if (std::all_of(block, block + size, [](uint8_t b) { return b == 0; })) continue;
       for (size_t done = 0; done < size;) {
-        ssize_t n = ::pwrite(fd_, block + done, size - done, off_t(at + done));
+        ssize_t n = ::pwrite(fd_, block + done, size - done, off_t(part.at.value + at + done));
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) fail();
         done += size_t(n);
       }
     }
-    if (::ftruncate(fd_, off_t(contents.size())) != 0) fail();
+  }
+  void set_size(FileOffset size) {
+    if (::ftruncate(fd_, off_t(size.value)) != 0) fail();
   }
 
   void rename_to(const std::string& final_path, mode_t mode) {
@@ -60,7 +62,7 @@ class TemporaryFile {
 
 }  // namespace
 
-void write_program(const std::string& path, const std::string& original, const Bytes& contents) {
+void write_program(const std::string& path, const std::string& original, const std::vector<FilePart>& parts) {
   struct stat from {
   }, to{};
   if (::stat(original.c_str(), &from) != 0) throw Error(std::string("cannot be read again: ") + std::strerror(errno));
@@ -71,7 +73,8 @@ void write_program(const std::string& path, const std::string& original, const B
     if (::access(path.c_str(), W_OK) != 0) throw Error(std::string("cannot be written: ") + std::strerror(errno));
   }
   TemporaryFile file(path);
-  file.write(contents);
+  for (const FilePart& part : parts) file.write(part);
+  if (!parts.empty()) file.set_size(parts.back().at + parts.back().bytes.size());
   const mode_t mask = ::umask(0);
   ::umask(mask);
   file.rename_to(path, (from.st_mode & 0777) | (0111 & ~mask));

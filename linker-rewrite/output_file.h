@@ -4,14 +4,23 @@
 #define LINKER_REWRITE_OUTPUT_FILE_H
 
 #include <string>
+#include <vector>
 
+#include "address.h"
 #include "bytes.h"
 
 namespace profld {
 
-// Writes `contents` to `path` with the permissions of `original`. It appears there whole or not at all: it is written
-// under another name in the same directory and renamed. Long runs of zeros become holes. Throws Error.
-void write_program(const std::string& path, const std::string& original, const Bytes& contents);
+// A part of the file. Parts are in ascending order; between them, and in long runs inside, are zeros, which become
+// holes.
+struct FilePart {
+  FileOffset at;
+  Bytes bytes;
+};
+
+// Writes a file of these parts to `path` with the permissions of `original`. It appears there whole or not at all: it
+// is written under another name in the same directory and renamed. Throws Error.
+void write_program(const std::string& path, const std::string& original, const std::vector<FilePart>& parts);
 
 }  // namespace profld
 

@@ -80,6 +80,26 @@ void count_functions(const Program& program, const std::vector<bool>& moves, con
   }
 }
 
+// All that is new. Takes the program, whose code needs much memory, away.
+Contents copy_functions(Program program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
+                        const std::vector<Landing>& landings, const Layout& layout, Report& report) {
+  Relocator relocator(program, moves, hooked, layout.enter_slot(), layout.leave_slot());
+  relocator.plan(layout.text());
+  report.returns = relocator.returns();
+  report.tail_jumps = relocator.tail_jumps();
+  report.jump_tables = relocator.jump_tables();
+
+  Contents contents;
+  const NewAddr tables = layout.read_only_start(relocator.text_size());
+  relocator.emit(tables, contents.text, contents.tables);
+  const std::optional<AddedCode> added = layout.added_code();
+  contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
+                                 NewAddr(align_up((tables + contents.tables.size()).value, 8)));
+  contents.patches = relocator.patches(landings);
+  contents.copies = relocator.take_copies();
+  return contents;
+}
+
 }  // namespace
 
 Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path) {
@@ -113,21 +133,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
 
   auto layout = Layout::begin(image, runtime_path);
   const std::vector<bool> hooked = selection.no_hooks ? std::vector<bool>(selected.size()) : selected;
-  Relocator relocator(program, moves, hooked, layout->enter_slot(), layout->leave_slot());
-  relocator.plan(layout->text());
-  result.report.returns = relocator.returns();
-  result.report.tail_jumps = relocator.tail_jumps();
-  result.report.jump_tables = relocator.jump_tables();
-
-  Contents contents;
-  const NewAddr tables = layout->read_only_start(relocator.text_size());
-  relocator.emit(tables, contents.text, contents.tables);
-  const std::optional<AddedCode> added = layout->added_code();
-  contents.unwind = write_unwind(image, frames, relocator.copies(), added ? &*added : nullptr,
-                                 NewAddr(align_up((tables + contents.tables.size()).value, 8)));
-  contents.patches = relocator.patches(landings);
-  contents.copies = relocator.copies();
-  result.file = layout->finish(std::move(contents));
+  result.file = layout->finish(copy_functions(std::move(program), moves, hooked, landings, *layout, result.report));
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "image.h"
+#include "output_file.h"
 #include "report.h"
 
 namespace profld {
@@ -22,7 +23,7 @@ struct Selection {
 };
 
 struct Rewritten {
-  Bytes file;
+  std::vector<FilePart> file;
   Report report;
 };
 

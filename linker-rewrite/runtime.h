@@ -21,6 +21,7 @@ class Runtime {
   // Appends its segments to a static program, the first at `start`.
   void place(NewAddr start);
   const std::vector<Segment>& segments() const { return segments_; }
+  std::vector<Segment>& segments() { return segments_; }
   Segment& data() { return segments_.back(); }  // writable; more may be put behind the runtime's own data
   // Of the words through which the program calls the hooks.
   NewAddr enter_slot() const { return address("_profhooks"); }

@@ -160,20 +160,25 @@ unsigned SectionTable::add_header(const std::string& name, const Elf64_Shdr& hea
   return unsigned(headers_.size() - 1);
 }
 
-void SectionTable::write(Bytes& out, Elf64_Ehdr& header) {
+Bytes SectionTable::write(FileOffset at, Elf64_Ehdr& header) {
+  uint64_t size = headers_.size() * sizeof(Elf64_Shdr);
+  for (const auto& [index, contents] : contents_) size += align_up(contents.size(), 8);
+  Bytes out;
+  out.reserve(size);
   for (auto& [index, contents] : contents_) {
     Elf64_Shdr& h = headers_[index];
-    out.resize(align_up(out.size(), 8));
-    h.sh_offset = out.size();
+    h.sh_offset = at.value + out.size();
     h.sh_size = contents.size();
     append_bytes(out, contents);
+    out.resize(align_up(out.size(), 8));
+    contents = {};
   }
-  out.resize(align_up(out.size(), 8));
-  header.e_shoff = out.size();
+  header.e_shoff = at.value + out.size();
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = uint16_t(headers_.size());
   header.e_shstrndx = uint16_t(names_);
   for (const Elf64_Shdr& h : headers_) append(out, h);
+  return out;
 }
 
 }  // namespace profld

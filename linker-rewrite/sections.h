@@ -33,8 +33,9 @@ class SectionTable {
   Elf64_Shdr& replace(unsigned index, Bytes contents);
   unsigned add(const std::string& name, const Elf64_Shdr& header, Bytes contents);
 
-  // Appends all new contents and the table itself to `out`, and enters it in the ELF header `header`.
-  void write(Bytes& out, Elf64_Ehdr& header);
+  // All new contents and the table itself, which will lie in the file at `at`, a multiple of 8. Enters the table in the
+  // ELF header `header`. To be called last.
+  Bytes write(FileOffset at, Elf64_Ehdr& header);
 
  private:
   unsigned add_header(const std::string& name, const Elf64_Shdr& header);

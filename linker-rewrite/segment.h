@@ -33,9 +33,11 @@ class Segment {
   bool empty() const { return bytes_.empty(); }
   ByteView bytes() const { return bytes_; }
 
-  NewAddr reserve(uint64_t size, uint64_t align);  // zeros until written
-  void write(NewAddr at, ByteView bytes);          // inside what was reserved
-  NewAddr append(ByteView bytes, uint64_t align);  // reserve and write
+  NewAddr reserve(uint64_t size, uint64_t align);        // zeros until written
+  void write(NewAddr at, ByteView bytes);                // inside what was reserved
+  NewAddr append(ByteView bytes, uint64_t align);        // reserve and write
+  void fill(Bytes bytes) { bytes_ = std::move(bytes); }  // all of it, instead
+  Bytes take() { return std::move(bytes_); }             // leaves it empty
 
   Elf64_Phdr header(const Placement& placement) const;
 

@@ -77,13 +77,13 @@ TEST_CASE("targets are addresses, and fields are where they stand") {
   auto code = decode(image, {start, start + bytes.size()}, &why);
   REQUIRE(code);
   REQUIRE(code->insns.size() == 3);
-  CHECK(code->insns[0].rip_relative);
+  CHECK(bool(code->insns[0].rip_relative));
   CHECK(code->target(code->insns[0]) == (start + 7 + 0x10));
   CHECK(code->insns[0].field == 3);
   CHECK(code->target(code->insns[1]) == start);
-  CHECK(code->insns[1].field_size == 1);
+  CHECK(unsigned(code->insns[1].field_size) == 1);
   CHECK(code->target(code->insns[2]) == (start + 9));
-  CHECK(code->insns[2].prefixes == 1);
+  CHECK(unsigned(code->insns[2].prefixes) == 1);
   CHECK(code->index(start + 7) == 1);
   CHECK(!code->index(start + 8));
 }
