@@ -86,7 +86,7 @@ NewAddr Relocator::jump_target(OldAddr target) const {
 }
 
 // Length of the instruction's own bytes in the copy, without a hook before it.
-static uint32_t length_in_form(const Insn& insn, Form form, uint32_t kHookLength) {
+static uint32_t length_in_form(const Insn& insn, Form form) {
   switch (form) {
     case Form::hook_only:
       return insn.length;
@@ -172,7 +172,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
       at[i] = offset;
       if (i == plan.entry_hook_before) copy.body = offset += kHookLength;
       if (change != plan.changes.end() && change->insn == i) {
-        offset += (change->leave_hook ? kHookLength : 0) + length_in_form(code.insns[i], change->form, kHookLength);
+        offset += (change->leave_hook ? kHookLength : 0) + length_in_form(code.insns[i], change->form);
         ++change;
       } else {
         offset += code.insns[i].length;

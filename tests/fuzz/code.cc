@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<bool> moves(program.groups.size()), hooked(program.groups.size(), true);
     for (size_t g = 0; g < moves.size(); ++g) moves[g] = program.groups[g].reason.empty();
     const std::vector<Landing> landings = place_landings(program, moves);
-    Relocator relocator(program, moves, hooked, {true, NewAddr(0x80000)}, {true, NewAddr(0x80008)});
+    Relocator relocator(program, moves, hooked, NewAddr(0x80000), NewAddr(0x80008));
     relocator.plan(NewAddr(kCopies));
     Bytes text, clones;
     relocator.emit(NewAddr(align_up(kCopies + relocator.text_size(), 8)), text, clones);

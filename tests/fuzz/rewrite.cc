@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "fuzz.h"
+#include "tests/unit/elf_fixture.h"
 
 using namespace profld;
 
@@ -12,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const char* const runtime = std::getenv("LIBPROF");
   if (!runtime) std::abort();  // tests/fuzz/run sets it
   Bytes output;
-  fuzz::expecting_errors([&] { output = rewrite(Image::from_bytes(Bytes(data, data + size)), {}, runtime).file; });
+  fuzz::expecting_errors(
+      [&] { output = elf_fixture::file_of(rewrite(Image::from_bytes(Bytes(data, data + size)), {}, runtime).file); });
   if (output.empty()) return 0;
   const Image image = Image::from_bytes(std::move(output));  // throws Error: a finding
   bool refused = false;

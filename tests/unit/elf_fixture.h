@@ -8,11 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "linker-rewrite/image.h"
+#include "linker-rewrite/output_file.h"
 
 namespace elf_fixture {
 
@@ -146,6 +148,17 @@ inline Image with_segments(const Image& image, const std::vector<SmallElf::Load>
   put(file, 0, header);
   for (const Elf64_Phdr& s : segments) append(file, s);
   return Image::from_bytes(std::move(file));
+}
+
+// The file that these parts make, as write_program would write it.
+inline Bytes file_of(const std::vector<FilePart>& parts) {
+  Bytes file;
+  for (const FilePart& part : parts) {
+    if (part.at.value < file.size()) throw std::logic_error("parts of the output overlap");
+    file.resize(part.at.value);
+    append_bytes(file, part.bytes);
+  }
+  return file;
 }
 
 }  // namespace elf_fixture

@@ -171,13 +171,7 @@ Bytes rewrite(const Image& image, const std::string& runtime) {
   NewAddr unwind(align_up((layout->read_only_start(c.text.size()) + c.tables.size()).value, 8));
   const std::optional<AddedCode> added = layout->added_code();
   c.unwind = write_unwind(image, read_eh_frame(image), CopyMap(), added ? &*added : nullptr, unwind);
-  Bytes file;
-  for (const FilePart& part : layout->finish(std::move(c))) {
-    REQUIRE(part.at.value >= file.size());
-    file.resize(part.at.value);
-    append_bytes(file, part.bytes);
-  }
-  return file;
+  return elf_fixture::file_of(layout->finish(std::move(c)));
 }
 
 Bytes bytes_of_section(const Image& image, const std::string& name) {
