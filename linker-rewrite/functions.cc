@@ -68,6 +68,7 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
 }
 
 ptrdiff_t find_range(const std::vector<CodeRange>& ranges, OldAddr a) {
+  if (ranges.empty() || a < ranges.front().range.start || a >= ranges.back().range.end) return -1;  // data, mostly
   auto after = std::ranges::upper_bound(ranges, a, {}, [](const CodeRange& r) { return r.range.start; });
   if (after == ranges.begin() || !std::prev(after)->range.contains(a)) return -1;
   return std::prev(after) - ranges.begin();

@@ -33,12 +33,12 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
   const Image& image = *program.image;
   std::vector<OldAddr> named;
   auto name = [&](OldAddr a) {
-    if (find_range(program.ranges, a) < 0 && image.is_code(a)) named.push_back(a);
+    if (image.is_code(a) && find_range(program.ranges, a) < 0) named.push_back(a);
   };
   for (const Group& g : program.groups)
     for (const Code& c : g.code.parts)
       for (const Insn& insn : c.insns)
-        if (insn.field_size != 0) name(c.target(insn));
+        if (insn.field_size != 0 && !c.range.contains(c.target(insn))) name(c.target(insn));
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
     for (const Symbol& s : *table) name(s.address);
   for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)));

@@ -24,7 +24,8 @@ Instructions::Instructions(const FunctionCode& function) : function_(function) {
     const Code& code = function.parts[p];
     for (const Insn& i : code.insns) {
       all_.push_back({&i, p, kNone});
-      operations_.push_back(operation_of(code, i));
+      const Operation& op = operations_.emplace_back(operation_of(code, i));
+      if (op.memory.field != 0 || op.immediate_field != 0) with_constants_.push_back(uint32_t(operations_.size() - 1));
     }
     if (!code.insns.empty()) leaders_[first_[p]] = true;
   }

@@ -34,6 +34,8 @@ class Instructions {
   // The instruction at an address in the function.
   std::optional<uint32_t> at(OldAddr a) const;
   bool contains(OldAddr a) const;
+  // Instructions with a field that holds an address or another constant of 4 or 8 bytes, ascending.
+  const std::vector<uint32_t>& with_constants() const { return with_constants_; }
   // True for the first instruction of each part and those that direct jumps lead to or stand behind.
   const std::vector<bool>& leaders() const { return leaders_; }
 
@@ -48,6 +50,7 @@ class Instructions {
   std::vector<uint32_t> first_;  // number of each part's first instruction; last: their count
   std::vector<Entry> all_;
   std::vector<Operation> operations_;
+  std::vector<uint32_t> with_constants_;
   std::vector<bool> leaders_;
 };
 

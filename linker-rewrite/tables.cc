@@ -54,17 +54,18 @@ bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, con
   };
   const Origin set = interpreter_.origins().find(origin);
   bool found = false;
-  for (Origin o = 0; o < interpreter_.origins().size(); ++o) {
-    if (interpreter_.origins().find(o) != set) continue;
-    const AddressField field = field_at(o);
-    if (field.field == 0) continue;
-    const OldAddr a(interpreter_.field_address(o));
-    if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
-    if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
-    *address = a;
-    found = true;
-    fields.push_back(field);
-  }
+  for (uint32_t i : code_.with_constants())
+    for (Origin o : {displacement_of(i), immediate_of(i)}) {
+      if (interpreter_.origins().find(o) != set) continue;
+      const AddressField field = field_at(o);
+      if (field.field == 0) continue;
+      const OldAddr a(interpreter_.field_address(o));
+      if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
+      if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
+      *address = a;
+      found = true;
+      fields.push_back(field);
+    }
   return found || fails(std::string("computes ") + what + " in a way not understood");
 }
 
@@ -113,7 +114,7 @@ bool JumpAnalysis::has_address_of_code() const {
       if (!read_table(image_, data_, function_, form, kNoBound, false).targets.empty()) return true;
     return false;
   };
-  for (uint32_t i = 0; i < code_.count(); ++i) {
+  for (uint32_t i : code_.with_constants()) {
     const Operation& op = code_.operation(i);
     for (Origin o : {displacement_of(i), immediate_of(i)}) {
       const OldAddr a(interpreter_.field_address(o));

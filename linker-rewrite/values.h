@@ -9,7 +9,9 @@
 #define LINKER_REWRITE_VALUES_H
 
 #include <array>
+#include <bit>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,12 +59,14 @@ struct Value {
   bool had_constant : 1 = false;  // unknown: an address may be lost in it
   bool sign_extended : 1 = false;
   bool exact : 1 = false;  // of the bound: it stems from a comparison, not just from the index's type
+  uint8_t unused : 4 = 0;
   uint8_t scale = 1;
   uint8_t size = 0;
   // The index: equal ids mean equal values, of which the low `narrow` bits remain. `bound` is the greatest value that
   // the low `bound_width` bits can have.
   uint8_t narrow = 64;
   uint8_t bound_width = 64;
+  uint16_t unused_too = 0;
   Origin origin = kNoOrigin;       // of the address, in entry and target that of the table
   Origin base_origin = kNoOrigin;  // of a target's address
   uint64_t bound = kNoBound;
@@ -70,7 +74,7 @@ struct Value {
   uint64_t address = 0;
   uint64_t table = 0;
 
-  bool operator==(const Value&) const = default;
+  bool operator==(const Value& other) const;
 
   static Value number(uint64_t n) {
     Value v;
@@ -101,6 +105,16 @@ struct Value {
   // The greatest index; kNoBound if none is known.
   uint64_t index_bound() const;
 };
+
+// Word by word, as values are compared more often than anything else is done with them.
+inline bool Value::operator==(const Value& other) const {
+  static_assert(std::has_unique_object_representations_v<Value>);
+  using Words = std::array<uint64_t, sizeof(Value) / 8>;
+  const Words a = std::bit_cast<Words>(*this), b = std::bit_cast<Words>(other);
+  uint64_t difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference |= a[i] ^ b[i];
+  return difference == 0;
+}
 
 // What becomes of an address where it meets a value that is unknown.
 enum class Meeting : uint8_t {
