@@ -46,8 +46,8 @@ std::optional<Code> decode(const Image& image, OldRange range, std::string* why)
     *why = "its bytes are not in the file";
     return std::nullopt;
   }
-  Code code{range, *bytes, {}};
-  code.insns.reserve(range.size() / 4 + 1);
+  thread_local std::vector<Insn> found;  // kept for its memory: `insns` then has no more than it needs
+  found.clear();
   Shapes& shapes = Shapes::of_this_thread();
   for (uint64_t offset = 0; offset < bytes->size();) {
     const OldAddr here = range.start + offset;
@@ -58,12 +58,10 @@ std::optional<Code> decode(const Image& image, OldRange range, std::string* why)
     }
     Insn insn = shape->insn;
     insn.offset = uint32_t(offset);
-    if (insn.field_size != 0)
-      insn.displacement = int32_t(NumberField{insn.field, insn.field_size, true}.read(bytes->data() + offset));
-    code.insns.push_back(insn);
+    found.push_back(insn);
     offset += insn.length;
   }
-  return code;
+  return Code{range, *bytes, found};
 }
 
 }  // namespace profld

@@ -5,6 +5,7 @@
 #ifndef LINKER_REWRITE_DECODE_H
 #define LINKER_REWRITE_DECODE_H
 
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,16 +26,15 @@ enum class Flow : uint8_t {
   stop,  // ud2, hlt, int3: control does not go on
 };
 
-// There are millions of them: 12 bytes each.
+// There are millions of them: 8 bytes each.
 struct Insn {
-  uint32_t offset = 0;       // from the start of the range
-  int32_t displacement = 0;  // from its end to Code::target()
+  uint32_t offset = 0;  // from the start of the range
   uint8_t length = 0;
   Flow flow = Flow::next;
-  uint8_t field = 0;              // offset in the instruction of the displacement (RIP-relative or branch)
-  uint8_t field_size : 3 = 0;     // bytes: 1 or 4; 0: it has none
-  bool rip_relative : 1 = false;  // has a RIP-relative memory operand
+  uint8_t field : 4 = 0;          // offset in the instruction of the displacement (RIP-relative or branch)
   uint8_t prefixes : 4 = 0;       // bytes before the opcode of a branch (bnd, notrack, hints) that must be kept
+  uint8_t field_size : 3 = 0;     // bytes of the displacement: 1 or 4; 0: it has none
+  bool rip_relative : 1 = false;  // has a RIP-relative memory operand
 };
 
 struct Code {
@@ -45,7 +45,7 @@ struct Code {
   OldAddr address(const Insn& insn) const { return range.start + insn.offset; }
   OldAddr next(const Insn& insn) const { return range.start + insn.offset + insn.length; }
   // Of a direct branch, or the address of a RIP-relative operand.
-  OldAddr target(const Insn& insn) const { return next(insn) + uint64_t(int64_t(insn.displacement)); }
+  OldAddr target(const Insn& insn) const { return next(insn) + uint64_t(displacement(insn)); }
   // Index of the instruction that starts at `a`; nullopt if none does.
   std::optional<size_t> index(OldAddr a) const;
   // Index of the instruction that covers `a`, which must lie in the range.
@@ -53,6 +53,16 @@ struct Code {
   // True if control can be passed to `a`: an instruction starts there, or goes on there behind some of its prefixes
   // (hand-written code jumps behind a lock prefix where there is only one thread).
   bool is_target(OldAddr a) const;
+
+ private:
+  // From the end of the instruction to its target.
+  int64_t displacement(const Insn& insn) const {
+    const uint8_t* at = bytes.data() + insn.offset + insn.field;
+    if (insn.field_size == 1) return int8_t(*at);
+    int32_t d = 0;
+    if (insn.field_size == 4) std::memcpy(&d, at, sizeof d);
+    return d;
+  }
 };
 
 // Decodes a range from its first byte to its last. If that fails, nullopt, and `why` says why, for the report.

@@ -62,11 +62,11 @@ const char* describe(const ZydisDecodedInstruction& in, Insn& insn) {
   if (in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return "far branch";
   if ((in.attributes & ZYDIS_ATTRIB_HAS_MODRM) && in.raw.modrm.mod == 0 && in.raw.modrm.rm == 5) {
     insn.rip_relative = true;
-    insn.field = in.raw.disp.offset;
+    insn.field = in.raw.disp.offset & 0xf;
     insn.field_size = 4;
     if (in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) return "32-bit instruction-relative address";
   } else if (in.raw.imm[0].is_relative) {
-    insn.field = in.raw.imm[0].offset;
+    insn.field = in.raw.imm[0].offset & 0xf;
     insn.field_size = (in.raw.imm[0].size / 8) & 7;
     insn.prefixes = in.raw.prefix_count & 0xf;
     // With a 16-bit operand size prefix the displacement means different things to different processors; xbegin's is

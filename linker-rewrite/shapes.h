@@ -22,7 +22,7 @@ struct NumberField {
 };
 
 struct Shape {
-  Insn insn;                       // offset and displacement are not set
+  Insn insn;                       // offset is not set
   const char* unusable = nullptr;  // why code with such an instruction cannot be moved; null if it can
   ZydisMnemonic mnemonic{};
   uint8_t prefixes = 0;  // bytes before the opcode

@@ -79,7 +79,7 @@ TEST_CASE("targets are addresses, and fields are where they stand") {
   REQUIRE(code->insns.size() == 3);
   CHECK(bool(code->insns[0].rip_relative));
   CHECK(code->target(code->insns[0]) == (start + 7 + 0x10));
-  CHECK(code->insns[0].field == 3);
+  CHECK(unsigned(code->insns[0].field) == 3);
   CHECK(code->target(code->insns[1]) == start);
   CHECK(unsigned(code->insns[1].field_size) == 1);
   CHECK(code->target(code->insns[2]) == (start + 9));
