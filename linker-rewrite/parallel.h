@@ -5,34 +5,46 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace profld {
 
+// Calls `work` on every core, once on each, and returns when all calls have returned. The threads are the same each
+// time, so that what they keep (thread_local) lasts. Throws the first exception that a call throws. Not from several
+// threads at once, nor from within `work`.
+void on_all_cores(const std::function<void()>& work);
+
+// Takes `batch` indexes at a time, so that the shared counter is rarely touched.
 template <class Function>
-void parallel_for(size_t count, Function function) {
-  constexpr size_t kBatch = 64;  // indexes taken at a time, so that the shared counter is rarely touched
-  const size_t workers = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), count / kBatch + 1);
+void parallel_for(size_t count, Function function, size_t batch = 64) {
   std::atomic<size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex failure_mutex;
   auto work = [&] {
-    try {
-      for (size_t from; (from = next.fetch_add(kBatch)) < count;)
-        for (size_t i = from; i < std::min(from + kBatch, count); ++i) function(i);
-    } catch (...) {
-      std::lock_guard lock(failure_mutex);
-      if (!failure) failure = std::current_exception();
-    }
+    for (size_t from; (from = next.fetch_add(batch)) < count;)
+      for (size_t i = from; i < std::min(from + batch, count); ++i) function(i);
   };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < workers; ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& t : threads) t.join();
-  if (failure) std::rethrow_exception(failure);
+  if (count <= batch) return work();
+  on_all_cores(work);
+}
+
+// What function(i, out) appends to `out`, a std::vector<T>&, for every i in [0, count): together, in the order of i.
+template <class T, class Function>
+std::vector<T> parallel_collect(size_t count, Function function) {
+  constexpr size_t kBatch = 64;
+  std::vector<std::vector<T>> parts((count + kBatch - 1) / kBatch);
+  parallel_for(
+      parts.size(),
+      [&](size_t part) {
+        for (size_t i = part * kBatch; i < std::min(part * kBatch + kBatch, count); ++i) function(i, parts[part]);
+      },
+      1);
+  size_t size = 0;
+  for (const std::vector<T>& part : parts) size += part.size();
+  std::vector<T> all;
+  all.reserve(size);
+  for (const std::vector<T>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
 }
 
 }  // namespace profld
