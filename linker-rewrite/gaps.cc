@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "decoder.h"
+#include "parallel.h"
 
 namespace profld {
 
@@ -19,11 +19,11 @@ namespace {
 
 constexpr uint64_t kCodeAlignment = 16;  // of functions, in hand-written code too
 
-bool is_no_operation(const ZydisDecodedInstruction& in) {
+bool is_no_operation(const Shape& in) {
   return in.mnemonic == ZYDIS_MNEMONIC_NOP || in.mnemonic == ZYDIS_MNEMONIC_INT3;
 }
 
-bool ends_control(const ZydisDecodedInstruction& in) {
+bool ends_control(const Shape& in) {
   return in.mnemonic == ZYDIS_MNEMONIC_JMP || in.mnemonic == ZYDIS_MNEMONIC_RET || in.mnemonic == ZYDIS_MNEMONIC_HLT ||
          in.mnemonic == ZYDIS_MNEMONIC_UD2;
 }
@@ -31,22 +31,25 @@ bool ends_control(const ZydisDecodedInstruction& in) {
 // Addresses in gaps that something names.
 std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRange>& gaps) {
   const Image& image = *program.image;
-  std::vector<OldAddr> named;
-  auto name = [&](OldAddr a) {
+  auto name = [&](OldAddr a, std::vector<OldAddr>& named) {
     if (image.is_code(a) && find_range(program.ranges, a) < 0) named.push_back(a);
   };
-  for (const Group& g : program.groups)
-    for (const Code& c : g.code.parts)
-      for (const Insn& insn : c.insns)
-        if (insn.field_size != 0 && !c.range.contains(c.target(insn))) name(c.target(insn));
-  for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
-    for (const Symbol& s : *table) name(s.address);
-  for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)));
-  for (OldRange gap : gaps)
-    decode_blindly(image, gap, [&](OldAddr at, const ZydisDecodedInstruction& in) {
-      if (in.raw.imm[0].is_relative) name(at + in.length + uint64_t(in.raw.imm[0].value.s));
+  std::vector<OldAddr> named =
+      parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
+        for (const Code& c : program.groups[g].code.parts)
+          for (const Insn& insn : c.insns)
+            if (insn.field_size != 0 && !c.range.contains(c.target(insn))) name(c.target(insn), out);
+      });
+  const std::vector<OldAddr> by_gaps = parallel_collect<OldAddr>(gaps.size(), [&](size_t i, std::vector<OldAddr>& out) {
+    decode_blindly(image, gaps[i], [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
+      if (target) name(*target, out);
     });
-  name(image.entry());
+  });
+  named.insert(named.end(), by_gaps.begin(), by_gaps.end());
+  for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
+    for (const Symbol& s : *table) name(s.address, named);
+  for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)), named);
+  name(image.entry(), named);
   std::ranges::sort(named);
   return named;
 }
@@ -54,12 +57,11 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
 // The end of the no-operations that start at `at`, at most `limit`.
 OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes) {
   while (at < limit) {
-    const ByteView b = *image.bytes(at, std::min<uint64_t>(limit - at, ZYDIS_MAX_INSTRUCTION_LENGTH));
-    ZydisDecodedInstruction in;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, b.data(), b.size(), &in))) break;
-    if (!is_no_operation(in)) break;
-    *several_bytes |= in.length > 2;
-    at += in.length;
+    const Shape* in =
+        Shapes::of_this_thread().find(*image.bytes(at, std::min<uint64_t>(limit - at, ZYDIS_MAX_INSTRUCTION_LENGTH)));
+    if (!in || !is_no_operation(*in)) break;
+    *several_bytes |= in->insn.length > 2;
+    at += in->insn.length;
   }
   return at;
 }
@@ -83,16 +85,16 @@ class Finder {
         named_(find_named(program, gaps)) {}
 
   std::vector<Padding> find() {
-    for (OldRange gap : gaps_) {
-      behind_function(gap);
-      decode_blindly(image_, gap, [&](OldAddr at, const ZydisDecodedInstruction& in) {
-        if (ends_control(in)) behind_unknown_code(at + in.length, gap.end);
+    std::vector<Padding> found = parallel_collect<Padding>(gaps_.size(), [&](size_t i, std::vector<Padding>& out) {
+      behind_function(gaps_[i], out);
+      decode_blindly(image_, gaps_[i], [&](OldAddr at, const Shape& in, std::optional<OldAddr>) {
+        if (ends_control(in)) behind_unknown_code(at + in.insn.length, gaps_[i].end, out);
       });
-    }
-    between_sections();
-    std::ranges::stable_sort(found_, {}, [](const Padding& p) { return p.range.start; });
+    });
+    between_sections(found);
+    std::ranges::stable_sort(found, {}, [](const Padding& p) { return p.range.start; });
     std::vector<Padding> result;
-    for (const Padding& p : found_)
+    for (const Padding& p : found)
       if (result.empty() || result.back().range.end <= p.range.start) result.push_back(p);
     return result;
   }
@@ -103,23 +105,23 @@ class Finder {
     return it != named_.end() ? std::min(*it, limit) : limit;
   }
 
-  void behind_function(OldRange gap) {
+  void behind_function(OldRange gap, std::vector<Padding>& found) const {
     const ptrdiff_t before = find_range(program_.ranges, gap.start - 1);
     if (before < 0) return;
     bool several_bytes = false;
     const OldAddr end = end_of_no_operations(image_, gap.start, next_named(gap.start, gap.end), &several_bytes);
-    if (end > gap.start) found_.push_back({{gap.start, end}, before});
+    if (end > gap.start) found.push_back({{gap.start, end}, before});
   }
 
-  void behind_unknown_code(OldAddr start, OldAddr limit) {
+  void behind_unknown_code(OldAddr start, OldAddr limit, std::vector<Padding>& found) const {
     bool several_bytes = false;
     const OldAddr end = end_of_no_operations(image_, start, limit, &several_bytes);
     if (!several_bytes || (end != limit && end.value % kCodeAlignment != 0) || next_named(start, end) != end) return;
     if (std::ranges::any_of(stubs_, [&](OldRange s) { return s.contains(start); })) return;
-    found_.push_back({{start, end}, -1});
+    found.push_back({{start, end}, -1});
   }
 
-  void between_sections() {
+  void between_sections(std::vector<Padding>& found) const {
     const Section* last = nullptr;
     for (const Section* s : executable_sections(image_)) {
       const OldAddr end(s->header.sh_addr);
@@ -127,7 +129,7 @@ class Finder {
           start < end && end - start < s->header.sh_addralign && find_range(program_.ranges, start) < 0)
         if (auto fill = image_.bytes(start, end - start);
             fill && std::ranges::all_of(*fill, [](uint8_t byte) { return byte == 0; }))
-          found_.push_back({{start, end}, -1});
+          found.push_back({{start, end}, -1});
       last = s;
     }
   }
@@ -137,7 +139,6 @@ class Finder {
   const std::vector<OldRange>& gaps_;
   const std::vector<OldRange> stubs_;
   const std::vector<OldAddr> named_;  // sorted
-  std::vector<Padding> found_;
 };
 
 }  // namespace
@@ -158,21 +159,22 @@ std::vector<OldRange> find_gaps(const Program& program) {
 
 // Decoding finds the right track by itself after a few instructions, and functions start at aligned addresses: so it is
 // tried from each of these, until it falls in with what has been decoded already.
-void decode_blindly(const Image& image, OldRange range,
-                    const std::function<void(OldAddr, const ZydisDecodedInstruction&)>& found) {
+void decode_blindly(const Image& image, OldRange range, const FoundInstruction& found) {
   auto bytes = image.bytes(range.start, range.size());
   if (!bytes) return;
+  Shapes& shapes = Shapes::of_this_thread();
   std::vector<bool> decoded(bytes->size());
   for (uint64_t from = 0; from < bytes->size();
        from = align_up((range.start + from).value + 1, kCodeAlignment) - range.start.value)
     for (uint64_t at = from; at < bytes->size() && !decoded[at];) {
       decoded[at] = true;
-      ZydisDecodedInstruction in;
-      if (!ZYAN_SUCCESS(
-              ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes->data() + at, bytes->size() - at, &in)))
-        break;
-      found(range.start + at, in);
-      at += in.length;
+      const Shape* in = shapes.find(bytes->subspan(at));
+      if (!in) break;
+      const OldAddr next = range.start + at + in->insn.length;
+      std::optional<OldAddr> target;
+      if (in->is_relative) target = next + uint64_t(in->immediate.read(bytes->data() + at));
+      at += in->insn.length;
+      found(next - in->insn.length, *in, target);
     }
 }
 

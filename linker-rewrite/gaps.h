@@ -3,22 +3,25 @@
 #ifndef LINKER_REWRITE_GAPS_H
 #define LINKER_REWRITE_GAPS_H
 
-#include <Zydis/Zydis.h>
-
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "groups.h"
+#include "shapes.h"
 
 namespace profld {
 
 // All such bytes, ascending.
 std::vector<OldRange> find_gaps(const Program& program);
 
+// The address of an instruction, what it is, and where it leads to if that is relative to it. The second is valid until
+// the call returns, or looks up another shape.
+using FoundInstruction = std::function<void(OldAddr, const Shape&, std::optional<OldAddr>)>;
+
 // Decodes bytes of which nothing says where their instructions start, and whether they are code at all; calls `found`
 // for each instruction.
-void decode_blindly(const Image& image, OldRange range,
-                    const std::function<void(OldAddr, const ZydisDecodedInstruction&)>& found);
+void decode_blindly(const Image& image, OldRange range, const FoundInstruction& found);
 
 // Bytes of gaps that are neither run nor read.
 struct Padding {

@@ -15,10 +15,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "gaps.h"
+#include "parallel.h"
 
 namespace profld {
 
@@ -48,6 +50,8 @@ class Placer {
         moves_(moves),
         gaps_(find_gaps(program)),
         padding_(find_padding(program, gaps_)),
+        named_(find_named_arrivals()),
+        from_gaps_(find_arrivals_from_gaps()),
         numbers_(find_numbers()) {}
 
   // One round. Landings, or nullopt if some group turned out to have to stay.
@@ -59,12 +63,11 @@ class Placer {
     add_free_ranges(free);
 
     std::vector<size_t> short_ones;
-    for (auto it = arrivals_.begin(); it != arrivals_.end(); ++it) {
-      const auto [arrival, range] = *it;
-      auto next = std::next(it);
+    for (size_t i = 0; i < arrivals_.size(); ++i) {
+      const auto [arrival, range] = arrivals_[i];
       const OldAddr from = starts_with_endbr(arrival) ? arrival + kEndbrSize : arrival;
       OldAddr limit = end_of_free(free, arrival);
-      if (next != arrivals_.end()) limit = std::min(limit, next->first);
+      if (i + 1 < arrivals_.size()) limit = std::min(limit, arrivals_[i + 1].at);
       const uint64_t room = limit > from ? limit - from : 0;
       if (room < kShortJump) {
         stays(range, "too short for a jump to its copy");
@@ -102,41 +105,65 @@ class Placer {
     return b && (*b)[0] == 0xf3 && (*b)[1] == 0x0f && (*b)[2] == 0x1e && (*b)[3] == 0xfa;
   }
 
+  // An instruction that control may come to.
+  struct Arrival {
+    OldAddr at;
+    uint32_t range;
+    bool operator<(const Arrival& other) const { return at < other.at; }
+    bool operator==(const Arrival& other) const { return at == other.at; }
+  };
+
+  // From bytes that may be anything; what is no instruction is no arrival.
+  std::optional<Arrival> possible_arrival(OldAddr at) const {
+    const ptrdiff_t i = find_range(program_.ranges, at);
+    if (i < 0 || !program_.code(program_.ranges[size_t(i)]).index(at)) return std::nullopt;
+    return Arrival{at, uint32_t(i)};
+  }
+
+  std::vector<Arrival> find_named_arrivals() const {
+    const std::vector<Symbol>* const tables[] = {&image_.symbols(), &image_.dynamic_symbols()};
+    return parallel_collect<Arrival>(tables[0]->size() + tables[1]->size(), [&](size_t i, std::vector<Arrival>& out) {
+      const Symbol& s = i < tables[0]->size() ? (*tables[0])[i] : (*tables[1])[i - tables[0]->size()];
+      if (s.type != STT_FUNC && s.type != STT_GNU_IFUNC) return;
+      if (const auto a = possible_arrival(s.address)) out.push_back(*a);
+    });
+  }
+
   // In a program at a fixed address, numbers in instructions that may be the addresses of labels: of places where
   // __builtin_longjmp, or a goto out of a nested function, goes on. If they are not, a jump there does no harm.
   struct Number {
-    OldAddr value;
+    Arrival label;
     uint32_t group;  // that has the instruction
   };
   std::vector<Number> find_numbers() const {
-    std::vector<Number> numbers;
-    if (image_.is_position_independent()) return numbers;
-    for (uint32_t g = 0; g < program_.groups.size(); ++g)
+    if (image_.is_position_independent()) return {};
+    return parallel_collect<Number>(program_.groups.size(), [&](size_t g, std::vector<Number>& out) {
       for (const Code& code : program_.groups[g].code.parts)
         for (const Insn& insn : code.insns) {
           const auto value = number_kept_by(code.bytes.subspan(insn.offset, insn.length));
-          if (!value) continue;
-          const ptrdiff_t range = find_range(program_.ranges, *value);
-          if (range >= 0 && *value != program_.ranges[size_t(range)].range.start) numbers.push_back({*value, g});
+          const auto label = value ? possible_arrival(*value) : std::nullopt;
+          if (label && label->at != program_.ranges[label->range].range.start) out.push_back({*label, uint32_t(g)});
         }
-    return numbers;
+    });
   }
 
   // Whether the copy of the group has the address of the label's copy instead.
   bool is_changed(const Number& n) const {
     return moves_[n.group] && std::ranges::any_of(program_.groups[n.group].indirect.label_uses,
-                                                  [&](const LabelUse& u) { return u.label == n.value; });
+                                                  [&](const LabelUse& u) { return u.label == n.label.at; });
   }
 
-  // An arrival from code that we understand must be at an instruction, else the function cannot move. From bytes that
-  // may be anything (`certain` false), what is no instruction is no arrival.
-  void arrive(OldAddr at, bool certain) {
-    ptrdiff_t i = find_range(program_.ranges, at);
+  void arrive(const Arrival& a) {
+    if (moves(program_.ranges[a.range])) arrivals_.push_back(a);
+  }
+
+  // From code that we understand: at an instruction, else the function cannot move.
+  void certainly_arrive(OldAddr at) {
+    const ptrdiff_t i = find_range(program_.ranges, at);
     if (i < 0 || !moves(program_.ranges[size_t(i)])) return;
-    const CodeRange& r = program_.ranges[size_t(i)];
-    if (certain ? program_.code(r).is_target(at) : program_.code(r).index(at).has_value())
-      arrivals_.emplace(at, uint32_t(i));
-    else if (certain)
+    if (program_.code(program_.ranges[size_t(i)]).is_target(at))
+      arrivals_.push_back({at, uint32_t(i)});
+    else
       stays(uint32_t(i), "jumped to between two of its instructions");
   }
 
@@ -148,35 +175,48 @@ class Placer {
 
   void find_arrivals() {
     arrivals_.clear();
-    for (const CodeRange& r : program_.ranges)
-      if (moves(r) && (!r.fragment || may_be_pointed_to(r))) arrive(r.range.start, true);
-    for (const auto* table : {&image_.symbols(), &image_.dynamic_symbols()})
-      for (const Symbol& s : *table)
-        if (s.type == STT_FUNC || s.type == STT_GNU_IFUNC) arrive(s.address, false);
+    for (uint32_t i = 0; i < program_.ranges.size(); ++i) {
+      const CodeRange& r = program_.ranges[i];
+      if (moves(r) && (!r.fragment || may_be_pointed_to(r))) arrivals_.push_back({r.range.start, i});
+    }
+    for (const Arrival& a : named_) arrive(a);
     for (const Relocation& r : image_.relocations())
-      if (r.type == R_X86_64_IRELATIVE) arrive(OldAddr(uint64_t(r.addend)), true);
-    arrive(image_.entry(), true);
+      if (r.type == R_X86_64_IRELATIVE) certainly_arrive(OldAddr(uint64_t(r.addend)));
+    certainly_arrive(image_.entry());
     for (const Group& g : program_.groups)
-      for (OldAddr label : g.indirect.label_arrivals) arrive(label, true);
+      for (OldAddr label : g.indirect.label_arrivals) certainly_arrive(label);
     for (const Number& n : numbers_)
-      if (!is_changed(n)) arrive(n.value, false);
+      if (!is_changed(n)) arrive(n.label);
 
     for (const CodeRange& r : program_.ranges) {
       if (moves(r)) continue;
       const Code& code = program_.code(r);
-      for (const Insn& insn : code.insns)
-        if (insn.field_size != 0) arrive(code.target(insn), !insn.rip_relative);
-      if (code.insns.empty()) scan(r.range);
+      for (const Insn& insn : code.insns) {
+        if (insn.field_size == 0) continue;
+        if (!insn.rip_relative)
+          certainly_arrive(code.target(insn));
+        else if (const auto a = possible_arrival(code.target(insn)))
+          arrive(*a);
+      }
+      if (code.insns.empty()) scan(r.range, [&](const Arrival& a) { arrive(a); });
     }
-    for (OldRange gap : gaps_) scan(gap);
+    for (const Arrival& a : from_gaps_) arrive(a);
+    std::ranges::sort(arrivals_, std::less());
+    arrivals_.erase(std::unique(arrivals_.begin(), arrivals_.end()), arrivals_.end());
   }
 
-  // Bytes of which nothing says what they are, with data between the code perhaps.
-  void scan(OldRange range) {
-    decode_blindly(image_, range, [&](OldAddr at, const ZydisDecodedInstruction& in) {
-      if (!in.raw.imm[0].is_relative) return;
-      const OldAddr target = at + in.length + uint64_t(in.raw.imm[0].value.s);
-      if (!range.contains(target)) arrive(target, false);
+  std::vector<Arrival> find_arrivals_from_gaps() const {
+    return parallel_collect<Arrival>(gaps_.size(), [&](size_t i, std::vector<Arrival>& out) {
+      scan(gaps_[i], [&](const Arrival& a) { out.push_back(a); });
+    });
+  }
+
+  // Calls `found` for each arrival from bytes of which nothing says what they are, with data between the code perhaps.
+  template <class Found>
+  void scan(OldRange range, Found found) const {
+    decode_blindly(image_, range, [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
+      if (!target || range.contains(*target)) return;
+      if (const auto a = possible_arrival(*target)) found(*a);
     });
   }
 
@@ -226,9 +266,11 @@ class Placer {
   std::vector<bool>& moves_;
   const std::vector<OldRange> gaps_;
   const std::vector<Padding> padding_;
+  // What may arrive at ranges that may move: symbols, code in gaps, numbers.
+  const std::vector<Arrival> named_, from_gaps_;
   const std::vector<Number> numbers_;
-  std::map<OldAddr, uint32_t> arrivals_;  // address, range
-  bool changed_ = false;                  // a group turned out to have to stay
+  std::vector<Arrival> arrivals_;  // of this round; ascending when all are found
+  bool changed_ = false;           // a group turned out to have to stay
 };
 
 }  // namespace
