@@ -1,7 +1,6 @@
 #include "profile.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "clock.h"
+#include "file.h"
 #include "message.h"
 
 namespace prof {
@@ -22,35 +22,6 @@ namespace {
 using prof_format::Header;
 
 constexpr uint32_t kLongestPath = 1 << 16;  // bytes; the kernel's own limit is 4096
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-// O_NONBLOCK: opening a FIFO that happens to be called prof.1 must not wait for a writer.
-int open_to_read(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
-
-// Reads `size` bytes at `offset`; returns how many there were. Throws on an I/O error.
-uint64_t read_at(int fd, void* to, uint64_t size, uint64_t offset, const std::string& path) {
-  uint64_t done = 0;
-  while (done < size) {
-    ssize_t n = pread(fd, static_cast<char*>(to) + done, size - done, off_t(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(path + ": " + system_error(errno));
-    if (n == 0) break;
-    done += uint64_t(n);
-  }
-  return done;
-}
 
 // Reads [offset, end) into the same offsets of `to`, which holds zeros: holes of a sparse file are not touched.
 // Returns where the file ended, at most `end`.
@@ -140,6 +111,7 @@ void Profile::load(int fd, uint64_t file_size) {
     }
   }
   blocks_ = Block(end / PROF_BLOCK_SIZE);
+  read_tsc_ = time_stamp();
 }
 
 void Profile::find_modules() {
@@ -164,6 +136,18 @@ void Profile::find_modules() {
   }
 }
 
+// The time after its last call belongs to a thread's open functions, if it is known to have lived that long. The first
+// thread is taken to live as long as the process.
+uint64_t Profile::until_when(const prof_format::Thread& thread) const {
+  uint64_t then = thread.last_tsc;
+  if (live_) {
+    if (thread_is_running(header_.pid, thread.tid)) then = read_tsc_;
+  } else if (thread.tid == header_.pid) {
+    then = (header_.flags & prof_format::kEnded) ? header_.tsc_end : header_.tsc_last;
+  }
+  return std::max(thread.last_tsc, then);
+}
+
 void Profile::find_threads() {
   std::unordered_set<Block> seen;
   for (Block b = header_.first_thread; b != 0;) {
@@ -172,7 +156,8 @@ void Profile::find_threads() {
       damage_.push_back("its list of threads is damaged");
       break;
     }
-    threads_.push_back({t->tid, t->root, t->lost, t->last_tsc, std::string(t->name, strnlen(t->name, sizeof t->name))});
+    threads_.push_back(
+        {b, t->tid, t->root, t->lost, until_when(*t), std::string(t->name, strnlen(t->name, sizeof t->name))});
     b = t->next;
   }
   std::reverse(threads_.begin(), threads_.end());

@@ -31,11 +31,12 @@ struct Module {
 };
 
 struct Thread {
+  Block block = 0;
   uint32_t tid = 0;
   Block root = 0;
-  uint64_t lost = 0;      // calls that found no node
-  uint64_t last_tsc = 0;  // time stamp of the last enter or exit
-  std::string name;       // as the program or pthread_setname_np set it
+  uint64_t lost = 0;  // calls that found no node
+  uint64_t end = 0;   // time stamp: until then it is known to have run
+  std::string name;   // as the program or pthread_setname_np set it
 };
 
 class Profile {
@@ -69,6 +70,7 @@ class Profile {
   void load(int fd, uint64_t file_size);
   void find_modules();
   void find_threads();
+  uint64_t until_when(const prof_format::Thread& thread) const;
 
   // The structure T that starts at a block, or null unless all of it was read and it lies behind the header.
   template <class T>
@@ -83,6 +85,7 @@ class Profile {
   Block header_blocks_ = 0;
   Block blocks_ = 0;
   bool live_ = false;
+  uint64_t read_tsc_ = 0;  // time stamp
   std::vector<Module> modules_;
   std::vector<Thread> threads_;
   std::vector<std::string> damage_;

@@ -2,67 +2,13 @@
 
 #include <algorithm>
 
-#include "clock.h"
+#include "numbers.h"
 
 namespace prof {
 
 namespace {
 
 using RawNode = prof_format::Node;
-
-// Turns the raw numbers in one thread's nodes into calls and cycles. `damaged` is counted up for each of which no sense
-// can be made.
-class NumberReader {
- public:
-  NumberReader(const Profile& profile, const Thread& thread, uint64_t now) {
-    const prof_format::Header& h = profile.header();
-    measured_ = h.type != prof_format::kCount;
-    start_ = h.tsc_start;
-    end_ = thread.last_tsc;
-    // The time after its last call belongs to the thread's open functions, if it is known to have lived that long. The
-    // first thread is taken to live as long as the process.
-    if (profile.live()) {
-      if (thread_is_running(h.pid, thread.tid)) end_ = std::max(end_, now);
-    } else if (thread.tid == h.pid) {
-      end_ = std::max(end_, (h.flags & prof_format::kEnded) ? h.tsc_end : h.tsc_last);
-    }
-  }
-
-  // No call takes less than a cycle.
-  uint64_t calls(uint64_t raw, uint64_t& damaged) const {
-    const uint64_t most = measured_ && end_ >= start_ ? end_ - start_ + kSlack : uint64_t(1) << 60;
-    if (raw > most) return damaged++, 0;
-    return raw;
-  }
-
-  uint64_t cycles(uint64_t raw, uint64_t& damaged) const {
-    if (!measured_) return 0;
-    const uint64_t lifetime = end_ - start_;
-    if (end_ < start_) return damaged++, 0;
-    const uint64_t slack = lifetime / 64 + kSlack;
-    constexpr uint64_t kNegative = uint64_t(1) << 63;  // all arithmetic is modulo 2^64
-    uint64_t value = raw;
-    if (value >= kNegative) {
-      // Short by a time stamp: it was running. A small negative value is the difference of two processors' clocks.
-      if (0 - value < start_ / 2) return 0;
-      value += end_;
-    } else if (value > lifetime + slack) {
-      // A time stamp too many: the program was killed in a signal handler that had interrupted a hook. It is the one of
-      // when the handler came, which is not known.
-      if (value < start_) return damaged++, 0;
-      value -= std::min(value, end_);
-    }
-    if (0 - value <= slack) return 0;
-    if (value > lifetime + slack) return damaged++, 0;
-    return value;
-  }
-
- private:
-  static constexpr uint64_t kSlack = 1 << 20;  // cycles; time stamps of two processors may differ by some hundred
-
-  bool measured_;
-  uint64_t start_, end_;
-};
 
 }  // namespace
 
@@ -137,7 +83,6 @@ TreeBuilder::~TreeBuilder() = default;
 std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double scale) {
   State& s = *state_;
   const prof_format::Header& header = profile.header();
-  const uint64_t now = time_stamp();
   const double inside = double(header.probe_inside) / 256 * scale, outside = double(header.probe_outside) / 256 * scale;
   s.is_folded = s.is_folded || header.folded_nodes > 0;
   s.tree.nodes.reserve(s.tree.nodes.size() + std::min<size_t>(profile.blocks(), header.nodes));
@@ -162,7 +107,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
       broken_links += !(profile.live() && thread.root == 0);  // a thread that is just being added has no tree yet
       continue;
     }
-    const NumberReader numbers(profile, thread, now);
+    const NumberReader numbers(profile, thread);
     seen[thread.root] = true;
     s.tree.nodes[0].self += uint64_t(double(numbers.cycles(root->cycles, broken_numbers)) * scale);
     pending.push_back({thread.root, root->child, 0});
