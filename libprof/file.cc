@@ -175,6 +175,7 @@ int64_t create_profile(Process* p, const char* directory, uint64_t node_limit) {
     auto* header = at<Header>(p->base, 0);
     header->node_limit = least(node_limit, nodes_in(p->bound));
     if (p->is_private) header->flags |= prof_format::kPrivate;
+    bequeath_header(fd);
   } else {
     if (p->base) unmap_memory(p->base, p->bound * PROF_BLOCK_SIZE + kRoomBehindMapping);
     p->base = nullptr;

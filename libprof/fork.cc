@@ -36,6 +36,9 @@ Memory mapping;
 constexpr int kGenerations = 2;
 Memory zeros[kGenerations], areas[kGenerations];
 
+// The first page of the profile once more, to be read only: this mapping is the one that children inherit.
+const Header* header_page;
+
 void keep(Memory* kept, Memory newest) {
   const Memory oldest = kept[kGenerations - 1];
   if (oldest.start) unmap_memory(oldest.start, oldest.size);
@@ -66,6 +69,20 @@ void watch_forks() {
 }
 
 void bequeath(char* base, uint64_t size) { mapping = {base, size}; }
+
+void bequeath_header(int64_t fd) {
+  if (header_page) unmap_memory(const_cast<Header*>(header_page), kPage);
+  const int64_t at = syscall6(__NR_mmap, 0, kPage, kProtectRead, kMapShared, uint64_t(fd), 0);
+  header_page = is_error(at) ? nullptr : reinterpret_cast<const Header*>(at);
+}
+
+bool parent_records(bool otherwise) {
+  if (!header_page) return otherwise;
+  // The parent may have ended, and its profile been cut off since: the kernel is asked before the page is touched.
+  const int64_t result = advise(const_cast<Header*>(header_page), kPage, kAdvisePopulateRead);
+  if (result != 0 && result != kErrorInvalid) return otherwise;
+  return load(&header_page->control) & prof_format::kRecording;
+}
 
 bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_left == 0; }
 

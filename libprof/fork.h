@@ -13,6 +13,12 @@ inline constexpr uint64_t kRoomBehindMapping = 2 * kPage;
 // Of this process, for its children: where its profile is mapped, and how much of it is in use.
 void bequeath(char* base, uint64_t size);
 
+// Of this process, for its children: the open file of its profile, whose header tells them whether recording is on.
+void bequeath_header(int64_t fd);
+
+// In a child: whether its parent's recording is on; `otherwise` if that cannot be known. Before bequeath_header.
+bool parent_records(bool otherwise);
+
 // Has leave_parent done in the children that the C library forks.
 void watch_forks();
 

@@ -80,6 +80,11 @@ enum HeaderFlags : uint32_t {
   kPrivate = 4,    // no shared mapping was possible: written once, at exit
 };
 
+// Header::control: this bit, and above it the number of changes that prof ctl made to it since. The runtime always
+// records; what was recorded while the bit was not set, or before it was told to begin anew, is for readers to leave
+// out. When there were changes, a file beside the profile tells what that is: prof(5).
+enum Control : uint32_t { kRecording = 1 };
+
 // 384 bytes from offset 0; later versions may make it longer (header_size says).
 struct Header {
   char magic[8];
@@ -91,7 +96,7 @@ struct Header {
   uint32_t flags;        // enum HeaderFlags
   uint32_t pid;
   uint32_t parent_pid;
-  uint32_t control;   // 1: recording, 0: off; may be changed from outside
+  uint32_t control;   // enum Control; changed from outside
   Block blocks_used;  // first block not yet allocated; grows
   Block first_module;
   Block first_thread;  // most recent thread first (list through Thread::next)

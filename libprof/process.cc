@@ -9,6 +9,7 @@
 #include "calibrate.h"
 #include "counter.h"
 #include "file.h"
+#include "fork.h"
 #include "modules.h"
 #include "settings.h"
 #include "slow.h"
@@ -72,7 +73,7 @@ void fill_in_header(Header* h, int32_t parent) {
   h->type = settings.type;
   h->pid = uint32_t(process_id());
   h->parent_pid = uint32_t(parent);
-  h->control = 1;
+  if (!settings.starts_off) h->control = prof_format::kRecording;
   h->blocks_used = sizeof(Header) / PROF_BLOCK_SIZE;
   h->tsc_start = time_stamp_if_readable();
   h->ns_start = clock(kClockMonotonicRaw);
@@ -110,6 +111,8 @@ Phase begin(Process* p) {
     if (!is_child) say("cannot create a profile: ", error_text(-kErrorNotSupported));
     return kOff;
   }
+  // Nobody but prof ctl, from outside, knows whether the parent's recording is on.
+  if (is_child) settings.starts_off = !parent_records(!settings.starts_off);
   const int64_t result = create_profile(p, settings.directory, settings.node_limit);
   if (result != 0) {
     if (!is_child) say("cannot create ", p->path, ": ", error_text(-result));

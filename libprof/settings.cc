@@ -58,6 +58,12 @@ void set_size(const char* value) {
   settings.node_limit = kDefaultNodes;
 }
 
+void set_start(const char* value) {
+  settings.starts_off = equal(value, "off");
+  if (settings.starts_off || equal(value, "on") || equal(value, "")) return;
+  say("PROFSTART=", value, ": is neither on nor off; recording is on");
+}
+
 struct Environment {
   char directory[sizeof settings.directory];
   bool has_directory;
@@ -66,6 +72,7 @@ struct Environment {
 void look_at(const char* variable, Environment* found) {
   if (const char* type = value_of(variable, "PROFTYPE")) set_type(type);
   if (const char* size = value_of(variable, "PROFSIZE")) set_size(size);
+  if (const char* start = value_of(variable, "PROFSTART")) set_start(start);
   if (const char* directory = value_of(variable, "PROFDIR")) {
     Line line(found->directory, sizeof found->directory);
     line << directory;

@@ -1,5 +1,5 @@
-// What the environment asks for: PROFTYPE, PROFSIZE, PROFDIR. Read once, when the first process begins; processes made
-// by fork inherit it, whatever they do to their environment.
+// What the environment asks for: PROFTYPE, PROFSIZE, PROFSTART, PROFDIR. Read once, when the first process begins;
+// processes made by fork inherit it, whatever they do to their environment.
 
 #ifndef LIBPROF_SETTINGS_H
 #define LIBPROF_SETTINGS_H
@@ -11,6 +11,7 @@ namespace libprof {
 struct Settings {
   bool is_read;
   bool is_off;           // nothing may or can be recorded; the reason has been said
+  bool starts_off;       // PROFSTART: recording is off until prof ctl switches it on
   uint32_t type;         // enum prof_format::Type
   uint64_t node_limit;   // PROFSIZE
   char directory[3584];  // absolute

@@ -1,6 +1,7 @@
 #include "analysis.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "clock.h"
 #include "message.h"
@@ -21,8 +22,9 @@ uint64_t lost_calls(const Profile& profile) {
 
 // What there is to tell about the quality of all profiles together.
 struct Remarks {
-  size_t profiles = 0, not_ended = 0, live = 0, unwritten = 0;
-  uint64_t lost = 0, folded = 0;
+  size_t profiles = 0, not_ended = 0, live = 0, unwritten = 0, limited = 0, never_on = 0;
+  uint64_t lost = 0, folded = 0, parts = 0;
+  double lifetime = 0, recorded = 0;  // seconds, of limited profiles
 
   void add(const Profile& profile) {
     profiles++;
@@ -33,6 +35,13 @@ struct Remarks {
     unwritten += (flags & prof_format::kPrivate) && !ended;
     lost += lost_calls(profile);
     folded += profile.header().folded_nodes;
+    if (!profile.limit().problem.empty() || !profile.limit().is_limited()) return;
+    never_on += profile.limit().is_never_on();
+    limited++;
+    parts += profile.limit().parts;
+    const double hz = time_stamp_rate(profile.header());
+    lifetime += double(profile.lifetime()) / (hz > 0 ? hz : 1e9);
+    recorded += double(profile.recorded()) / (hz > 0 ? hz : 1e9);
   }
 
   void say_all(const std::string& first_path) const {
@@ -46,6 +55,13 @@ struct Remarks {
     if (unwritten) {
       say(part(unwritten) +
           ": its file system has no shared mappings, so calls are written when the program exits, which it has not");
+    }
+    if (never_on) say(part(never_on) + ": recording was never switched on (PROFSTART=off, see prof ctl)");
+    if (limited > never_on) {
+      char text[120];
+      std::snprintf(text, sizeof text, ": recording was on for %.3f s of %.3f s, in %s", recorded, lifetime,
+                    count_of(parts, "part").c_str());
+      say(part(limited) + text);
     }
     if (lost) {
       say(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +
@@ -85,6 +101,7 @@ class Part {
   Part(Analysis& analysis, const Input& input) : a_(analysis), input_(input) {
     a_.complete = true;
     a_.lost = a_.folded = 0;
+    a_.limited = false;
     a_.duration = 0;
   }
 
@@ -102,15 +119,22 @@ class Part {
       say(text + "what could be read is shown");
       a_.damaged = true;
     }
+    if (!profile.limit().problem.empty()) {
+      say(profile.path() + ": prof ctl limited what is recorded, but its list " + limit_path(profile.path()) + " " +
+          profile.limit().problem + "; all of the run is shown");
+      a_.damaged = true;
+    }
+    a_.limited = a_.limited || profile.limit().is_limited();
     remarks_.add(profile);
-    const bool whole = (profile.header().flags & prof_format::kEnded) && damage.empty();
+    const bool whole =
+        (profile.header().flags & prof_format::kEnded) && damage.empty() && profile.limit().problem.empty();
     a_.complete = a_.complete && whole;
     a_.lost += lost_calls(profile);
     a_.folded += profile.header().folded_nodes;
     const prof_format::Header& h = profile.header();
-    const double scale = scaled ? a_.tsc_hz / hz : 1, last = double(std::max(h.tsc_last, h.tsc_end));
+    const double scale = scaled ? a_.tsc_hz / hz : 1;
     a_.probe = std::max(a_.probe, double(h.probe_inside + h.probe_outside) / 256 * scale);
-    a_.duration += std::max(last - double(h.tsc_start), 0.0) * scale;
+    a_.duration += double(profile.recorded()) * scale;
   }
 
   // `name` is what remarks are about.

@@ -35,7 +35,8 @@ struct Analysis {
   uint64_t lost = 0;              // calls that are in no node
   uint64_t folded = 0;            // contexts that were folded onto others
   double probe = 0;               // cycles that a pair of hooks adds to a call, as measured; 0 if unknown
-  double duration = 0;            // cycles from each program's start to its last time stamp, added up
+  bool limited = false;           // recording was off, or began anew, for a part of a run
+  double duration = 0;            // cycles for which each program ran and recording was on, added up
   // Of analyse_apart: whose part this is. Else 0 and empty.
   uint32_t process = 0, parent_process = 0, thread = 0;
   std::string command = {}, thread_name = {};

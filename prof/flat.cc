@@ -29,7 +29,7 @@ void print_flat(const Analysis& analysis, Output& out) {
   std::vector<uint32_t> order;
   double whole = 0;  // what 100 % are
   for (uint32_t f = 0; f < sums.size(); f++) {
-    if (sums[f].calls == 0) continue;
+    if (sums[f].calls == 0 && sums[f].self == 0) continue;
     order.push_back(f);
     whole += double(analysis.timed ? sums[f].self : sums[f].calls);
   }

@@ -188,7 +188,8 @@ void write_gmon(const Analysis& analysis, const std::string& path) {
 
   uint64_t self_left_out = 0, others = 0;
   for (size_t f = 0; f < analysis.sums.size(); f++) {
-    if (analysis.functions.functions()[f].object == kProgram || analysis.sums[f].calls == 0) continue;
+    if (analysis.functions.functions()[f].object == kProgram) continue;
+    if (analysis.sums[f].calls == 0 && analysis.sums[f].self == 0) continue;
     self_left_out += analysis.sums[f].self;
     others++;
   }

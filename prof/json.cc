@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -32,6 +33,8 @@ void print_json(const Analysis& analysis, Output& out) {
   out.text(std::string(",\"complete\":") + (analysis.complete ? "true" : "false"));
   field(",\"lost\":", analysis.lost);
   field(",\"folded\":", analysis.folded);
+  out.text(std::string(",\"limited\":") + (analysis.limited ? "true" : "false"));
+  field(",\"recorded_cycles\":", uint64_t(std::min(analysis.duration, 1e18)));
   if (analysis.process) field(",\"process\":", analysis.process);
   if (analysis.process) field(",\"parent_process\":", analysis.parent_process);
   if (analysis.process) out.text(",\"command\":" + quoted(analysis.command));

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "ctl.h"
 #include "message.h"
 #include "options.h"
 #include "run.h"
@@ -23,6 +24,9 @@ int run_command(int argc, char** argv) {
     return 0;
   }
   if (argc > 1 && std::strcmp(argv[1], "top") == 0) return prof::top(prof::parse_top_options(argc - 1, argv + 1));
+  if (argc > 1 && std::strcmp(argv[1], "ctl") == 0) {
+    return prof::control(prof::parse_control_options(argc - 1, argv + 1));
+  }
   const prof::Options options = prof::parse_prof_options(argc, argv);
   if (!options.help && !options.version) return prof::show_arguments(options);
   prof::Output out(stdout, "standard output");

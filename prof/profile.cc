@@ -1,17 +1,21 @@
 #include "profile.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <unordered_set>
 #include <utility>
 
 #include "clock.h"
+#include "figures.h"
 #include "file.h"
 #include "message.h"
 
@@ -63,6 +67,23 @@ void check_header(const Header& h, const std::string& path) {
 }  // namespace
 
 Profile Profile::read(const std::string& path) {
+  Profile p = read_whole(path);
+  Limit limit = read_limit(path, p.header_);
+  if (limit.is_limited() && limit.problem.empty()) {
+    Figures figures(p);
+    if (limit.is_on) {
+      figures.subtract(limit.figures);
+    } else {
+      figures.replace(limit.figures);
+    }
+    figures.leave_out_empty();
+    limit.figures.clear();
+  }
+  p.limit_ = std::move(limit);
+  return p;
+}
+
+Profile Profile::read_whole(const std::string& path) {
   Descriptor file(open_to_read(path));
   struct stat status;
   if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
@@ -80,6 +101,7 @@ Profile Profile::read(const std::string& path) {
   p.load(file.get(), uint64_t(status.st_size));
   p.find_modules();
   p.find_threads();
+  p.find_lifetime();
   return p;
 }
 
@@ -163,6 +185,13 @@ void Profile::find_threads() {
   std::reverse(threads_.begin(), threads_.end());
 }
 
+void Profile::find_lifetime() {
+  uint64_t end = live_ ? read_tsc_ : std::max(header_.tsc_last, header_.tsc_end);
+  for (const Thread& thread : threads_) end = std::max(end, thread.end);
+  if (header_.tsc_start != 0 && end > header_.tsc_start) lifetime_ = end - header_.tsc_start;
+  recorded_ = lifetime_;
+}
+
 std::string Profile::command_line() const {
   const uint64_t size = header_.command_line_size;
   const uint64_t start = uint64_t(header_.command_line) * PROF_BLOCK_SIZE;
@@ -234,6 +263,23 @@ std::vector<std::string> profiles_in(const std::string& directory, std::optional
 std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid) {
   const std::vector<std::string> paths = profiles_in(directory, pid);
   return paths.empty() ? "" : paths.back();
+}
+
+std::string find_profile(const std::string& subject) {
+  uint32_t pid = 0;
+  const char* const end = subject.data() + subject.size();
+  if (const auto [at, error] = std::from_chars(subject.data(), end, pid); error != std::errc() || at != end)
+    return subject;
+  const char* directory = std::getenv("PROFDIR");
+  for (const std::string& where : {std::string("."), std::string(directory ? directory : "")}) {
+    if (where.empty()) continue;
+    if (const std::string path = newest_profile(where, pid); !path.empty()) return path;
+    const std::string path = where + "/prof." + subject;
+    if (access(path.c_str(), R_OK) != 0 && errno == EACCES) throw Error(path + ": " + system_error(EACCES));
+  }
+  const bool exists = kill(pid_t(pid), 0) == 0 || errno != ESRCH;
+  throw Error((exists ? "no profile of process " : "there is no process ") + subject +
+              (exists ? " in" : ", and no profile of it in") + " the current directory or $PROFDIR");
 }
 
 }  // namespace prof

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "libprof/format.h"
+#include "limit.h"
 
 namespace prof {
 
@@ -41,8 +42,12 @@ struct Thread {
 
 class Profile {
  public:
-  // Throws Error if `path` cannot be read or is no profile that this program understands.
+  // Throws Error if `path` cannot be read or is no profile that this program understands. What was recorded while
+  // recording was off is left out.
   static Profile read(const std::string& path);
+
+  // The same with all that is in it.
+  static Profile read_whole(const std::string& path);
 
   const std::string& path() const { return path_; }
   const prof_format::Header& header() const { return header_; }
@@ -52,6 +57,14 @@ class Profile {
 
   // The node in a block, or null if no node can be there. The pointer lives as long as the profile.
   const prof_format::Node* node(Block block) const { return structure<prof_format::Node>(block); }
+
+  // What was done to limit it, without figures.
+  const Limit& limit() const { return limit_; }
+
+  // Time-stamp cycles for which the process has run, as far as is known, and for which recording was on. 0 if it could
+  // not read the counter.
+  uint64_t lifetime() const { return lifetime_; }
+  uint64_t recorded() const { return recorded_; }
 
   // The process that writes it still runs, on this machine.
   bool live() const { return live_; }
@@ -66,10 +79,12 @@ class Profile {
   const std::vector<std::string>& damage() const { return damage_; }
 
  private:
+  friend class Figures;
   Profile() = default;
   void load(int fd, uint64_t file_size);
   void find_modules();
   void find_threads();
+  void find_lifetime();
   uint64_t until_when(const prof_format::Thread& thread) const;
 
   // The structure T that starts at a block, or null unless all of it was read and it lies behind the header.
@@ -86,6 +101,8 @@ class Profile {
   Block blocks_ = 0;
   bool live_ = false;
   uint64_t read_tsc_ = 0;  // time stamp
+  uint64_t lifetime_ = 0, recorded_ = 0;
+  Limit limit_;
   std::vector<Module> modules_;
   std::vector<Thread> threads_;
   std::vector<std::string> damage_;
@@ -103,6 +120,10 @@ std::vector<std::string> profiles_in(const std::string& directory, std::optional
 
 // The last of them; "" if there is none.
 std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid = {});
+
+// The profile that a user means by the number of a process (the last one of it here, or in $PROFDIR) or by its path.
+// Throws Error if there is none of the process.
+std::string find_profile(const std::string& subject);
 
 }  // namespace prof
 

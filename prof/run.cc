@@ -103,6 +103,7 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (counts_directory) {
       setenv("PROFTYPE", "count", 1);
+      unsetenv("PROFSTART");
       setenv("PROFDIR", counts_directory, 1);
       const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
       dup2(nowhere, STDOUT_FILENO);

@@ -83,12 +83,12 @@ void wait_until(double when) {
 }
 
 void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds, size_t most, size_t columns,
-                Output& out) {
+                bool is_on, Output& out) {
   double self = 0, calls = 0;
   for (const Row& r : rows) self += double(r.self), calls += double(r.calls);
   char line[128];
-  std::snprintf(line, sizeof line, "%.1f million calls a second, in %zu functions\n", calls / seconds / 1e6,
-                rows.size());
+  std::snprintf(line, sizeof line, "%.1f million calls a second, in %zu functions%s\n", calls / seconds / 1e6,
+                rows.size(), is_on ? "" : "; recording is off");
   out.text(line);
   out.text("  %     Time   Calls/s  Name\n");
   for (size_t i = 0; i < std::min(rows.size(), most); i++) {
@@ -105,19 +105,6 @@ void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds,
     out.text(r.name.substr(0, columns > kNameColumn ? columns - kNameColumn : 1));
     out.text("\n");
   }
-}
-
-std::string find_profile(const std::string& subject) {
-  uint32_t pid = 0;
-  const char* const end = subject.data() + subject.size();
-  if (const auto [at, error] = std::from_chars(subject.data(), end, pid); error != std::errc() || at != end)
-    return subject;
-  const char* directory = std::getenv("PROFDIR");
-  for (const std::string& where : {std::string("."), std::string(directory ? directory : "")}) {
-    if (where.empty()) continue;
-    if (const std::string path = newest_profile(where, pid); !path.empty()) return path;
-  }
-  throw Error("no profile of process " + subject + " in the current directory or $PROFDIR");
 }
 
 }  // namespace
@@ -165,7 +152,7 @@ int top(const TopOptions& options) {
   Output out(stdout, "standard output");
   for (uint64_t n = 0; options.times == 0 || n < options.times; n++) {
     wait_until(last + options.interval);
-    const bool live = Profile::read(path).live();
+    const Profile profile = Profile::read(path);
     const Analysis a = analyse(input);
     const double seconds = std::max(now() - last, 1e-6);
     last += seconds;
@@ -174,9 +161,9 @@ int top(const TopOptions& options) {
       out.text("\x1b[H\x1b[J");
     else if (n > 0)
       out.text("\n");
-    print_rows(rows_since(before, a), a, seconds, size.rows - 3, size.columns, out);
+    print_rows(rows_since(before, a), a, seconds, size.rows - 3, size.columns, profile.limit().is_on, out);
     out.finish();
-    if (!live) {
+    if (!profile.live()) {
       say(path + ": the program has ended");
       break;
     }

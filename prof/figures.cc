@@ -1,0 +1,108 @@
+#include "figures.h"
+
+#include <algorithm>
+
+#include "numbers.h"
+
+namespace prof {
+
+using prof_format::Block;
+using prof_format::Node;
+
+Figures::Figures(Profile& profile) : profile_(profile) {
+  std::vector<bool> seen(profile.blocks());
+  cells_.push_back({0, &profile.header_.lost, &profile.recorded_});
+  for (Thread& thread : profile.threads_) {
+    cells_.push_back({thread.block, &thread.lost, &no_cycles_});
+    add_tree(thread, seen);
+  }
+  std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.block < b.block; });
+}
+
+// As far as the tree's links make sense.
+void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
+  if (!node(thread.root) || seen[thread.root]) return;
+  size_t i = nodes_.size();
+  seen[thread.root] = true;
+  nodes_.push_back(thread.root);
+  const NumberReader numbers(profile_, thread);
+  for (; i < nodes_.size(); i++) {
+    const Block block = nodes_[i];
+    Node* n = node(block);
+    for (Block b = n->child; b != 0;) {
+      const Node* child = node(b);
+      if (!child) break;  // cut off, or made after the profile was read
+      if (seen[b] || child->parent != block) {
+        is_broken_ = true;
+        break;
+      }
+      seen[b] = true;
+      nodes_.push_back(b);
+      b = child->sibling;
+    }
+    uint64_t damaged = 0;
+    const uint64_t calls = numbers.calls(n->count, damaged), cycles = numbers.cycles(n->cycles, damaged);
+    if (damaged) continue;
+    n->count = calls;
+    n->cycles = cycles;
+    cells_.push_back({block, &n->count, &n->cycles});
+  }
+}
+
+template <class Change>
+void Figures::change(const std::vector<Figure>& figures, Change change) {
+  auto cell = cells_.begin();
+  for (const Figure& f : figures) {
+    while (cell != cells_.end() && cell->block < f.block) ++cell;
+    if (cell == cells_.end()) break;
+    if (cell->block == f.block) change(*cell, f);
+  }
+}
+
+void Figures::subtract(const std::vector<Figure>& figures) {
+  change(figures, [](const Cell& c, const Figure& f) {
+    *c.calls -= std::min(*c.calls, f.calls);
+    *c.cycles -= std::min(*c.cycles, f.cycles);
+  });
+}
+
+void Figures::replace(const std::vector<Figure>& figures) {
+  const std::vector<Figure> all = list();
+  change(all, [](const Cell& c, const Figure&) { *c.calls = *c.cycles = 0; });
+  change(figures, [](const Cell& c, const Figure& f) {
+    *c.calls = f.calls;
+    *c.cycles = f.cycles;
+  });
+}
+
+std::vector<Figure> Figures::list() const {
+  std::vector<Figure> figures;
+  for (const Cell& c : cells_) {
+    if (*c.calls || *c.cycles) figures.push_back({*c.calls, *c.cycles, c.block});
+  }
+  return figures;
+}
+
+void Figures::leave_out_empty() {
+  if (is_broken_) return;
+  std::vector<bool> kept(profile_.blocks());
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    const Node* n = node(nodes_[i]);
+    if (n->count || n->cycles) kept[nodes_[i]] = true;
+    if (kept[nodes_[i]] && n->parent < kept.size()) kept[n->parent] = true;
+  }
+  for (const Block parent : nodes_) {
+    Block* link = &node(parent)->child;
+    Block b = *link;
+    for (; b != 0 && node(b); b = node(b)->sibling) {
+      if (!kept[b]) continue;
+      *link = b;
+      link = &node(b)->sibling;
+    }
+    *link = b;
+  }
+}
+
+Node* Figures::node(Block block) const { return const_cast<Node*>(profile_.node(block)); }
+
+}  // namespace prof

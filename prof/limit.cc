@@ -1,0 +1,182 @@
+#include "limit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "file.h"
+#include "message.h"
+
+namespace prof {
+
+namespace {
+
+using prof_format::Header;
+
+constexpr uint32_t kVersion = 1;
+
+// The list begins with this; figures follow, in ascending order of their blocks.
+struct ListHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t byte_order;  // as in Header
+  uint32_t entry_size;  // bytes
+  uint32_t entries;
+  uint32_t control;  // Header::control of the profile once the change is made
+  uint32_t pid;      // of the profile, as are:
+  uint64_t tsc_start, realtime_start;
+  uint64_t start_time;
+  uint64_t parts;  // how often recording began
+};
+static_assert(sizeof(ListHeader) == 64);
+
+Limit unusable(const Header& header, const std::string& problem) {
+  Limit limit = limit_of_header(header);
+  limit.problem = problem;
+  return limit;
+}
+
+bool is_of_same_process(const ListHeader& list, const Header& header) {
+  return list.pid == header.pid && list.tsc_start == header.tsc_start && list.realtime_start == header.realtime_start &&
+         list.start_time == header.start_time;
+}
+
+// A file that is gone with this object unless it was given its name.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& name)
+      : name_(name), path_(name + ".XXXXXX"), fd_(mkostemp(path_.data(), O_CLOEXEC)) {
+    if (fd_ < 0) fail();
+  }
+  NewFile(const NewFile&) = delete;
+  ~NewFile() {
+    if (fd_ >= 0) close(fd_);
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  void write(const void* bytes, size_t size) {
+    for (size_t done = 0; done < size;) {
+      const ssize_t n = ::write(fd_, static_cast<const char*>(bytes) + done, size - done);
+      if (n < 0 && errno != EINTR) fail();
+      if (n > 0) done += size_t(n);
+    }
+  }
+  void give_to(uid_t user, gid_t group) {
+    if (user != geteuid() && fchown(fd_, user, group) != 0) fail();
+  }
+  void finish() {
+    if (rename(path_.c_str(), name_.c_str()) != 0) fail();
+    path_.clear();
+  }
+
+ private:
+  [[noreturn]] void fail() {
+    const int error = errno;
+    if (fd_ >= 0) unlink(path_.c_str()), close(fd_);
+    throw Error(name_ + ": " + system_error(error));
+  }
+
+  std::string name_, path_;
+  int fd_;
+};
+
+}  // namespace
+
+std::string limit_path(const std::string& profile_path) {
+  const size_t slash = profile_path.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  return profile_path.substr(0, name) + "ctl." + profile_path.substr(name);
+}
+
+uint32_t control_word(bool is_on, uint32_t changes) {
+  return changes << 1 | (is_on ? uint32_t(prof_format::kRecording) : 0);
+}
+
+Limit limit_of_header(const Header& header) {
+  Limit limit;
+  limit.is_on = header.control & prof_format::kRecording;
+  limit.changes = header.control >> 1;
+  limit.parts = limit.is_on;
+  return limit;
+}
+
+Limit parse_limit(const ReadBytes& read, uint64_t size, const Header& header) {
+  ListHeader list;
+  if (read(&list, sizeof list, 0) < sizeof list) return unusable(header, "is cut off");
+  if (kListMagic != std::string_view(list.magic, sizeof list.magic))
+    return unusable(header, "was not made by prof ctl");
+  if (list.version != kVersion || list.byte_order != prof_format::kByteOrder || list.entry_size != sizeof(Figure))
+    return unusable(header, "is of a version that this prof does not know, or damaged");
+  if (!is_of_same_process(list, header)) return unusable(header, "is that of another process");
+  if (size - sizeof list != uint64_t(list.entries) * sizeof(Figure)) return unusable(header, "is cut off");
+  if (list.control >> 1 < header.control >> 1) return unusable(header, "is older than the last change");
+
+  Limit limit;
+  limit.is_on = list.control & prof_format::kRecording;
+  limit.changes = list.control >> 1;
+  limit.parts = list.parts;
+  // Little by little: what is only a hole in a file ends at its second figure.
+  constexpr size_t kAtOnce = 4096;
+  for (size_t done = 0; done < list.entries;) {
+    const size_t now = std::min<size_t>(list.entries - done, kAtOnce);
+    limit.figures.resize(done + now);
+    if (read(&limit.figures[done], now * sizeof(Figure), sizeof list + done * sizeof(Figure)) < now * sizeof(Figure))
+      return unusable(header, "is cut off");
+    for (; done < limit.figures.size(); done++) {
+      if (done > 0 && limit.figures[done].block <= limit.figures[done - 1].block) return unusable(header, "is damaged");
+    }
+  }
+  return limit;
+}
+
+Limit read_limit(const std::string& profile_path, const Header& header) {
+  const std::string path = limit_path(profile_path);
+  const bool is_needed = header.control >> 1 != 0;
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (file.get() < 0) {
+    if (!is_needed) return limit_of_header(header);
+    return unusable(header, errno == ENOENT ? "is missing" : "cannot be read: " + system_error(errno));
+  }
+  struct stat status, profile_status;
+  Limit limit;
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    limit = unusable(header, "is not a regular file");
+  } else if (stat(profile_path.c_str(), &profile_status) != 0 || status.st_uid != profile_status.st_uid) {
+    limit = unusable(header, "belongs to another user than the profile");
+  } else {
+    auto read = [&](void* to, uint64_t size, uint64_t offset) { return read_at(file.get(), to, size, offset, path); };
+    limit = parse_limit(read, uint64_t(status.st_size), header);
+  }
+  // What lies there of an earlier process with the same number does not matter to a profile that was never limited.
+  if (!is_needed && !limit.problem.empty()) return limit_of_header(header);
+  return limit;
+}
+
+void write_limit(const Limit& limit, const std::string& profile_path, const Header& header) {
+  struct stat status;
+  if (stat(profile_path.c_str(), &status) != 0) throw Error(profile_path + ": " + system_error(errno));
+  ListHeader list{};
+  kListMagic.copy(list.magic, sizeof list.magic);
+  list.version = kVersion;
+  list.byte_order = prof_format::kByteOrder;
+  list.entry_size = sizeof(Figure);
+  list.entries = uint32_t(limit.figures.size());
+  list.control = control_word(limit.is_on, limit.changes);
+  list.pid = header.pid;
+  list.tsc_start = header.tsc_start;
+  list.realtime_start = header.realtime_start;
+  list.start_time = header.start_time;
+  list.parts = limit.parts;
+  NewFile file(limit_path(profile_path));
+  file.give_to(status.st_uid, status.st_gid);
+  file.write(&list, sizeof list);
+  file.write(limit.figures.data(), limit.figures.size() * sizeof(Figure));
+  file.finish();
+}
+
+}  // namespace prof

@@ -1,0 +1,370 @@
+# PROFSTART and prof ctl: every view shows exactly the calls that were made while recording was on, or since the last
+# reset, and the time that went by then. The programs wait for the test to make the change.
+. "${0%/*}/common.inc"
+
+compile program "$programs/controlled.c" -O1
+rewrite program
+
+# start PROGRAM: runs PROGRAM.prof, with its profiles in an empty folder `profiles`; its number in $pid, its output at
+# descriptor $from, its input at $to.
+start() {
+  rm -rf profiles
+  mkdir profiles
+  coproc RUN { PROFDIR=profiles exec "./$1.prof" 2>&1; }
+  # shellcheck disable=SC2034 # in another name, because bash forgets RUN when the program ends
+  pid=$RUN_PID
+  # shellcheck disable=SC2064 # this process
+  trap "kill -KILL $pid 2>/dev/null" EXIT
+  exec {from}<&"${RUN[0]}" {to}>&"${RUN[1]}"
+  path=profiles/prof.$pid
+}
+# Reads up to the next point at which the program waits; fails if it ends before.
+waits() {
+  local line
+  while read -r line <&"$from"; do
+    echo "$line" >>said
+    [ "$line" != waiting ] || return 0
+    [ "$line" != done ] || return 1
+  done
+  return 1
+}
+goes_on() { echo >&"$to"; }
+ends() {
+  exec {to}>&- {from}<&-
+  wait "$pid" || fail "the program ended with $?: $(tail -n 2 said)"
+  trap - EXIT
+}
+ctl() { prof ctl "$@" >ctl.log 2>&1 && [ ! -s ctl.log ] || fail "ctl $*: $(cat ctl.log)"; }
+
+# The program is told these at its points, of which there are eight: on, off, reset, nothing (-). The first word is
+# PROFSTART.
+scenarios="
+on  off   on    off   on    off   on    off   on
+on  -     off   -     -     on    -     reset -
+on  reset -     off   reset -     on    -     off
+on  off   -     on    reset off   on    reset -
+on  -     -     -     -     -     -     off   -
+off on    -     -     off   on    -     -     reset
+off -     on    off   reset on    -     off   on
+off reset -     on    reset -     off   -     on
+off -     -     -     -     -     -     -     -
+off -     -     on    -     -     -     -     -
+"
+cat >expect.awk <<'AWK'
+# The calls, by name, of the parts of the run for which recording was on.
+BEGIN { split(commands, command, " "); is_on = command[1] == "on"; part = 1 }
+/^calls / { if (is_on) counted[$2] += $3; else counted[$2] += 0 }
+/^waiting$/ {
+  what = command[++part]
+  if (what == "on") is_on = 1
+  if (what == "off") is_on = 0
+  if (what == "reset") for (name in counted) counted[name] = 0
+}
+END { for (name in counted) if (counted[name]) printf "%s %d\n", name, counted[name] }
+AWK
+
+# scenario TYPE START COMMAND...: runs the program, and leaves its calls while recording was on in `expected`.
+scenario() {
+  local all="${*:2}"
+  : >said
+  PROFTYPE=$1 PROFSTART=$2 start program
+  shift 2
+  while waits; do
+    [ "$1" = - ] || ctl "$1" "$path"
+    shift
+    goes_on
+  done
+  [ $# = 0 ] || fail "$all: the program made too few stops"
+  ends
+  awk -v commands="$all" -f expect.awk said | sort >expected
+}
+
+# calls_are WHAT: the sums by function are those in `expected`. Functions without calls have only time.
+calls_are() {
+  prof --json program.prof "$path" >json 2>prof.log && [ ! -s prof.log ] || fail "$1: $(cat prof.log)"
+  jq -r '.functions[] | select(.calls > 0) | "\(.name) \(.calls)"' json | sort >found
+  cmp -s expected found || fail "$1: $(diff expected found | head -n 6)"
+}
+
+for type in elapsed count; do
+  while read -r start commands; do
+    [ -n "$start" ] || continue
+    # shellcheck disable=SC2086 # a list of words
+    scenario $type "$start" $commands
+    calls_are "$type $start $commands"
+    # A context is there because it was called, or ran (which is less than it cost, sometimes), or called one that did.
+    jq -e --arg type $type '.lost == 0 and .limited and (([.tree[].parent] as $parents |
+        [.tree | to_entries[] | select(.value.calls == 0 and .value.self_cycles == 0) | .key] - $parents == []) or $type != "count")' json >/dev/null ||
+      fail "$type $start $commands: lost calls or empty contexts"
+    [ -s expected ] || case $commands in *on*) fail "$type $start $commands: nothing is expected" ;; esac
+  done <<<"$scenarios"
+done
+
+# Every view says the same. Recording is switched on deep in recursion: leaf, 10 times at the bottom, below work in main
+# and in two threads. Recursion deeper than 64 calls is folded.
+scenario count off - on off - - - - -
+calls_are "deep"
+prof -dr program.prof "$path" 2>prof.log | sed 's/^[. \t]*//' | uniq -c | sed 's/^ *//' | paste -sd ' ' >contexts
+[ "$(cat contexts)" = "1 main:-/0 1 work:-/0 64 down:-/0 1 point:- 1 leaf:-/10 1 work:-/0 64 down:-/0 1 point:-/2 1 leaf:-/20" ] ||
+  fail "contexts: $(cat contexts)"
+grep -qE "^prof: $path: recording was on for [0-9.]* s of [0-9.]* s, in 1 part$" prof.log || fail "remark: $(cat prof.log)"
+prof program.prof "$path" 2>/dev/null | awk 'NR > 1 { print $4, $3 }' | sort >found
+cmp -s expected found || fail "flat: $(cat found)"
+prof -g gmon.out program.prof "$path" 2>prof.log
+gprof -bq program gmon.out 2>/dev/null | awk '$1 ~ /^\[/ && $NF == $1 && NF == 7 { print $6, $5 }' | sort >found
+cmp -s expected found || fail "gprof: $(cat found)"
+prof -t program.prof "$path" 2>/dev/null | awk '/^process/ { n++ } /leaf$/ { calls[n] = $3 } END { print calls[1], calls[2], calls[3] }' >found
+[ "$(cat found)" = "10 10 10" ] || fail "threads: $(cat found)"
+prof --processes "$path" 2>/dev/null | grep -qP ' 30\tleaf$' || fail "--processes"
+[ "$(stat -c %a profiles/ctl.prof.$pid)" = 600 ] && [ "$(echo profiles/*)" = "profiles/ctl.prof.$pid $path" ] || fail "files: $(ls -l profiles)"
+(cd profiles && prof prof.* >/dev/null 2>&1) || fail "prof prof.*"
+
+# Without its list, or with one that cannot be right, a profile is not taken for one of the whole run in silence.
+list=profiles/ctl.prof.$pid
+mv "$list" list
+not_limited() {
+  for view in "" -d --json -t "-g gmon.out"; do
+    # shellcheck disable=SC2086 # words
+    run timeout 10 prof $view program.prof "$path"
+    [ "$status" = 1 ] && [ "$(grep -c . stderr)" -le 7 ] && grep -qF "prof: $path: prof ctl limited what is recorded, but its list $list $1; all of the run is shown" stderr ||
+      fail "prof $view, list $1: $status $(cat stderr)"
+  done
+  run prof --json program.prof "$path"
+  jq -e '.complete == false and any(.functions[]; .name == "leaf" and .calls > 6000)' stdout >/dev/null || fail "list $1: not all of the run"
+}
+not_limited "is missing"
+: >"$list" && not_limited "is cut off"
+head -c 100 list >"$list" && not_limited "is cut off"
+head -c -1 list >"$list" && not_limited "is cut off"
+cp program "$list" && not_limited "was not made by prof ctl"
+mkfifo "$list.fifo" && mv "$list.fifo" "$list" && not_limited "is not a regular file"
+rm "$list" && ln -s ../list "$list" && not_limited "cannot be read: Too many levels of symbolic links"
+rm "$list" && mkdir "$list" && not_limited "is not a regular file"
+rmdir "$list" && cp list "$list" && truncate -s 98304000064 "$list"
+printf '\xff\xff\xff\xff' | dd of="$list" bs=1 seek=20 conv=notrunc status=none
+not_limited "is cut off"
+truncate -s 103079215144 "$list" && not_limited "is damaged"
+if [ "$(id -u)" = 0 ]; then cp list "$list" && chown 1 "$list" && not_limited "belongs to another user than the profile"; fi
+size=$(stat -c %s list)
+for ((i = 0; i < size; i += 7)); do
+  for byte in '\x00' '\xff'; do
+    rm "$list"
+    cp list "$list"
+    printf "$byte" | dd of="$list" bs=1 seek="$i" conv=notrunc status=none
+    timeout 10 prof program.prof "$path" >stdout 2>stderr
+    status=$?
+    [ "$status" -le 1 ] && [ "$(grep -vc '^prof: ' stderr)" = 0 ] || fail "list with $byte at $i: $status $(cat stderr)"
+  done
+done
+cp list "$list"
+calls_are "list put back"
+
+# Time. At each point the program waits for as long as the test likes, within a function that was called before.
+cat >waiter.c <<'C'
+#include <stdio.h>
+__attribute__((noipa)) static int point(void) {
+  puts("waiting");
+  fflush(stdout);
+  return getchar();
+}
+int main(void) {
+  for (int i = 0; i < 4; i++)
+    if (point() == EOF) return 1;
+  puts("done");
+}
+C
+compile waiter waiter.c -O1
+rewrite waiter
+# times_are TEXT EXPRESSION: of the self seconds p of point and m of main, the recorded r, and the calls c of point
+times_are() {
+  prof --json waiter.prof "$path" >json 2>prof.log || fail "$1: $(cat prof.log)"
+  jq -r '. as $all | def f($n): (([.functions[] | select(.name == $n)] | first) // {self_cycles: 0, calls: 0});
+    "\(f("point").self_cycles / $all.tsc_hz) \(f("main").self_cycles / $all.tsc_hz) \(.recorded_cycles / .tsc_hz) \(f("point").calls)"' json >times
+  awk "{ p = \$1; m = \$2; r = \$3; c = \$4; exit !($2) }" times || fail "$1: point, main, recorded, calls: $(cat times)"
+}
+start waiter
+waits
+ctl off "$path"
+sleep 0.5
+times_are "off" "p <= r && r < 0.5 && c == 1 && p + m > 0.3 * r"
+goes_on
+waits
+ctl on "$path"
+sleep 0.5
+goes_on # out of a function that was called while recording was off
+waits
+times_are "on again" "p > 0.5 && r >= p && r < p + 0.5 && c == 2"
+ctl reset "$path"
+times_are "reset" "p <= r && c == 0 && r < 0.5"
+sleep 0.5
+goes_on
+waits
+times_are "after reset" "p > 0.5 && c == 1 && p <= r && m < 0.1"
+ctl off "$path"
+cp "$path" running
+prof ctl status "$path" >status || fail "status"
+grep -qE '^off: 0\.[0-9]{3} s of [0-9.]+ s are recorded, in 1 part$' status || fail "status: $(cat status)"
+goes_on
+ends
+times_are "at the end" "p > 0.5 && c == 1 && p <= r"
+
+# A kill while recording is on, and while it is off; a program that makes one call over and over.
+compile endless "$programs/endless.c" -O1
+rewrite endless
+calls() { prof --json endless.prof "$path" 2>/dev/null | jq '[.functions[] | select(.name == "round_of").calls] | add // 0'; }
+for type in elapsed count; do
+  PROFTYPE=$type start endless
+  read -r _ <&"$from"
+  cat <&"$from" >/dev/null &
+  ctl off "$path"
+  before=$(calls)
+  [ "$before" -gt 1000 ] || fail "$type: $before calls"
+  run prof ctl off "$path"
+  [ "$status" = 0 ] && [ "$(cat stderr)" = "prof: $path: recording is off already" ] || fail "off twice: $status $(cat stderr)"
+  [ "$(calls)" = "$before" ] || fail "$type: when off, $before calls became $(calls)"
+  ctl on "$path"
+  run prof ctl on "$path"
+  [ "$status" = 0 ] && [ "$(cat stderr)" = "prof: $path: recording is on already" ] || fail "on twice: $status $(cat stderr)"
+  while [ "$(calls)" -le "$before" ]; do :; done
+  ctl reset "$path"
+  reset=$(calls)
+  while [ "$(calls)" -le "$reset" ]; do :; done
+  ctl off "$path"
+  off=$(calls)
+  [ $type = elapsed ] || ctl on "$path"
+  kill -KILL "$pid"
+  { wait "$pid"; } 2>/dev/null
+  trap - EXIT
+  exec {to}>&- {from}<&-
+  case $type in
+    elapsed) [ "$(calls)" = "$off" ] || fail "killed while off: $off calls became $(calls)" ;;
+    count) [ "$(calls)" -ge "$off" ] || fail "killed while on: $off calls became $(calls)" ;;
+  esac
+done
+for command in on off reset; do
+  run prof ctl $command "$path"
+  [ "$status" = 1 ] && [ "$(cat stderr)" = "prof: $path: the program has ended; what it recorded cannot be changed any more" ] || fail "ended: $status $(cat stderr)"
+done
+run prof ctl status "$path"
+[ "$status" = 0 ] && grep -q "; the program has ended$" stdout || fail "status after the end: $status $(cat stdout stderr)"
+
+# The list that an earlier process with the same number left does not matter; nor does that of another one do for ours.
+mv "profiles/ctl.prof.$pid" old
+start waiter
+waits
+cp old "profiles/ctl.prof.$pid"
+times_are "list of an earlier process" "c == 1"
+ctl off "$path"
+goes_on
+waits
+times_are "list made anew" "c == 1"
+mv "profiles/ctl.prof.$pid" list
+cp old "profiles/ctl.prof.$pid"
+run prof waiter.prof "$path"
+[ "$status" = 1 ] && grep -q "ctl.prof.$pid is that of another process; all of the run is shown$" stderr || fail "list of another: $(cat stderr)"
+run prof ctl on "$path"
+[ "$status" = 1 ] && grep -q "is that of another process; prof ctl reset begins anew$" stderr || fail "ctl, list of another: $(cat stderr)"
+cp list "profiles/ctl.prof.$pid"
+ctl on "$path"
+cp list "profiles/ctl.prof.$pid"
+run prof waiter.prof "$path"
+[ "$status" = 1 ] && grep -q "ctl.prof.$pid is older than the last change; all of the run is shown$" stderr || fail "old list: $(cat stderr)"
+ctl reset "$path"
+times_are "reset without a list" "c == 0"
+if [ "$(id -u)" = 0 ]; then
+  chown 1 "$path" "profiles/ctl.prof.$pid"
+  ctl off "$path"
+  [ "$(stat -c %u "profiles/ctl.prof.$pid")" = 1 ] || fail "the list is not its user's"
+fi
+run prof ctl off "$pid"
+[ "$status" = 1 ] && [ "$(cat stderr)" = "prof: no profile of process $pid in the current directory or \$PROFDIR" ] || fail "elsewhere: $(cat stderr)"
+PROFDIR=profiles run prof ctl status "$pid"
+[ "$status" = 0 ] || fail "in PROFDIR: $(cat stderr)"
+ln -s "prof.$pid" profiles/link
+run prof ctl on profiles/link
+[ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] || fail "link: $status $(cat stderr)"
+goes_on
+waits
+goes_on
+waits
+goes_on
+ends
+
+# A forked child begins as its parent is at that moment, whatever its own parent began as.
+cat >parent.c <<'C'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) static int called(int n) { return n + 1; }
+__attribute__((noipa)) static void point(void) {
+  puts("waiting");
+  fflush(stdout);
+  getchar();
+}
+static void fork_twice(void) {
+  if (fork() == 0) {
+    if (fork() == 0) _exit(called(1));
+    wait(0);
+    _exit(called(0));
+  }
+  wait(0);
+}
+int main(void) {
+  called(0);
+  point();
+  fork_twice();
+  point();
+  fork_twice();
+  puts("done");
+}
+C
+for link in pie static; do
+  # shellcheck disable=SC2046 # a list of words
+  compile "parent-$link" parent.c -O1 $(link_flags $link)
+  rewrite "parent-$link"
+  for began in on off; do
+    PROFSTART=$began start "parent-$link"
+    waits
+    first=$(ls profiles)
+    [ $began = off ] || ctl off "$path"
+    goes_on
+    waits
+    ls profiles/prof.* >before
+    ctl on "$path"
+    goes_on
+    waits && fail "parent-$link: too many points"
+    ends
+    [ "$first" = "prof.$pid" ] && [ "$(wc -l <before)" = 3 ] && [ "$(compgen -G 'profiles/prof.*' | wc -l)" = 5 ] ||
+      fail "parent-$link: profiles: $(ls profiles)"
+    for child in profiles/prof.*; do
+      [ "$child" != "$path" ] || continue
+      run prof "parent-$link.prof" "$child"
+      if grep -qx "$child" before; then
+        [ "$(wc -l <stdout)" = 1 ] && grep -qx "prof: $child: recording was never switched on (PROFSTART=off, see prof ctl)" stderr
+      else
+        grep -qP ' 1\tcalled$' stdout && ! grep -q 'recording was' stderr
+      fi || fail "parent-$link, began $began: $child: $(cat stdout stderr)"
+    done
+  done
+done
+
+# What it says.
+says() {
+  local expected_status=$1 expected=$2
+  shift 2
+  run prof ctl "$@"
+  [ "$status" = "$expected_status" ] && [ "$(cat stderr)" = "prof: $expected" ] || fail "ctl $*: $status $(cat stderr)"
+}
+says 1 "no profile of process 1 in the current directory or \$PROFDIR" on 1
+says 1 "there is no process 4194304, and no profile of it in the current directory or \$PROFDIR" on 4194304
+says 1 "endless: is not a profile; programs rewritten by profld leave them as prof.<pid>" off endless
+says 1 "nothing: No such file or directory" off nothing
+for wrong in "" "up 1" "1"; do
+  # shellcheck disable=SC2086 # a list of words
+  says 2 "ctl: say what to do; prof ctl on|off|reset|status PID" $wrong
+done
+says 2 "ctl: name one process or profile; prof ctl on PID" on
+says 2 "ctl: name one process or profile; prof ctl off PID" off 1 2
+PROFSTART=maybe PROFDIR=profiles ./parent-static.prof >/dev/null 2>stderr </dev/null
+[ "$(cat stderr)" = "prof: PROFSTART=maybe: is neither on nor off; recording is on" ] || fail "PROFSTART: $(cat stderr)"
+exit 0
