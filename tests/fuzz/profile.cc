@@ -1,23 +1,48 @@
-// A profile, shown in every view, of a small program that is there.
+// A profile, shown in every view, of a small program that is there. From where the input has the magic of a list of
+// figures (prof/limit.h) on, it is that list.
 
-#include <sys/mman.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
 
 #include "fuzz.h"
+#include "prof/limit.h"
 #include "prof/message.h"
 #include "prof/suggest.h"
 #include "prof/views.h"
+
+namespace {
+
+struct Directory {
+  Directory() {
+    if (!mkdtemp(path.data())) std::abort();
+  }
+  ~Directory() { std::filesystem::remove_all(path); }
+  std::string path = std::filesystem::temp_directory_path() / "profile-XXXXXX";
+};
+
+void write(const std::string& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  if (!file.write(bytes.data(), std::streamsize(bytes.size())).flush()) std::abort();
+}
+
+}  // namespace
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const char* const program = std::getenv("PROGRAM");
   if (!program) std::abort();  // tests/fuzz/run sets it
   static std::FILE* const nowhere = std::fopen("/dev/null", "w");
-  static const int file = memfd_create("profile", MFD_CLOEXEC);
-  static const std::string path = "/proc/self/fd/" + std::to_string(file);
-  if (ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != ssize_t(size)) std::abort();
+  static const Directory directory;
+  static const std::string path = directory.path + "/prof.1", list_path = prof::limit_path(path);
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const size_t end = std::min(bytes.find(prof::kListMagic), size);
+  write(path, bytes.substr(0, end));
+  write(list_path, bytes.substr(end));
   try {
     const prof::Analysis a = prof::analyse({program, {path, path}, size % 2 == 1, size % 4 < 2, true});
     prof::Output out(nowhere, "nowhere");
