@@ -142,7 +142,8 @@ void Image::read_sections() {
     Elf_Scn* scn = elf_getscn(elf.get(), i);
     GElf_Shdr h;
     if (!scn || !gelf_getshdr(scn, &h)) throw Error(kTruncated);
-    if (i != 0 && h.sh_type != SHT_NOBITS && h.sh_type != SHT_NULL && !inside(h.sh_offset, h.sh_size, file_.size()))
+    if (i == 0) h.sh_type = SHT_NULL;  // as it is in any sound file: that entry is no section
+    if (h.sh_type != SHT_NOBITS && h.sh_type != SHT_NULL && !inside(h.sh_offset, h.sh_size, file_.size()))
       throw Error(kTruncated);
     const char* name = names ? elf_strptr(elf.get(), names, h.sh_name) : nullptr;
     sections_.push_back({unsigned(i), name ? name : "", h});

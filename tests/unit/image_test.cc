@@ -1,0 +1,24 @@
+// Reading ELF files that no linker makes.
+
+#include "linker-rewrite/image.h"
+
+#include <doctest/doctest.h>
+
+#include "elf_fixture.h"
+
+using namespace profld;
+
+TEST_CASE("the first section header is no section, whatever it says") {
+  elf_fixture::SmallElf elf;
+  elf.loads.push_back({0x1000, PF_R | PF_X, Bytes(64, 0xc3)});
+  elf.eh_frame = {0x1000, 4};  // so that there are section headers
+  Bytes file = elf.build();
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof header);
+  const Elf64_Shdr far{0, SHT_SYMTAB, 0, 0, uint64_t(1) << 62, 24, header.e_shstrndx, 0, 8, sizeof(Elf64_Sym)};
+  put(file, header.e_shoff, far);
+  CHECK(Image::from_bytes(file).symbols().empty());
+  // Anywhere else it is damage.
+  put(file, header.e_shoff + sizeof far, far);
+  CHECK_THROWS_AS(Image::from_bytes(file), Error);
+}
