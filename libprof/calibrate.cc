@@ -1,79 +1,144 @@
-// The hooks are run in earnest, on a state, frames and two nodes that lie in private memory: the thread-local word
+// The hooks are run in earnest, on a state, frames and three nodes that lie in private memory: the thread-local word
 // points there meanwhile. Signals are blocked, so no handler of the program records into it. Of several
 // batches the cheapest counts: interrupts only ever add.
+//
+// Two functions are called, each twice before the other: a call of another function than the one before costs more,
+// since it is looked up in the table, and programs have calls of both kinds. What lies between the time stamps is no
+// dearer for that, only later, so for that the cheaper of two functions and one in a row is taken.
+//
+// Adaptive hooks time a call once in a while, and what such a call spends between its time stamps is less than in a row
+// of timed calls, where the processor is still busy with the one before, and more than where it has not met such calls
+// yet. So they are also run as they run after some thousand calls.
 
 #include "calibrate.h"
 
+#include "adaptive.h"
 #include "slow.h"
 #include "syscall.h"
+#include "tree.h"
 
 namespace libprof {
 
 extern "C" {
-[[gnu::visibility("hidden")]] void call_probed(uint64_t count);
-[[gnu::visibility("hidden")]] void call_bare(uint64_t count);
-[[gnu::visibility("hidden")]] extern const char probed_pc[];
+[[gnu::visibility("hidden")]] void call_probed(uint64_t rounds);
+[[gnu::visibility("hidden")]] void call_one_probed(uint64_t rounds);
+[[gnu::visibility("hidden")]] void call_bare(uint64_t rounds);
+[[gnu::visibility("hidden")]] extern const char probed_pc[], other_probed_pc[];
 }
 
 namespace {
 
-constexpr uint64_t kBatches = 12, kCalls = 200;
+constexpr uint64_t kBatches = 12, kRounds = 50, kCalls = 4 * kRounds;
+constexpr uint64_t kManyCalls = 8000;
+static_assert(prof_format::sampling_period(kManyCalls) == 16);
 
-// The memory: a page for the state, then a small mapping of the form of a profile.
+constexpr Block kRoot = 3, kChild = 4, kOther = 5;
+constexpr uint64_t kLinks = 16;
+
+// The memory: a page for the state, then a small mapping of the form of a profile, and a table.
 struct Scratch {
   State state;
   char fill[kPage - sizeof(State)];
   char header[PROF_BLOCK_SIZE];
   Thread thread;  // block 1
-  Node root;      // block 3
-  Node child;
-  char more[kPage - 5 * PROF_BLOCK_SIZE];
+  Node nodes[3];  // blocks kRoot, kChild and kOther
+  char more[kPage - 6 * PROF_BLOCK_SIZE];
   FrameChunk chunk;
   Frame frames[kFramesPerChunk];
+  char before[PROF_BLOCK_SIZE - sizeof(uint64_t)];
+  uint64_t mask;  // in bytes
+  Link links[kLinks];
 };
-static_assert(sizeof(Scratch) == 3 * kPage);
+static_assert(offsetof(Scratch, frames) % kPage == sizeof(FrameChunk));
+static_assert(offsetof(Scratch, links) - offsetof(Scratch, mask) == -TABLE_MASK);
+
+Node* node_in(Scratch* s, Block block) { return &s->nodes[block - kRoot]; }
 
 void prepare(Scratch* s) {
-  constexpr Block kRoot = 3, kChild = 4;
   s->state.base = s->header;
   s->state.thread = &s->thread;
   s->state.top = as_top(&s->state, s->frames);
-  s->root.last = kChild;
-  s->child.pc = reinterpret_cast<uint64_t>(probed_pc);
-  s->child.parent = kRoot;
+  s->state.table = s->links;
+  s->state.random = 1;
+  s->mask = (kLinks - 1) * sizeof(Link);
+  for (Block b = kChild; b <= kOther; ++b) {
+    Node* n = node_in(s, b);
+    n->pc = reinterpret_cast<uint64_t>(b == kChild ? probed_pc : other_probed_pc);
+    n->parent = kRoot;
+    insert(s->links, kRoot, n->pc, b);
+  }
   char here;
   set_base(s->frames, reinterpret_cast<uint64_t>(&here), kRoot);
+}
+
+// As if `count` calls of each function had been made. The next one to be timed is the one after `next`.
+void begin_batch(Scratch* s, uint64_t count, uint64_t next) {
+  for (Block b = kChild; b <= kOther; ++b) {
+    Node* n = node_in(s, b);
+    n->count = count;
+    n->timed_cycles = 0;
+    n->cycles = is_adaptive() ? next : 0;
+  }
+}
+
+void keep_least(uint64_t* least, uint64_t value) {
+  if (value < *least) *least = value;
+}
+
+// Cycles that a batch of calls takes.
+uint64_t time_of(void (*batch)(uint64_t)) {
+  const uint64_t start = time_stamp();
+  batch(kRounds);
+  return time_stamp() - start;
+}
+
+// The least of the batches' mean cycles * 256 between the time stamps of a timed call.
+uint64_t time_single_calls(Scratch* s) {
+  uint64_t least = ~uint64_t(0);
+  for (uint64_t i = 0; i < kBatches; ++i) {
+    begin_batch(s, kManyCalls, kManyCalls);
+    call_probed(4 * kRounds);
+    const Node *a = node_in(s, kChild), *b = node_in(s, kOther);
+    keep_least(&least, (a->timed_cycles + b->timed_cycles) * 256 / (a->cycles + b->cycles - 2 * kManyCalls));
+  }
+  return least;
 }
 
 }  // namespace
 
 Calibration calibrate() {
-  Calibration result = {0, 0};
-  if (!is_timed() || counter_stopped_at) return result;
+  Calibration result = {0, 0, 0};
+  if ((!is_timed() && !is_adaptive()) || counter_stopped_at) return result;
   auto* scratch = static_cast<Scratch*>(map_memory(sizeof(Scratch)));
   if (!scratch) return result;
   State* own = get_state();
   prepare(scratch);
   set_state(&scratch->state);
-  uint64_t with = ~uint64_t(0), without = ~uint64_t(0), inside = ~uint64_t(0);
+  uint64_t with = ~uint64_t(0), without = with, inside = with, counted = with;
+  bool is_sound = true;
   for (uint64_t i = 0; i < kBatches; ++i) {
-    scratch->child.cycles = 0;
-    const uint64_t t0 = time_stamp();
-    call_bare(kCalls);
-    const uint64_t t1 = time_stamp();
-    call_probed(kCalls);
-    const uint64_t t2 = time_stamp();
-    if (t1 - t0 < without) without = t1 - t0;
-    if (t2 - t1 < with) with = t2 - t1;
-    if (scratch->child.cycles < inside) inside = scratch->child.cycles;
+    keep_least(&without, time_of(call_bare));
+    begin_batch(scratch, 0, 0);
+    keep_least(&with, time_of(call_probed));
+    const Node *a = node_in(scratch, kChild), *b = node_in(scratch, kOther);
+    is_sound = is_sound && a->count + b->count == kCalls;
+    if (!is_adaptive()) {
+      keep_least(&inside, a->cycles + b->cycles);
+      begin_batch(scratch, 0, 0);
+      call_one_probed(kRounds);
+      keep_least(&inside, a->cycles);
+      continue;
+    }
+    begin_batch(scratch, 0, ~uint64_t(0));
+    keep_least(&counted, time_of(call_probed));
   }
+  result.inside = is_adaptive() ? time_single_calls(scratch) : inside * 256 / kCalls;
   set_state(own);
-  const bool is_sound = scratch->child.count == kBatches * kCalls && with > without && inside < with;
   unmap_memory(scratch, sizeof(Scratch));
-  if (!is_sound) return result;
-  result.inside = inside * 256 / kCalls;
-  const uint64_t both = (with - without) * 256 / kCalls;
-  result.outside = both > result.inside ? both - result.inside : 0;
+  const uint64_t both = with > without ? (with - without) * 256 / kCalls : 0;
+  if (!is_sound || both <= result.inside) return {0, 0, 0};
+  result.outside = both - result.inside;
+  if (is_adaptive() && counted > without) result.counted = (counted - without) * 256 / kCalls;
   return result;
 }
 

@@ -8,9 +8,10 @@
 namespace libprof {
 
 // Cycles * 256 that a pair of hooks adds to an empty call: to the self time of the function called (between the two
-// time stamps) and to that of its caller. Both 0 if they could not be measured or there are no time stamps.
+// time stamps) and to that of its caller; and, if not all calls are timed, what a pair adds in all to one that is not.
+// All 0 if they could not be measured or there are no time stamps.
 struct Calibration {
-  uint64_t inside, outside;
+  uint64_t inside, outside, counted;
 };
 
 // Runs the hooks in use some thousand times on a thread state of its own, with signals blocked by the caller. Takes

@@ -27,6 +27,17 @@
 // node of the top frame, else the one of a frame next to it. If there is none, the two halves of a transfer were torn
 // apart: then a node holds its self time plus a time stamp.
 //
+// Estimated times. With kAdaptive every call is counted, but only some are timed, from entry to exit: the first
+// kTimedFrom of each node, and then at random one in sampling_period(count). A timed call stands for itself and for
+// those that follow up to the next one: they are its weight. A node holds sums over the timed calls d with weights w,
+//
+//   timed_cycles = sum of w d    timed_squares = sum of w (d / kSquareUnit)^2    next = sum of w
+//
+// where `next` (in the place of `cycles`) is the number of calls before the one to be timed next. So the inclusive time
+// of all calls is timed_cycles * count / next, but for calls that have not returned: those that are timed are known by
+// their frames. A call that was folded onto an ancestor that is still open counts as one that takes no time,
+// because the ancestor's includes it.
+//
 // All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
 
 #ifndef LIBPROF_FORMAT_H
@@ -43,6 +54,7 @@
 #define PROF_NODE_CHILD 28
 #define PROF_NODE_SIBLING 32
 #define PROF_NODE_LAST 36
+#define PROF_NODE_NEXT PROF_NODE_CYCLES
 
 #define PROF_FRAME_SLOT 0
 #define PROF_FRAME_NODE 8
@@ -115,13 +127,14 @@ struct Header {
   // ran long enough and ended by itself, the mean of that and of what was measured at the end.
   uint64_t probe_inside, probe_outside;
 
-  uint64_t node_limit;    // PROFSIZE: most nodes the runtime may make
-  uint64_t nodes;         // nodes made (approximate while threads run: counted per chunk)
-  uint64_t lost;          // calls that could not be recorded in any node
-  uint64_t folded_nodes;  // child links that were folded onto an ancestor because of a limit
-  char boot_id[40];       // /proc/sys/kernel/random/boot_id, to compare stamps with today's; empty if unknown
-  uint64_t start_time;    // field 22 of /proc/self/stat: tells this process from a later one with the same pid
-  uint64_t reserved[21];
+  uint64_t node_limit;     // PROFSIZE: most nodes the runtime may make
+  uint64_t nodes;          // nodes made (approximate while threads run: counted per chunk)
+  uint64_t lost;           // calls that could not be recorded in any node
+  uint64_t folded_nodes;   // child links that were folded onto an ancestor because of a limit
+  char boot_id[40];        // /proc/sys/kernel/random/boot_id, to compare stamps with today's; empty if unknown
+  uint64_t start_time;     // field 22 of /proc/self/stat: tells this process from a later one with the same pid
+  uint64_t probe_counted;  // kAdaptive: what a pair adds to a call that is not timed, cycles * 256
+  uint64_t reserved[20];
 };
 
 // A mapped object file. `path_size` bytes of path (no NUL) follow the structure.
@@ -142,7 +155,9 @@ struct Thread {
   char name[16];  // as in /proc/self/task/TID/comm when the thread was first seen; NUL-padded
   uint64_t lost;  // calls of this thread that found no node
   uint64_t tsc_start;
-  uint64_t reserved0[2];
+  Block stacks;  // first FrameChunk of the newest of its stacks (list through FrameChunk::next_stack)
+  uint32_t reserved0;
+  uint64_t reserved2;
   // A cache line of its own, stored by each hook.
   uint64_t last_tsc;  // time stamp of the last enter or exit
   uint64_t reserved1[7];
@@ -152,14 +167,14 @@ struct Thread {
 struct Node {
   uint64_t pc;      // return address of the function's call to _profin; 0 in a root
   uint64_t count;   // calls
-  uint64_t cycles;  // self cycles, see above
+  uint64_t cycles;  // self cycles, see above; kAdaptive: `next`
   Block parent;
-  Block child;             // head of the list of children
-  Block sibling;           // next in the parent's list
-  Block last;              // the node entered last from here: a child, or an ancestor that a call was folded onto
-  uint64_t timed;          // kAdaptive: calls that were timed
-  uint64_t timed_cycles;   // kAdaptive: their inclusive cycles
-  uint64_t timed_squares;  // kAdaptive: sum of the squares of those, in units of 2^16 cycles^2
+  Block child;    // head of the list of children
+  Block sibling;  // next in the parent's list
+  Block last;     // the node entered last from here: a child, or an ancestor that a call was folded onto
+  // kAdaptive, see above:
+  uint64_t timed;  // calls that were timed
+  uint64_t timed_cycles, timed_squares;
 };
 
 // A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer
@@ -170,9 +185,22 @@ struct Node {
 struct Frame {
   uint64_t slot;
   Block node;
-  uint32_t flags;
-  uint64_t start;  // kAdaptive: time stamp at entry
+  uint32_t flags;  // the writer's own; kAdaptive: from bit kWeightShift on the weight of a timed call, else 0
+  uint64_t start;  // kAdaptive: time stamp at the entry of a timed call
 };
+
+inline constexpr int kWeightShift = 8;
+inline constexpr uint64_t kSquareUnit = 16;   // cycles
+inline constexpr uint64_t kTimedFrom = 1000;  // calls of a node that are all timed
+
+// After so many calls of a node, one in how many is timed: 1 up to kTimedFrom, then twice as many whenever the calls
+// have doubled, up to 64, where the timed ones cost next to nothing. More would make it a matter of luck whether one
+// in which the thread lost its processor is among them, and stands for a hundred others.
+inline constexpr uint64_t sampling_period(uint64_t count) {
+  uint64_t period = 1;
+  for (uint64_t n = kTimedFrom; n <= count && period < 64; n *= 2) period *= 2;
+  return period;
+}
 
 // Frames of one stack, `capacity` of them following this structure. Chunks of deep stacks are chained.
 struct FrameChunk {
@@ -186,7 +214,7 @@ struct FrameChunk {
   uint64_t low, high;        // addresses of slots that belong to the stack
   uint64_t saved_top;        // where the top of this stack was when the thread left it
   uint64_t interrupted_top;  // signal stack: the top that was current when the signal came
-  uint64_t reserved;
+  uint64_t left_at;          // kAdaptive: time stamp of when the thread left this stack for another
 };
 
 static_assert(sizeof(Header) % PROF_BLOCK_SIZE == 0);

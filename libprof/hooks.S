@@ -57,6 +57,10 @@
 //              pops is not the one that runs (format.h), and hands over nothing.
 //   b to c:    as 1 to 5.    c to e: the slow path sees that the node on top is not running, and makes it run.
 //
+// Adaptive hooks do 1, 2, 3, 5 and b, c, as counting ones do, and compare the node's count with that of the call to be
+// timed next. A timed call goes through C++ (adaptive.cc) between 2 and 5, and its frame's flags tell the exit to do so
+// before b.
+//
 // A kill. Counts in the file are those of the instructions executed. Readers tell by the sign of `cycles` which node
 // was running (format.h).
 //
@@ -78,6 +82,7 @@
 #define KEPT_R10 -72
 #define KEPT_R11 -80
 #define KEPT_TOP -88
+#define KEPT_NODE -96
 #define RED_ZONE 128
 // From the CFA (rsp + 8 on entry).
 #define CFA(kept) (kept - 8)
@@ -183,7 +188,7 @@ hook_out:
         add     STATE_BASE(%rcx), \node
 .endm
 
-// The fast path of entering up to instruction 3 above. Leaves rcx = S, rdi = C and, unless \temp is rsi, rsi = P.
+// The fast path of entering up to instruction 1 above. Leaves rcx = S, rdi = C and, unless \temp is rsi, rsi = P.
 // \temp may be changed; rax holds the flags if \temp is rsi. \careful: another stack may end less than LARGEST_FRAME below.
 .macro ENTER_NODE variant, temp, slowly, careful
         FIND_STATE %rdx, \slowly
@@ -208,6 +213,9 @@ hook_out:
         test    $0xfff, %edx
         jz      \slowly
         mov     %rdx, STATE_TOP(%rcx)           // 1
+.endm
+
+.macro COUNT
         incq    PROF_NODE_COUNT(%rdi)           // 3
 .endm
 
@@ -263,6 +271,7 @@ hook_out:
         KEEP_FLAGS
         KEEP_TWO_MORE
         ENTER_NODE \variant, %rax, enter_slowly, \careful
+        COUNT
         STORE_NODE %rax                         // 2
         mov     %rdx, KEPT_TOP(%rsp)
         rdtsc                                   // 4
@@ -300,6 +309,7 @@ hook_out:
         KEEP_THREE
         KEEP_TWO_MORE
         ENTER_NODE \variant, %rsi, .Lslowly_\variant, \careful
+        COUNT
         STORE_NODE %rdi                         // 2
         mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
         RESTORE_TWO_MORE
@@ -311,18 +321,50 @@ hook_out:
         END_FUNCTION enter_\variant
 .endm
 
+.macro ENTER_ADAPTIVE variant, careful
+        HIDDEN_FUNCTION enter_\variant
+        KEEP_THREE
+        KEEP_TWO_MORE
+        ENTER_NODE \variant, %rsi, .Lslowly_\variant, \careful
+        mov     PROF_NODE_COUNT(%rdi), %rsi
+        cmp     PROF_NODE_NEXT(%rdi), %rsi
+        jae     .Ltime_\variant
+        COUNT
+        STORE_NODE %rdi                         // 2
+        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
+        RESTORE_TWO_MORE
+        RESTORE_THREE_AND_RETURN
+.Ltime_\variant:
+        mov     %rdi, %rsi
+        STORE_NODE %rdi                         // 2
+        KEEP_FLAGS
+        jmp     enter_timed
+.Lslowly_\variant:
+        KEEP_FLAGS
+        jmp     enter_slowly
+        FIND_CHILD \variant, .Lslowly_\variant
+        END_FUNCTION enter_\variant
+.endm
+
         ENTER_ELAPSED elapsed, 0
         ENTER_ELAPSED elapsed_carefully, 1
         ENTER_COUNT count, 0
         ENTER_COUNT count_carefully, 1
+        ENTER_ADAPTIVE adaptive, 0
+        ENTER_ADAPTIVE adaptive_carefully, 1
 
-        HIDDEN_FUNCTION exit_elapsed
-        KEEP_THREE
+// rdx = time stamp; flags and registers are kept for the way through C++.
+.macro STAMP_EXIT
         KEEP_FLAGS
         rdtsc                                   // a
         shl     $32, %rdx
         or      %rax, %rdx
         KEEP_TWO_MORE
+.endm
+
+        HIDDEN_FUNCTION exit_elapsed
+        KEEP_THREE
+        STAMP_EXIT
         FIND_STATE %rax, .Lno_state
         cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
         jne     exit_slowly
@@ -373,9 +415,28 @@ hook_out:
         jmp     exit_slowly
         END_FUNCTION exit_count
 
+        HIDDEN_FUNCTION exit_adaptive
+        KEEP_THREE
+        FIND_STATE %rdx, .Lno_state_count
+        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rdx)
+        jne     .Lexit_adaptive_slowly
+        cmpl    $0, PROF_FRAME_FLAGS(%rcx,%rdx)
+        jne     .Lexit_timed
+        movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // b
+        sub     $PROF_FRAME_SIZE, %rdx
+        mov     %rdx, STATE_TOP(%rcx)           // c
+        RESTORE_THREE_AND_RETURN
+.Lexit_timed:
+        STAMP_EXIT
+        jmp     exit_timed
+.Lexit_adaptive_slowly:
+        STAMP_EXIT
+        jmp     exit_slowly
+        END_FUNCTION exit_adaptive
+
 // On the way to C++: what it may change and what the fast path has not kept is kept in the rest of the red zone, and
 // rsp moves below it.
-.macro CALL_SLOW function
+.macro CALL_CXX function
         .cfi_offset %rax, CFA(KEPT_RAX)
         .cfi_offset %rcx, CFA(KEPT_RCX)
         .cfi_offset %rdx, CFA(KEPT_RDX)
@@ -389,8 +450,6 @@ hook_out:
         .cfi_offset %r9, CFA(KEPT_R9)
         .cfi_offset %r10, CFA(KEPT_R10)
         .cfi_offset %r11, CFA(KEPT_R11)
-        mov     %rcx, %rdi
-        mov     %rsp, %rsi
         lea     -RED_ZONE(%rsp), %rsp
         .cfi_adjust_cfa_offset RED_ZONE
         call    \function
@@ -400,6 +459,12 @@ hook_out:
         mov     KEPT_R9(%rsp), %r9
         mov     KEPT_R10(%rsp), %r10
         mov     KEPT_R11(%rsp), %r11
+.endm
+
+.macro CALL_SLOW function
+        mov     %rcx, %rdi
+        mov     %rsp, %rsi
+        CALL_CXX \function
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
@@ -415,6 +480,31 @@ hook_out:
         HIDDEN_FUNCTION exit_slowly
         CALL_SLOW exit_slow
         END_FUNCTION exit_slowly
+
+// rcx = S, rcx + rdx = the new frame, rsi = C, not yet counted
+        HIDDEN_FUNCTION enter_timed
+        mov     %rsi, KEPT_NODE(%rsp)
+        mov     %rcx, %rdi
+        lea     (%rcx,%rdx), %rsi
+        mov     %rsi, KEPT_TOP(%rsp)
+        CALL_CXX time_call
+        mov     KEPT_NODE(%rsp), %rdi
+        COUNT
+        mov     KEPT_TOP(%rsp), %rcx
+        rdtsc
+        shl     $32, %rdx
+        or      %rdx, %rax
+        mov     %rax, PROF_FRAME_START(%rcx)
+        mov     %rsp, PROF_FRAME_SLOT(%rcx)     // 5
+        RESTORE_TWO_MORE
+        RESTORE_FLAGS
+        RESTORE_THREE_AND_RETURN
+        END_FUNCTION enter_timed
+
+// rcx = S, rdx = time stamp
+        HIDDEN_FUNCTION exit_timed
+        CALL_SLOW leave_timed
+        END_FUNCTION exit_timed
 
 // Since the counter may not be read any more (sandbox.cc): the slow path takes the last stamp again and again.
         HIDDEN_FUNCTION enter_without_counter
@@ -480,44 +570,46 @@ hook_out:
         ret
         END_FUNCTION run_on_stack
 
-// What calibrate.cc measures: `count` calls of a function that does nothing, with hooks and without.
-        HIDDEN_FUNCTION call_probed
-        push    %rbx
-        .cfi_adjust_cfa_offset 8
-        .cfi_offset %rbx, -16
-        mov     %rdi, %rbx
-1:      call    probed
-        dec     %rbx
-        jnz     1b
-        pop     %rbx
-        .cfi_adjust_cfa_offset -8
-        ret
-        END_FUNCTION call_probed
-
-        HIDDEN_FUNCTION call_bare
-        push    %rbx
-        .cfi_adjust_cfa_offset 8
-        .cfi_offset %rbx, -16
-        mov     %rdi, %rbx
-1:      call    bare
-        dec     %rbx
-        jnz     1b
-        pop     %rbx
-        .cfi_adjust_cfa_offset -8
-        ret
-        END_FUNCTION call_bare
-
-        HIDDEN_FUNCTION probed
+// What calibrate.cc measures: functions that do nothing, two with hooks and one without; and so many rounds of four
+// calls, of which every other is of another function than the one before, or all are of the same.
+.macro PROBED name
+        HIDDEN_FUNCTION \name
         call    *hook_in(%rip)
-        .hidden probed_pc
-        .globl  probed_pc
-probed_pc:
+        .hidden \name\()_pc
+        .globl  \name\()_pc
+\name\()_pc:
         call    *hook_out(%rip)
         ret
-        END_FUNCTION probed
+        END_FUNCTION \name
+.endm
+
+        PROBED  probed
+        PROBED  other_probed
 
         HIDDEN_FUNCTION bare
         ret
         END_FUNCTION bare
+
+.macro CALL_IN_ROUNDS name, function, other
+        HIDDEN_FUNCTION \name
+        push    %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbx, -16
+        mov     %rdi, %rbx
+1:      call    \function
+        call    \function
+        call    \other
+        call    \other
+        dec     %rbx
+        jnz     1b
+        pop     %rbx
+        .cfi_adjust_cfa_offset -8
+        ret
+        END_FUNCTION \name
+.endm
+
+        CALL_IN_ROUNDS call_probed, probed, other_probed
+        CALL_IN_ROUNDS call_one_probed, probed, probed
+        CALL_IN_ROUNDS call_bare, bare, bare
 
         .section .note.GNU-stack,"",@progbits

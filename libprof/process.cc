@@ -6,6 +6,7 @@
 
 #include "process.h"
 
+#include "adaptive.h"
 #include "calibrate.h"
 #include "counter.h"
 #include "file.h"
@@ -33,9 +34,10 @@ Calibration calibration;
 
 void choose_hooks(uint32_t type) {
   profile_type = type;
-  const bool counts = type == prof_format::kCount;
-  if (counts) {
+  if (type == prof_format::kCount || (type == prof_format::kAdaptive && counter_stopped_at)) {
     use_variants(enter_count, exit_count);
+  } else if (type == prof_format::kAdaptive) {
+    use_variants(enter_adaptive, exit_adaptive);
   } else if (counter_stopped_at) {
     use_variants(enter_without_counter, exit_without_counter);
   } else {
@@ -99,6 +101,7 @@ void calibrate_again(Header* header) {
   if (at_end.inside == 0 || header->probe_inside == 0) return;
   header->probe_inside = (header->probe_inside + at_end.inside) / 2;
   header->probe_outside = (header->probe_outside + at_end.outside) / 2;
+  header->probe_counted = (header->probe_counted + at_end.counted) / 2;
 }
 
 // Returns the phase that the process is in from now on.
@@ -125,6 +128,7 @@ Phase begin(Process* p) {
   if (!is_child) calibration = calibrate();
   header->probe_inside = calibration.inside;
   header->probe_outside = calibration.outside;
+  header->probe_counted = calibration.counted;
   list_program();
   store_command_line(header);
   if (p->is_private) {
@@ -187,19 +191,22 @@ void note_lost_call() {
 void use_careful_hooks() {
   replace_entering(enter_elapsed, enter_elapsed_carefully);
   replace_entering(enter_count, enter_count_carefully);
+  replace_entering(enter_adaptive, enter_adaptive_carefully);
 }
 
 void stop_counter() {
   const uint64_t now = time_stamp_if_readable();
   store(&counter_stopped_at, now ? now : 1);
-  if (hook_in == reinterpret_cast<uint64_t>(&hook_off) || !is_timed()) return;
-  use_variants(enter_without_counter, exit_without_counter);
+  if (hook_in == reinterpret_cast<uint64_t>(&hook_off)) return;
+  if (is_timed()) use_variants(enter_without_counter, exit_without_counter);
+  if (is_adaptive()) use_variants(enter_count_carefully, exit_count);
 }
 
 void start_counter() {
   store(&counter_stopped_at, uint64_t(0));
-  if (hook_in != reinterpret_cast<uint64_t>(&enter_without_counter)) return;
-  use_variants(enter_elapsed_carefully, exit_elapsed);
+  if (hook_in == reinterpret_cast<uint64_t>(&hook_off)) return;
+  if (is_timed()) use_variants(enter_elapsed_carefully, exit_elapsed);
+  if (is_adaptive()) use_variants(enter_adaptive_carefully, exit_adaptive);
 }
 
 void stamp_last(Header* header) {

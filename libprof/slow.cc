@@ -13,6 +13,7 @@
 
 #include "slow.h"
 
+#include "adaptive.h"
 #include "stacks.h"
 #include "syscall.h"
 #include "threads.h"
@@ -27,7 +28,7 @@ namespace {
 constexpr uint64_t kSmallestSignalFrame = 1024;
 
 uint64_t stamp(State* s) {
-  if (!is_timed()) return 0;
+  if (!is_timed() && !is_adaptive()) return 0;
   return load(&counter_stopped_at) ? load(&s->thread->last_tsc) : time_stamp();
 }
 
@@ -59,6 +60,7 @@ void pop(State* s, Frame* f, uint64_t found, bool is_gone, uint64_t now) {
   }
   Node* node = node_at(s, frame->node);
   Frame* below = frame_below(s, frame);
+  if (is_adaptive()) record_call(s, frame, now);
   if (!exchange_if(&frame->slot, found, uint64_t(0))) return;
   exchange_if(&s->top, as_top(s, f), as_top(s, below));
   if ((frame->flags & kCopied) || !is_timed()) return;
@@ -115,8 +117,9 @@ Frame* next_entry(State* s, uint64_t slot) {
   return copy + 1;
 }
 
-// As the fast path does, see there. `tag` makes the exit take the slow path.
-void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
+// As the fast path does, see there. `tag` makes the exit take the slow path. Not inlined: what enter_slow does before
+// it needs the most stack.
+[[gnu::noinline]] void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
   Node* node = node_at(s, child);
   Frame* f = next_entry(s, slot);
   if (!f) {
@@ -126,6 +129,7 @@ void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
   store(&s->top, as_top(s, f));
   store(&f->node, child);
   store(&f->flags, uint32_t(0));
+  if (is_adaptive()) time_call(s, f);
   add(&node->count, 1);
   const uint64_t now = not_before_last(s, stamp(s));
   store(&f->slot, slot | tag);

@@ -31,6 +31,7 @@
 
 #include "stacks.h"
 
+#include "adaptive.h"
 #include "file.h"
 #include "process.h"
 #include "slow.h"
@@ -57,11 +58,15 @@ Frame* top_of(State* s, FrameChunk* stack) {
 }
 bool is_empty(State* s, FrameChunk* stack) { return top_of(s, stack) == frames_of(stack); }
 
-// Every entry above the base becomes 0.
+// Every entry above the base becomes 0. When their functions ended is not known: at the latest just after the last
+// stamp.
 void drop_frames(State* s, FrameChunk* stack) {
   for (FrameChunk* c = stack;;) {
     Frame* frames = frames_of(c);
-    for (uint32_t i = c == stack ? 1 : 0; i < kFramesPerChunk; ++i) store(&frames[i].slot, uint64_t(0));
+    for (uint32_t i = c == stack ? 1 : 0; i < kFramesPerChunk; ++i) {
+      if (is_adaptive() && load(&frames[i].slot) != 0) record_call(s, &frames[i], load(&s->thread->last_tsc));
+      store(&frames[i].slot, uint64_t(0));
+    }
     if (c->next == 0) return;
     c = chunk_at(s, c->next);
     if (frames_of(c)->slot == 0) return;
@@ -105,7 +110,7 @@ FrameChunk* make_stack(State* s, const Bounds& bounds, uint64_t slot, Block node
   c->stack = block;
   c->next_stack = s->first_stack;
   ordered();
-  s->first_stack = block;
+  s->first_stack = s->thread->stacks = block;
   return c;
 }
 
@@ -196,6 +201,7 @@ void change_to(State* s, FrameChunk* to, uint64_t now) {
   const Block left = load(&current_frame(s)->node);
   const bool leaves_handler = from->kind == kSignalStack;
   if (!leaves_handler) from->saved_top = load(&s->top);
+  from->left_at = now;
   store(&s->thread->frames, to->stack);
   store(&s->top, to->saved_top);
   if (leaves_handler) drop_frames(s, from);
@@ -205,6 +211,7 @@ void change_to(State* s, FrameChunk* to, uint64_t now) {
   } else if (f->node != left && is_timed()) {
     hand_over(s, node_at(s, left), node_at(s, f->node), now);
   }
+  if (is_adaptive()) resume_calls(s, to, now);
   set_barrier(s);
 }
 
@@ -444,6 +451,7 @@ bool begin_thread_stack(State* s, uint64_t slot, bool is_reused) {
   if (!stack) stack = make_stack(s, bounds, slot, s->root);
   if (!stack) return false;
   s->thread->frames = stack->stack;
+  s->thread->stacks = s->first_stack;
   s->barrier = 0;
   s->top = as_top(s, frames_of(stack));
   return true;

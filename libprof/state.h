@@ -102,6 +102,8 @@ struct State {
   uint64_t entering_at;  // where on the program's stack a heavy path is being entered
   uint32_t is_busy;      // on a heavy path
   uint32_t is_left;      // by a forked child, which has another state: see fork.h
+  uint32_t has_folded;   // some call was folded onto an ancestor
+  uint64_t random;       // of the generator in adaptive.cc; not 0
   State* next;           // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
@@ -134,7 +136,8 @@ enum Phase : uint32_t { kNotBegun = 0, kRecording = 1, kOff = 2 };
 // Kinds of FrameChunk::kind.
 enum StackKind : uint32_t { kThreadStack = 1, kSignalStack = 2, kOtherStack = 3 };
 
-// Values of Frame::flags. The slots of frames with flags, and of base frames, are odd (see kSlotTag).
+// Values of Frame::flags below kWeightShift. The slots of frames with flags, and of base frames, are odd (see
+// kSlotTag).
 enum FrameFlags : uint32_t {
   kCopied = 1,  // first entry of a further chunk: stands for the last frame of the chunk before
   kBase = 2,
@@ -157,6 +160,9 @@ void enter_count();
 void exit_count();
 void enter_elapsed_carefully();
 void enter_count_carefully();
+void enter_adaptive();
+void enter_adaptive_carefully();
+void exit_adaptive();
 void enter_without_counter();
 void exit_without_counter();
 void hook_off();

@@ -10,6 +10,7 @@
 
 #include "threads.h"
 
+#include "adaptive.h"
 #include "counter.h"
 #include "file.h"
 #include "fork.h"
@@ -86,6 +87,7 @@ void fill_in_record(State* s) {
   const uint64_t now = time_stamp_if_readable();
   t->tsc_start = t->last_tsc = now;
   if (is_timed()) node_at(s, s->root)->cycles = 0 - now;
+  s->random = (now ^ uint64_t(s->tid) << 40) | 1;
   lock(&process->lock);
   Header* header = at<Header>(s->base, 0);
   const Block block = Block((as_word(t) - as_word(s->base)) >> PROF_BLOCK_SHIFT);
@@ -103,6 +105,7 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   State* s = take_ended_state(p);
   const bool is_reused = s != nullptr;
   if (!is_reused) s = fresh;
+  if (is_reused && is_adaptive()) record_open_calls(s);
   s->base = p->base;
   s->tid = thread_id();
   if (!begin_table(s) || !make_record(s, is_reused)) return 0;

@@ -46,17 +46,6 @@ Block find(Link* table, Block parent, uint64_t pc) {
   }
 }
 
-// Entries are claimed by their pc, so that a handler that inserts in between takes another one.
-void insert(Link* table, Block parent, uint64_t pc, Block child) {
-  for (uint64_t place = first_place(table, parent, pc);; place = (place + sizeof(Link)) & mask_of(table)) {
-    Link* link = link_at(table, place);
-    if (load(&link->pc) == 0 && exchange_if(&link->pc, uint64_t(0), pc)) {
-      store(reinterpret_cast<uint64_t*>(&link->parent), children_word(parent, child));
-      return;
-    }
-  }
-}
-
 // Heavy. The old table stays mapped: the code that was interrupted by the signal in whose handler we are may be reading
 // it. What such code inserts there is lost, which costs a second node for the same call, not a count.
 uint64_t grow_table(State* s, uint64_t) {
@@ -169,6 +158,17 @@ Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
 
 }  // namespace
 
+// Entries are claimed by their pc, so that a handler that inserts in between takes another one.
+void insert(Link* table, Block parent, uint64_t pc, Block child) {
+  for (uint64_t place = first_place(table, parent, pc);; place = (place + sizeof(Link)) & mask_of(table)) {
+    Link* link = link_at(table, place);
+    if (load(&link->pc) == 0 && exchange_if(&link->pc, uint64_t(0), pc)) {
+      store(reinterpret_cast<uint64_t*>(&link->parent), children_word(parent, child));
+      return;
+    }
+  }
+}
+
 Block find_child(State* s, Block parent, uint64_t pc) {
   const Block child = find(s->table, parent, pc);
   return child == 0 && s->table_is_full ? find_in_list(s, parent, pc) : child;
@@ -201,6 +201,7 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
   }
   const Block target = nearest ? nearest : find_or_make_context_free(s, pc);
   if (target == 0) return 0;
+  s->has_folded = 1;
   // What the table has no room for is folded anew at each call; it is counted if nothing else was.
   uint64_t* folded = &at<Header>(s->base, 0)->folded_nodes;
   if (parent != s->root && (remember(s, parent, pc, target) || load(folded) == 0)) {

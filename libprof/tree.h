@@ -28,6 +28,9 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc);
 // The same if there is one; else 0.
 Block find_child(State* s, Block parent, uint64_t pc);
 
+// Puts an edge into a table that has room for it.
+void insert(Link* table, Block parent, uint64_t pc, Block child);
+
 // Makes the first table of a thread, or empties the one it has. False if there is no memory. A heavy path.
 bool begin_table(State* s);
 

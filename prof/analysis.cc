@@ -87,7 +87,8 @@ void check_same_program(const Profile& first, const Profile& other) {
                 hexadecimal(b.build_id) + " of " + b.path + ", not " + hexadecimal(a.build_id) + " of " + a.path);
   }
   if (first.header().type != other.header().type) {
-    throw Error(other.path() + ": cannot be added to " + first.path() + ": one was timed, the other only counted");
+    throw Error(other.path() + ": cannot be added to " + first.path() +
+                ": they were recorded with different PROFTYPEs");
   }
 }
 
@@ -133,7 +134,8 @@ class Part {
     a_.folded += profile.header().folded_nodes;
     const prof_format::Header& h = profile.header();
     const double scale = scaled ? a_.tsc_hz / hz : 1;
-    a_.probe = std::max(a_.probe, double(h.probe_inside + h.probe_outside) / 256 * scale);
+    const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
+    a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
     a_.duration += double(profile.recorded()) * scale;
   }
 
@@ -164,6 +166,7 @@ Analysis prepare(const Input& input, const Profile& first) {
   Analysis a{{}, FunctionTable(open_program(first, input.program), input.raw_names), {}, input.program};
   if (a.program.empty()) a.program = first.modules()[0].path;
   a.timed = first.header().type != prof_format::kCount;
+  a.estimated = first.header().type == prof_format::kAdaptive;
   a.tsc_hz = time_stamp_rate(first.header());
   return a;
 }

@@ -1,7 +1,9 @@
 #include "figures.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "estimate.h"
 #include "numbers.h"
 
 namespace prof {
@@ -16,16 +18,20 @@ Figures::Figures(Profile& profile) : profile_(profile) {
     cells_.push_back({thread.block, &thread.lost, &no_cycles_});
     add_tree(thread, seen);
   }
+  profile.has_plain_estimates_ = profile.header().type == prof_format::kAdaptive;
   std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.block < b.block; });
 }
 
 // As far as the tree's links make sense.
 void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
   if (!node(thread.root) || seen[thread.root]) return;
-  size_t i = nodes_.size();
+  const size_t first = nodes_.size();
+  size_t i = first;
   seen[thread.root] = true;
   nodes_.push_back(thread.root);
   const NumberReader numbers(profile_, thread);
+  std::optional<Estimator> estimator;
+  if (profile_.header().type == prof_format::kAdaptive) estimator.emplace(profile_, thread);
   for (; i < nodes_.size(); i++) {
     const Block block = nodes_[i];
     Node* n = node(block);
@@ -41,8 +47,12 @@ void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
       b = child->sibling;
     }
     uint64_t damaged = 0;
-    const uint64_t calls = numbers.calls(n->count, damaged), cycles = numbers.cycles(n->cycles, damaged);
+    const uint64_t calls = numbers.calls(n->count, damaged);
+    const uint64_t cycles = estimator
+                                ? uint64_t(i == first ? estimator->whole() : estimator->inclusive(block, *n).cycles)
+                                : numbers.cycles(n->cycles, damaged);
     if (damaged) continue;
+    n->timed_squares = n->count;
     n->count = calls;
     n->cycles = cycles;
     cells_.push_back({block, &n->count, &n->cycles});

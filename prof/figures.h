@@ -13,7 +13,8 @@ namespace prof {
 
 class Figures {
  public:
-  // Makes the raw numbers in the nodes plain calls and cycles, up to the moment when the profile was read. What is
+  // Makes the raw numbers in the nodes plain calls and cycles, of self time or, where they are estimated, of
+  // inclusive time, up to the moment when the profile was read. What is
   // damaged stays as it is, for others to tell of. The profile must stay where it is as long as this object lives.
   explicit Figures(Profile& profile);
 

@@ -45,7 +45,8 @@ void print_flat(const Analysis& analysis, Output& out) {
     const FunctionSum& sum = sums[f];
     const double part = double(analysis.timed ? sum.self : sum.calls);
     out.text(right(decimal(whole > 0 ? 100 * part / whole : 0, 1), 4));
-    const std::string time = shown_time(analysis.seconds(sum.self), is_rough(sum.self, sum.self_probe));
+    const std::string time =
+        shown_time(analysis.seconds(sum.self), is_rough(sum.self, sum.self_probe, sum.self_variance));
     out.text(" " + right(analysis.timed ? time : "-", 8));
     out.text(" " + right(std::to_string(sum.calls), 8) + "\t" + functions[f].name + "\n");
   }

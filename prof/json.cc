@@ -27,8 +27,18 @@ void print_json(const Analysis& analysis, Output& out) {
     out.text(name);
     out.number(value);
   };
+  // Standard errors of estimated times.
+  auto errors = [&](double self_variance, double total_variance) {
+    if (!analysis.estimated) return;
+    field(",\"self_error_cycles\":", uint64_t(std::llround(std::sqrt(self_variance))));
+    field(",\"total_error_cycles\":", uint64_t(std::llround(std::sqrt(total_variance))));
+  };
   out.text("{\"program\":" + quoted(analysis.program));
-  out.text(std::string(",\"type\":\"") + (analysis.timed ? "elapsed" : "count") + "\"");
+  out.text(std::string(",\"type\":\"") +
+           (analysis.estimated ? "adaptive"
+            : analysis.timed   ? "elapsed"
+                               : "count") +
+           "\"");
   field(",\"tsc_hz\":", uint64_t(std::llround(analysis.tsc_hz)));
   out.text(std::string(",\"complete\":") + (analysis.complete ? "true" : "false"));
   field(",\"lost\":", analysis.lost);
@@ -53,6 +63,7 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"total_cycles\":", analysis.sums[i].total);
     field(",\"self_probe_cycles\":", analysis.sums[i].self_probe);
     field(",\"total_probe_cycles\":", analysis.sums[i].total_probe);
+    errors(analysis.sums[i].self_variance, analysis.sums[i].total_variance);
     out.byte('}');
   }
 
@@ -71,6 +82,7 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"calls\":", node.calls);
     field(",\"cycles\":", node.total);
     field(",\"self_cycles\":", node.self);
+    errors(node.self_variance, node.total_variance);
     out.byte('}');
   }
   out.text("]}\n");

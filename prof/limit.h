@@ -3,7 +3,7 @@
 // The problem. Switching a program's recording on and off from outside would take a test in every hook, and threads
 // that are in the middle of one when the switch comes. But figures in a profile only grow, and their nodes stay where
 // they are. So the program always records, and the reader subtracts: `prof ctl` looks at the profile when recording is
-// to change, and leaves a list of figures (calls and self cycles, by block) in a file beside it:
+// to change, and leaves a list of figures (calls and cycles, by block) in a file beside it:
 //
 //     recording is on:   what is to be subtracted, because it was made while recording was off, or before a reset
 //     recording is off:  what is to be shown

@@ -17,7 +17,7 @@ class NumberReader {
 
   uint64_t calls(uint64_t raw, uint64_t& damaged) const;
 
-  // Self cycles up to when the thread ended or the profile was read.
+  // Self cycles, if these were measured, up to when the thread ended or the profile was read.
   uint64_t cycles(uint64_t raw, uint64_t& damaged) const;
 
  private:

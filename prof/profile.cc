@@ -58,7 +58,7 @@ void check_header(const Header& h, const std::string& path) {
   if (h.block_size != PROF_BLOCK_SIZE || h.header_size < sizeof(Header) || h.header_size > (1u << 20)) {
     throw Error(path + ": the profile's header is damaged");
   }
-  if (h.type != prof_format::kElapsed && h.type != prof_format::kCount) {
+  if (h.type != prof_format::kElapsed && h.type != prof_format::kCount && h.type != prof_format::kAdaptive) {
     throw Error(path + ": the profile is of type " + std::to_string(h.type) +
                 ", which this prof does not know; use the prof that came with the program's profld");
   }
@@ -178,8 +178,8 @@ void Profile::find_threads() {
       damage_.push_back("its list of threads is damaged");
       break;
     }
-    threads_.push_back(
-        {b, t->tid, t->root, t->lost, until_when(*t), std::string(t->name, strnlen(t->name, sizeof t->name))});
+    threads_.push_back({b, t->tid, t->root, t->lost, t->tsc_start, until_when(*t), t->frames, t->stacks,
+                        std::string(t->name, strnlen(t->name, sizeof t->name))});
     b = t->next;
   }
   std::reverse(threads_.begin(), threads_.end());
@@ -190,6 +190,12 @@ void Profile::find_lifetime() {
   for (const Thread& thread : threads_) end = std::max(end, thread.end);
   if (header_.tsc_start != 0 && end > header_.tsc_start) lifetime_ = end - header_.tsc_start;
   recorded_ = lifetime_;
+}
+
+const prof_format::FrameChunk* Profile::frames(Block block) const {
+  const auto* chunk = structure<prof_format::FrameChunk>(block);
+  const uint64_t left = chunk ? (uint64_t(blocks_) - block) * PROF_BLOCK_SIZE - sizeof *chunk : 0;
+  return chunk && chunk->capacity <= left / sizeof(prof_format::Frame) ? chunk : nullptr;
 }
 
 std::string Profile::command_line() const {

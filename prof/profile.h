@@ -35,9 +35,11 @@ struct Thread {
   Block block = 0;
   uint32_t tid = 0;
   Block root = 0;
-  uint64_t lost = 0;  // calls that found no node
-  uint64_t end = 0;   // time stamp: until then it is known to have run
-  std::string name;   // as the program or pthread_setname_np set it
+  uint64_t lost = 0;            // calls that found no node
+  uint64_t start = 0, end = 0;  // time stamps: in between it is known to have run
+  Block frames = 0;             // the stack that it was on
+  Block stacks = 0;             // the newest of its stacks
+  std::string name;             // as the program or pthread_setname_np set it
 };
 
 class Profile {
@@ -65,6 +67,13 @@ class Profile {
   // not read the counter.
   uint64_t lifetime() const { return lifetime_; }
   uint64_t recorded() const { return recorded_; }
+
+  // The frames in a block, with all that lie behind the structure, or null if no frames can be there.
+  const prof_format::FrameChunk* frames(Block block) const;
+
+  // Estimates (estimate.h) were worked out already, and are in the nodes' `cycles`; `timed_squares` is the count of all
+  // calls, before the limit.
+  bool has_plain_estimates() const { return has_plain_estimates_; }
 
   // The process that writes it still runs, on this machine.
   bool live() const { return live_; }
@@ -100,6 +109,7 @@ class Profile {
   Block header_blocks_ = 0;
   Block blocks_ = 0;
   bool live_ = false;
+  bool has_plain_estimates_ = false;
   uint64_t read_tsc_ = 0;  // time stamp
   uint64_t lifetime_ = 0, recorded_ = 0;
   Limit limit_;

@@ -1,7 +1,9 @@
 #include "tree.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "estimate.h"
 #include "numbers.h"
 
 namespace prof {
@@ -84,17 +86,23 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
   State& s = *state_;
   const prof_format::Header& header = profile.header();
   const double inside = double(header.probe_inside) / 256 * scale, outside = double(header.probe_outside) / 256 * scale;
+  const double counted = double(header.probe_counted) / 256 * scale;
+  const bool is_estimated = header.type == prof_format::kAdaptive;
   s.is_folded = s.is_folded || header.folded_nodes > 0;
   s.tree.nodes.reserve(s.tree.nodes.size() + std::min<size_t>(profile.blocks(), header.nodes));
 
   // Nodes are far apart in memory, so each is looked at once and what is needed of it kept.
   struct Child {
     Block block, first_child;
-    uint64_t pc, calls, cycles;
+    uint64_t pc, calls;
+    double self, inclusive;  // cycles; one is known, and the other 0
+    double variance;
+    double outside;  // cycles of probe cost for the caller
   };
   struct Pending {
     Block block, first_child;
     uint32_t node;
+    double inclusive;
   };
   std::vector<Pending> pending;
   std::vector<Child> children;
@@ -108,9 +116,11 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
       continue;
     }
     const NumberReader numbers(profile, thread);
+    std::optional<Estimator> estimator;
+    if (is_estimated) estimator.emplace(profile, thread);
     seen[thread.root] = true;
-    s.tree.nodes[0].self += uint64_t(double(numbers.cycles(root->cycles, broken_numbers)) * scale);
-    pending.push_back({thread.root, root->child, 0});
+    if (!estimator) s.tree.nodes[0].self += uint64_t(double(numbers.cycles(root->cycles, broken_numbers)) * scale);
+    pending.push_back({thread.root, root->child, 0, estimator ? estimator->whole() * scale : 0});
     while (!pending.empty()) {
       const Pending parent = pending.back();
       pending.pop_back();
@@ -124,9 +134,31 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
           break;
         }
         seen[b] = true;
-        children.push_back({b, child->child, child->pc, numbers.calls(child->count, broken_numbers),
-                            numbers.cycles(child->cycles, broken_numbers)});
+        const uint64_t calls = numbers.calls(child->count, broken_numbers);
+        Child c = {b, child->child, child->pc, calls, 0, 0, 0, outside * double(calls)};
+        if (estimator) {
+          const Estimate e = estimator->inclusive(b, *child);
+          const double timed = estimator->timed(*child);
+          c.inclusive = std::max(e.cycles * scale - inside * double(calls), 0.0);
+          c.variance = e.variance * scale * scale;
+          c.outside = (inside + outside) * timed + counted * (double(calls) - timed);
+        } else {
+          c.self = double(numbers.cycles(child->cycles, broken_numbers)) * scale;
+        }
+        children.push_back(c);
         b = child->sibling;
+      }
+      if (estimator) {
+        double all = 0, rest = parent.inclusive;
+        for (const Child& c : children) all += c.inclusive + c.outside;
+        const double part = all > rest ? rest / all : 1;
+        for (Child& c : children) {
+          c.inclusive *= part;
+          c.outside *= part;
+          rest -= c.inclusive;
+          s.tree.nodes[parent.node].self_variance += c.variance;
+        }
+        s.tree.nodes[parent.node].self += uint64_t(std::max(rest, 0.0));
       }
       if (children.empty()) continue;
       // Order of first call.
@@ -137,11 +169,17 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
         const uint32_t index = s.child(parent.node, resolver.find(c.pc));
         CallNode& node = s.tree.nodes[index];
         node.calls += c.calls;
-        node.self += scale == 1 ? c.cycles : uint64_t(double(c.cycles) * scale);
-        s.probe[index] += inside * double(c.calls);
-        s.probe[parent.node] += outside * double(c.calls);
-        s.outside[index] += outside * double(c.calls);
-        if (c.first_child) pending.push_back({c.block, c.first_child, index});
+        node.self += uint64_t(c.self);
+        node.self_variance += c.variance;
+        node.total_variance += c.variance;
+        if (!estimator) s.probe[index] += inside * double(c.calls);
+        s.probe[parent.node] += c.outside;
+        s.outside[index] += c.outside;
+        if (c.first_child) {
+          pending.push_back({c.block, c.first_child, index, c.inclusive});
+        } else {
+          node.self += uint64_t(c.inclusive);
+        }
       }
       std::reverse(pending.begin() + pushed, pending.end());
     }
@@ -197,9 +235,11 @@ std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
     sum.calls += node.calls;
     sum.self += node.self;
     sum.self_probe += node.self_probe;
+    sum.self_variance += node.self_variance;
     if (open[node.function]++ == 0) {
       sum.total += node.total;
       sum.total_probe += node.total_probe;
+      sum.total_variance += node.total_variance;
     }
     if (node.first_child) {
       at = node.first_child;

@@ -14,6 +14,10 @@
 // the other half of the same pair, so that the sum stays right. And since every call costs its caller `outside` cycles,
 // a caller with less time than that for its children's calls did not make them all: the others are folded recursion,
 // which was called further down in the tree, and their cost is taken there.
+//
+// Estimated times (PROFTYPE=adaptive) are inclusive (estimate.h): what a node did itself is its estimate less those of
+// its children, whose calls cost it a pair of hooks each. The children of a node cannot have taken longer than it did;
+// if their estimates say so, they are taken to have erred alike.
 
 #ifndef PROF_TREE_H
 #define PROF_TREE_H
@@ -38,11 +42,15 @@ struct CallNode {
   uint64_t total = 0;        // cycles, of the whole subtree
   uint64_t self_probe = 0;   // cycles of the probe's that were subtracted from self
   uint64_t total_probe = 0;  // from total
+  // Of the estimates of self and total, if they are that; cycles^2.
+  double self_variance = 0, total_variance = 0;
 };
 
 // Whether a time owes more to the subtraction of the probe's cost than to what was measured of the program: then it
-// may be wrong by some cycles for each call.
-inline bool is_rough(uint64_t cycles, uint64_t probe) { return probe > cycles; }
+// may be wrong by some cycles for each call. Or whether it is an estimate whose standard error is more than 2 %.
+inline bool is_rough(uint64_t cycles, uint64_t probe, double variance) {
+  return probe > cycles || variance > 0.02 * 0.02 * double(cycles) * double(cycles);
+}
 
 struct Tree {
   std::vector<CallNode> nodes;  // nodes[0] is the root: it stands for the code that called into profiled code
@@ -54,6 +62,7 @@ struct FunctionSum {
   uint64_t self = 0;                         // cycles
   uint64_t total = 0;                        // cycles; those of a recursive function counted once
   uint64_t self_probe = 0, total_probe = 0;  // as in CallNode
+  double self_variance = 0, total_variance = 0;
 };
 
 // One for each of the first `functions` functions.

@@ -77,7 +77,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
     out.text(functions[node.function].name);
     out.byte(':');
     if (analysis.timed) {
-      out.text(shown_time(analysis.seconds(node.total) * 1000, is_rough(node.total, node.total_probe)));
+      out.text(
+          shown_time(analysis.seconds(node.total) * 1000, is_rough(node.total, node.total_probe, node.total_variance)));
     } else {
       out.byte('-');
     }

@@ -186,15 +186,19 @@ int main(int argc, char** argv) {
     return 0;
   }
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
-  std::vector<double> elapsed[kCount], count[kCount];
+  std::vector<double> elapsed[kCount], adaptive[kCount], count[kCount];
   for (int r = 0; r < rounds; ++r) {
-    const auto e = run(argv[0], "elapsed"), c = run(argv[0], "count");
-    for (size_t i = 0; i < kCount; ++i) elapsed[i].push_back(e[i]), count[i].push_back(c[i]);
+    const auto e = run(argv[0], "elapsed"), a = run(argv[0], "adaptive"), c = run(argv[0], "count");
+    for (size_t i = 0; i < kCount; ++i) {
+      elapsed[i].push_back(e[i]);
+      adaptive[i].push_back(a[i]);
+      count[i].push_back(c[i]);
+    }
   }
   const double stamps = median(elapsed[0]);
-  std::printf("%-20s %10s %18s %8s\n", "cycles per pair", "elapsed", "/ two rdtsc", "count");
+  std::printf("%-20s %10s %18s %9s %8s\n", "cycles per pair", "elapsed", "/ two rdtsc", "adaptive", "count");
   for (size_t i = 0; i < kCount; ++i) {
-    std::printf("%-20s %10.1f %18.2f %8.1f\n", kRows[i].name, median(elapsed[i]), median(elapsed[i]) / stamps,
-                median(count[i]));
+    std::printf("%-20s %10.1f %18.2f %9.1f %8.1f\n", kRows[i].name, median(elapsed[i]), median(elapsed[i]) / stamps,
+                median(adaptive[i]), median(count[i]));
   }
 }

@@ -2,7 +2,7 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked fork_in_handler
-for run in elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall count:hooks count:plain; do
+for run in elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall adaptive:hooks adaptive:plain count:hooks count:plain; do
   export PROFTYPE=${run%:*}
   record fork_in_handler 100 "${run#*:}"
   grep -qx 'bad 0' stdout || fail "$run: $(grep bad stdout) of 100 children crashed"

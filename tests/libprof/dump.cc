@@ -94,6 +94,7 @@ struct Sum {
 std::map<std::string, Sum> contexts, totals;
 std::set<Block> seen;
 
+bool is_estimated;
 int64_t lifetime, implausible;
 uint64_t balance;  // the sum of all cycles of a thread and its start: 0 unless a hand-over of time was torn apart
 
@@ -109,8 +110,13 @@ void walk(Block block, const std::string& path, uint64_t running_since) {
     const Node* n = at<Node>(b);
     const std::string name = name_of(n->pc), context = path.empty() ? name : path + "/" + name;
     int64_t self = int64_t(n->cycles);
-    balance += n->cycles;
-    if (self < 0) self += int64_t(running_since);
+    if (is_estimated) {
+      self = n->cycles != 0 ? int64_t(n->timed_cycles / n->cycles) : 0;  // the mean time of a call
+      if (n->timed > n->count || n->count > n->cycles) ++implausible;
+    } else {
+      balance += n->cycles;
+      if (self < 0) self += int64_t(running_since);
+    }
     if (self < 0 || self > lifetime) ++implausible;
     contexts[context].calls += n->count;
     contexts[context].self += self;
@@ -131,6 +137,7 @@ int main(int argc, char** argv) {
               h->parent_pid, h->type, h->flags, h->lost, h->folded_nodes, h->nodes, double(h->probe_inside) / 256,
               double(h->probe_outside) / 256);
   for (Block b = h->first_module; b != 0; b = at<Module>(b)->next) load_symbols(at<Module>(b));
+  is_estimated = h->type == kAdaptive;
   int torn = 0;
   for (Block b = h->first_thread; b != 0; b = at<Thread>(b)->next) {
     auto* t = at<Thread>(b);

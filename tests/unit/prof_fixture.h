@@ -124,6 +124,27 @@ class ProfileWriter {
     return b;
   }
 
+  // A stack of a thread with frames for these calls that have not returned, bottom first; of calls that are not timed
+  // the weight is 0.
+  struct OpenCall {
+    Block node;
+    uint32_t weight = 0;
+    uint64_t start = 0;
+  };
+  void add_stack(Block thread_block, const std::vector<OpenCall>& calls) {
+    const Block b = allocate(sizeof(prof_format::FrameChunk) + (calls.size() + 3) * sizeof(prof_format::Frame));
+    auto* chunk = at<prof_format::FrameChunk>(b);
+    chunk->capacity = uint32_t(calls.size() + 3);
+    chunk->stack = b;
+    chunk->next_stack = thread(thread_block).stacks;
+    thread(thread_block).stacks = thread(thread_block).frames = b;
+    auto* frames = reinterpret_cast<prof_format::Frame*>(chunk + 1);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const OpenCall& c = calls[i];
+      frames[i + 1] = {0x7fff0000 - 64 * i, c.node, c.weight << prof_format::kWeightShift, c.start};
+    }
+  }
+
   Block root(Block thread_block) { return thread(thread_block).root; }
   std::string& bytes() { return bytes_; }
   void write(const std::string& path) const { write_file(path, bytes_); }

@@ -131,7 +131,7 @@ TEST_CASE("profiles of other programs or types are not summed") {
   CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("of another program"), prof::Error);
   run.writer.header().type = prof_format::kCount;
   run.writer.write(run.dir / "prof.2");
-  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("only counted"), prof::Error);
+  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("different PROFTYPEs"), prof::Error);
 }
 
 TEST_CASE("the function that was running when the file was written last is charged up to then") {
@@ -197,7 +197,7 @@ TEST_CASE("times owed to the subtraction more than to the program are told from 
   const Analysis analysis = run.analyse();
   auto rough = [&](const char* name) {
     const prof::FunctionSum sum = sum_of(analysis, name);
-    return prof::is_rough(sum.self, sum.self_probe);
+    return prof::is_rough(sum.self, sum.self_probe, sum.self_variance);
   };
   CHECK(sum_of(analysis, "b").self_probe == 1'000);
   CHECK(sum_of(analysis, "a").total_probe == 2'010);
@@ -351,4 +351,83 @@ TEST_CASE("a tree of half a million levels needs no stack") {
   CHECK(analysis.tree.nodes.size() == 500'001);
   CHECK(sum_of(analysis, "b").total == 500'000);
   CHECK(sum_of(analysis, "a").total == 499'999);
+}
+
+namespace {
+
+// A run with estimated times, whose main calls are to be written with frames.
+struct EstimatedRun : Run {
+  EstimatedRun() { writer.header().type = prof_format::kAdaptive; }
+
+  // `weight`: of all timed calls together.
+  Block call(Block parent, char function, uint64_t calls, uint64_t timed, uint64_t weight, uint64_t timed_cycles,
+             uint64_t timed_squares = 0) {
+    const Block b = Run::call(parent, function, calls, weight);
+    prof_format::Node& n = writer.node(b);
+    n.timed = timed;
+    n.timed_cycles = timed_cycles;
+    n.timed_squares = timed_squares;
+    return b;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("estimated times: what a function did itself is its estimate less those of what it called") {
+  EstimatedRun run;
+  const Block a = run.call(0, 'a', 10, 10, 10, 100'000);
+  run.call(a, 'b', 20'000, 8'000, 20'010, 40'020);  // the last sample stands for ten calls that never came
+  CHECK(text(run.analyse()) == "a:10:60000:100000(b:20000:40000:40000)");
+}
+
+TEST_CASE("estimated times: the hooks' cost is that of the few timed calls and of the many others") {
+  EstimatedRun run;
+  run.writer.header().probe_inside = 30 * 256;
+  run.writer.header().probe_outside = 60 * 256;
+  run.writer.header().probe_counted = 10 * 256;
+  const Block a = run.call(0, 'a', 1, 1, 1, 1'000'030);
+  run.call(a, 'b', 2'000, 1'500, 2'000, 2'000 * 80);
+  // b: 80 - 30 each. a: the whole, less b's calls with a pair of hooks each: 1500 of 90 and 500 of 10 cycles.
+  CHECK(text(run.analyse()) == "a:1:760000:860000(b:2000:100000:100000)");
+  CHECK(text(run.analyse(true)) == "a:1:900000:1000000(b:2000:100000:100000)");
+}
+
+TEST_CASE("estimated times: children do not take longer than their parent") {
+  EstimatedRun run;
+  const Block a = run.call(0, 'a', 1, 1, 1, 1'000);
+  run.call(a, 'b', 5'000, 3'000, 5'000, 1'500);
+  run.call(a, 'c', 5'000, 3'000, 5'000, 500);
+  CHECK(text(run.analyse()) == "a:1:0:1000(b:5000:750:750 c:5000:250:250)");
+}
+
+TEST_CASE("estimated times: calls that have not returned took the time since their entry, or since that of one above") {
+  EstimatedRun run;
+  const Block a = run.call(0, 'a', 1, 0, 1, 0);
+  const Block b = run.call(a, 'b', 40'001, 8'000, 40'001, 80'002);
+  const Block c = run.call(b, 'c', 1, 0, 1, 0);
+  const uint64_t half = kStart + (kEnd - kStart) / 2;
+  run.writer.add_stack(run.thread, {{a, 1, kStart + 1'000}, {b}, {c, 1, half}});
+  const Analysis analysis = run.analyse();
+  CHECK(sum_of(analysis, "a").total == kEnd - kStart - 1'000);
+  CHECK(sum_of(analysis, "b").total == kEnd - half + 80'000);
+  CHECK(sum_of(analysis, "c").total == kEnd - half);
+}
+
+TEST_CASE("estimated times: their error is none as long as all calls were timed, and grows with what was not") {
+  EstimatedRun run;
+  const uint64_t unit = prof_format::kSquareUnit * prof_format::kSquareUnit;
+  // Every other call takes 0 cycles and 3200: the mean is 1600, and so is the standard deviation.
+  auto with_calls = [&](char function, uint64_t calls) {
+    run.call(0, function, calls, std::min<uint64_t>(calls, 1'000), calls, calls * 1'600, calls * 3'200 * 1'600 / unit);
+  };
+  with_calls('a', 1'000);
+  with_calls('b', 2'000);
+  with_calls('c', 100'000);
+  const Analysis analysis = run.analyse();
+  CHECK(sum_of(analysis, "a").total_variance == 0);
+  // Of the second thousand one in two is timed, with a weight of 1, 2 or 3: the sum of w(w - 1) is 1000 * (14 / 6 - 1).
+  CHECK(sum_of(analysis, "b").total_variance == doctest::Approx(1'600.0 * 1'600 * 1'000 * (14.0 / 6 - 1)));
+  CHECK(prof::is_rough(1'000'000, 0, sum_of(analysis, "b").total_variance));
+  CHECK_FALSE(prof::is_rough(10'000'000, 0, sum_of(analysis, "b").total_variance));
+  CHECK(sum_of(analysis, "c").total_variance > 20 * sum_of(analysis, "b").total_variance);
 }

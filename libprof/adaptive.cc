@@ -1,0 +1,145 @@
+// Times from samples: what PROFTYPE=adaptive adds to counting.
+//
+// The problem. A time stamp costs more than all the rest of a hook, and a pair needs two. But the mean of a function's
+// durations is known well from some thousand of its calls.
+//
+// Which calls. Per node, so that a function that is called rarely is timed always, and one that is called from two
+// places is known apart for each. At random, for programs have periods. The gaps between timed calls are drawn from
+// period/2 to 3 period/2 around sampling_period(count), and a timed call stands for its whole gap: so the sum of
+// weights is the number of calls, whatever was drawn, and the warm-up of the first thousand calls has no more weight
+// than it had in the program.
+//
+// What is timed. The whole call, entry to exit, so that a timed call costs two stamps, not two for each call below it.
+// What a function does itself is for readers to work out: its own time less that of the functions it calls.
+//
+// How. The fast paths (hooks.S) compare a node's count with `next` and take the path to time_call when it is reached. A
+// frame with a weight is timed; whatever takes it off the stack comes to record_call first.
+//
+// Handlers. A weight is claimed from the frame with one instruction before anything is added, and additions are one
+// instruction each, so a handler may come between any two. If one leaves by siglongjmp before all were made, one
+// sample lacks a part: an error of one in thousands, where counts would not forgive it.
+//
+// Limits. Durations are those of a clock on the wall. A coroutine's frames stand still while it is suspended
+// (leave_out), but what a caller waits for a coroutine is the caller's. Calls that were folded onto an ancestor count
+// as ones that take no time: the ancestor's duration includes theirs.
+
+#include "adaptive.h"
+
+#include "slow.h"
+
+namespace libprof {
+
+namespace {
+
+using prof_format::kSquareUnit;
+using prof_format::kWeightShift;
+using prof_format::sampling_period;
+
+constexpr uint64_t kLongestSquared = uint64_t(1) << 27;  // units of kSquareUnit: what is longer is taken for that
+constexpr uint32_t kLongestCycle = 256;                  // frames of a folded recursion that are looked through
+
+// Marsaglia, Xorshift RNGs (2003), with the triple 13, 7, 17.
+uint64_t draw(State* s) {
+  uint64_t x = s->random;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  s->random = x;
+  return x;
+}
+
+uint32_t draw_weight(State* s, uint64_t count) {
+  const uint64_t period = sampling_period(count);
+  return uint32_t(period == 1 ? 1 : period / 2 + draw(s) % (period + 1));
+}
+
+// Whether a frame below f is of the same node.
+bool is_nested(State* s, Frame* f) {
+  const Block node = load(&f->node);
+  for (uint32_t i = 0; i < kLongestCycle; ++i) {
+    f = frame_below(s, f);
+    if (!f || (f->flags & kBase)) return false;
+    if (load(&f->slot) != 0 && load(&f->node) == node) return true;
+  }
+  return false;
+}
+
+// Whether the time of the call of f is not within that of another call of its node, and is within that of a call of the
+// node's parent.
+bool is_outermost(State* s, Frame* f) {
+  Frame* caller = frame_below(s, f);
+  while (caller && load(&caller->slot) == 0) caller = frame_below(s, caller);
+  if (!caller || node_at(s, load(&f->node))->parent != load(&caller->node)) return false;
+  return !s->has_folded || !is_nested(s, f);
+}
+
+void add_square(Node* n, uint64_t cycles, uint64_t weight) {
+  uint64_t length = cycles / kSquareUnit;
+  if (length > kLongestSquared) length = kLongestSquared;
+  const uint64_t more = length * length * weight;
+  const uint64_t room = ~load(&n->timed_squares);
+  add(&n->timed_squares, more < room ? more : room);
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("hidden")]] void time_call(State* s, Frame* f) {
+  Node* n = node_at(s, f->node);
+  const uint64_t count = load(&n->count);
+  if (count < load(&n->cycles) || load(&counter_stopped_at) != 0) return;
+  const uint32_t weight = draw_weight(s, count);
+  store(&n->cycles, count + weight);
+  if (!is_outermost(s, f)) return;
+  store(&f->flags, f->flags | weight << kWeightShift);
+  store(&f->start, time_stamp());
+}
+
+void record_call(State* s, Frame* f, uint64_t now) {
+  const uint32_t flags = load(&f->flags);
+  const uint64_t weight = flags >> kWeightShift;
+  if (weight == 0) return;
+  Node* n = node_at(s, load(&f->node));
+  const uint64_t start = load(&f->start);
+  if (!exchange_if(&f->flags, flags, flags & ((1u << kWeightShift) - 1))) return;  // a handler was here in between
+  const uint64_t cycles = now > start ? now - start : 0;  // counters of two processors differ a little
+  add(&n->timed, 1);
+  add(&n->timed_cycles, cycles * weight);
+  add_square(n, cycles, weight);
+  if (now > load(&s->thread->last_tsc)) store(&s->thread->last_tsc, now);
+}
+
+// The fast exit comes here with a timed frame at the top: instructions b and c of hooks.S.
+extern "C" [[gnu::visibility("hidden")]] void leave_timed(State* s, uint64_t, uint64_t now) {
+  Frame* f = top_frame(s);
+  record_call(s, f, now);
+  store(&f->slot, uint64_t(0));
+  store(&s->top, as_top(s, f - 1));
+}
+
+void record_open_calls(State* s) {
+  Thread* t = s->thread;
+  // When the thread ended is not known; it is known to have lived until its last stamp.
+  uint64_t last = t->last_tsc;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (Block b = s->first_stack; b != 0; b = at<FrameChunk>(s->base, b)->next_stack) {
+      for (Block chunk = b; chunk != 0; chunk = at<FrameChunk>(s->base, chunk)->next) {
+        Frame* frames = frames_of(at<FrameChunk>(s->base, chunk));
+        for (uint32_t i = 0; i < kFramesPerChunk; ++i) {
+          if (frames[i].slot == 0 || frames[i].flags >> kWeightShift == 0) continue;
+          if (pass == 0 && frames[i].start > last) last = frames[i].start;
+          if (pass == 1) record_call(s, &frames[i], last);
+        }
+      }
+    }
+  }
+  t->frames = t->stacks = 0;
+}
+
+void resume_calls(State* s, FrameChunk* stack, uint64_t now) {
+  if (stack->kind != kOtherStack || now <= stack->left_at) return;
+  for (Frame* f = top_frame(s); f && !(f->flags & kBase); f = frame_below(s, f)) {
+    if (f->flags >> kWeightShift != 0) add(&f->start, now - stack->left_at);
+  }
+}
+
+}  // namespace libprof
