@@ -27,10 +27,10 @@ namespace {
 
 constexpr uint64_t kMostTicksPerRecord = 65535;
 constexpr uint64_t kMostCallsPerRecord = UINT32_MAX;
-constexpr uint64_t kMostTicks = INT32_MAX;    // per bin: gprof adds them up in an int
-constexpr uint64_t kMostRecords = 1'000'000;  // more come from damaged numbers
-constexpr uint64_t kEnoughRecords = 20'000;   // of histograms; more take gprof seconds to read
-constexpr uint32_t kProgram = 0;              // index of the program among the objects
+constexpr uint64_t kMostTicks = INT32_MAX;   // per bin: gprof adds them up in an int
+constexpr uint64_t kMostRecords = 200'000;   // 10^15 calls; more come from damaged numbers
+constexpr uint64_t kEnoughRecords = 20'000;  // of histograms; more take gprof seconds to read
+constexpr uint32_t kProgram = 0;             // index of the program among the objects
 
 class GmonFile {
  public:
