@@ -24,6 +24,7 @@ using prof_format::kWeightShift;
 // period/2 to 3 period/2.
 double sum_of_weights_beyond_one(uint64_t count) {
   double sum = 0;
+  count = std::min(count, uint64_t(1) << 60);  // more come from damage, and would let `from` wrap around
   for (uint64_t from = prof_format::kTimedFrom; from < count; from *= 2) {
     const double period = double(prof_format::sampling_period(from));
     sum += double(std::min(from, count - from)) * (period + (period + 2) / 12 - 1);

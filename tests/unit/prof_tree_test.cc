@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "prof/analysis.h"
@@ -430,4 +431,15 @@ TEST_CASE("estimated times: their error is none as long as all calls were timed,
   CHECK(prof::is_rough(1'000'000, 0, sum_of(analysis, "b").total_variance));
   CHECK_FALSE(prof::is_rough(10'000'000, 0, sum_of(analysis, "b").total_variance));
   CHECK(sum_of(analysis, "c").total_variance > 20 * sum_of(analysis, "b").total_variance);
+}
+
+TEST_CASE("estimated times: a damaged count is none") {
+  EstimatedRun run;
+  run.call(0, 'a', ~uint64_t(0), 1, ~uint64_t(0), 1'000, 1'000);
+  run.call(0, 'b', 1, 1, 1, 1'000);
+  std::optional<Analysis> analysis;
+  CHECK(standard_error_of([&] { analysis.emplace(run.analyse()); }).find("1 of its numbers are damaged") !=
+        std::string::npos);
+  CHECK(sum_of(*analysis, "a").calls == 0);
+  CHECK(sum_of(*analysis, "b").total == 1'000);
 }
