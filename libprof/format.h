@@ -202,6 +202,8 @@ inline constexpr uint64_t sampling_period(uint64_t count) {
   return period;
 }
 
+inline constexpr uint64_t kLargestChunk = 4096;  // bytes, with its frames
+
 // Frames of one stack, `capacity` of them following this structure. Chunks of deep stacks are chained.
 struct FrameChunk {
   Block next;         // chunk with the frames above these

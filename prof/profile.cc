@@ -194,8 +194,10 @@ void Profile::find_lifetime() {
 
 const prof_format::FrameChunk* Profile::frames(Block block) const {
   const auto* chunk = structure<prof_format::FrameChunk>(block);
-  const uint64_t left = chunk ? (uint64_t(blocks_) - block) * PROF_BLOCK_SIZE - sizeof *chunk : 0;
-  return chunk && chunk->capacity <= left / sizeof(prof_format::Frame) ? chunk : nullptr;
+  if (!chunk) return nullptr;
+  // Chunks do not overlap, but damaged ones might: no more is looked at of each than there can be.
+  const uint64_t size = std::min((uint64_t(blocks_) - block) * PROF_BLOCK_SIZE, prof_format::kLargestChunk);
+  return chunk->capacity <= (size - sizeof *chunk) / sizeof(prof_format::Frame) ? chunk : nullptr;
 }
 
 std::string Profile::command_line() const {
