@@ -52,11 +52,11 @@ void Estimator::find_open(const Profile& profile, const Thread& thread) {
     const uint64_t until = is_suspended ? std::min(thread.end, first->left_at) : thread.end;
     std::vector<const Frame*> frames;
     std::unordered_set<Block> nodes;  // of a node that is there twice the outer call is the one that counts
-    const FrameChunk* chunk = first;
-    for (Block b = stack; chunk && (b == stack || seen.insert(b).second); b = chunk->next, chunk = profile.frames(b)) {
+    for (const FrameChunk* chunk = first; chunk;) {
       const Frame* entries = reinterpret_cast<const Frame*>(chunk + 1);
       for (uint32_t i = 1; i < chunk->capacity; i++)
         if (entries[i].slot != 0 && nodes.insert(entries[i].node).second) frames.push_back(&entries[i]);
+      chunk = seen.insert(chunk->next).second ? profile.frames(chunk->next) : nullptr;
     }
     uint64_t latest = until;  // when the call was open at the latest
     for (size_t i = frames.size(); i-- > 0;) {

@@ -79,6 +79,7 @@ class ProfileWriter {
   prof_format::Header& header() { return *at<prof_format::Header>(0); }
   prof_format::Node& node(Block b) { return *at<prof_format::Node>(b); }
   prof_format::Thread& thread(Block b) { return *at<prof_format::Thread>(b); }
+  prof_format::FrameChunk& chunk(Block b) { return *at<prof_format::FrameChunk>(b); }
   prof_format::Module& module(Block b) { return *at<prof_format::Module>(b); }
 
   // Modules are listed in the order of addition.
@@ -131,18 +132,18 @@ class ProfileWriter {
     uint32_t weight = 0;
     uint64_t start = 0;
   };
-  void add_stack(Block thread_block, const std::vector<OpenCall>& calls) {
+  Block add_stack(Block thread_block, const std::vector<OpenCall>& calls) {
     const Block b = allocate(sizeof(prof_format::FrameChunk) + (calls.size() + 3) * sizeof(prof_format::Frame));
-    auto* chunk = at<prof_format::FrameChunk>(b);
-    chunk->capacity = uint32_t(calls.size() + 3);
-    chunk->stack = b;
-    chunk->next_stack = thread(thread_block).stacks;
+    chunk(b).capacity = uint32_t(calls.size() + 3);
+    chunk(b).stack = b;
+    chunk(b).next_stack = thread(thread_block).stacks;
     thread(thread_block).stacks = thread(thread_block).frames = b;
-    auto* frames = reinterpret_cast<prof_format::Frame*>(chunk + 1);
+    auto* frames = reinterpret_cast<prof_format::Frame*>(&chunk(b) + 1);
     for (size_t i = 0; i < calls.size(); ++i) {
       const OpenCall& c = calls[i];
       frames[i + 1] = {0x7fff0000 - 64 * i, c.node, c.weight << prof_format::kWeightShift, c.start};
     }
+    return b;
   }
 
   Block root(Block thread_block) { return thread(thread_block).root; }

@@ -443,3 +443,12 @@ TEST_CASE("estimated times: a damaged count is none") {
   CHECK(sum_of(*analysis, "a").calls == 0);
   CHECK(sum_of(*analysis, "b").total == 1'000);
 }
+
+TEST_CASE("estimated times: chunks of frames in a circle are walked once") {
+  EstimatedRun run;
+  const Block a = run.call(0, 'a', 1, 0, 1, 0);
+  const Block stack = run.writer.add_stack(run.thread, {{a, 1, kEnd - 1'000}});
+  run.writer.chunk(stack).next = stack;
+  run.writer.chunk(stack).next_stack = stack;
+  CHECK(sum_of(run.analyse(), "a").total == 1'000);
+}
