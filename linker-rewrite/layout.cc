@@ -127,12 +127,14 @@ void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
   code_ = Segment(PF_R | PF_X, text_);
   code_.fill(std::move(contents.text));
   tail_ = Segment(PF_R, read_only_start(code_.bytes().size()));
+  const NewAddr unwind_at(align_up((tail_.start() + contents.tables.size()).value, 8));
+  const UnwindPlaces places = unwind_places(contents.unwind, unwind_at);
+  tail_.expect(places.end - tail_.start());
   tail_.append(contents.tables, 1);
   if (!code_.empty()) edits.add(".prof.text", SHT_PROGBITS, SHF_EXECINSTR, text_, code_.bytes().size(), 64);
   if (!tail_.empty()) edits.add(".prof.tables", SHT_PROGBITS, 0, tail_.start(), tail_.bytes().size(), 16);
 
   const UnwindTables& unwind = contents.unwind;
-  UnwindPlaces places = unwind_places(unwind, NewAddr(align_up(tail_.end().value, 8)));
   auto emit = [&](const char* name, NewAddr at, const Bytes& bytes, const Section* old) {
     if (bytes.empty()) return;
     tail_.reserve(at + bytes.size() - tail_.end(), 1);

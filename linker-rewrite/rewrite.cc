@@ -133,7 +133,9 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
 
   auto layout = Layout::begin(image, runtime_path);
   const std::vector<bool> hooked = selection.no_hooks ? std::vector<bool>(selected.size()) : selected;
-  result.file = layout->finish(copy_functions(std::move(program), moves, hooked, landings, *layout, result.report));
+  // The program is gone when copy_functions has returned, before the file takes as much memory again.
+  Contents contents = copy_functions(std::move(program), moves, hooked, landings, *layout, result.report);
+  result.file = layout->finish(std::move(contents));
   return result;
 }
 

@@ -33,6 +33,7 @@ class Segment {
   bool empty() const { return bytes_.empty(); }
   ByteView bytes() const { return bytes_; }
 
+  void expect(uint64_t size) { bytes_.reserve(size); }   // bytes in all, so that they need not be moved when it grows
   NewAddr reserve(uint64_t size, uint64_t align);        // zeros until written
   void write(NewAddr at, ByteView bytes);                // inside what was reserved
   NewAddr append(ByteView bytes, uint64_t align);        // reserve and write
