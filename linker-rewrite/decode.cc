@@ -50,15 +50,14 @@ std::optional<Code> decode(const Image& image, OldRange range, std::string* why)
   found.clear();
   Shapes& shapes = Shapes::of_this_thread();
   for (uint64_t offset = 0; offset < bytes->size();) {
-    const OldAddr here = range.start + offset;
-    const Shape* shape = shapes.find(bytes->subspan(offset));
-    if (!shape || shape->unusable) {
-      *why = at(shape ? shape->unusable : "bytes that are no instruction", here);
+    const Insn* known = shapes.find_insn(bytes->subspan(offset));
+    if (!known) {
+      const Shape* shape = shapes.find(bytes->subspan(offset));
+      *why = at(shape ? shape->unusable : "bytes that are no instruction", range.start + offset);
       return std::nullopt;
     }
-    Insn insn = shape->insn;
+    Insn& insn = found.emplace_back(*known);
     insn.offset = uint32_t(offset);
-    found.push_back(insn);
     offset += insn.length;
   }
   return Code{range, *bytes, found};

@@ -17,7 +17,7 @@ namespace profld {
 
 namespace {
 
-constexpr size_t kMostNodes = 1 << 14;  // of 1 KiB; a large compiler takes about a third
+constexpr size_t kMostNodes = 1 << 14;  // of 512 bytes; a large compiler takes about a third
 
 Flow flow_of(const ZydisDecodedInstruction& in) {
   switch (in.meta.category) {
@@ -99,18 +99,30 @@ Shapes& Shapes::of_this_thread() {
   return shapes;
 }
 
-const Shape* Shapes::find(ByteView code) {
-  uint32_t node = 0;
+uint32_t Shapes::index_of(ByteView code) const {
+  uint16_t node = 0;
   for (const uint8_t byte : code) {
-    const uint32_t link = nodes_[node][byte];
-    if (link & kLeaf) {
-      const Shape& shape = shapes_[link & ~kLeaf];
-      return shape.insn.length <= code.size() ? &shape : nullptr;
-    }
+    const uint16_t link = nodes_[node][byte];
+    if (link & kLeaf) return link & ~kLeaf;
     if (link == 0) break;
     node = link;
   }
-  return learn(code);
+  return kNone;
+}
+
+const Shape* Shapes::find(ByteView code) {
+  const uint32_t index = index_of(code);
+  if (index == kNone) return learn(code);
+  return shapes_[index].insn.length <= code.size() ? &shapes_[index] : nullptr;
+}
+
+const Insn* Shapes::find_insn(ByteView code) {
+  if (const uint32_t index = index_of(code); index != kNone) {
+    const Insn& insn = insns_[index];
+    return insn.length != 0 && insn.length <= code.size() ? &insn : nullptr;
+  }
+  const Shape* shape = learn(code);
+  return shape && !shape->unusable ? &shape->insn : nullptr;
 }
 
 const Shape* Shapes::learn(ByteView code) {
@@ -133,20 +145,21 @@ const Shape* Shapes::learn(ByteView code) {
   if (s.has_operation) s.operation = operation_of(in, operands, s.insn.flow);
 
   const size_t head = length_of_head(in);
-  if (nodes_.size() + head > kMostNodes) {
+  if (nodes_.size() + head > kMostNodes || shapes_.size() == kLeaf) {
     not_kept_ = s;
     return &not_kept_;
   }
-  uint32_t node = 0;
+  uint16_t node = 0;
   for (size_t i = 0; i + 1 < head; ++i) {
-    uint32_t link = nodes_[node][code[i]];
+    uint16_t link = nodes_[node][code[i]];
     if (link == 0) {
-      nodes_[node][code[i]] = link = uint32_t(nodes_.size());
+      nodes_[node][code[i]] = link = uint16_t(nodes_.size());
       nodes_.emplace_back();
     }
     node = link;
   }
-  nodes_[node][code[head - 1]] = kLeaf | uint32_t(shapes_.size());
+  nodes_[node][code[head - 1]] = uint16_t(kLeaf | shapes_.size());
+  insns_.push_back(s.unusable ? Insn() : s.insn);
   shapes_.push_back(s);
   return &shapes_.back();
 }

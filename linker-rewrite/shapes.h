@@ -41,17 +41,23 @@ class Shapes {
 
   // The shape of the instruction that `code` starts with; null if that is no instruction. Valid until the next call.
   const Shape* find(ByteView code);
+  // Shape::insn alone; null also for an instruction that is unusable. Valid until the next call.
+  const Insn* find_insn(ByteView code);
 
  private:
   // By the next byte of the instruction: the node that the following byte leads on from, or a shape (kLeaf and its
-  // index), or nothing known (0, which is the root).
-  using Node = std::array<uint32_t, 256>;
-  static constexpr uint32_t kLeaf = 1u << 31;
+  // index), or nothing known (0, which is the root). As small as can be: what is looked up is all over them.
+  using Node = std::array<uint16_t, 256>;
+  static constexpr uint16_t kLeaf = 1u << 15;
 
+  // The index of a shape, or kNone.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t index_of(ByteView code) const;
   const Shape* learn(ByteView code);
 
   std::vector<Node> nodes_ = std::vector<Node>(1);
   std::vector<Shape> shapes_;
+  std::vector<Insn> insns_;  // of the same shapes; length 0 if unusable
   Shape not_kept_;
 };
 
