@@ -144,13 +144,16 @@ DataReferences find_data_references(const Program& program) {
       data.object_starts.push_back(target);
   }
   if (!program.image->is_position_independent()) append_apparent_code_pointers(*program.image, data.code_pointers);
-  for (const Group& g : program.groups)
-    for (const Code& code : g.code.parts)
-      for (const Insn& insn : code.insns)
-        if (insn.rip_relative)
-          data.object_starts.push_back(code.target(insn));
-        else if (auto table = table_named_by(code, insn))
-          data.object_starts.push_back(*table);
+  const std::vector<OldAddr> named =
+      parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
+        for (const Code& code : program.groups[g].code.parts)
+          for (const Insn& insn : code.insns)
+            if (insn.rip_relative)
+              out.push_back(code.target(insn));
+            else if (auto table = table_named_by(code, insn))
+              out.push_back(*table);
+      });
+  data.object_starts.insert(data.object_starts.end(), named.begin(), named.end());
   std::ranges::sort(data.object_starts);
   data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
   std::ranges::sort(data.code_pointers, {}, [](const auto& p) { return std::pair(p.second, p.first); });

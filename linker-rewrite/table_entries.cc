@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "parallel.h"
 #include "values.h"
 
 namespace profld {
@@ -119,18 +120,29 @@ void append_apparent_code_pointers(const Image& image, std::vector<std::pair<Old
     const uint64_t skipped = s.p_offset < headers_end ? headers_end - s.p_offset : 0;
     const OldAddr start(align_up(s.p_vaddr + skipped, 8));
     const ByteView bytes = image.bytes_from(start);
+    // Words between code, in blocks for all cores.
+    constexpr uint64_t kBlock = 1 << 13;  // bytes
+    std::vector<std::pair<uint64_t, uint64_t>> blocks;
     auto code = std::ranges::lower_bound(image.code(), start, {}, &OldRange::end);
-    for (uint64_t i = 0; i + 8 <= bytes.size(); i += 8) {
+    for (uint64_t i = 0; i + 8 <= bytes.size();) {
       if (code != image.code().end() && code->start <= start + i) {
-        i = align_up(code->end.value, 8) - start.value - 8;
+        i = align_up(code->end.value, 8) - start.value;
         ++code;
         continue;
       }
-      uint64_t v;
-      std::memcpy(&v, bytes.data() + i, sizeof v);
-      if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v)))
-        code_pointers.emplace_back(start + i, OldAddr(v));
+      const uint64_t end = code != image.code().end() ? align_up((code->start - start), 8) : bytes.size();
+      blocks.emplace_back(i, std::min({i + kBlock, end, bytes.size()}));
+      i = blocks.back().second;
     }
+    using Pointer = std::pair<OldAddr, OldAddr>;
+    const auto found = parallel_collect<Pointer>(blocks.size(), [&](size_t block, std::vector<Pointer>& out) {
+      for (uint64_t i = blocks[block].first; i + 8 <= blocks[block].second; i += 8) {
+        uint64_t v;
+        std::memcpy(&v, bytes.data() + i, sizeof v);
+        if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v))) out.emplace_back(start + i, OldAddr(v));
+      }
+    });
+    code_pointers.insert(code_pointers.end(), found.begin(), found.end());
   }
 }
 
