@@ -39,7 +39,8 @@ JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const Data
       interpreter_(image, code),
       state_of_(code.count(), -1),
       leader_(code.leaders()),
-      visited_(code.count()) {
+      visited_(code.count()),
+      pending_(code.count()) {
   interpreter_.trust(calls_preserve, meeting);
   find_landing_pads();
 }
@@ -112,11 +113,7 @@ void JumpAnalysis::reach(uint32_t insn, const State& state) {
 }
 
 void JumpAnalysis::work() {
-  while (!pending_.empty()) {
-    const uint32_t leader = *pending_.begin();
-    pending_.erase(pending_.begin());
-    block(leader);
-  }
+  while (const auto leader = pending_.take()) block(*leader);
 }
 
 void JumpAnalysis::block(uint32_t leader) {

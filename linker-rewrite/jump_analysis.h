@@ -4,6 +4,8 @@
 #ifndef LINKER_REWRITE_JUMP_ANALYSIS_H
 #define LINKER_REWRITE_JUMP_ANALYSIS_H
 
+#include <algorithm>
+#include <bit>
 #include <deque>
 #include <map>
 #include <optional>
@@ -17,6 +19,28 @@
 #include "table_entries.h"
 
 namespace profld {
+
+// A set of numbers below `size`, of which the lowest is taken.
+class Pending {
+ public:
+  explicit Pending(size_t size) : words_(size / 64 + 1) {}
+  void insert(uint32_t n) {
+    words_[n / 64] |= uint64_t(1) << n % 64;
+    first_ = std::min(first_, n / 64);
+  }
+  std::optional<uint32_t> take() {
+    while (first_ < words_.size() && words_[first_] == 0) ++first_;
+    if (first_ == words_.size()) return std::nullopt;
+    uint64_t& word = words_[first_];
+    const uint32_t n = first_ * 64 + uint32_t(std::countr_zero(word));
+    word &= word - 1;
+    return n;
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+  uint32_t first_ = 0;  // no word before it has a number
+};
 
 class JumpAnalysis {
  public:
@@ -89,7 +113,7 @@ class JumpAnalysis {
   std::vector<bool> leader_;
   std::vector<uint32_t> visited_;  // the round in which an instruction was interpreted, 0: never
   uint32_t round_ = 1;
-  std::set<uint32_t> pending_;                          // leaders whose state changed
+  Pending pending_;                                     // leaders whose state changed
   std::unordered_map<uint32_t, uint32_t> landing_pad_;  // of calls
   std::vector<Table> tables_;
   std::map<TableForm, int> table_index_;

@@ -52,6 +52,20 @@ void State::limit(const Comparison& c, uint64_t bound) {
   for (Slot& s : slots) apply(s.value);
 }
 
+namespace {
+
+// True if `a`, a value that the place `key` has made already and of which nothing is known, stays what it is where it
+// meets `b`: what `merged` would say too, after more thought.
+bool absorbs(const Value& a, const Value& b, uint64_t key) {
+  return a.kind == Kind::unknown && b.kind == Kind::unknown && a.id == (kJoined | key) && a.bound == kNoBound &&
+         a.bound_width == 64 && !a.exact && a.scale == b.scale && a.size == b.size && a.address == b.address &&
+         a.table == b.table && a.sign_extended == b.sign_extended && a.origin == kNoOrigin && b.origin == kNoOrigin &&
+         a.base_origin == kNoOrigin && b.base_origin == kNoOrigin && a.computed >= b.computed &&
+         a.had_constant >= b.had_constant && a.narrow >= b.narrow;
+}
+
+}  // namespace
+
 Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Origins& origins) {
   if (a == b) return a;
   auto is_address = [](const Value& v) { return v.is_address() || v.kind == Kind::element; };
@@ -137,7 +151,7 @@ bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origi
 bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& origins) {
   bool changed = false;
   auto join = [&](Value& into, const Value& with, uint64_t place) {
-    if (into == with) return;
+    if (absorbs(into, with, key << 16 | place) || into == with) return;
     Value r = merged(into, with, key << 16 | place, meeting, origins);
     if (r == into) return;
     into = r;
