@@ -11,13 +11,15 @@ uint64_t RangeCopy::offset(uint64_t old_offset) const {
 
 void CopyMap::sort() {
   std::ranges::sort(copies_, {}, [](const RangeCopy& c) { return c.original.start; });
+  std::vector<OldAddr> starts;
+  starts.reserve(copies_.size());
+  for (const RangeCopy& c : copies_) starts.push_back(c.original.start);
+  starts_ = AddressIndex(std::move(starts));
 }
 
 const RangeCopy* CopyMap::find(OldAddr a) const {
-  auto after = std::ranges::upper_bound(copies_, a, {}, [](const RangeCopy& c) { return c.original.start; });
-  if (after == copies_.begin()) return nullptr;
-  const RangeCopy& c = *std::prev(after);
-  return c.original.contains(a) ? &c : nullptr;
+  const ptrdiff_t i = starts_.last_not_above(a);
+  return i >= 0 && a < copies_[size_t(i)].original.end ? &copies_[size_t(i)] : nullptr;
 }
 
 }  // namespace profld

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "address.h"
+#include "address_index.h"
 
 namespace profld {
 
@@ -44,6 +44,7 @@ class CopyMap {
 
  private:
   std::vector<RangeCopy> copies_;
+  AddressIndex starts_;
 };
 
 }  // namespace profld

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "cfa.h"
+#include "parallel.h"
 
 namespace profld {
 
@@ -134,17 +135,18 @@ EhFrame EhFrameReader::read() {
     if (start >= done) done = read_from(start);
 
   auto& fdes = frames_.fdes;
-  std::ranges::stable_sort(fdes, {}, [](const Fde& f) { return f.range.start; });
+  const auto start_of = [](const Fde& f) { return f.range.start; };
+  if (!std::ranges::is_sorted(fdes, {}, start_of)) std::ranges::stable_sort(fdes, {}, start_of);
   OldAddr reach;
   frames_.reach.reserve(fdes.size());
-  for (Fde& f : fdes) {
-    reach = std::max(reach, f.range.end);
-    frames_.reach.push_back(reach);
+  for (const Fde& f : fdes) frames_.reach.push_back(reach = std::max(reach, f.range.end));
+  parallel_for(fdes.size(), [&](size_t i) {
+    Fde& f = fdes[i];
     if (auto row = row_at(frames_, f, f.range.start)) {
       f.cfa_is_rsp_plus_8 = row->is_empty_frame();
       f.no_return_address = row->return_address_undefined;
     }
-  }
+  });
   return std::move(frames_);
 }
 

@@ -1,7 +1,7 @@
 #include "functions.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace profld {
 
@@ -32,23 +32,28 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
   };
 
   std::vector<CodeRange> found;
+  found.reserve(frames.fdes.size());
   for (const Fde& f : frames.fdes)
     if (is_function_code(f.range)) found.push_back({.range = f.range, .fde = &f, .names = {}});
 
-  std::map<OldAddr, std::vector<const Symbol*>> named;
+  std::vector<const Symbol*> named;
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
     for (const Symbol& s : *table) {
       if ((s.type != STT_FUNC && s.type != STT_GNU_IFUNC) || s.section == SHN_UNDEF) continue;
-      if (!s.name.empty()) named[s.address].push_back(&s);
+      if (!s.name.empty()) named.push_back(&s);
       OldRange range{s.address, s.address + s.size};
-      if (s.size != 0 && s.size < (uint64_t(1) << 31) && is_function_code(range) && !frames.find(s.address))
+      if (s.size != 0 && s.size < (uint64_t(1) << 31) && !frames.find(s.address) && is_function_code(range))
         found.push_back({.range = range, .names = {}});
     }
+  // The best name of an address first.
+  std::ranges::stable_sort(named, {}, [](const Symbol* s) { return std::pair(s->address, name_rank(*s)); });
 
-  std::ranges::stable_sort(found, [](const CodeRange& a, const CodeRange& b) {
+  const auto order = [](const CodeRange& a, const CodeRange& b) {
     return a.range.start != b.range.start ? a.range.start < b.range.start : a.fde && !b.fde;
-  });
+  };
+  if (!std::ranges::is_sorted(found, order)) std::ranges::stable_sort(found, order);
   std::vector<CodeRange> ranges;
+  ranges.reserve(found.size());
   for (CodeRange& r : found) {
     if (!ranges.empty() && r.range.start < ranges.back().range.end) {
       ranges.back().range.end = std::max(ranges.back().range.end, r.range.end);
@@ -57,21 +62,13 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
       ranges.push_back(std::move(r));
     }
   }
+  auto name = named.begin();
   for (CodeRange& r : ranges) {
-    auto it = named.find(r.range.start);
-    if (it == named.end()) continue;
-    std::ranges::stable_sort(it->second, {}, [](const Symbol* s) { return name_rank(*s); });
-    for (const Symbol* s : it->second)
-      if (std::ranges::find(r.names, s->name) == r.names.end()) r.names.push_back(s->name);
+    while (name != named.end() && (*name)->address < r.range.start) ++name;
+    for (; name != named.end() && (*name)->address == r.range.start; ++name)
+      if (std::ranges::find(r.names, (*name)->name) == r.names.end()) r.names.push_back((*name)->name);
   }
   return ranges;
-}
-
-ptrdiff_t find_range(const std::vector<CodeRange>& ranges, OldAddr a) {
-  if (ranges.empty() || a < ranges.front().range.start || a >= ranges.back().range.end) return -1;  // data, mostly
-  auto after = std::ranges::upper_bound(ranges, a, {}, [](const CodeRange& r) { return r.range.start; });
-  if (after == ranges.begin() || !std::prev(after)->range.contains(a)) return -1;
-  return std::prev(after) - ranges.begin();
 }
 
 }  // namespace profld

@@ -32,9 +32,6 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
 // Where the linker's stubs are (.plt and its like); empty if there are no section headers.
 std::vector<OldRange> linkage_stubs(const Image& image);
 
-// Index of the range that contains `a`, or -1.
-ptrdiff_t find_range(const std::vector<CodeRange>& ranges, OldAddr a);
-
 }  // namespace profld
 
 #endif

@@ -32,7 +32,7 @@ bool ends_control(const Shape& in) {
 std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRange>& gaps) {
   const Image& image = *program.image;
   auto name = [&](OldAddr a, std::vector<OldAddr>& named) {
-    if (image.is_code(a) && find_range(program.ranges, a) < 0) named.push_back(a);
+    if (image.is_code(a) && program.range_of(a) < 0) named.push_back(a);
   };
   std::vector<OldAddr> named =
       parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
@@ -50,7 +50,7 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
     for (const Symbol& s : *table) name(s.address, named);
   for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)), named);
   name(image.entry(), named);
-  std::ranges::sort(named);
+  parallel_sort(named);
   return named;
 }
 
@@ -106,7 +106,7 @@ class Finder {
   }
 
   void behind_function(OldRange gap, std::vector<Padding>& found) const {
-    const ptrdiff_t before = find_range(program_.ranges, gap.start - 1);
+    const ptrdiff_t before = program_.range_of(gap.start - 1);
     if (before < 0) return;
     bool several_bytes = false;
     const OldAddr end = end_of_no_operations(image_, gap.start, next_named(gap.start, gap.end), &several_bytes);
@@ -126,7 +126,7 @@ class Finder {
     for (const Section* s : executable_sections(image_)) {
       const OldAddr end(s->header.sh_addr);
       if (const OldAddr start = last ? OldAddr(last->header.sh_addr + last->header.sh_size) : end;
-          start < end && end - start < s->header.sh_addralign && find_range(program_.ranges, start) < 0)
+          start < end && end - start < s->header.sh_addralign && program_.range_of(start) < 0)
         if (auto fill = image_.bytes(start, end - start);
             fill && std::ranges::all_of(*fill, [](uint8_t byte) { return byte == 0; }))
           found.push_back({{start, end}, -1});

@@ -55,7 +55,9 @@ struct Decoded {
 
 bool starts_like_function(const CodeRange& r) { return r.fde && r.fde->cfa_is_rsp_plus_8; }
 
-Decoded decode_range(const Image& image, const std::vector<CodeRange>& ranges, uint32_t index) {
+Decoded decode_range(const Program& program, uint32_t index) {
+  const Image& image = *program.image;
+  const std::vector<CodeRange>& ranges = program.ranges;
   Decoded d;
   auto code = decode(image, ranges[index].range, &d.reason);
   if (!code) {
@@ -67,14 +69,14 @@ Decoded decode_range(const Image& image, const std::vector<CodeRange>& ranges, u
   for (const Insn& insn : d.code.insns) {
     if (fixed && insn.length > 4 && !insn.rip_relative && insn.field_size == 0) {
       const OldAddr number(Reader(d.code.bytes.subspan(insn.offset + insn.length - 4u, 4), "code").u32());
-      const ptrdiff_t to = image.is_code(number) ? find_range(ranges, number) : -1;
+      const ptrdiff_t to = image.is_code(number) ? program.range_of(number) : -1;
       if (to >= 0 && ranges[size_t(to)].range.start == number) d.numbers.push_back(uint32_t(to));
     }
     const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
     if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
     const OldAddr target = d.code.target(insn);
     if (ranges[index].range.contains(target)) continue;
-    ptrdiff_t to = find_range(ranges, target);
+    ptrdiff_t to = program.range_of(target);
     if (to < 0) continue;
     const bool to_start = ranges[size_t(to)].range.start == target;
     if (jump)
@@ -130,10 +132,13 @@ bool reads_red_zone(const Code& code) {
 }  // namespace
 
 Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges) {
-  Program program{&image, &frames, std::move(ranges), {}};
+  std::vector<OldAddr> starts;
+  starts.reserve(ranges.size());
+  for (const CodeRange& r : ranges) starts.push_back(r.range.start);
+  Program program{&image, &frames, std::move(ranges), {}, {}, AddressIndex(std::move(starts))};
   std::vector<CodeRange>& all = program.ranges;
   std::vector<Decoded> decoded(all.size());
-  parallel_for(all.size(), [&](size_t i) { decoded[i] = decode_range(image, all, uint32_t(i)); });
+  parallel_for(all.size(), [&](size_t i) { decoded[i] = decode_range(program, uint32_t(i)); });
 
   std::vector<bool> called(all.size()), address_taken(all.size()), maybe_taken(all.size());
   for (const Decoded& d : decoded) {
@@ -142,16 +147,20 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
     for (uint32_t r : d.numbers) maybe_taken[r] = true;
   }
   auto take_address = [&](OldAddr a, std::vector<bool>& taken) {
-    ptrdiff_t r = find_range(all, a);
+    ptrdiff_t r = program.range_of(a);
     if (r >= 0 && all[size_t(r)].range.start == a) taken[size_t(r)] = true;
   };
   for (const Relocation& r : image.relocations())
     if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE || r.type == R_X86_64_64)
       take_address(OldAddr(uint64_t(r.addend)), address_taken);
   if (!image.is_position_independent()) {
-    std::vector<std::pair<OldAddr, OldAddr>> pointers;
-    append_apparent_code_pointers(image, pointers);
-    for (const auto& [word, target] : pointers) take_address(target, maybe_taken);
+    program.apparent_pointers = find_apparent_code_pointers(image);
+    const auto& pointers = program.apparent_pointers;
+    const auto taken = parallel_collect<uint32_t>(pointers.size(), [&](size_t i, std::vector<uint32_t>& out) {
+      const ptrdiff_t r = program.range_of(pointers[i].second);
+      if (r >= 0 && all[size_t(r)].range.start == pointers[i].second) out.push_back(uint32_t(r));
+    });
+    for (uint32_t r : taken) maybe_taken[r] = true;
   }
   for (const Symbol& s : image.dynamic_symbols()) take_address(s.address, address_taken);
   take_address(image.entry(), address_taken);
@@ -196,10 +205,12 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
         if (!goes_on[j.to] || goes_on[i] || all[i].entered || jumper[i] == kNobody || !all[i].names.empty()) continue;
         goes_on[i] = all[i].fragment = changed = true;
       }
-  for (const Decoded& d : decoded)
-    for (const CrossJump& j : d.jumps)
+  const auto in_a_frame = parallel_collect<uint32_t>(decoded.size(), [&](size_t i, std::vector<uint32_t>& out) {
+    for (const CrossJump& j : decoded[i].jumps)
       if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
-        all[j.to].fragment = true;
+        out.push_back(j.to);
+  });
+  for (uint32_t i : in_a_frame) all[i].fragment = true;
 
   // Who belongs together.
   Union groups(all.size());
@@ -212,9 +223,10 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
     if (!lsda) continue;  // the range will stay, for that reason
     for (const CallSite& c : lsda->call_sites)
       if (c.landing_pad != OldAddr() && !all[i].range.contains(c.landing_pad))
-        if (ptrdiff_t pad = find_range(all, c.landing_pad); pad >= 0) groups.join(i, uint32_t(pad));
+        if (ptrdiff_t pad = program.range_of(c.landing_pad); pad >= 0) groups.join(i, uint32_t(pad));
   }
 
+  program.groups.reserve(all.size());
   std::vector<uint32_t> group_of_root(all.size(), UINT32_MAX);
   for (bool fragments : {false, true})
     for (uint32_t i = 0; i < all.size(); ++i) {
@@ -270,7 +282,7 @@ bool gives_up_frame_before(const Program& program, const CodeRange& from, OldAdd
 bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target) {
   if (from.range.contains(target))
     return target == from.range.start && !from.fragment && gives_up_frame_before(program, from, at);
-  if (ptrdiff_t i = find_range(program.ranges, target); i >= 0) {
+  if (ptrdiff_t i = program.range_of(target); i >= 0) {
     const CodeRange& to = program.ranges[size_t(i)];
     if (to.range.start != target || to.fragment) return false;
     if (from.fragment && from.group == to.group) return gives_up_frame_before(program, from, at);
@@ -283,7 +295,7 @@ bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, Old
 // function may be cut into several ranges, and in its middle the hooks would spoil what it keeps below the stack
 // pointer.
 bool runs_into_function(const Program& program, const CodeRange& from) {
-  const ptrdiff_t i = find_range(program.ranges, from.range.end);
+  const ptrdiff_t i = program.range_of(from.range.end);
   if (i < 0) return false;
   const CodeRange& to = program.ranges[size_t(i)];
   if (to.range.start != from.range.end || to.fragment || !to.entered || !to.fde || !to.fde->cfa_is_rsp_plus_8)

@@ -4,8 +4,10 @@
 #define LINKER_REWRITE_GROUPS_H
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "address_index.h"
 #include "functions.h"
 #include "tables.h"
 
@@ -20,12 +22,21 @@ struct Group {
 };
 
 struct Program {
-  const Image* image;
-  const EhFrame* frames;
+  const Image* image = nullptr;
+  const EhFrame* frames = nullptr;
   std::vector<CodeRange> ranges;
   std::vector<Group> groups;
+  // At a fixed address: words of data that may be pointers to code, and where they would lead.
+  std::vector<std::pair<OldAddr, OldAddr>> apparent_pointers;
+
+  AddressIndex range_starts;
 
   const Code& code(const CodeRange& r) const { return groups[r.group].code.parts[r.part]; }
+  // Index of the range that contains `a`, or -1.
+  ptrdiff_t range_of(OldAddr a) const {
+    const ptrdiff_t i = range_starts.last_not_above(a);
+    return i >= 0 && a < ranges[size_t(i)].range.end ? i : -1;
+  }
 };
 
 // Decodes all ranges, tells fragments from functions, and groups what belongs together.

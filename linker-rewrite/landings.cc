@@ -115,7 +115,7 @@ class Placer {
 
   // From bytes that may be anything; what is no instruction is no arrival.
   std::optional<Arrival> possible_arrival(OldAddr at) const {
-    const ptrdiff_t i = find_range(program_.ranges, at);
+    const ptrdiff_t i = program_.range_of(at);
     if (i < 0 || !program_.code(program_.ranges[size_t(i)]).index(at)) return std::nullopt;
     return Arrival{at, uint32_t(i)};
   }
@@ -159,7 +159,7 @@ class Placer {
 
   // From code that we understand: at an instruction, else the function cannot move.
   void certainly_arrive(OldAddr at) {
-    const ptrdiff_t i = find_range(program_.ranges, at);
+    const ptrdiff_t i = program_.range_of(at);
     if (i < 0 || !moves(program_.ranges[size_t(i)])) return;
     if (program_.code(program_.ranges[size_t(i)]).is_target(at))
       arrivals_.push_back({at, uint32_t(i)});
@@ -201,7 +201,7 @@ class Placer {
       if (code.insns.empty()) scan(r.range, [&](const Arrival& a) { arrive(a); });
     }
     for (const Arrival& a : from_gaps_) arrive(a);
-    std::ranges::sort(arrivals_, std::less());
+    parallel_sort(arrivals_);
     arrivals_.erase(std::unique(arrivals_.begin(), arrivals_.end()), arrivals_.end());
   }
 

@@ -84,11 +84,28 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
+// Sets a flag until the end of the scope.
+class Set {
+ public:
+  explicit Set(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Set() { flag_ = false; }
+  Set(const Set&) = delete;
+  Set& operator=(const Set&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 }  // namespace
 
 void on_all_cores(const std::function<void()>& work) {
   static Workers workers;
-  workers.run(work);
+  thread_local bool inside = false;
+  if (inside) return work();
+  workers.run([&] {
+    const Set until_done(inside);
+    work();
+  });
 }
 
 }  // namespace profld

@@ -13,7 +13,7 @@ namespace profld {
 
 // Calls `work` on every core, once on each, and returns when all calls have returned. The threads are the same each
 // time, so that what they keep (thread_local) lasts. Throws the first exception that a call throws. Not from several
-// threads at once, nor from within `work`.
+// threads at once; from within `work`, the calling thread does it all.
 void on_all_cores(const std::function<void()>& work);
 
 // Takes `batch` indexes at a time, so that the shared counter is rarely touched.
@@ -45,6 +45,22 @@ std::vector<T> parallel_collect(size_t count, Function function) {
   all.reserve(size);
   for (const std::vector<T>& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
+}
+
+template <class T, class Less = std::less<T>>
+void parallel_sort(std::vector<T>& v, Less less = Less()) {
+  constexpr size_t kParts = 16;
+  auto start = [&](size_t part) { return v.begin() + ptrdiff_t(v.size() * std::min(part, kParts) / kParts); };
+  parallel_for(
+      kParts, [&](size_t part) { std::sort(start(part), start(part + 1), less); }, 1);
+  for (size_t width = 1; width < kParts; width *= 2)
+    parallel_for(
+        kParts / (2 * width),
+        [&](size_t pair) {
+          const size_t first = 2 * width * pair;
+          std::inplace_merge(start(first), start(first + width), start(first + 2 * width), less);
+        },
+        1);
 }
 
 }  // namespace profld

@@ -413,7 +413,7 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables) const {
         NewAddr to = jump_target(target);
         // The end of a range stands for what cannot happen; the address behind the copy will do.
         for (const Code& part : group.code.parts)
-          if (target == part.range.end && find_range(program_.ranges, target) < 0)
+          if (target == part.range.end && program_.range_of(target) < 0)
             to = copies_.find(part.range.start)->address(target);
         const uint64_t value = t.relative ? to.value - base.value : to.value;
         const uint8_t* p = reinterpret_cast<const uint8_t*>(&value);
@@ -460,7 +460,7 @@ std::vector<Patch> Relocator::patches(const std::vector<Landing>& landings) cons
     const OldAddr target(uint64_t(r.addend));
     const RangeCopy* c = copies_.find(target);
     if (!c || target == c->original.start) continue;
-    if (!program_.code(program_.ranges[size_t(find_range(program_.ranges, target))]).index(target)) continue;
+    if (!program_.code(program_.ranges[size_t(program_.range_of(target))]).index(target)) continue;
     Patch p{r.addend_at, {}};
     append(p.bytes, jump_target(target).value);
     patches.push_back(std::move(p));

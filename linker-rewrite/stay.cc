@@ -75,7 +75,7 @@ OldAddr find_fragment_behind(const Program& program, const FunctionCode& functio
   for (const JumpTable& t : indirect.tables)
     for (OldAddr target : t.targets) {
       if (std::ranges::none_of(function.parts, [&](const Code& c) { return c.range.end == target; })) continue;
-      const ptrdiff_t i = find_range(program.ranges, target);
+      const ptrdiff_t i = program.range_of(target);
       if (i < 0 || program.ranges[size_t(i)].range.start != target || program.ranges[size_t(i)].entered) continue;
       const Group& other = program.groups[program.ranges[size_t(i)].group];
       if (std::ranges::all_of(other.ranges, [&](uint32_t r) { return program.ranges[r].fragment; })) return target;
@@ -130,20 +130,20 @@ bool takes_address(const Code& code, const Insn& insn) {
   return insn.rip_relative && insn.field >= 2 && code.bytes[insn.offset + insn.field - 2] == kLea;
 }
 
-DataReferences find_data_references(const Program& program) {
+DataReferences find_data_references(Program& program) {
   DataReferences data;
+  data.code_pointers = std::exchange(program.apparent_pointers, {});
   for (const auto* table : {&program.image->symbols(), &program.image->dynamic_symbols()})
     for (const Symbol& s : *table)
       if (s.type == STT_OBJECT && s.section != SHN_UNDEF) data.object_starts.push_back(s.address);
   for (const Relocation& r : program.image->relocations()) {
     if (r.type != R_X86_64_RELATIVE) continue;
     const OldAddr target(uint64_t(r.addend));
-    if (find_range(program.ranges, target) >= 0)
+    if (program.range_of(target) >= 0)
       data.code_pointers.emplace_back(r.where, target);
     else
       data.object_starts.push_back(target);
   }
-  if (!program.image->is_position_independent()) append_apparent_code_pointers(*program.image, data.code_pointers);
   const std::vector<OldAddr> named =
       parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
         for (const Code& code : program.groups[g].code.parts)
@@ -154,9 +154,11 @@ DataReferences find_data_references(const Program& program) {
               out.push_back(*table);
       });
   data.object_starts.insert(data.object_starts.end(), named.begin(), named.end());
-  std::ranges::sort(data.object_starts);
+  parallel_sort(data.object_starts);
   data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
-  std::ranges::sort(data.code_pointers, {}, [](const auto& p) { return std::pair(p.second, p.first); });
+  parallel_sort(data.code_pointers, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second < b.second : a.first < b.first;
+  });
   return data;
 }
 
@@ -173,7 +175,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   // A fragment that only a jump table leads to.
   for (uint32_t i = 0; i < program.groups.size(); ++i)
     while (outside[i] != OldAddr()) {
-      const ptrdiff_t to = find_range(program.ranges, std::exchange(outside[i], OldAddr()));
+      const ptrdiff_t to = program.range_of(std::exchange(outside[i], OldAddr()));
       if (to < 0) break;
       const CodeRange& r = program.ranges[size_t(to)];
       if (r.group == i || r.entered || (!r.fragment && !r.names.empty())) break;
@@ -191,29 +193,37 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     const std::vector<LabelUse>& uses = program.groups[from].indirect.label_uses;
     return std::ranges::binary_search(uses, LabelUse{{at, 0, true}, label}) && program.code(r).index(label);
   };
-  for (uint32_t g = 0; g < program.groups.size(); ++g)
-    for (uint32_t part = 0; part < program.groups[g].code.parts.size(); ++part) {
-      const Code& code = program.groups[g].code.parts[part];
-      for (uint32_t i = 0; i < code.insns.size(); ++i) {
-        const Insn& insn = code.insns[i];
-        if (insn.flow != Flow::call && !insn.rip_relative) continue;
-        const OldAddr target = code.target(insn);
-        const ptrdiff_t to = find_range(program.ranges, target);
-        if (to < 0) continue;
-        const CodeRange& r = program.ranges[size_t(to)];
-        const bool inside = target != r.range.start;
-        if (insn.rip_relative && !takes_address(code, insn))
-          stays(to, hex("its bytes are read as data by the instruction at", code.address(insn)));
-        else if (insn.flow == Flow::call && inside)
-          stays(to, hex("called in its middle from", code.address(insn)));
-        else if (insn.rip_relative && inside && r.group != g && !goes_to_label(g, {part, i}, r, target))
-          stays(to, hex("an address inside it is used at", code.address(insn)));
-      }
-    }
+  struct Reference {
+    ptrdiff_t to;  // a range that stays because of it
+    const char* what;
+    OldAddr at;
+  };
+  const auto references =
+      parallel_collect<Reference>(program.groups.size(), [&](size_t g, std::vector<Reference>& out) {
+        for (uint32_t part = 0; part < program.groups[g].code.parts.size(); ++part) {
+          const Code& code = program.groups[g].code.parts[part];
+          for (uint32_t i = 0; i < code.insns.size(); ++i) {
+            const Insn& insn = code.insns[i];
+            if (insn.flow != Flow::call && !insn.rip_relative) continue;
+            const OldAddr target = code.target(insn);
+            const ptrdiff_t to = program.range_of(target);
+            if (to < 0) continue;
+            const CodeRange& r = program.ranges[size_t(to)];
+            const bool inside = target != r.range.start;
+            if (insn.rip_relative && !takes_address(code, insn))
+              out.push_back({to, "its bytes are read as data by the instruction at", code.address(insn)});
+            else if (insn.flow == Flow::call && inside)
+              out.push_back({to, "called in its middle from", code.address(insn)});
+            else if (insn.rip_relative && inside && r.group != g && !goes_to_label(uint32_t(g), {part, i}, r, target))
+              out.push_back({to, "an address inside it is used at", code.address(insn)});
+          }
+        }
+      });
+  for (const Reference& r : references) stays(r.to, hex(r.what, r.at));
   if (const Section* rseq = program.image->section("__rseq_cs"))
     for (const auto& [word, target] : data.code_pointers)
       if (word.value - rseq->header.sh_addr < rseq->header.sh_size)
-        if (const ptrdiff_t to = find_range(program.ranges, target); to >= 0) stays(to, "restartable sequence");
+        if (const ptrdiff_t to = program.range_of(target); to >= 0) stays(to, "restartable sequence");
 }
 
 }  // namespace profld

@@ -8,7 +8,7 @@
 namespace profld {
 
 // What data says about code, for the analysis of jump tables.
-DataReferences find_data_references(const Program& program);
+DataReferences find_data_references(Program& program);
 
 // Sets Group::reason of every group that cannot be moved, and Group::indirect of the others.
 void find_reasons_to_stay(Program& program, const DataReferences& data);

@@ -112,17 +112,21 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
   return result;
 }
 
-void append_apparent_code_pointers(const Image& image, std::vector<std::pair<OldAddr, OldAddr>>& code_pointers) {
+std::vector<std::pair<OldAddr, OldAddr>> find_apparent_code_pointers(const Image& image) {
   const Elf64_Ehdr& h = image.header();
   const uint64_t headers_end = h.e_phoff + uint64_t(h.e_phnum) * h.e_phentsize;
+  // What lies between code, in blocks for all cores.
+  struct Block {
+    OldAddr start;
+    ByteView bytes;
+  };
+  constexpr uint64_t kBlock = 1 << 13;  // bytes
+  std::vector<Block> blocks;
   for (const Elf64_Phdr& s : image.segments()) {
     if (s.p_type != PT_LOAD) continue;
     const uint64_t skipped = s.p_offset < headers_end ? headers_end - s.p_offset : 0;
     const OldAddr start(align_up(s.p_vaddr + skipped, 8));
     const ByteView bytes = image.bytes_from(start);
-    // Words between code, in blocks for all cores.
-    constexpr uint64_t kBlock = 1 << 13;  // bytes
-    std::vector<std::pair<uint64_t, uint64_t>> blocks;
     auto code = std::ranges::lower_bound(image.code(), start, {}, &OldRange::end);
     for (uint64_t i = 0; i + 8 <= bytes.size();) {
       if (code != image.code().end() && code->start <= start + i) {
@@ -130,20 +134,21 @@ void append_apparent_code_pointers(const Image& image, std::vector<std::pair<Old
         ++code;
         continue;
       }
-      const uint64_t end = code != image.code().end() ? align_up((code->start - start), 8) : bytes.size();
-      blocks.emplace_back(i, std::min({i + kBlock, end, bytes.size()}));
-      i = blocks.back().second;
+      uint64_t end = std::min<uint64_t>(i + kBlock, bytes.size());
+      if (code != image.code().end()) end = std::min(end, align_up(code->start - start, 8));
+      blocks.push_back({start + i, bytes.subspan(i, end - i)});
+      i = end;
     }
-    using Pointer = std::pair<OldAddr, OldAddr>;
-    const auto found = parallel_collect<Pointer>(blocks.size(), [&](size_t block, std::vector<Pointer>& out) {
-      for (uint64_t i = blocks[block].first; i + 8 <= blocks[block].second; i += 8) {
-        uint64_t v;
-        std::memcpy(&v, bytes.data() + i, sizeof v);
-        if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v))) out.emplace_back(start + i, OldAddr(v));
-      }
-    });
-    code_pointers.insert(code_pointers.end(), found.begin(), found.end());
   }
+  using Pointer = std::pair<OldAddr, OldAddr>;
+  return parallel_collect<Pointer>(blocks.size(), [&](size_t block, std::vector<Pointer>& out) {
+    const auto& [start, bytes] = blocks[block];
+    for (uint64_t i = 0; i + 8 <= bytes.size(); i += 8) {
+      uint64_t v;
+      std::memcpy(&v, bytes.data() + i, sizeof v);
+      if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v))) out.emplace_back(start + i, OldAddr(v));
+    }
+  });
 }
 
 std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn) {

@@ -90,8 +90,8 @@ struct DataReferences {
   std::vector<std::pair<OldAddr, OldAddr>> code_pointers;
 };
 
-// Appends all aligned words in data that look like the address of code, for programs at a fixed address.
-void append_apparent_code_pointers(const Image& image, std::vector<std::pair<OldAddr, OldAddr>>& code_pointers);
+// All aligned words in data that look like the address of code, for programs at a fixed address; ascending by segment.
+std::vector<std::pair<OldAddr, OldAddr>> find_apparent_code_pointers(const Image& image);
 
 // The address in jmp *address(,%index,8) or mov address(,%index,8), %register, for programs at a fixed address.
 std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn);
