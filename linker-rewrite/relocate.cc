@@ -275,21 +275,29 @@ class Relocator::Emitter {
   }
 
   void emit() {
-    auto change = plan_.changes.begin();
-    for (uint32_t i = 0; i < code_.insns.size(); ++i) {
-      const Insn& insn = code_.insns[i];
-      if (i == plan_.entry_hook_before) hook(r_.enter_slot_);
-      if (change != plan_.changes.end() && change->insn == i) {
-        if (change->leave_hook) hook(r_.leave_slot_);
-        if (change->form == Form::hook_only)
-          unchanged(insn, i);
-        else
-          changed(insn, change->form);
-        ++change;
-      } else {
-        unchanged(insn, i);
+    // From one change, or the entry hook, to the next all is copied as it is.
+    const uint32_t count = uint32_t(code_.insns.size());
+    uint32_t i = 0;
+    auto up_to = [&](uint32_t end) {
+      if (i <= plan_.entry_hook_before && plan_.entry_hook_before < end) {
+        unchanged(i, plan_.entry_hook_before);
+        hook(r_.enter_slot_);
+        i = plan_.entry_hook_before;
       }
+      unchanged(i, end);
+      i = end;
+    };
+    for (const Change& change : plan_.changes) {
+      up_to(change.insn);
+      if (i == plan_.entry_hook_before) hook(r_.enter_slot_);
+      if (change.leave_hook) hook(r_.leave_slot_);
+      if (change.form == Form::hook_only)
+        unchanged(i, i + 1);
+      else
+        changed(code_.insns[i], change.form);
+      ++i;
     }
+    up_to(count);
     if (plan_.leaves_at_end) hook(r_.leave_slot_);
     if (plan_.falls_off) {
       const OldAddr next = copy_.original.end;
@@ -372,22 +380,34 @@ class Relocator::Emitter {
     return is_tail_call(r_.program_, r_.program_.ranges[plan_.range], code_.address(insn), code_.target(insn));
   }
 
-  void unchanged(const Insn& insn, uint32_t index) {
-    uint8_t* const start = out_;
-    const NewAddr end = here() + insn.length;
-    bytes(code_.bytes.subspan(insn.offset, insn.length));
-    if (insn.rip_relative) {
-      write32(start + insn.field, distance(end, unmoved(code_.target(insn))));
-    } else if (insn.field_size == 4) {
+  // Copies the instructions [first, end) and lets what is in them lead where it has to.
+  void unchanged(uint32_t first, uint32_t end) {
+    if (first == end) return;
+    const Insn& last = code_.insns[end - 1];
+    const uint32_t from = code_.insns[first].offset;
+    uint8_t* const copy = out_ - from;  // of the range's first byte
+    const NewAddr copy_at = here() - from;
+    bytes(code_.bytes.subspan(from, last.offset + last.length - from));
+    for (uint32_t i = first; i < end; ++i) {
+      const Insn& insn = code_.insns[i];
+      if (insn.field_size == 0) continue;
+      uint8_t* const field = copy + insn.offset + insn.field;
+      const NewAddr next = copy_at + insn.offset + insn.length;
       const OldAddr target = code_.target(insn);
-      write32(start + insn.field,
-              distance(end, insn.flow == Flow::call ? r_.call_target(target) : r_.jump_target(target)));
-    } else if (insn.field_size == 1) {
-      start[insn.field] = uint8_t(distance(end, r_.jump_target(code_.target(insn))));
+      if (insn.rip_relative)
+        write32(field, distance(next, unmoved(target)));
+      else if (insn.field_size == 4)
+        write32(field, distance(next, insn.flow == Flow::call ? r_.call_target(target) : r_.jump_target(target)));
+      else
+        *field = uint8_t(distance(next, r_.jump_target(target)));
     }
-    auto o = std::ranges::lower_bound(overrides_, index, {}, &Override::insn);
-    for (; o != overrides_.end() && o->insn == index; ++o)
-      write32(start + o->field, o->rip_relative ? distance(end, o->value) : int32_t(o->value.value));
+    for (; override_ < overrides_.size() && overrides_[override_].insn < end; ++override_) {
+      const Override& o = overrides_[override_];
+      if (o.insn < first) continue;
+      const Insn& insn = code_.insns[o.insn];
+      const NewAddr next = copy_at + insn.offset + insn.length;
+      write32(copy + insn.offset + o.field, o.rip_relative ? distance(next, o.value) : int32_t(o.value.value));
+    }
   }
 
   const Relocator& r_;
@@ -395,11 +415,12 @@ class Relocator::Emitter {
   const RangeCopy& copy_;
   const Code& code_;
   std::vector<Override> overrides_;
+  size_t override_ = 0;  // the next of them
   uint8_t* out_;
   uint8_t* const begin_;
 };
 
-void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables) const {
+void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const {
   // Step 1: the tables, whose addresses the code needs.
   std::vector<std::vector<Emitter::Override>> overrides(program_.ranges.size());
   for (size_t g = 0; g < program_.groups.size(); ++g) {
@@ -429,11 +450,12 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables) const {
 
   // Step 2: the code.
   const std::vector<RangeCopy>& copies = copies_.copies();
-  if (copies.empty()) return;
   text.assign(text_size_, kInt3);
-  const NewAddr text_start = copies.back().start + copies.back().size - text_size_;
-  parallel_for(copies.size(), [&](size_t i) {
-    Emitter(*this, plans_[i], copies[i], std::move(overrides[plans_[i].range]), text, text_start).emit();
+  const NewAddr text_start = copies.empty() ? NewAddr() : copies.back().start + copies.back().size - text_size_;
+  parallel_for(copies.size() + 1, [&](size_t i) {
+    if (i == 0) return meanwhile();
+    const RangePlan& plan = plans_[i - 1];
+    Emitter(*this, plan, copies[i - 1], std::move(overrides[plan.range]), text, text_start).emit();
   });
 }
 

@@ -4,6 +4,7 @@
 #ifndef LINKER_REWRITE_RELOCATE_H
 #define LINKER_REWRITE_RELOCATE_H
 
+#include <functional>
 #include <vector>
 
 #include "groups.h"
@@ -28,8 +29,9 @@ class Relocator {
   uint64_t tail_jumps() const { return tail_jumps_; }   // exits through jumps that got one
   uint64_t jump_tables() const;
 
-  // Writes the copies and, for an address that follows them, their jump tables.
-  void emit(NewAddr tables_at, Bytes& text, Bytes& tables) const;
+  // Writes the copies' jump tables, for an address that follows the copies. Then, on all cores, the copies, and calls
+  // `meanwhile`: other work that needs no more than the size of the tables.
+  void emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const;
 
   // The jumps in the old text, and pointers to labels in data that must lead to the copies.
   std::vector<Patch> patches(const std::vector<Landing>& landings) const;

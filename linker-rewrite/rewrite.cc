@@ -14,6 +14,7 @@
 
 #include "landings.h"
 #include "layout.h"
+#include "parallel.h"
 #include "refuse.h"
 #include "relocate.h"
 #include "stay.h"
@@ -80,8 +81,8 @@ void count_functions(const Program& program, const std::vector<bool>& moves, con
   }
 }
 
-// All that is new. Takes the program, whose code needs much memory, away.
-Contents copy_functions(Program program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
+// All that is new.
+Contents copy_functions(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
                         const std::vector<Landing>& landings, const Layout& layout, Report& report) {
   Relocator relocator(program, moves, hooked, layout.enter_slot(), layout.leave_slot());
   relocator.plan(layout.text());
@@ -91,11 +92,12 @@ Contents copy_functions(Program program, const std::vector<bool>& moves, const s
 
   Contents contents;
   const NewAddr tables = layout.read_only_start(relocator.text_size());
-  relocator.emit(tables, contents.text, contents.tables);
   const std::optional<AddedCode> added = layout.added_code();
-  contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
-                                 NewAddr(align_up((tables + contents.tables.size()).value, 8)));
-  contents.patches = relocator.patches(landings);
+  relocator.emit(tables, contents.text, contents.tables, [&] {
+    contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
+                                   NewAddr(align_up((tables + contents.tables.size()).value, 8)));
+    contents.patches = relocator.patches(landings);
+  });
   contents.copies = relocator.take_copies();
   return contents;
 }
@@ -133,9 +135,17 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
 
   auto layout = Layout::begin(image, runtime_path);
   const std::vector<bool> hooked = selection.no_hooks ? std::vector<bool>(selected.size()) : selected;
-  // The program is gone when copy_functions has returned, before the file takes as much memory again.
-  Contents contents = copy_functions(std::move(program), moves, hooked, landings, *layout, result.report);
-  result.file = layout->finish(std::move(contents));
+  Contents contents = copy_functions(program, moves, hooked, landings, *layout, result.report);
+  // To forget the program takes almost as long as to put the file together.
+  parallel_for(
+      2,
+      [&](size_t i) {
+        if (i == 0)
+          result.file = layout->finish(std::move(contents));
+        else
+          program = Program();
+      },
+      1);
   return result;
 }
 

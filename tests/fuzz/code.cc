@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Relocator relocator(program, moves, hooked, NewAddr(0x80000), NewAddr(0x80008));
     relocator.plan(NewAddr(kCopies));
     Bytes text, clones;
-    relocator.emit(NewAddr(align_up(kCopies + relocator.text_size(), 8)), text, clones);
+    relocator.emit(NewAddr(align_up(kCopies + relocator.text_size(), 8)), text, clones, [] {});
     relocator.patches(landings);
   });
   return 0;
