@@ -28,7 +28,7 @@ namespace {
 constexpr uint64_t kMostTicksPerRecord = 65535;
 constexpr uint64_t kMostCallsPerRecord = UINT32_MAX;
 constexpr uint64_t kMostTicks = INT32_MAX;   // per bin: gprof adds them up in an int
-constexpr uint64_t kMostRecords = 200'000;   // 10^15 calls; more come from damaged numbers
+constexpr uint64_t kMostSplits = 200'000;    // of great numbers, 10^15 calls; more come from damaged ones
 constexpr uint64_t kEnoughRecords = 20'000;  // of histograms; more take gprof seconds to read
 constexpr uint32_t kProgram = 0;             // index of the program among the objects
 
@@ -41,24 +41,24 @@ class GmonFile {
   }
 
   void histogram(uint64_t low, uint32_t rate, uint64_t ticks) {
-    do {
+    for (bool first = true; first || ticks > 0; first = false) {
       const uint64_t now = std::min(ticks, kMostTicksPerRecord);
       ticks -= now;
-      begin_record(0);
+      begin_record(0, first);
       number<uint64_t>(low);
       number<uint64_t>(low + 2);
       number<uint32_t>(1);  // bins
       number<uint32_t>(rate);
       out_.text({"seconds\0\0\0\0\0\0\0\0s", 16});  // dimension, 15 bytes, and its abbreviation
       number<uint16_t>(uint16_t(now));
-    } while (ticks > 0);
+    }
   }
 
   void arc(uint64_t from, uint64_t to, uint64_t calls) {
-    while (calls > 0) {
+    for (bool first = true; calls > 0; first = false) {
       const uint64_t now = std::min(calls, kMostCallsPerRecord);
       calls -= now;
-      begin_record(1);
+      begin_record(1, first);
       number<uint64_t>(from);
       number<uint64_t>(to);
       number<uint32_t>(uint32_t(now));
@@ -66,8 +66,10 @@ class GmonFile {
   }
 
  private:
-  void begin_record(char tag) {
-    if (++records_ > kMostRecords) throw Error(out_.name() + ": the numbers in the profile are too great for it");
+  // `first`: for the same number.
+  void begin_record(char tag, bool first) {
+    if (!first && ++splits_ > kMostSplits)
+      throw Error(out_.name() + ": the numbers in the profile are too great for it");
     out_.byte(tag);
   }
   template <class T>
@@ -78,7 +80,7 @@ class GmonFile {
   }
 
   Output& out_;
-  uint64_t records_ = 0;
+  uint64_t splits_ = 0;
 };
 
 // Calls `write` with an Output to a new file at `path`.

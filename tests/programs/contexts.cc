@@ -1,0 +1,27 @@
+// A million calling contexts: a thousand functions, each of which calls a thousand others once.
+
+#include <utility>
+
+constexpr int kFunctions = 1000;
+using Function = void (*)();
+
+volatile int calls;
+
+template <int N>
+__attribute__((noipa)) void callee() {
+  calls = calls + N % 2;
+}
+
+template <int N>
+__attribute__((noipa)) void caller(const Function* callees) {
+  for (int i = 0; i < kFunctions; ++i) callees[i]();
+  calls = calls + N % 2;
+}
+
+template <int... N>
+void call_all(std::integer_sequence<int, N...>) {
+  static const Function callees[] = {callee<N>...};
+  (caller<N>(callees), ...);
+}
+
+int main() { call_all(std::make_integer_sequence<int, kFunctions>()); }
