@@ -129,6 +129,7 @@ bench: $(profld) $(prof) $(libprof) | check-packages
 	@mkdir -p $(BUILD)/bench
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc -Wl,--no-as-needed $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/truth tests/bench/truth.cc
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -O1 -o $(BUILD)/bench/contexts tests/programs/contexts.cc
 	@tests/bench/run $(BUILD)
 
 # Beside gcc -pg, uftrace, callgrind and perf.
