@@ -47,9 +47,11 @@ std::vector<T> parallel_collect(size_t count, Function function) {
   return all;
 }
 
+// Not stable. In parts on all cores, which are then merged.
 template <class T, class Less = std::less<T>>
 void parallel_sort(std::vector<T>& v, Less less = Less()) {
-  constexpr size_t kParts = 16;
+  constexpr size_t kParts = 16, kFew = 1 << 12;
+  if (v.size() < kFew) return std::sort(v.begin(), v.end(), less);
   auto start = [&](size_t part) { return v.begin() + ptrdiff_t(v.size() * std::min(part, kParts) / kParts); };
   parallel_for(
       kParts, [&](size_t part) { std::sort(start(part), start(part + 1), less); }, 1);
