@@ -72,12 +72,7 @@ void Estimator::find_open(const Profile& profile, const Thread& thread) {
   }
 }
 
-double Estimator::timed(const prof_format::Node& node) const {
-  const double timed = double(std::min(node.timed, node.count));
-  if (!is_plain_) return timed;
-  const double all = double(node.timed_squares);
-  return all > 0 ? double(std::min(node.timed, node.timed_squares)) * std::min(double(node.count) / all, 1.0) : timed;
-}
+double Estimator::timed(const prof_format::Node& node) const { return double(std::min(node.timed, node.count)); }
 
 Estimate Estimator::inclusive(Block block, const prof_format::Node& node) const {
   if (is_plain_) return {std::min(double(node.cycles), whole_), 0};

@@ -13,9 +13,9 @@ using prof_format::Node;
 
 Figures::Figures(Profile& profile) : profile_(profile) {
   std::vector<bool> seen(profile.blocks());
-  cells_.push_back({0, &profile.header_.lost, &profile.recorded_});
+  cells_.push_back({0, &profile.header_.lost, &profile.recorded_, &none_});
   for (Thread& thread : profile.threads_) {
-    cells_.push_back({thread.block, &thread.lost, &no_cycles_});
+    cells_.push_back({thread.block, &thread.lost, &none_, &none_});
     add_tree(thread, seen);
   }
   profile.has_plain_estimates_ = profile.header().type == prof_format::kAdaptive;
@@ -52,10 +52,9 @@ void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
                                 ? uint64_t(i == first ? estimator->whole() : estimator->inclusive(block, *n).cycles)
                                 : numbers.cycles(n->cycles, damaged);
     if (damaged) continue;
-    n->timed_squares = n->count;
     n->count = calls;
     n->cycles = cycles;
-    cells_.push_back({block, &n->count, &n->cycles});
+    cells_.push_back({block, &n->count, &n->cycles, &n->timed});
   }
 }
 
@@ -73,22 +72,24 @@ void Figures::subtract(const std::vector<Figure>& figures) {
   change(figures, [](const Cell& c, const Figure& f) {
     *c.calls -= std::min(*c.calls, f.calls);
     *c.cycles -= std::min(*c.cycles, f.cycles);
+    *c.timed -= std::min(*c.timed, f.timed);
   });
 }
 
 void Figures::replace(const std::vector<Figure>& figures) {
   const std::vector<Figure> all = list();
-  change(all, [](const Cell& c, const Figure&) { *c.calls = *c.cycles = 0; });
+  change(all, [](const Cell& c, const Figure&) { *c.calls = *c.cycles = *c.timed = 0; });
   change(figures, [](const Cell& c, const Figure& f) {
     *c.calls = f.calls;
     *c.cycles = f.cycles;
+    *c.timed = f.timed;
   });
 }
 
 std::vector<Figure> Figures::list() const {
   std::vector<Figure> figures;
   for (const Cell& c : cells_) {
-    if (*c.calls || *c.cycles) figures.push_back({*c.calls, *c.cycles, c.block});
+    if (*c.calls || *c.cycles) figures.push_back({*c.calls, *c.cycles, c.block, 0, *c.timed});
   }
   return figures;
 }

@@ -34,6 +34,7 @@ class Figures {
     prof_format::Block block;
     uint64_t* calls;
     uint64_t* cycles;
+    uint64_t* timed;
   };
   template <class Change>
   void change(const std::vector<Figure>& figures, Change change);
@@ -44,7 +45,7 @@ class Figures {
   std::vector<Cell> cells_;                // by block
   std::vector<prof_format::Block> nodes_;  // parents before their children
   bool is_broken_ = false;                 // links between them make no sense: let them be
-  uint64_t no_cycles_ = 0;                 // threads have none
+  uint64_t none_ = 0;                      // what a cell has nothing of
 };
 
 }  // namespace prof

@@ -35,8 +35,9 @@ struct Figure {
   uint64_t cycles = 0;
   prof_format::Block block = 0;
   uint32_t reserved = 0;
+  uint64_t timed = 0;  // calls that were timed, if not all were (PROFTYPE=adaptive)
 };
-static_assert(sizeof(Figure) == 24);
+static_assert(sizeof(Figure) == 32);
 
 // What a list begins with.
 inline constexpr std::string_view kListMagic("\x7fPCTL\r\n\x1a", 8);

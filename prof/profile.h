@@ -71,8 +71,7 @@ class Profile {
   // The frames in a block, with all that lie behind the structure, or null if no frames can be there.
   const prof_format::FrameChunk* frames(Block block) const;
 
-  // Estimates (estimate.h) were worked out already, and are in the nodes' `cycles`; `timed_squares` is the count of all
-  // calls, before the limit.
+  // Estimates (estimate.h) were worked out already, and are in the nodes' `cycles`.
   bool has_plain_estimates() const { return has_plain_estimates_; }
 
   // The process that writes it still runs, on this machine.

@@ -143,7 +143,7 @@ rm "$list" && mkdir "$list" && not_limited "is not a regular file"
 rmdir "$list" && cp list "$list" && truncate -s 98304000064 "$list"
 printf '\xff\xff\xff\xff' | dd of="$list" bs=1 seek=20 conv=notrunc status=none
 not_limited "is cut off"
-truncate -s 103079215144 "$list" && not_limited "is damaged"
+truncate -s 137438953504 "$list" && not_limited "is damaged"
 if [ "$(id -u)" = 0 ]; then cp list "$list" && chown 1 "$list" && not_limited "belongs to another user than the profile"; fi
 size=$(stat -c %s list)
 for ((i = 0; i < size; i += 7)); do

@@ -26,7 +26,9 @@ struct Directory {
   std::string path = std::filesystem::temp_directory_path() / "profile-XXXXXX";
 };
 
+// A new file: ext4 waits for the disk when one is truncated and written again.
 void write(const std::string& path, std::string_view bytes) {
+  std::filesystem::remove(path);
   std::ofstream file(path, std::ios::binary);
   if (!file.write(bytes.data(), std::streamsize(bytes.size())).flush()) std::abort();
 }
