@@ -70,4 +70,6 @@ run prof run --auto ./program
 [ "$status" = 3 ] && [ "$(cat stdout)" = "$(./program)" ] || fail "--auto: $status $(cat stdout)"
 grep -q '^prof: after a counting run 2 functions with 100.0 % of all calls are left out$' stderr || fail "--auto: $(cat stderr)"
 grep -qP '\tbusy$' stderr && ! grep -qP '\ttiny$' stderr || fail "--auto: $(cat stderr)"
-[ "$(compgen -G 'prof.[0-9]*' | wc -l)" = 1 ] || fail "--auto left $(compgen -G 'prof.[0-9]*' | paste -sd ' ')"
+PROFSTART=off run prof run --auto ./program
+grep -q '^prof: after a counting run 2 functions with 100.0 % of all calls are left out$' stderr && grep -q 'never switched on' stderr || fail "--auto, off: $(cat stderr)"
+[ "$(compgen -G 'prof.[0-9]*' | wc -l)" = 2 ] || fail "--auto left $(compgen -G 'prof.[0-9]*' | paste -sd ' ')"

@@ -64,6 +64,8 @@ rewrite endless
 rm -f profiles/*
 PROFDIR=profiles ./launch 9:3=1 19 -- ./endless.prof >/dev/null 2>&1 &
 until [ -s "$(echo profiles/prof.*)" ]; do sleep 0.05; done
+prof ctl off profiles/prof.* 2>view && fail "no shared mappings, ctl: $(cat view)"
+grep -q ': its file system has no shared mappings, so nothing is known of the program before it exits$' view || fail "no shared mappings, ctl: $(cat view)"
 kill -KILL $!
 { wait $!; } 2>/dev/null
 prof endless.prof profiles/prof.* >view 2>&1
