@@ -48,9 +48,9 @@ void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
     }
     uint64_t damaged = 0;
     const uint64_t calls = numbers.calls(n->count, damaged);
-    const uint64_t cycles = estimator
-                                ? uint64_t(i == first ? estimator->whole() : estimator->inclusive(block, *n).cycles)
-                                : numbers.cycles(n->cycles, damaged);
+    const uint64_t cycles =
+        estimator ? uint64_t(std::min(i == first ? estimator->whole() : estimator->inclusive(block, *n).cycles, 0x1p62))
+                  : numbers.cycles(n->cycles, damaged);
     if (damaged) continue;
     n->count = calls;
     n->cycles = cycles;

@@ -19,6 +19,8 @@ std::string hex(uint64_t n) {
   return "0x" + std::string(digits, std::to_chars(digits, digits + sizeof digits, n, 16).ptr);
 }
 
+uint64_t rounded(double n) { return uint64_t(std::llround(std::min(n, 0x1p62))); }
+
 }  // namespace
 
 // Written as a stream: a document of a million nodes built in memory first would take gigabytes.
@@ -30,8 +32,8 @@ void print_json(const Analysis& analysis, Output& out) {
   // Standard errors of estimated times.
   auto errors = [&](double self_variance, double total_variance) {
     if (!analysis.estimated) return;
-    field(",\"self_error_cycles\":", uint64_t(std::llround(std::sqrt(self_variance))));
-    field(",\"total_error_cycles\":", uint64_t(std::llround(std::sqrt(total_variance))));
+    field(",\"self_error_cycles\":", rounded(std::sqrt(self_variance)));
+    field(",\"total_error_cycles\":", rounded(std::sqrt(total_variance)));
   };
   out.text("{\"program\":" + quoted(analysis.program));
   out.text(std::string(",\"type\":\"") +
@@ -39,7 +41,7 @@ void print_json(const Analysis& analysis, Output& out) {
             : analysis.timed   ? "elapsed"
                                : "count") +
            "\"");
-  field(",\"tsc_hz\":", uint64_t(std::llround(analysis.tsc_hz)));
+  field(",\"tsc_hz\":", rounded(analysis.tsc_hz));
   out.text(std::string(",\"complete\":") + (analysis.complete ? "true" : "false"));
   field(",\"lost\":", analysis.lost);
   field(",\"folded\":", analysis.folded);

@@ -12,6 +12,9 @@ namespace {
 
 using RawNode = prof_format::Node;
 
+// Cycles, not negative, as a whole number. Damaged profiles have too many.
+uint64_t whole(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
+
 }  // namespace
 
 struct TreeBuilder::State {
@@ -119,7 +122,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
     std::optional<Estimator> estimator;
     if (is_estimated) estimator.emplace(profile, thread);
     seen[thread.root] = true;
-    if (!estimator) s.tree.nodes[0].self += uint64_t(double(numbers.cycles(root->cycles, broken_numbers)) * scale);
+    if (!estimator) s.tree.nodes[0].self += whole(double(numbers.cycles(root->cycles, broken_numbers)) * scale);
     pending.push_back({thread.root, root->child, 0, estimator ? estimator->whole() * scale : 0});
     while (!pending.empty()) {
       const Pending parent = pending.back();
@@ -138,7 +141,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
         Child c = {b, child->child, child->pc, calls, 0, 0, 0, outside * double(calls)};
         if (estimator) {
           const Estimate e = estimator->inclusive(b, *child);
-          const double timed = estimator->timed(*child);
+          const double timed = std::min(estimator->timed(*child), double(calls));  // the count may be damaged
           c.inclusive = std::max(e.cycles * scale - inside * double(calls), 0.0);
           c.variance = e.variance * scale * scale;
           c.outside = (inside + outside) * timed + counted * (double(calls) - timed);
@@ -158,7 +161,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
           rest -= c.inclusive;
           s.tree.nodes[parent.node].self_variance += c.variance;
         }
-        s.tree.nodes[parent.node].self += uint64_t(std::max(rest, 0.0));
+        s.tree.nodes[parent.node].self += whole(std::max(rest, 0.0));
       }
       if (children.empty()) continue;
       // Order of first call.
@@ -169,7 +172,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
         const uint32_t index = s.child(parent.node, resolver.find(c.pc));
         CallNode& node = s.tree.nodes[index];
         node.calls += c.calls;
-        node.self += uint64_t(c.self);
+        node.self += whole(c.self);
         node.self_variance += c.variance;
         node.total_variance += c.variance;
         if (!estimator) s.probe[index] += inside * double(c.calls);
@@ -178,7 +181,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
         if (c.first_child) {
           pending.push_back({c.block, c.first_child, index, c.inclusive});
         } else {
-          node.self += uint64_t(c.inclusive);
+          node.self += whole(c.inclusive);
         }
       }
       std::reverse(pending.begin() + pushed, pending.end());

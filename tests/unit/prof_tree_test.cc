@@ -435,12 +435,14 @@ TEST_CASE("estimated times: their error is none as long as all calls were timed,
 
 TEST_CASE("estimated times: a damaged count is none") {
   EstimatedRun run;
-  run.call(0, 'a', ~uint64_t(0), 1, ~uint64_t(0), 1'000, 1'000);
-  run.call(0, 'b', 1, 1, 1, 1'000);
+  run.call(0, 'a', ~uint64_t(0), 1'000'000, ~uint64_t(0), 1'000, 1'000);
+  run.writer.header().probe_counted = 10 * 256;
+  run.call(0, 'b', 1, 0, 1, 1'000);
   std::optional<Analysis> analysis;
   CHECK(standard_error_of([&] { analysis.emplace(run.analyse()); }).find("1 of its numbers are damaged") !=
         std::string::npos);
   CHECK(sum_of(*analysis, "a").calls == 0);
+  CHECK(analysis->tree.nodes[0].self_probe == 10);
   CHECK(sum_of(*analysis, "b").total == 1'000);
 }
 
