@@ -91,6 +91,7 @@ struct State {
 
   NodeSupply nodes;        // for new contexts
   NodeSupply reserve;      // for functions, when there is no room for more contexts
+  uint64_t spare;          // a range as in NodeSupply, for handlers that come while `nodes` is about to be filled up
   uint64_t nodes_made;     // for new contexts
   uint64_t table_used;     // links in the table
   uint64_t table_is_full;  // it could not grow: some children are not in it

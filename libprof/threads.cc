@@ -76,6 +76,7 @@ bool make_record(State* s, bool is_reused) {
   s->root = Block(first + kThreadBlocks);
   s->nodes.range = end << 32 | (first + kThreadBlocks + 1);
   s->nodes.is_empty = s->reserve.is_empty = s->nodes_made = 0;
+  set_aside(s);
   return true;
 }
 

@@ -104,18 +104,26 @@ uint64_t refill_reserve(State* s, uint64_t) { return refill(&s->reserve, at<Head
 // The reserve comes first: it must be there when the disk is full.
 uint64_t refill_nodes(State* s, uint64_t) {
   if (s->reserve.taken == 0) refill_reserve(s, 0);
-  return refill(&s->nodes, limit_of_contexts(at<Header>(s->base, 0)));
+  const uint64_t result = refill(&s->nodes, limit_of_contexts(at<Header>(s->base, 0)));
+  set_aside(s);
+  return result;
+}
+
+// A block out of a range; 0 if that is empty.
+Block take_from(uint64_t* range) {
+  for (;;) {
+    const uint64_t found = load(range);
+    if (uint32_t(found) >= found >> 32) return 0;
+    if (exchange_if(range, found, found + 1)) return Block(found);
+  }
 }
 
 // A block for a node; 0 if there is none. `refill_supply` is the heavy path that fills the supply up.
 Block new_block(State* s, NodeSupply* supply, uint64_t (*refill_supply)(State*, uint64_t)) {
   for (;;) {
-    const uint64_t range = load(&supply->range);
-    if (uint32_t(range) < range >> 32) {
-      if (exchange_if(&supply->range, range, range + 1)) return Block(range);
-      continue;
-    }
-    if (supply->is_empty || !run_heavy(s, refill_supply, 0)) return 0;
+    if (const Block block = take_from(&supply->range)) return block;
+    if (!supply->is_empty && run_heavy(s, refill_supply, 0)) continue;
+    return supply->is_empty ? 0 : take_from(&s->spare);
   }
 }
 
@@ -172,6 +180,13 @@ void insert(Link* table, Block parent, uint64_t pc, Block child) {
 Block find_child(State* s, Block parent, uint64_t pc) {
   const Block child = find(s->table, parent, pc);
   return child == 0 && s->table_is_full ? find_in_list(s, parent, pc) : child;
+}
+
+void set_aside(State* s) {
+  const uint64_t range = s->nodes.range, first = uint32_t(range), end = range >> 32;
+  if (uint32_t(s->spare) < s->spare >> 32 || first >= end || end - first < 4 * kSpareNodes) return;
+  store(&s->spare, end << 32 | (end - kSpareNodes));
+  store(&s->nodes.range, (end - kSpareNodes) << 32 | first);
 }
 
 bool begin_table(State* s) {

@@ -18,6 +18,7 @@
 namespace libprof {
 
 inline constexpr uint32_t kLongestRecursion = 64;
+inline constexpr uint64_t kSpareNodes = 8;
 
 // How many nodes of the header's node_limit are for contexts; the rest is the reserve.
 inline uint64_t limit_of_contexts(const Header* h) { return h->node_limit - h->node_limit / 8; }
@@ -27,6 +28,10 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc);
 
 // The same if there is one; else 0.
 Block find_child(State* s, Block parent, uint64_t pc);
+
+// Sees to it that the thread has a few nodes to spare, out of its supply if there are many. A heavy path. They are for
+// hooks of a handler that interrupts the way into refilling the supply: that way cannot be taken a second time.
+void set_aside(State* s);
 
 // Puts an edge into a table that has room for it.
 void insert(Link* table, Block parent, uint64_t pc, Block child);

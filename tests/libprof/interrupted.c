@@ -1,0 +1,104 @@
+// interrupted OFFSET STEPS: functions with hooks call one another in hundreds of contexts, while a tracer, this
+// program's parent, sends a signal each time the runtime is on its way into a heavy path, STEPS instructions after its
+// entry. OFFSET is that of the entry (run_heavy) in libprof.so. The signal's handler calls functions in new contexts as
+// well. Prints "calls NAME N", counted by the functions themselves, and "signals N".
+
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hooked.h"
+
+#define FUNCTIONS 6
+static long counts[FUNCTIONS], handled, helped;
+
+typedef void function(int depth);
+static void descend(int depth);
+#define DEFINE(n)               \
+  function f##n;                \
+  HOOKED(f##n);                 \
+  void f##n##_body(int depth) { \
+    counts[n]++;                \
+    descend(depth);             \
+  }
+DEFINE(0)
+DEFINE(1) DEFINE(2) DEFINE(3) DEFINE(4) DEFINE(5) static function* const table[FUNCTIONS] = {f0, f1, f2, f3, f4, f5};
+static void descend(int depth) {
+  for (int i = 0; depth > 0 && i < FUNCTIONS; i++) table[i](depth - 1);
+}
+
+int helper(int), handle(int);
+HOOKED(helper);
+HOOKED(handle);
+int helper_body(int x) {
+  helped++;
+  return x;
+}
+int handle_body(int x) {
+  handled++;
+  return helper(x) + helper(x);
+}
+static void on_signal(int signal_number) { handle(signal_number); }
+
+static int traced(void) {
+  ptrace(PTRACE_TRACEME, 0, 0, 0);
+  raise(SIGSTOP);
+  signal(SIGUSR1, on_signal);
+  descend(3);
+  for (int i = 0; i < FUNCTIONS; i++) printf("calls f%d %ld\n", i, counts[i]);
+  printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled);
+  return 0;
+}
+
+static uint64_t base_of_libprof(pid_t pid) {
+  char path[64], line[512];
+  snprintf(path, sizeof path, "/proc/%d/maps", pid);
+  FILE* maps = fopen(path, "r");
+  uint64_t base = 0;
+  while (base == 0 && fgets(line, sizeof line, maps)) {
+    if (strstr(line, "libprof.so")) base = strtoull(line, NULL, 16);
+  }
+  fclose(maps);
+  return base;
+}
+
+// Lets the child go on, with a signal, until it stops or ends.
+static int go_on(pid_t pid, int how, int with) {
+  int status;
+  if (ptrace(how, pid, 0, with) != 0 || waitpid(pid, &status, 0) != pid) exit(2);
+  if (WIFEXITED(status)) exit(WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) exit(3);
+  return WSTOPSIG(status);
+}
+
+int main(int argc, char** argv) {
+  const pid_t pid = fork();
+  if (pid == 0) return traced();
+  int status;
+  waitpid(pid, &status, 0);
+  const uint64_t entry = base_of_libprof(pid) + strtoull(argc > 1 ? argv[1] : "", NULL, 16);
+  const long code = ptrace(PTRACE_PEEKTEXT, pid, entry, 0);
+  const long trap = (code & ~0xffL) | 0xcc;
+  const int steps = argc > 2 ? atoi(argv[2]) : 1;
+  int with = 0;
+  for (;;) {
+    ptrace(PTRACE_POKETEXT, pid, entry, trap);
+    const int stopped_by = go_on(pid, PTRACE_CONT, with);
+    with = stopped_by;  // one of its own is passed on
+    struct user_regs_struct registers;
+    ptrace(PTRACE_GETREGS, pid, 0, &registers);
+    if (stopped_by != SIGTRAP || registers.rip != entry + 1) continue;
+    registers.rip = entry;
+    ptrace(PTRACE_SETREGS, pid, 0, &registers);
+    ptrace(PTRACE_POKETEXT, pid, entry, code);
+    for (int i = 0; i < steps; i++) go_on(pid, PTRACE_SINGLESTEP, 0);
+    with = SIGUSR1;
+  }
+}
