@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -131,15 +132,20 @@ int fail(const std::string& file, const std::string& message) {
   return 1;
 }
 
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
 int run(int argc, char** argv) {
   std::string subject = argv[0];
   try {
     const Options o = parse(argc, argv);
     subject = o.program;
+    Progress progress(isatty(STDERR_FILENO) ? stderr : nullptr, o.program, seconds);
     const Image image = Image::open(o.program);
-    const Rewritten r = rewrite(image, o.selection, o.runtime);
+    const Rewritten r =
+        rewrite(image, o.selection, o.runtime, [&](double done, const char* stage) { progress.show(done, stage); });
     subject = o.output;
     write_program(o.output, o.program, r.file);
+    progress.clear();
     if (!o.report.empty()) {
       subject = o.report;
       std::ofstream report(o.report);

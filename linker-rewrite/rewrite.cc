@@ -104,13 +104,17 @@ Contents copy_functions(const Program& program, const std::vector<bool>& moves, 
 
 }  // namespace
 
-Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path) {
+// The parts of the work that the stages are were measured with gcc's cc1.
+Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path,
+                  const ShowStage& show) {
   refuse_unsupported(image);
+  show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
   Program program = group_functions(image, frames, find_functions(image, frames));
   if (program.ranges.empty())
     throw Error(
         "no functions found: it has neither unwind tables nor symbols; build it with -fasynchronous-unwind-tables");
+  show(0.2, "understanding jumps");
   find_reasons_to_stay(program, find_data_references(program));
 
   // A group is hooked as a whole: control passes between its ranges without calls.
@@ -123,6 +127,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   }
   std::vector<bool> moves(program.groups.size());
   for (size_t g = 0; g < moves.size(); ++g) moves[g] = selected[g] && program.groups[g].reason.empty();
+  show(0.65, "placing jumps to the copies");
   const std::vector<Landing> landings = place_landings(program, moves);
 
   Rewritten result;
@@ -133,9 +138,11 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
     throw Error("no function can be instrumented; the first stays in place for this reason: " +
                 result.report.skipped.front().reason);
 
+  show(0.7, "copying functions");
   auto layout = Layout::begin(image, runtime_path);
   const std::vector<bool> hooked = selection.no_hooks ? std::vector<bool>(selected.size()) : selected;
   Contents contents = copy_functions(program, moves, hooked, landings, *layout, result.report);
+  show(0.85, "putting the file together");
   // To forget the program takes almost as long as to put the file together.
   parallel_for(
       2,

@@ -8,6 +8,7 @@
 
 #include "image.h"
 #include "output_file.h"
+#include "progress.h"
 #include "report.h"
 
 namespace profld {
@@ -27,8 +28,10 @@ struct Rewritten {
   Report report;
 };
 
-// Throws Error if the program cannot be rewritten.
-Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path);
+// Throws Error if the program cannot be rewritten. `show` is told of the stages.
+Rewritten rewrite(
+    const Image& image, const Selection& selection, const std::string& runtime_path,
+    const ShowStage& show = [](double, const char*) {});
 
 }  // namespace profld
 
