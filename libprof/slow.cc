@@ -156,8 +156,9 @@ Frame* frame_below(State* s, Frame* f) {
   return previous ? frames_of(at<FrameChunk>(s->base, previous)) + (kFramesPerChunk - 1) : nullptr;
 }
 
-Frame* current_frame(State* s) {
-  Frame* f = top_frame(s);
+Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
+
+Frame* with_slot(State* s, Frame* f) {
   while (load(&f->slot) == 0) {
     Frame* below = frame_below(s, f);
     if (!below) break;

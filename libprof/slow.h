@@ -12,6 +12,9 @@ inline bool is_timed() { return profile_type == prof_format::kElapsed; }
 // The frame below; null below a base.
 Frame* frame_below(State* s, Frame* f);
 
+// The frame, or the nearest below it that has a slot.
+Frame* with_slot(State* s, Frame* f);
+
 // The topmost frame that has a slot.
 Frame* current_frame(State* s);
 

@@ -196,21 +196,21 @@ void enter_signal_stack(State* s, FrameChunk* to, uint64_t slot) {
   if (s->barrier) set_barrier(s);
 }
 
+// A handler that interrupts this may find that the stack has changed, too: one of the two hands over the time.
 void change_to(State* s, FrameChunk* to, uint64_t now) {
   FrameChunk* from = current_stack(s);
+  const uint64_t top = load(&s->top);
   const Block left = load(&current_frame(s)->node);
   const bool leaves_handler = from->kind == kSignalStack;
-  if (!leaves_handler) from->saved_top = load(&s->top);
+  if (!leaves_handler) from->saved_top = top;
   from->left_at = now;
+  Frame* f = with_slot(s, top_of(s, to));
+  const bool begins = to->kind == kOtherStack && f == frames_of(to);
+  if (begins) store(&f->node, left);  // a coroutine, called by what ran before
+  if (!exchange_if(&s->top, top, to->saved_top)) return;
   store(&s->thread->frames, to->stack);
-  store(&s->top, to->saved_top);
   if (leaves_handler) drop_frames(s, from);
-  Frame* f = current_frame(s);
-  if (to->kind == kOtherStack && f == frames_of(to)) {
-    store(&f->node, left);  // a coroutine that begins, called by what ran before
-  } else if (f->node != left && is_timed()) {
-    hand_over(s, node_at(s, left), node_at(s, f->node), now);
-  }
+  if (!begins && f->node != left && is_timed()) hand_over(s, node_at(s, left), node_at(s, f->node), now);
   if (is_adaptive()) resume_calls(s, to, now);
   set_barrier(s);
 }
@@ -316,12 +316,19 @@ uint64_t forget_heavily(State* s, uint64_t argument) {
   return 1;
 }
 
-// Heavy. Moves the frames above the argument to a stack of their own.
+struct Detaching {
+  uint64_t slot, now;
+};
+
+// Heavy. Moves the frames above the detachable one to a stack of their own, unless a handler has done that.
 uint64_t detach_heavily(State* s, uint64_t argument) {
-  auto* kept = reinterpret_cast<Frame*>(argument);
+  const auto [slot, now] = *reinterpret_cast<Detaching*>(argument);
+  Frame* kept = find_detachable(s, current_stack(s), slot);
+  if (!kept) return 0;
   Frame* last = top_frame(s);
   Frame* first = last;
   for (Frame* f = last; f != kept; f = frame_below(s, f)) first = f;
+  Node* ran = node_at(s, last->node);
   const uint64_t high = slot_of(first) + 2 * sizeof(uint64_t);
   FrameChunk* stack = make_stack(s, {kOtherStack, 0, high}, high, kept->node);
   if (!stack) return 0;
@@ -336,6 +343,7 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
   stack->saved_top = as_top(s, to);
   store(&s->top, as_top(s, kept));
   for (Frame* f = last; f != kept; f = frame_below(s, f)) store(&f->slot, uint64_t(0));
+  if (is_timed()) hand_over(s, ran, node_at(s, kept->node), now);
   return 1;
 }
 
@@ -344,12 +352,9 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
 void detach_frames(State* s, uint64_t slot, uint64_t now) {
   FrameChunk* stack = current_stack(s);
   if (stack->kind == kSignalStack) return;
-  Frame* kept = find_detachable(s, stack, slot);
-  if (!kept) return;
-  Node* ran = node_at(s, load(&top_frame(s)->node));
-  if (!run_heavy(s, detach_heavily, as_word(kept))) return;
-  if (is_timed()) hand_over(s, ran, node_at(s, kept->node), now);
-  set_barrier(s);
+  if (!find_detachable(s, stack, slot)) return;
+  Detaching detaching = {slot, now};
+  if (run_heavy(s, detach_heavily, as_word(&detaching))) set_barrier(s);
 }
 
 bool settle_on_stack(State* s, uint64_t slot, uint64_t pc, uint64_t now) {

@@ -1,7 +1,7 @@
-// interrupted OFFSET STEPS: functions with hooks call one another in hundreds of contexts, while a tracer, this
-// program's parent, sends a signal each time the runtime is on its way into a heavy path, STEPS instructions after its
-// entry. OFFSET is that of the entry (run_heavy) in libprof.so. The signal's handler calls functions in new contexts as
-// well. Prints "calls NAME N", counted by the functions themselves, and "signals N".
+// interrupted OFFSET STEPS [fibers]: functions with hooks call one another in hundreds of contexts, or on the stacks of
+// a few coroutines, while a tracer, this program's parent, sends a signal each time the runtime comes to the function
+// at OFFSET in libprof.so, STEPS instructions later. The signal's handler calls functions in new contexts as well.
+// Prints "calls NAME N", counted by the functions themselves, and "signals N".
 
 #define _GNU_SOURCE
 #include <signal.h>
@@ -12,6 +12,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "hooked.h"
@@ -47,11 +48,48 @@ int handle_body(int x) {
 }
 static void on_signal(int signal_number) { handle(signal_number); }
 
-static int traced(void) {
+enum { FIBERS = 3, ROUNDS = 4 };
+static ucontext_t resumer, fibers[FIBERS];
+static char stacks[FIBERS][65536];
+static long steps, resumes;
+int step(int), resume(int);
+HOOKED(step);
+HOOKED(resume);
+int step_body(int fiber) {
+  steps++;
+  swapcontext(&fibers[fiber], &resumer);
+  return helper(fiber);
+}
+static void run_fiber(int fiber) {
+  for (int i = 0; i < ROUNDS; i++) step(fiber);
+}
+int resume_body(int fiber) {
+  resumes++;
+  swapcontext(&resumer, &fibers[fiber]);
+  return helper(fiber);
+}
+static void switch_stacks(void) {
+  for (int i = 0; i < FIBERS; i++) {
+    getcontext(&fibers[i]);
+    fibers[i].uc_stack.ss_sp = stacks[i];
+    fibers[i].uc_stack.ss_size = sizeof stacks[i];
+    fibers[i].uc_link = &resumer;
+    makecontext(&fibers[i], (void (*)(void))run_fiber, 1, i);
+  }
+  for (int round = 0; round <= ROUNDS; round++) {
+    for (int i = 0; i < FIBERS; i++) resume(i);
+  }
+}
+
+static int traced(int has_fibers) {
   ptrace(PTRACE_TRACEME, 0, 0, 0);
   raise(SIGSTOP);
   signal(SIGUSR1, on_signal);
-  descend(3);
+  if (has_fibers)
+    switch_stacks();
+  else
+    descend(3);
+  printf("calls step %ld\ncalls resume %ld\n", steps, resumes);
   for (int i = 0; i < FUNCTIONS; i++) printf("calls f%d %ld\n", i, counts[i]);
   printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled);
   return 0;
@@ -80,13 +118,13 @@ static int go_on(pid_t pid, int how, int with) {
 
 int main(int argc, char** argv) {
   const pid_t pid = fork();
-  if (pid == 0) return traced();
+  if (pid == 0) return traced(argc > 3);
   int status;
   waitpid(pid, &status, 0);
   const uint64_t entry = base_of_libprof(pid) + strtoull(argc > 1 ? argv[1] : "", NULL, 16);
   const long code = ptrace(PTRACE_PEEKTEXT, pid, entry, 0);
   const long trap = (code & ~0xffL) | 0xcc;
-  const int steps = argc > 2 ? atoi(argv[2]) : 1;
+  const int instructions = argc > 2 ? atoi(argv[2]) : 1;
   int with = 0;
   for (;;) {
     ptrace(PTRACE_POKETEXT, pid, entry, trap);
@@ -98,7 +136,7 @@ int main(int argc, char** argv) {
     registers.rip = entry;
     ptrace(PTRACE_SETREGS, pid, 0, &registers);
     ptrace(PTRACE_POKETEXT, pid, entry, code);
-    for (int i = 0; i < steps; i++) go_on(pid, PTRACE_SINGLESTEP, 0);
+    for (int i = 0; i < instructions; i++) go_on(pid, PTRACE_SINGLESTEP, 0);
     with = SIGUSR1;
   }
 }
