@@ -32,12 +32,6 @@ uint64_t stamp(State* s) {
   return load(&counter_stopped_at) ? load(&s->thread->last_tsc) : time_stamp();
 }
 
-// See instruction 4 in hooks.S.
-uint64_t not_before_last(State* s, uint64_t now) {
-  const uint64_t last = load(&s->thread->last_tsc);
-  return is_timed() && last > now && last - now < SMALLEST_SETBACK ? last : now;
-}
-
 // See "Interrupted stores" in format.h.
 bool is_running(State* s, Node* n) { return int64_t(load(&n->cycles) + s->thread->tsc_start) <= 0; }
 
@@ -149,6 +143,11 @@ void count_without_frame(State* s, Block parent, uint64_t pc) {
 }
 
 }  // namespace
+
+uint64_t not_before_last(State* s, uint64_t now) {
+  const uint64_t last = load(&s->thread->last_tsc);
+  return is_timed() && last > now && last - now < SMALLEST_SETBACK ? last : now;
+}
 
 Frame* frame_below(State* s, Frame* f) {
   if (!is_first(f)) return f - 1;

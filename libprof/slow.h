@@ -9,6 +9,9 @@ namespace libprof {
 
 inline bool is_timed() { return profile_type == prof_format::kElapsed; }
 
+// The stamp, or the thread's last one if a handler has stamped since: instruction 4 in hooks.S.
+uint64_t not_before_last(State* s, uint64_t now);
+
 // The frame below; null below a base.
 Frame* frame_below(State* s, Frame* f);
 

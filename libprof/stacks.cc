@@ -210,7 +210,8 @@ void change_to(State* s, FrameChunk* to, uint64_t now) {
   if (!exchange_if(&s->top, top, to->saved_top)) return;
   store(&s->thread->frames, to->stack);
   if (leaves_handler) drop_frames(s, from);
-  if (!begins && f->node != left && is_timed()) hand_over(s, node_at(s, left), node_at(s, f->node), now);
+  if (!begins && f->node != left && is_timed())
+    hand_over(s, node_at(s, left), node_at(s, f->node), not_before_last(s, now));
   if (is_adaptive()) resume_calls(s, to, now);
   set_barrier(s);
 }
@@ -343,7 +344,7 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
   stack->saved_top = as_top(s, to);
   store(&s->top, as_top(s, kept));
   for (Frame* f = last; f != kept; f = frame_below(s, f)) store(&f->slot, uint64_t(0));
-  if (is_timed()) hand_over(s, ran, node_at(s, kept->node), now);
+  if (is_timed()) hand_over(s, ran, node_at(s, kept->node), not_before_last(s, now));
   return 1;
 }
 

@@ -96,6 +96,7 @@ std::set<Block> seen;
 
 bool is_estimated;
 int64_t lifetime, implausible;
+int torn_nodes;    // a whole time stamp is missing, or one too many is there
 uint64_t balance;  // the sum of all cycles of a thread and its start: 0 unless a hand-over of time was torn apart
 
 void walk(Block block, const std::string& path, uint64_t running_since) {
@@ -115,6 +116,8 @@ void walk(Block block, const std::string& path, uint64_t running_since) {
       if (n->timed > n->count || n->count > n->cycles) ++implausible;
     } else {
       balance += n->cycles;
+      const int64_t whole = self < -int64_t(running_since / 2) ? self + int64_t(running_since) : self;
+      if (std::abs(whole) > lifetime) ++torn_nodes;
       if (self < 0) self += int64_t(running_since);
     }
     if (self < 0 || self > lifetime) ++implausible;
@@ -148,7 +151,7 @@ int main(int argc, char** argv) {
     torn += balance != 0;
   }
   std::printf("implausible times %ld\n", implausible);
-  std::printf("torn threads %d\n", torn);
+  std::printf("torn threads %d\ntorn nodes %d\n", torn, torn_nodes);
   for (const auto& [path, sum] : contexts) {
     std::printf("call %ld %lu %ld %s\n", std::count(path.begin(), path.end(), '/'), sum.calls, sum.self, path.c_str());
   }
