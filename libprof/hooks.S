@@ -304,41 +304,29 @@ hook_out:
         END_FUNCTION enter_\variant
 .endm
 
-.macro ENTER_COUNT variant, careful
+// Adaptive if \is_adaptive: a call that is due goes on in enter_timed.
+.macro ENTER_COUNT variant, careful, is_adaptive
         HIDDEN_FUNCTION enter_\variant
         KEEP_THREE
         KEEP_TWO_MORE
         ENTER_NODE \variant, %rsi, .Lslowly_\variant, \careful
-        COUNT
-        STORE_NODE %rdi                         // 2
-        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
-        RESTORE_TWO_MORE
-        RESTORE_THREE_AND_RETURN
-.Lslowly_\variant:
-        KEEP_FLAGS
-        jmp     enter_slowly
-        FIND_CHILD \variant, .Lslowly_\variant
-        END_FUNCTION enter_\variant
-.endm
-
-.macro ENTER_ADAPTIVE variant, careful
-        HIDDEN_FUNCTION enter_\variant
-        KEEP_THREE
-        KEEP_TWO_MORE
-        ENTER_NODE \variant, %rsi, .Lslowly_\variant, \careful
+.if \is_adaptive
         mov     PROF_NODE_COUNT(%rdi), %rsi
         cmp     PROF_NODE_NEXT(%rdi), %rsi
         jae     .Ltime_\variant
+.endif
         COUNT
         STORE_NODE %rdi                         // 2
         mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
         RESTORE_TWO_MORE
         RESTORE_THREE_AND_RETURN
+.if \is_adaptive
 .Ltime_\variant:
         mov     %rdi, %rsi
         STORE_NODE %rdi                         // 2
         KEEP_FLAGS
         jmp     enter_timed
+.endif
 .Lslowly_\variant:
         KEEP_FLAGS
         jmp     enter_slowly
@@ -348,10 +336,10 @@ hook_out:
 
         ENTER_ELAPSED elapsed, 0
         ENTER_ELAPSED elapsed_carefully, 1
-        ENTER_COUNT count, 0
-        ENTER_COUNT count_carefully, 1
-        ENTER_ADAPTIVE adaptive, 0
-        ENTER_ADAPTIVE adaptive_carefully, 1
+        ENTER_COUNT count, 0, 0
+        ENTER_COUNT count_carefully, 1, 0
+        ENTER_COUNT adaptive, 0, 1
+        ENTER_COUNT adaptive_carefully, 1, 1
 
 // rdx = time stamp; flags and registers are kept for the way through C++.
 .macro STAMP_EXIT

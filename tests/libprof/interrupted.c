@@ -15,25 +15,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "hooked.h"
+#include "random_calls.h"
 
-#define FUNCTIONS 6
-static long counts[FUNCTIONS], handled, helped;
-
-typedef void function(int depth);
-static void descend(int depth);
-#define DEFINE(n)               \
-  function f##n;                \
-  HOOKED(f##n);                 \
-  void f##n##_body(int depth) { \
-    counts[n]++;                \
-    descend(depth);             \
-  }
-DEFINE(0)
-DEFINE(1) DEFINE(2) DEFINE(3) DEFINE(4) DEFINE(5) static function* const table[FUNCTIONS] = {f0, f1, f2, f3, f4, f5};
-static void descend(int depth) {
-  for (int i = 0; depth > 0 && i < FUNCTIONS; i++) table[i](depth - 1);
-}
+static long handled, helped;
 
 int helper(int), handle(int);
 HOOKED(helper);
@@ -85,12 +69,14 @@ static int traced(int has_fibers) {
   ptrace(PTRACE_TRACEME, 0, 0, 0);
   raise(SIGSTOP);
   signal(SIGUSR1, on_signal);
-  if (has_fibers)
+  if (has_fibers) {
     switch_stacks();
-  else
-    descend(3);
+  } else {
+    left = 300;
+    while (left > 0) descend(10);
+  }
   printf("calls step %ld\ncalls resume %ld\n", steps, resumes);
-  for (int i = 0; i < FUNCTIONS; i++) printf("calls f%d %ld\n", i, counts[i]);
+  for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
   printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled);
   return 0;
 }
