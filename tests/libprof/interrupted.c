@@ -15,22 +15,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "handler_calls.h"
 #include "random_calls.h"
-
-static long handled, helped;
-
-int helper(int), handle(int);
-HOOKED(helper);
-HOOKED(handle);
-int helper_body(int x) {
-  helped++;
-  return x;
-}
-int handle_body(int x) {
-  handled++;
-  return helper(x) + helper(x);
-}
-static void on_signal(int signal_number) { handle(signal_number); }
 
 enum { FIBERS = 3, ROUNDS = 4 };
 static ucontext_t resumer, fibers[FIBERS];

@@ -9,18 +9,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "hooked.h"
+#include "handler_calls.h"
 
-int one(int), two(int), both(int), handle(int), helper(int);
+int one(int), two(int), both(int);
 HOOKED(one);
 HOOKED(two);
 HOOKED(both);
-HOOKED(handle);
-HOOKED(helper);
 
 enum { kThreads = 8 };
 static long rounds;
-static atomic_long all_ones, all_twos, all_boths, handled, helped;
+static atomic_long all_ones, all_twos, all_boths;
 static __thread long ones, twos, boths;
 
 int one_body(int x) {
@@ -35,16 +33,6 @@ int both_body(int x) {
   boths++;
   return one(x) + two(x);
 }
-int helper_body(int x) {
-  helped++;
-  return x;
-}
-int handle_body(int x) {
-  handled++;
-  return helper(x) + helper(x);
-}
-static void handler(int sig) { handle(sig); }
-
 static void* work(void* unused) {
   for (long i = 0; i < rounds; i++) both((int)i);
   all_ones += ones;
@@ -55,7 +43,7 @@ static void* work(void* unused) {
 
 int main(int argc, char** argv) {
   rounds = (argc > 1 ? atol(argv[1]) : 1000000) / kThreads / 4;
-  struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   sigaction(SIGUSR1, &action, NULL);
   struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
   const struct itimerspec often = {{0, 100000}, {0, 100000}};
