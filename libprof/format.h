@@ -17,6 +17,13 @@
 // instruction, and sums commute, so a signal handler that runs between them changes nothing. Inclusive time is the sum
 // over the subtree. All arithmetic is modulo 2^64.
 //
+// Time on a processor. With kCpu a thread's stamps are not those of the counter but the counter less the cycles that
+// the thread was off the processor since its first hook, so they begin at Thread::tsc_start like the others and fall
+// behind from there, differently in each thread. All of the above holds for them. But what a thread has had of the
+// processor since its last hook is known to nobody else: a reader completes the short node with the thread's own
+// last_tsc, also of a live thread, and never with a stamp of the header's or of its own, which are those of the counter
+// in every type.
+//
 // Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
 // entering): readers add such nodes up.
@@ -80,7 +87,7 @@ inline constexpr uint32_t kByteOrder = 0x01020304;
 enum Type : uint32_t {
   kElapsed = 1,   // cycles: time-stamp counter
   kCount = 2,     // no time stamps: every `cycles` is 0
-  kCpu = 3,       // cycles while scheduled
+  kCpu = 3,       // cycles in which the thread was on a processor
   kUser = 4,      // user-mode cycles, rdpmc
   kSample = 5,    // counts, and a program-counter histogram
   kAdaptive = 6,  // counts exact, times estimated
@@ -159,7 +166,7 @@ struct Thread {
   uint32_t reserved0;
   uint64_t reserved2;
   // A cache line of its own, stored by each hook.
-  uint64_t last_tsc;  // time stamp of the last enter or exit
+  uint64_t last_tsc;  // time stamp of the last enter or exit; kCpu: of the thread's own clock
   uint64_t reserved1[7];
 };
 

@@ -167,6 +167,7 @@ Analysis prepare(const Input& input, const Profile& first) {
   if (a.program.empty()) a.program = first.modules()[0].path;
   a.timed = first.header().type != prof_format::kCount;
   a.estimated = first.header().type == prof_format::kAdaptive;
+  a.on_processor = first.header().type == prof_format::kCpu;
   a.tsc_hz = time_stamp_rate(first.header());
   return a;
 }

@@ -30,6 +30,7 @@ struct Analysis {
   std::string program;            // path
   bool timed = true;              // false: calls were counted, not timed, and all cycles are 0
   bool estimated = false;         // times are estimates from samples
+  bool on_processor = false;      // times are those on a processor, without waiting
   double tsc_hz = 0;              // 0 if unknown
   bool complete = true;           // all programs ended by themselves, and all of their profiles could be read
   bool damaged = false;           // part of a profile could not be read; the user has been told

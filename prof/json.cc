@@ -37,9 +37,10 @@ void print_json(const Analysis& analysis, Output& out) {
   };
   out.text("{\"program\":" + quoted(analysis.program));
   out.text(std::string(",\"type\":\"") +
-           (analysis.estimated ? "adaptive"
-            : analysis.timed   ? "elapsed"
-                               : "count") +
+           (analysis.estimated      ? "adaptive"
+            : analysis.on_processor ? "cpu"
+            : analysis.timed        ? "elapsed"
+                                    : "count") +
            "\"");
   field(",\"tsc_hz\":", rounded(analysis.tsc_hz));
   out.text(std::string(",\"complete\":") + (analysis.complete ? "true" : "false"));

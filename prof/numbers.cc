@@ -11,7 +11,9 @@ constexpr uint64_t kSlack = 1 << 20;  // cycles; time stamps of two processors m
 }  // namespace
 
 NumberReader::NumberReader(const Profile& profile, const Thread& thread)
-    : measured_(profile.header().type == prof_format::kElapsed), start_(profile.header().tsc_start), end_(thread.end) {}
+    : measured_(profile.header().type == prof_format::kElapsed || profile.header().type == prof_format::kCpu),
+      start_(profile.header().tsc_start),
+      end_(thread.end) {}
 
 // No call takes less than a cycle.
 uint64_t NumberReader::calls(uint64_t raw, uint64_t& damaged) const {

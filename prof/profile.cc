@@ -58,7 +58,8 @@ void check_header(const Header& h, const std::string& path) {
   if (h.block_size != PROF_BLOCK_SIZE || h.header_size < sizeof(Header) || h.header_size > (1u << 20)) {
     throw Error(path + ": the profile's header is damaged");
   }
-  if (h.type != prof_format::kElapsed && h.type != prof_format::kCount && h.type != prof_format::kAdaptive) {
+  if (h.type != prof_format::kElapsed && h.type != prof_format::kCount && h.type != prof_format::kCpu &&
+      h.type != prof_format::kAdaptive) {
     throw Error(path + ": the profile is of type " + std::to_string(h.type) +
                 ", which this prof does not know; use the prof that came with the program's profld");
   }
@@ -100,7 +101,7 @@ Profile Profile::read_whole(const std::string& path) {
   p.live_ = process_is_running(p.header_);
   p.load(file.get(), uint64_t(status.st_size));
   p.find_modules();
-  p.find_threads();
+  p.find_threads(file.get());
   p.find_lifetime();
   return p;
 }
@@ -159,18 +160,19 @@ void Profile::find_modules() {
 }
 
 // The time after its last call belongs to a thread's open functions, if it is known to have lived that long. The first
-// thread is taken to live as long as the process.
-uint64_t Profile::until_when(const prof_format::Thread& thread) const {
-  uint64_t then = thread.last_tsc;
+// thread is taken to live as long as the process. How much of it it had a processor, only its own stamps tell.
+uint64_t Profile::until_when(const prof_format::Thread& thread, uint64_t last_tsc) const {
+  if (header_.type == prof_format::kCpu) return last_tsc;
+  uint64_t then = last_tsc;
   if (live_) {
     if (thread_is_running(header_.pid, thread.tid)) then = read_tsc_;
   } else if (thread.tid == header_.pid) {
     then = (header_.flags & prof_format::kEnded) ? header_.tsc_end : header_.tsc_last;
   }
-  return std::max(thread.last_tsc, then);
+  return std::max(last_tsc, then);
 }
 
-void Profile::find_threads() {
+void Profile::find_threads(int fd) {
   std::unordered_set<Block> seen;
   for (Block b = header_.first_thread; b != 0;) {
     const auto* t = structure<prof_format::Thread>(b);
@@ -178,7 +180,11 @@ void Profile::find_threads() {
       damage_.push_back("its list of threads is damaged");
       break;
     }
-    threads_.push_back({b, t->tid, t->root, t->lost, t->tsc_start, until_when(*t), t->frames, t->stacks,
+    // The nodes of a running thread were read after its record, and have later stamps in them.
+    uint64_t last_tsc = t->last_tsc, now = 0;
+    const uint64_t offset = uint64_t(b) * PROF_BLOCK_SIZE + offsetof(prof_format::Thread, last_tsc);
+    if (live_ && read_at(fd, &now, sizeof now, offset, path_) == sizeof now) last_tsc = std::max(last_tsc, now);
+    threads_.push_back({b, t->tid, t->root, t->lost, t->tsc_start, until_when(*t, last_tsc), t->frames, t->stacks,
                         std::string(t->name, strnlen(t->name, sizeof t->name))});
     b = t->next;
   }

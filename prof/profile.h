@@ -36,7 +36,7 @@ struct Thread {
   uint32_t tid = 0;
   Block root = 0;
   uint64_t lost = 0;            // calls that found no node
-  uint64_t start = 0, end = 0;  // time stamps: in between it is known to have run
+  uint64_t start = 0, end = 0;  // time stamps, by its own clock: in between it is known to have run
   Block frames = 0;             // the stack that it was on
   Block stacks = 0;             // the newest of its stacks
   std::string name;             // as the program or pthread_setname_np set it
@@ -91,9 +91,9 @@ class Profile {
   Profile() = default;
   void load(int fd, uint64_t file_size);
   void find_modules();
-  void find_threads();
+  void find_threads(int fd);
   void find_lifetime();
-  uint64_t until_when(const prof_format::Thread& thread) const;
+  uint64_t until_when(const prof_format::Thread& thread, uint64_t last_tsc) const;
 
   // The structure T that starts at a block, or null unless all of it was read and it lies behind the header.
   template <class T>

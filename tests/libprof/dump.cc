@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
     auto* t = at<Thread>(b);
     std::printf("thread %u %.16s lost %lu\n", t->tid, t->name, t->lost);
     lifetime = int64_t(t->last_tsc - t->tsc_start);
-    balance = h->type == kElapsed ? at<Node>(t->root)->cycles + t->tsc_start : 0;
+    balance = h->type == kElapsed || h->type == kCpu ? at<Node>(t->root)->cycles + t->tsc_start : 0;
     walk(t->root, "", t->last_tsc);
     torn += balance != 0;
   }

@@ -149,6 +149,38 @@ TEST_CASE("the function that was running when the file was written last is charg
   CHECK(said.find("did not end by exit") != std::string::npos);
 }
 
+TEST_CASE("a thread's time on a processor is known up to its own last stamp, whether it has ended or still runs") {
+  constexpr uint64_t kSoon = 10'000'000;  // after the machine was started
+  Run run;
+  prof_format::Header& h = run.writer.header();
+  h.type = prof_format::kCpu;
+  h.tsc_start = kSoon;
+  h.tsc_last = h.tsc_end = kSoon + (kEnd - kStart);
+  h.pid = 4000000;  // more than the kernel ever gives out
+  run.writer.thread(run.thread).tid = 4000000;
+  run.writer.thread(run.thread).tsc_start = kSoon;
+  run.writer.thread(run.thread).last_tsc = kSoon + 5'000;
+  const Block a = run.call(0, 'a', 1, 100);
+  run.call(a, 'b', 7, 20 - (kSoon + 1'000));
+  Analysis analysis = run.analyse();
+  CHECK(text(analysis) == "a:1:100:4120(b:7:4020:4020)");
+  CHECK(analysis.complete);
+  CHECK(analysis.timed);
+  CHECK(analysis.on_processor);
+  CHECK_FALSE(analysis.estimated);
+  CHECK(analysis.duration == kEnd - kStart);
+
+  be_this_process(run.writer.header());
+  run.writer.thread(run.thread).tid = uint32_t(getpid());
+  const std::string said = standard_error_of([&] { analysis = run.analyse(); });
+  CHECK(text(analysis) == "a:1:100:4120(b:7:4020:4020)");
+  CHECK(said.find("still running") != std::string::npos);
+  // Elapsed time goes on until now.
+  run.writer.header().type = prof_format::kElapsed;
+  standard_error_of([&] { analysis = run.analyse(); });
+  CHECK(sum_of(analysis, "b").self > 4020);
+}
+
 TEST_CASE("when the program ended by itself its main thread ran until the end") {
   Run run;
   run.writer.header().pid = 4000000;  // more than the kernel ever gives out
