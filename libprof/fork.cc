@@ -20,6 +20,7 @@
 
 #include "fork.h"
 
+#include "cpu_clock.h"
 #include "syscall.h"
 #include "threads.h"
 
@@ -111,6 +112,7 @@ void leave_parent(State* s) {
     s->table = reinterpret_cast<Link*>(behind + kPage + kPage / 2);
     s->top = as_top(s, frames_of(chunk));
   }
+  if (is_cpu_timed()) leave_cpu_clock(s);
   s->is_left = 1;
   advise(s, kPage, kAdviseKeepOnFork);
   set_state(nullptr);

@@ -265,7 +265,8 @@ hook_out:
         jmp     \slowly
 .endm
 
-.macro ENTER_ELAPSED variant, careful
+// \is_cpu: the stamp is one of the thread's own clock, see cpu_clock.cc.
+.macro ENTER_ELAPSED variant, careful, is_cpu
         HIDDEN_FUNCTION enter_\variant
         KEEP_THREE
         KEEP_FLAGS
@@ -277,6 +278,12 @@ hook_out:
         rdtsc                                   // 4
         shl     $32, %rdx
         or      %rdx, %rax
+.if \is_cpu
+        mov     STATE_CLOCK_LOCK(%rcx), %edx
+        cmp     STATE_SWITCHES(%rcx), %edx
+        jne     .Lswitched_\variant
+        sub     STATE_AWAY(%rcx), %rax
+.endif
         mov     STATE_THREAD(%rcx), %rdx
         cmp     PROF_THREAD_LAST_TSC(%rdx), %rax
         jb      .Lbehind_\variant
@@ -293,13 +300,20 @@ hook_out:
         // The counter is behind the thread's last stamp: a handler has stamped since, or this is another processor, whose
         // counter is a little behind. The last stamp is used again. Only when the counter was set back it counts.
 .Lbehind_\variant:
+.if !\is_cpu
         sub     PROF_THREAD_LAST_TSC(%rdx), %rax
         cmp     $-SMALLEST_SETBACK, %rax
         ja      1f
         add     PROF_THREAD_LAST_TSC(%rdx), %rax
         jmp     .Lcommit_\variant
+.endif
 1:      mov     PROF_THREAD_LAST_TSC(%rdx), %rax
         jmp     .Lcommit_\variant
+.if \is_cpu
+.Lswitched_\variant:
+        mov     KEPT_TOP(%rsp), %rdx
+        jmp     enter_switched
+.endif
         FIND_CHILD \variant, enter_slowly
         END_FUNCTION enter_\variant
 .endm
@@ -334,8 +348,10 @@ hook_out:
         END_FUNCTION enter_\variant
 .endm
 
-        ENTER_ELAPSED elapsed, 0
-        ENTER_ELAPSED elapsed_carefully, 1
+        ENTER_ELAPSED elapsed, 0, 0
+        ENTER_ELAPSED elapsed_carefully, 1, 0
+        ENTER_ELAPSED cpu, 0, 1
+        ENTER_ELAPSED cpu_carefully, 1, 1
         ENTER_COUNT count, 0, 0
         ENTER_COUNT count_carefully, 1, 0
         ENTER_COUNT adaptive, 0, 1
@@ -350,16 +366,8 @@ hook_out:
         KEEP_TWO_MORE
 .endm
 
-        HIDDEN_FUNCTION exit_elapsed
-        KEEP_THREE
-        STAMP_EXIT
-        FIND_STATE %rax, .Lno_state
-        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
-        jne     exit_slowly
-        mov     STATE_THREAD(%rcx), %rdi
-        cmp     PROF_THREAD_LAST_TSC(%rdi), %rdx
-        jb      .Lexit_behind
-.Lexit_pop:
+// Pops the top frame, rcx + rax, at the stamp rdx, and returns.
+.macro POP_AND_RETURN
         movq    $0, PROF_FRAME_SLOT(%rcx,%rax)  // b
         mov     PROF_FRAME_NODE(%rcx,%rax), %esi
         mov     PROF_FRAME_NODE-PROF_FRAME_SIZE(%rcx,%rax), %edi
@@ -371,10 +379,22 @@ hook_out:
         add     %rdx, PROF_NODE_CYCLES(%rsi)    // d
         sub     %rdx, PROF_NODE_CYCLES(%rdi)    // e
         mov     %rdx, PROF_THREAD_LAST_TSC(%rcx) // f
-.Lno_state:
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
+.endm
+
+        HIDDEN_FUNCTION exit_elapsed
+        KEEP_THREE
+        STAMP_EXIT
+        FIND_STATE %rax, .Lno_state
+        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
+        jne     exit_slowly
+        mov     STATE_THREAD(%rcx), %rdi
+        cmp     PROF_THREAD_LAST_TSC(%rdi), %rdx
+        jb      .Lexit_behind
+.Lexit_pop:
+        POP_AND_RETURN
         // As .Lbehind_elapsed.
 .Lexit_behind:
         sub     PROF_THREAD_LAST_TSC(%rdi), %rdx
@@ -384,7 +404,34 @@ hook_out:
         jmp     .Lexit_pop
 1:      mov     PROF_THREAD_LAST_TSC(%rdi), %rdx
         jmp     .Lexit_pop
+.Lno_state:
+        RESTORE_TWO_MORE
+        RESTORE_FLAGS
+        RESTORE_THREE_AND_RETURN
         END_FUNCTION exit_elapsed
+
+// As exit_elapsed, but only a thread that has frames has a clock; the slow path takes a stamp itself.
+        HIDDEN_FUNCTION exit_cpu
+        KEEP_THREE
+        KEEP_FLAGS
+        KEEP_TWO_MORE
+        FIND_STATE %rsi, .Lno_state
+        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rsi)
+        jne     exit_slowly
+        rdtsc                                   // a
+        shl     $32, %rdx
+        or      %rax, %rdx
+        mov     STATE_CLOCK_LOCK(%rcx), %eax
+        cmp     STATE_SWITCHES(%rcx), %eax
+        jne     exit_slowly
+        sub     STATE_AWAY(%rcx), %rdx
+        mov     %rsi, %rax
+        mov     STATE_THREAD(%rcx), %rdi
+        cmp     PROF_THREAD_LAST_TSC(%rdi), %rdx
+        jae     1f
+        mov     PROF_THREAD_LAST_TSC(%rdi), %rdx
+1:      POP_AND_RETURN
+        END_FUNCTION exit_cpu
 
         HIDDEN_FUNCTION exit_count
         KEEP_THREE
@@ -463,6 +510,19 @@ hook_out:
         mov     (%rsp), %rdx
         CALL_SLOW enter_slow
         END_FUNCTION enter_slowly
+
+// rcx = S, rdx = the new frame - S, rsi = P: the thread's clock has to be asked for first.
+        HIDDEN_FUNCTION enter_switched
+        mov     %rcx, %rdi
+        lea     (%rcx,%rdx), %rax
+        mov     %rsi, %rdx
+        mov     %rax, %rsi
+        mov     %rsp, %rcx
+        CALL_CXX enter_after_switch
+        RESTORE_TWO_MORE
+        RESTORE_FLAGS
+        RESTORE_THREE_AND_RETURN
+        END_FUNCTION enter_switched
 
 // rcx = S, rdx = time stamp
         HIDDEN_FUNCTION exit_slowly

@@ -9,6 +9,7 @@
 #include "adaptive.h"
 #include "calibrate.h"
 #include "counter.h"
+#include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
 #include "modules.h"
@@ -40,6 +41,8 @@ void choose_hooks(uint32_t type) {
     use_variants(enter_adaptive, exit_adaptive);
   } else if (counter_stopped_at) {
     use_variants(enter_without_counter, exit_without_counter);
+  } else if (type == prof_format::kCpu) {
+    use_variants(enter_cpu, exit_cpu);
   } else {
     use_variants(enter_elapsed, exit_elapsed);
   }
@@ -110,6 +113,7 @@ Phase begin(Process* p) {
   if (!settings.is_read) read_settings();
   if (settings.is_off) return kOff;
   if (settings.type != prof_format::kCount && !is_child && !check_counter()) return kOff;
+  if (settings.type == prof_format::kCpu && !is_child && !check_cpu_clock()) return kOff;
   if (advise(p, sizeof(Process), kAdviseWipeOnFork) != 0) {
     if (!is_child) say("cannot create a profile: ", error_text(-kErrorNotSupported));
     return kOff;
@@ -172,6 +176,9 @@ void end_process() {
   if (!p || p->phase != kRecording) return;
   auto* header = at<Header>(p->base, 0);
   stamp_last(header);
+  // For readers: other threads are taken to have stood still since their last hooks.
+  if (State* s = get_state(); is_cpu_timed() && !counter_stopped_at && s && load(&s->top) != 0)
+    store(&s->thread->last_tsc, not_before_last(s, cpu_stamp(s)));
   header->tsc_end = header->tsc_last;
   header->ns_end = header->ns_last;
   if (header->ns_end - header->ns_start > kLongRun) calibrate_again(header);
@@ -190,6 +197,7 @@ void note_lost_call() {
 
 void use_careful_hooks() {
   replace_entering(enter_elapsed, enter_elapsed_carefully);
+  replace_entering(enter_cpu, enter_cpu_carefully);
   replace_entering(enter_count, enter_count_carefully);
   replace_entering(enter_adaptive, enter_adaptive_carefully);
 }
@@ -205,7 +213,11 @@ void stop_counter() {
 void start_counter() {
   store(&counter_stopped_at, uint64_t(0));
   if (hook_in == reinterpret_cast<uint64_t>(&hook_off)) return;
-  if (is_timed()) use_variants(enter_elapsed_carefully, exit_elapsed);
+  if (is_cpu_timed()) {
+    use_variants(enter_cpu_carefully, exit_cpu);
+  } else if (is_timed()) {
+    use_variants(enter_elapsed_carefully, exit_elapsed);
+  }
   if (is_adaptive()) use_variants(enter_adaptive_carefully, exit_adaptive);
 }
 

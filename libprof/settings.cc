@@ -44,10 +44,12 @@ void set_type(const char* value) {
     settings.type = prof_format::kElapsed;
   } else if (equal(value, "count")) {
     settings.type = prof_format::kCount;
+  } else if (equal(value, "cpu")) {
+    settings.type = prof_format::kCpu;
   } else if (equal(value, "adaptive")) {
     settings.type = prof_format::kAdaptive;
   } else {
-    say("PROFTYPE=", value, ": is not supported; use elapsed, adaptive or count; nothing is recorded");
+    say("PROFTYPE=", value, ": is not supported; use elapsed, cpu, adaptive or count; nothing is recorded");
     settings.is_off = true;
   }
 }

@@ -14,6 +14,7 @@
 #include "slow.h"
 
 #include "adaptive.h"
+#include "cpu_clock.h"
 #include "stacks.h"
 #include "syscall.h"
 #include "threads.h"
@@ -29,7 +30,8 @@ constexpr uint64_t kSmallestSignalFrame = 1024;
 
 uint64_t stamp(State* s) {
   if (!is_timed() && !is_adaptive()) return 0;
-  return load(&counter_stopped_at) ? load(&s->thread->last_tsc) : time_stamp();
+  if (load(&counter_stopped_at)) return load(&s->thread->last_tsc);
+  return is_cpu_timed() ? cpu_stamp(s) : time_stamp();
 }
 
 // See "Interrupted stores" in format.h.
@@ -146,7 +148,7 @@ void count_without_frame(State* s, Block parent, uint64_t pc) {
 
 uint64_t not_before_last(State* s, uint64_t now) {
   const uint64_t last = load(&s->thread->last_tsc);
-  return is_timed() && last > now && last - now < SMALLEST_SETBACK ? last : now;
+  return is_timed() && last > now && (is_cpu_timed() || last - now < SMALLEST_SETBACK) ? last : now;
 }
 
 Frame* frame_below(State* s, Frame* f) {
@@ -218,10 +220,17 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
   push(s, slot, parent_node, child, tag);
 }
 
+// The rest of entering, after a switch: f is the entry being filled, `slot` its slot to be.
+extern "C" [[gnu::visibility("hidden")]] void enter_after_switch(State* s, Frame* f, Node* parent, uint64_t slot) {
+  const uint64_t now = not_before_last(s, stamp(s));
+  store(&f->slot, slot);
+  hand_over(s, parent, node_at(s, f->node), now);
+}
+
 extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
   if (load(&s->top) == 0) leave_wiped_state(s);
   if (load(&s->top) == 0 || s->is_left || s->is_busy) return;
-  if (load(&counter_stopped_at) != 0) now = stamp(s);
+  if (load(&counter_stopped_at) != 0 || is_cpu_timed()) now = stamp(s);
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
   pop_gone(s, slot, false, now);

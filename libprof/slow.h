@@ -7,7 +7,8 @@
 
 namespace libprof {
 
-inline bool is_timed() { return profile_type == prof_format::kElapsed; }
+// Whether nodes hold times.
+inline bool is_timed() { return profile_type == prof_format::kElapsed || profile_type == prof_format::kCpu; }
 
 // The stamp, or the thread's last one if a handler has stamped since: instruction 4 in hooks.S.
 uint64_t not_before_last(State* s, uint64_t now);

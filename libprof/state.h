@@ -25,6 +25,9 @@
 #define STATE_THREAD 16
 #define STATE_TABLE 24
 #define STATE_BARRIER 32
+#define STATE_AWAY 40
+#define STATE_SWITCHES 48
+#define STATE_CLOCK_LOCK (4096 + 8)  // in the page behind the State, see cpu_clock.cc
 
 // Offsets in Link, an entry of the table of children.
 #define LINK_PC 0
@@ -88,6 +91,11 @@ struct State {
   Link* table;  // the word before it (TABLE_MASK) is its size in bytes - LINK_SIZE
   // Slots below this are not on the stack that the thread is on; 0 if no other stack is known. See stacks.cc.
   uint64_t barrier;
+  // PROFTYPE=cpu, see cpu_clock.cc.
+  uint64_t away;      // cycles
+  uint32_t switches;  // `lock` of the clock's page when `away` was right
+  uint32_t unused;
+  uint64_t tsc_at_start, cpu_at_start;  // of the clock; cycles, ns
 
   NodeSupply nodes;        // for new contexts
   NodeSupply reserve;      // for functions, when there is no room for more contexts
@@ -110,11 +118,13 @@ struct State {
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
 static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);
 static_assert(offsetof(State, barrier) == STATE_BARRIER);
+static_assert(offsetof(State, away) == STATE_AWAY && offsetof(State, switches) == STATE_SWITCHES);
 static_assert(sizeof(State) <= kPage);
 
-// Each thread has an area of private memory: its stack for heavy paths, then the State (one page).
+// Each thread has an area of private memory: its stack for heavy paths, then the State (one page), then the page of its
+// clock (cpu_clock.cc).
 inline constexpr uint64_t kPrivateStackSize = 15 * kPage;
-inline constexpr uint64_t kAreaSize = kPrivateStackSize + kPage;
+inline constexpr uint64_t kAreaSize = kPrivateStackSize + 2 * kPage;
 
 struct Process {
   uint32_t lock;
@@ -161,6 +171,9 @@ void enter_count();
 void exit_count();
 void enter_elapsed_carefully();
 void enter_count_carefully();
+void enter_cpu();
+void enter_cpu_carefully();
+void exit_cpu();
 void enter_adaptive();
 void enter_adaptive_carefully();
 void exit_adaptive();

@@ -48,7 +48,7 @@ inline constexpr uint64_t kReadOnly = 0, kReadWrite = 2, kCreate = 0100, kExclus
 inline constexpr int64_t kCurrentDirectory = -100;
 inline constexpr uint64_t kProtectNone = 0, kProtectRead = 1, kProtectReadWrite = 3;
 inline constexpr uint64_t kMapShared = 1, kMapPrivate = 2, kMapAnonymous = 0x20, kMapNoReserve = 0x4000,
-                          kMapFixedNoReplace = 0x100000;
+                          kMapFixed = 0x10, kMapFixedNoReplace = 0x100000;
 inline constexpr uint64_t kAdviseRandom = 1, kAdviseDontNeed = 4, kAdviseDontFork = 10, kAdviseWipeOnFork = 18,
                           kAdviseKeepOnFork = 19, kAdvisePopulateRead = 22, kAdvisePopulateWrite = 23;
 inline constexpr uint64_t kClockRealtime = 0, kClockMonotonicRaw = 4;

@@ -12,6 +12,7 @@
 
 #include "adaptive.h"
 #include "counter.h"
+#include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
 #include "process.h"
@@ -85,7 +86,7 @@ void fill_in_record(State* s) {
   t->tid = uint32_t(s->tid);
   t->root = s->root;
   note_name(s);
-  const uint64_t now = time_stamp_if_readable();
+  const uint64_t now = is_cpu_timed() ? s->tsc_at_start : time_stamp_if_readable();
   t->tsc_start = t->last_tsc = now;
   if (is_timed()) node_at(s, s->root)->cycles = 0 - now;
   s->random = (now ^ uint64_t(s->tid) << 40) | 1;
@@ -111,6 +112,7 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   s->tid = thread_id();
   if (!begin_table(s) || !make_record(s, is_reused)) return 0;
   if (!begin_thread_stack(s, slot, is_reused)) return 0;
+  if (is_cpu_timed() && !begin_cpu_clock(s)) return 0;
   fill_in_record(s);
   if (!is_reused) {
     lock(&p->lock);

@@ -1,6 +1,7 @@
 // hooks [ROUNDS]: what a pair of hooks costs, in cycles of the time-stamp counter, next to two bare rdtsc.
 //
-//     g++ -std=c++20 -O2 -I. -o build/hooks tests/bench/hooks.cc build/lib/libprof.so -Wl,-rpath,$PWD/build/lib &&
+//     g++ -std=c++20 -O2 -I. -o build/hooks tests/bench/hooks.cc -Wl,--no-as-needed build/lib/libprof.so \
+//         -Wl,-rpath,$PWD/build/lib &&
 //     build/hooks
 //
 // The program runs itself once per round and PROFTYPE, so that what is compared is interleaved; printed are medians.
@@ -161,19 +162,30 @@ const Row kRows[] = {
 };
 constexpr size_t kCount = sizeof kRows / sizeof kRows[0];
 
+// Nothing where nothing is recorded.
 void measure_all() {
+  hooked_caller(hooked_leaves, 1, 1);
+  if (slots[0] == slots[1]) return;
   for (const Row& row : kRows) std::printf("%.3f\n", row.measure());
 }
 
-std::vector<double> run(const char* self, const char* type) {
+constexpr const char* kTypes[] = {"elapsed", "cpu", "adaptive", "count"};
+constexpr size_t kTypeCount = sizeof kTypes / sizeof kTypes[0];
+
+// Adds a figure to each row of a type, or none.
+void run(const char* self, const char* type, std::vector<double> (&rows)[kCount]) {
   const std::string command = std::string("PROFTYPE=") + type + " PROFDIR=. '" + self + "' -measure";
-  std::vector<double> values(kCount);
   FILE* out = popen(command.c_str(), "r");
-  for (double& v : values) {
-    if (!out || std::fscanf(out, "%lf", &v) != 1) std::exit(1);
-  }
-  pclose(out);
-  return values;
+  double value;
+  for (size_t i = 0; out && i < kCount && std::fscanf(out, "%lf", &value) == 1; ++i) rows[i].push_back(value);
+  if (out) pclose(out);
+}
+
+std::string decimal(const std::vector<double>& values, double unit, int places) {
+  if (values.empty()) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", places, median(values) / unit);
+  return text;
 }
 
 }  // namespace
@@ -186,19 +198,16 @@ int main(int argc, char** argv) {
     return 0;
   }
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
-  std::vector<double> elapsed[kCount], adaptive[kCount], count[kCount];
+  std::vector<double> figures[kTypeCount][kCount];
   for (int r = 0; r < rounds; ++r) {
-    const auto e = run(argv[0], "elapsed"), a = run(argv[0], "adaptive"), c = run(argv[0], "count");
-    for (size_t i = 0; i < kCount; ++i) {
-      elapsed[i].push_back(e[i]);
-      adaptive[i].push_back(a[i]);
-      count[i].push_back(c[i]);
-    }
+    for (size_t type = 0; type < kTypeCount; ++type) run(argv[0], kTypes[type], figures[type]);
   }
-  const double stamps = median(elapsed[0]);
-  std::printf("%-20s %10s %18s %9s %8s\n", "cycles per pair", "elapsed", "/ two rdtsc", "adaptive", "count");
+  std::printf("%-20s", "cycles per pair");
+  for (const char* type : kTypes) std::printf(" %9s", type);
+  std::printf(" %19s\n", "elapsed / two rdtsc");
   for (size_t i = 0; i < kCount; ++i) {
-    std::printf("%-20s %10.1f %18.2f %9.1f %8.1f\n", kRows[i].name, median(elapsed[i]), median(elapsed[i]) / stamps,
-                median(adaptive[i]), median(count[i]));
+    std::printf("%-20s", kRows[i].name);
+    for (const auto& rows : figures) std::printf(" %9s", decimal(rows[i], 1, 1).c_str());
+    std::printf(" %19s\n", decimal(figures[0][i], median(figures[0][0]), 2).c_str());
   }
 }

@@ -48,7 +48,7 @@ for link in $links; do
     # shellcheck disable=SC2046,SC2086 # lists of words
     CC=${options% *} compile "$program" "$programs/leaving.cc" ${options#* } -fno-optimize-sibling-calls $(link_flags "$link")
     rewrite "$program"
-    for type in elapsed adaptive count; do
+    for type in $types; do
       PROFTYPE=$type profiled "$program"
       flatten "$program"
       tree "$program" >found

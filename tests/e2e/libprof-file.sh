@@ -33,8 +33,8 @@ refused() {
 }
 PROFDIR=/nonexistent run ./bounds wide
 refused "no such directory" "/nonexistent.*no such directory"
-PROFTYPE=cpu run ./bounds wide
-refused "PROFTYPE=cpu" "PROFTYPE=cpu"
+PROFTYPE=user run ./bounds wide
+refused "PROFTYPE=user" "PROFTYPE=user"
 printf '#!/bin/bash\nulimit -f 1\nexec ./bounds wide\n' >limited
 run bash limited
 refused "ulimit -f 1" "limit on file sizes"

@@ -2,7 +2,9 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked fork_in_handler
-for run in elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall adaptive:hooks adaptive:plain count:hooks count:plain; do
+runs="elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall adaptive:hooks adaptive:plain count:hooks count:plain"
+case $types in *cpu*) runs="$runs cpu:hooks cpu:instruction cpu:plain cpu:syscall" ;; esac
+for run in $runs; do
   export PROFTYPE=${run%:*}
   record fork_in_handler 100 "${run#*:}"
   grep -qx 'bad 0' stdout || fail "$run: $(grep bad stdout) of 100 children crashed"

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked killed
-for type in elapsed adaptive count; do
+for type in $types; do
   for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     rm -rf profiles words
     mkdir profiles

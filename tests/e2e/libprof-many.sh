@@ -2,7 +2,7 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked many
-for type in elapsed adaptive count; do
+for type in $types; do
   export PROFTYPE=$type
   record many 100000000
   same_calls "10^8 calls, $type"

@@ -3,7 +3,7 @@
 
 hooked registers
 hooked stack_use
-for type in elapsed adaptive count; do
+for type in $types; do
   export PROFTYPE=$type
   record registers
   grep -qx 'ok [1-9][0-9]*' stdout || fail "$type: $(head -n 3 stdout)"

@@ -42,7 +42,7 @@ done
 
 # The calls that kill are none of the program's: it goes on with threads and children, and ends.
 for by in prctl seccomp; do
-  for type in elapsed adaptive count; do
+  for type in $types; do
     what="$by, few, $type"
     export PROFTYPE=$type
     record sandbox $by few 100000

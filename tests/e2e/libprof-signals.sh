@@ -2,7 +2,7 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked signals
-for type in elapsed adaptive count; do
+for type in $types; do
   export PROFTYPE=$type
   for mode in "" alt "threads 4" "alt threads 3"; do
     # shellcheck disable=SC2086 # a list of words

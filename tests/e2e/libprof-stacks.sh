@@ -2,7 +2,7 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked stacks
-for type in elapsed adaptive count; do
+for type in $types; do
   export PROFTYPE=$type
   record stacks
   diff <(sort stdout) <(awk '$1 == "call" { print "context", $3, $5 }' profile | sort) >contexts.diff ||

@@ -6,7 +6,7 @@ hooked threads
 hooked thread_ends
 record threads 8 1 100000
 same_calls "8 threads"
-for type in elapsed adaptive count; do
+for type in $types; do
   export PROFTYPE=$type
   record threads 1000 10 50
   same_calls "10000 short threads"

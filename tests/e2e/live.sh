@@ -20,7 +20,7 @@ C
 compile grow grow.c -O1
 rewrite grow
 mkdir profiles
-for type in elapsed adaptive count; do
+for type in $types; do
   rm -f profiles/*
   PROFTYPE=$type PROFDIR=profiles ./grow.prof &
   pid=$!

@@ -4,7 +4,7 @@
 compile moving "$programs/moving.cc" -std=c++20 -O2
 rewrite moving
 calls_vary=1
-for type in elapsed adaptive count; do
+for type in $types; do
   export PROFTYPE=$type
   for _ in 1 2 3; do
     profiled moving

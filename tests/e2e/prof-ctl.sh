@@ -56,7 +56,7 @@ calls_are() {
   cmp -s expected found || fail "$1: $(diff expected found | head -n 6)"
 }
 
-for type in elapsed adaptive count; do
+for type in $types; do
   while read -r start commands; do
     [ -n "$start" ] || continue
     # shellcheck disable=SC2086 # a list of words
@@ -189,7 +189,7 @@ times_are "at the end" "p > 0.49 && c == 1 && p + m <= r && r < e"
 compile endless "$programs/endless.c" -O1
 rewrite endless
 calls() { prof --json endless.prof "$path" 2>/dev/null | jq '[.functions[] | select(.name == "round_of").calls] | add // 0'; }
-for type in elapsed adaptive count; do
+for type in $types; do
   PROFTYPE=$type start endless
   read -r _ <&"$from"
   cat <&"$from" >/dev/null &

@@ -51,7 +51,7 @@ C
 compile libjail.so jail.c -shared -fPIC
 compile program program.c -O1 -L. -ljail -Wl,-rpath,"$PWD"
 rewrite program
-for type in elapsed adaptive count; do
+for type in $types; do
   export PROFTYPE=$type
   for how in none counter prctl seccomp; do
     profiled program $how

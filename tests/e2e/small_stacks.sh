@@ -5,7 +5,7 @@ for optimization in -O0 -O2; do
   compile small_stacks "$programs/small_stacks.c" "$optimization"
   rewrite small_stacks
   for arguments in up down chain "up ucontext" "down ucontext" "chain ucontext"; do
-    for type in elapsed adaptive count; do
+    for type in $types; do
       export PROFTYPE=$type
       # shellcheck disable=SC2086 # a list of words
       profiled small_stacks $arguments
