@@ -125,11 +125,13 @@ SOAK_KILLS = 0
 soak: $(profld) $(prof) $(libprof) | check-packages
 	@tests/soak/run $(BUILD) $(SOAK_SECONDS) $(SOAK_KILLS)
 
-bench: $(profld) $(prof) $(libprof) | check-packages
+bench: $(profld) $(prof) $(libprof) | check-packages bench-packages
 	@mkdir -p $(BUILD)/bench
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc -Wl,--no-as-needed $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/truth tests/bench/truth.cc
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -O1 -o $(BUILD)/bench/contexts tests/programs/contexts.cc
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -fno-optimize-sibling-calls -pthread -o $(BUILD)/bench/calls tests/bench/calls.cc
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/templates tests/bench/templates.cc
 	@tests/bench/run $(BUILD)
 
 # Beside gcc -pg, uftrace, callgrind and perf.

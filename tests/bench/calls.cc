@@ -1,10 +1,13 @@
 // Calls that do next to nothing: calls MODE ROUNDS. Modes: one (a function, always the same), many (200 in turn),
-// fib (recursion), deep (chains of 300), virtual (through a vtable, four classes in turn).
+// fib (recursion), deep (chains of 300), virtual (through a vtable, four classes in turn), threads1 to threads8 (so
+// many threads, which share the rounds, each calling one function).
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #define KEPT __attribute__((noinline, noclone))
 
@@ -13,6 +16,12 @@ namespace {
 volatile unsigned sink;
 
 KEPT unsigned one(unsigned n) { return n + sink; }
+
+KEPT void share(unsigned rounds) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < rounds; ++i) sum += one(i);
+  sink = sum;
+}
 
 template <int I>
 KEPT unsigned numbered(unsigned n) {
@@ -58,8 +67,13 @@ int main(int argc, char** argv) {
     const Sized<4> d;
     const Shape* const shapes[] = {&a, &b, &c, &d};
     for (unsigned i = 0; i < rounds; ++i) sink = shapes[i % 4]->area(i);
+  } else if (!std::strncmp(mode, "threads", 7) && mode[7] >= '1' && mode[7] <= '8') {
+    const unsigned number = unsigned(mode[7] - '0');
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < number; ++i) threads.emplace_back(share, rounds / number);
+    for (std::thread& t : threads) t.join();
   } else {
-    std::fputs("usage: calls one|many|fib|deep|virtual ROUNDS\n", stderr);
+    std::fputs("usage: calls one|many|fib|deep|virtual|threads1..8 ROUNDS\n", stderr);
     return 2;
   }
   std::printf("%u\n", sink);
