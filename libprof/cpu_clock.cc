@@ -23,7 +23,11 @@
 // Cycles per nanosecond are those of the counter and CLOCK_MONOTONIC_RAW since the process began, which is what readers
 // use to get seconds (Header::tsc_start). Their error is that of one reading of a clock, however long ago that was.
 //
-// Limits. A child of vfork that runs hooks uses its parent's clock, which does not see it wait.
+// A forked child has not inherited the page, and its hooks find a State of zeros before they would look. Only a hook of
+// its parent's that a handler's fork interrupted goes on with that State: it is given zeros there (leave_cpu_clock).
+//
+// Limits. A child of vfork that runs hooks uses its parent's clock, which does not see it wait. A program that switches
+// all its perf events off (PR_TASK_PERF_EVENTS_DISABLE) stops the page as well: waiting counts from there on.
 
 #include "cpu_clock.h"
 
@@ -66,8 +70,12 @@ int64_t map_page(void* address) {
 }
 
 bool map_zeros(State* s, uint64_t how) {
-  const uint64_t flags = kMapPrivate | kMapAnonymous | how;
-  return !is_error(syscall6(__NR_mmap, as_word(page_behind(s)), kPage, kProtectRead, flags, uint64_t(-1), 0));
+  const uint64_t flags = kMapPrivate | kMapAnonymous | how, wanted = as_word(page_behind(s));
+  const int64_t at = syscall6(__NR_mmap, wanted, kPage, kProtectRead, flags, uint64_t(-1), 0);
+  if (is_error(at)) return false;
+  if (uint64_t(at) == wanted) return true;
+  unmap_memory(reinterpret_cast<void*>(at), kPage);  // a kernel that does not know kMapFixedNoReplace
+  return false;
 }
 
 // a * b / c, for a <= c.
@@ -128,6 +136,6 @@ uint64_t cpu_stamp(State* s) {
   return load(switches_of(s)) == load(&s->switches) ? now - load(&s->away) : synchronize(s);
 }
 
-void leave_cpu_clock(State* s) { map_zeros(s, kMapFixedNoReplace); }
+bool leave_cpu_clock(State* s) { return map_zeros(s, kMapFixedNoReplace); }
 
 }  // namespace libprof

@@ -88,6 +88,7 @@ bool parent_records(bool otherwise) {
 bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_left == 0; }
 
 void leave_parent(State* s) {
+  const bool is_area_whole = !is_cpu_timed() || leave_cpu_clock(s);
   if (mapping.start) {
     const Memory all = {mapping.start, mapping.size + kRoomBehindMapping};
     const int64_t at = syscall6(__NR_mmap, as_word(all.start), all.size, kProtectReadWrite,
@@ -98,7 +99,7 @@ void leave_parent(State* s) {
       unmap_memory(reinterpret_cast<void*>(at), all.size);  // a kernel that does not know the flag
     }
     mapping = {nullptr, 0};
-    keep(areas, {private_stack_top(s) - kPrivateStackSize, kAreaSize});
+    keep(areas, {private_stack_top(s) - kPrivateStackSize, is_area_whole ? kAreaSize : kAreaSize - kPage});
   }
   if (zeros[0].start) {
     char* behind = zeros[0].start + zeros[0].size - kRoomBehindMapping;
@@ -112,7 +113,6 @@ void leave_parent(State* s) {
     s->table = reinterpret_cast<Link*>(behind + kPage + kPage / 2);
     s->top = as_top(s, frames_of(chunk));
   }
-  if (is_cpu_timed()) leave_cpu_clock(s);
   s->is_left = 1;
   advise(s, kPage, kAdviseKeepOnFork);
   set_state(nullptr);

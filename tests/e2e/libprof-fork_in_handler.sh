@@ -3,7 +3,7 @@
 
 hooked fork_in_handler
 runs="elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall adaptive:hooks adaptive:plain count:hooks count:plain"
-case $types in *cpu*) runs="$runs cpu:hooks cpu:instruction cpu:plain cpu:syscall" ;; esac
+case $types in *cpu*) runs="$runs cpu:hooks cpu:plain" ;; esac
 for run in $runs; do
   export PROFTYPE=${run%:*}
   record fork_in_handler 100 "${run#*:}"
