@@ -20,9 +20,9 @@
 // Time on a processor. With kCpu a thread's stamps are not those of the counter but the counter less the cycles that
 // the thread was off the processor since its first hook, so they begin at Thread::tsc_start like the others and fall
 // behind from there, differently in each thread. All of the above holds for them. But what a thread has had of the
-// processor since its last hook is known to nobody else: a reader completes the short node with the thread's own
-// last_tsc, also of a live thread, and never with a stamp of the header's or of its own, which are those of the counter
-// in every type.
+// processor since its last hook is known to nobody else: the thread that ends the process stores its last_tsc once more
+// then, and a reader completes the short node with the thread's own last_tsc, also of a live thread, never with a stamp
+// of the header's or of its own, which are those of the counter in every type.
 //
 // Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just

@@ -86,9 +86,12 @@ void check_same_program(const Profile& first, const Profile& other) {
     throw Error(other.path() + ": is of another program than " + first.path() + ": build-id " +
                 hexadecimal(b.build_id) + " of " + b.path + ", not " + hexadecimal(a.build_id) + " of " + a.path);
   }
+}
+
+void check_same_type(const Profile& first, const Profile& other) {
   if (first.header().type != other.header().type) {
     throw Error(other.path() + ": cannot be added to " + first.path() +
-                ": they were recorded with different PROFTYPEs");
+                ": they were recorded with different PROFTYPEs; name those of one");
   }
 }
 
@@ -172,6 +175,50 @@ Analysis prepare(const Input& input, const Profile& first) {
   return a;
 }
 
+// Adds up the profiles at `paths`, of which the first was read already.
+void sum_up(Analysis& a, const Input& input, const Profile& first, const std::vector<std::string>& paths) {
+  Part all(a, input);
+  all.add(first);
+  for (size_t i = 1; i < paths.size(); i++) {
+    const Profile profile = Profile::read(paths[i]);
+    check_same_program(first, profile);
+    check_same_type(first, profile);
+    all.add(profile);
+  }
+  all.finish(first.path());
+}
+
+// Takes those of times on a processor out of a list of profiles that has elapsed times beside them, and nothing else;
+// of any other list none.
+std::vector<std::string> take_processor_runs(std::vector<std::string>& paths) {
+  std::vector<std::string> on_processor, elapsed;
+  for (const std::string& path : paths) {
+    const uint32_t type = read_header(path).type;
+    if (type != prof_format::kCpu && type != prof_format::kElapsed) return {};
+    (type == prof_format::kCpu ? on_processor : elapsed).push_back(path);
+  }
+  if (elapsed.empty() || on_processor.empty()) return {};
+  paths = std::move(elapsed);
+  return on_processor;
+}
+
+// Makes the run `b`, which has the functions of `a` and maybe more, the other one of `a`.
+void lay_beside(Analysis& a, Analysis b, const Input& input) {
+  a.functions = std::move(b.functions);
+  a.cpu = ProcessorRun{std::move(b.tree), {}, input.raw_times};
+  unite(a.tree, a.cpu->tree);
+  const size_t functions = a.functions.functions().size();
+  a.sums = sum_functions(a.tree, functions);
+  a.cpu->sums = sum_functions(a.cpu->tree, functions);
+  a.complete = a.complete && b.complete;
+  a.damaged = a.damaged || b.damaged;
+  a.limited = a.limited || b.limited;
+  a.lost += b.lost;
+  a.folded += b.folded;
+  const std::string different = different_calls(a.sums, a.cpu->sums, a.functions.functions());
+  if (input.remarks && !different.empty()) say(different);
+}
+
 }  // namespace
 
 bool are_alike(const Profile& a, const Profile& b) {
@@ -179,16 +226,20 @@ bool are_alike(const Profile& a, const Profile& b) {
 }
 
 Analysis analyse(const Input& input) {
-  const Profile first = Profile::read(input.profiles.at(0));
+  std::vector<std::string> paths = input.profiles;
+  const std::vector<std::string> others = input.side_by_side ? take_processor_runs(paths) : std::vector<std::string>();
+  const Profile first = Profile::read(paths.at(0));
   Analysis a = prepare(input, first);
-  Part all(a, input);
-  all.add(first);
-  for (size_t i = 1; i < input.profiles.size(); i++) {
-    const Profile profile = Profile::read(input.profiles[i]);
-    check_same_program(first, profile);
-    all.add(profile);
-  }
-  all.finish(first.path());
+  sum_up(a, input, first, paths);
+  if (others.empty()) return a;
+
+  const Profile first_other = Profile::read(others[0]);
+  check_same_program(first, first_other);
+  Analysis b{{}, std::move(a.functions), {}, a.program};
+  b.on_processor = true;
+  b.tsc_hz = a.tsc_hz;
+  sum_up(b, input, first_other, others);
+  lay_beside(a, std::move(b), input);
   return a;
 }
 
@@ -198,6 +249,7 @@ bool analyse_apart(const Input& input, Apart apart, const std::function<void(con
   for (const std::string& path : input.profiles) {
     const Profile profile = Profile::read(path);
     check_same_program(first, profile);
+    check_same_type(first, profile);
     a.process = profile.header().pid;
     a.parent_process = profile.header().parent_pid;
     a.command = profile.command_line();

@@ -4,11 +4,13 @@
 #define PROF_ANALYSIS_H
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "functions.h"
 #include "tree.h"
+#include "waiting.h"
 
 namespace prof {
 
@@ -21,6 +23,7 @@ struct Input {
   bool raw_names = false;             // names as in the symbol table
   bool raw_times = false;             // the probe's own cost is left in
   bool remarks = true;                // say what the user should know of the profiles' quality; damage is always told
+  bool side_by_side = false;          // profiles may be of both types elapsed and cpu
 };
 
 struct Analysis {
@@ -42,6 +45,8 @@ struct Analysis {
   // Of analyse_apart: whose part this is. Else 0 and empty.
   uint32_t process = 0, parent_process = 0, thread = 0;
   std::string command = {}, thread_name = {};
+  // Another run, with its times on a processor: all else is of the run with elapsed times, or of both.
+  std::optional<ProcessorRun> cpu = {};
 
   double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
 };
@@ -49,8 +54,9 @@ struct Analysis {
 // Whether two profiles can be added up: one program, one type.
 bool are_alike(const Profile& a, const Profile& b);
 
-// Reads the profiles and sums them up. What there is to say about them goes to standard error. Throws Error if a file
-// cannot be used, or if the profiles are not of one program and one type.
+// Reads the profiles and sums them up, those of elapsed times and those of times on a processor apart. What there is to
+// say about them goes to standard error. Throws Error if a file cannot be used, or if the profiles are not of one
+// program, or of types that cannot be shown together.
 Analysis analyse(const Input& input);
 
 // The same for each part that is to be shown apart, one after the other; `show` is called with each. Returns false if

@@ -23,13 +23,23 @@ std::string shown_time(double time, bool is_rough) {
   return (is_rough && time >= 0.0005 ? "~" : "") + decimal(time, 3);
 }
 
+std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, uint64_t probes,
+                          double units) {
+  const int64_t waited = analysis.cpu->waiting(elapsed, on_processor);
+  const uint64_t cycles = waited < 0 ? 0 - uint64_t(waited) : uint64_t(waited);
+  const double time = analysis.seconds(cycles) * units;
+  return (waited < 0 && time >= 0.0005 ? "-" : "") + shown_time(time, is_rough(cycles, probes, 0));
+}
+
 void print_flat(const Analysis& analysis, Output& out) {
   const std::vector<FunctionSum>& sums = analysis.sums;
   const std::vector<Function>& functions = analysis.functions.functions();
+  const ProcessorRun* cpu = analysis.cpu ? &*analysis.cpu : nullptr;
+  auto was_on_processor = [&](uint32_t f) { return cpu && (cpu->sums[f].calls != 0 || cpu->sums[f].self != 0); };
   std::vector<uint32_t> order;
   double whole = 0;  // what 100 % are
   for (uint32_t f = 0; f < sums.size(); f++) {
-    if (sums[f].calls == 0 && sums[f].self == 0) continue;
+    if (sums[f].calls == 0 && sums[f].self == 0 && !was_on_processor(f)) continue;
     order.push_back(f);
     whole += double(analysis.timed ? sums[f].self : sums[f].calls);
   }
@@ -40,7 +50,7 @@ void print_flat(const Analysis& analysis, Output& out) {
     return functions[a].address < functions[b].address;
   });
 
-  out.text("  %     Time     Calls  Name\n");
+  out.text(cpu ? "  %   Elapsed      CPU  Waiting    Calls  Name\n" : "  %     Time     Calls  Name\n");
   for (uint32_t f : order) {
     const FunctionSum& sum = sums[f];
     const double part = double(analysis.timed ? sum.self : sum.calls);
@@ -48,6 +58,13 @@ void print_flat(const Analysis& analysis, Output& out) {
     const std::string time =
         shown_time(analysis.seconds(sum.self), is_rough(sum.self, sum.self_probe, sum.self_variance));
     out.text(" " + right(analysis.timed ? time : "-", 8));
+    if (cpu) {
+      const FunctionSum& other = cpu->sums[f];
+      const bool is_other_rough = is_rough(other.self, other.self_probe, other.self_variance);
+      const uint64_t probes = sum.self_probe + other.self_probe;
+      out.text(" " + right(shown_time(analysis.seconds(other.self), is_other_rough), 8));
+      out.text(" " + right(shown_waiting(analysis, sum.self, other.self, probes, 1), 8));
+    }
     out.text(" " + right(std::to_string(sum.calls), 8) + "\t" + functions[f].name + "\n");
   }
 }

@@ -35,9 +35,13 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"self_error_cycles\":", rounded(std::sqrt(self_variance)));
     field(",\"total_error_cycles\":", rounded(std::sqrt(total_variance)));
   };
+  auto waiting = [&](const char* name, uint64_t elapsed, uint64_t on_processor) {
+    out.text(name + std::to_string(analysis.cpu->waiting(elapsed, on_processor)));
+  };
   out.text("{\"program\":" + quoted(analysis.program));
   out.text(std::string(",\"type\":\"") +
-           (analysis.estimated      ? "adaptive"
+           (analysis.cpu            ? "waiting"
+            : analysis.estimated    ? "adaptive"
             : analysis.on_processor ? "cpu"
             : analysis.timed        ? "elapsed"
                                     : "count") +
@@ -67,6 +71,16 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"self_probe_cycles\":", analysis.sums[i].self_probe);
     field(",\"total_probe_cycles\":", analysis.sums[i].total_probe);
     errors(analysis.sums[i].self_variance, analysis.sums[i].total_variance);
+    if (analysis.cpu) {
+      const FunctionSum& other = analysis.cpu->sums[i];
+      field(",\"cpu_calls\":", other.calls);
+      field(",\"self_cpu_cycles\":", other.self);
+      field(",\"total_cpu_cycles\":", other.total);
+      field(",\"self_cpu_probe_cycles\":", other.self_probe);
+      field(",\"total_cpu_probe_cycles\":", other.total_probe);
+      waiting(",\"self_waiting_cycles\":", analysis.sums[i].self, other.self);
+      waiting(",\"total_waiting_cycles\":", analysis.sums[i].total, other.total);
+    }
     out.byte('}');
   }
 
@@ -86,6 +100,14 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"cycles\":", node.total);
     field(",\"self_cycles\":", node.self);
     errors(node.self_variance, node.total_variance);
+    if (analysis.cpu) {
+      const CallNode& other = analysis.cpu->tree.nodes[i];
+      field(",\"cpu_calls\":", other.calls);
+      field(",\"cpu_cycles\":", other.total);
+      field(",\"self_cpu_cycles\":", other.self);
+      waiting(",\"waiting_cycles\":", node.total, other.total);
+      waiting(",\"self_waiting_cycles\":", node.self, other.self);
+    }
     out.byte('}');
   }
   out.text("]}\n");

@@ -65,7 +65,29 @@ void check_header(const Header& h, const std::string& path) {
   }
 }
 
+// The header of an open profile, and the size of the file.
+Header header_of(int fd, const std::string& path, uint64_t& size) {
+  struct stat status;
+  if (fd < 0 || fstat(fd, &status) != 0) throw Error(path + ": " + system_error(errno));
+  if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file, so it is no profile");
+  size = uint64_t(status.st_size);
+  Header h{};
+  const uint64_t n = read_at(fd, &h, sizeof h, 0, path);
+  if (n < sizeof h.magic || !has_magic(h.magic)) {
+    throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
+  }
+  if (n < sizeof h) throw Error(path + ": the profile was cut off within its header");
+  check_header(h, path);
+  return h;
+}
+
 }  // namespace
+
+Header read_header(const std::string& path) {
+  const Descriptor file(open_to_read(path));
+  uint64_t size = 0;
+  return header_of(file.get(), path, size);
+}
 
 Profile Profile::read(const std::string& path) {
   Profile p = read_whole(path);
@@ -86,20 +108,12 @@ Profile Profile::read(const std::string& path) {
 
 Profile Profile::read_whole(const std::string& path) {
   Descriptor file(open_to_read(path));
-  struct stat status;
-  if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
-  if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file, so it is no profile");
-
   Profile p;
   p.path_ = path;
-  uint64_t n = read_at(file.get(), &p.header_, sizeof p.header_, 0, path);
-  if (n < sizeof p.header_.magic || !has_magic(p.header_.magic)) {
-    throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
-  }
-  if (n < sizeof p.header_) throw Error(path + ": the profile was cut off within its header");
-  check_header(p.header_, path);
+  uint64_t size = 0;
+  p.header_ = header_of(file.get(), path, size);
   p.live_ = process_is_running(p.header_);
-  p.load(file.get(), uint64_t(status.st_size));
+  p.load(file.get(), size);
   p.find_modules();
   p.find_threads(file.get());
   p.find_lifetime();

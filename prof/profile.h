@@ -117,6 +117,9 @@ class Profile {
   std::vector<std::string> damage_;
 };
 
+// The header of a profile. Throws Error as Profile::read.
+prof_format::Header read_header(const std::string& path);
+
 // The first bytes of a file tell a profile from a program.
 enum class FileKind { kProfile, kElf, kOther };
 

@@ -52,7 +52,9 @@ int show(const Options& options, const std::string& program, const std::vector<s
          std::FILE* file) {
   // JSON says by itself what the other views need remarks for.
   const bool is_json = options.view == Options::View::kJson;
-  const Input input = {program, profiles, options.raw_names, options.raw_times, !is_json};
+  const bool can_show_two_runs =
+      options.view != Options::View::kSuggestion && options.gmon.empty() && options.gprof_symbols.empty();
+  const Input input = {program, profiles, options.raw_names, options.raw_times, !is_json, can_show_two_runs};
   Output out(file, file == stderr ? "standard error" : "standard output");
   if (options.apart != Apart::kNothing) {
     bool is_first = true;

@@ -86,6 +86,11 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
       out.byte('/');
       out.number(node.calls);
     }
+    if (analysis.cpu) {
+      const CallNode& other = analysis.cpu->tree.nodes[step.node];
+      const uint64_t probes = node.total_probe + other.total_probe;
+      out.text(" waiting " + shown_waiting(analysis, node.total, other.total, probes, 1000));
+    }
     out.byte('\n');
     if (node.first_child == 0) continue;
     if (open[node.function] > 0 && !options.whole_recursion) {

@@ -14,7 +14,13 @@ namespace prof {
 // zero.
 std::string shown_time(double time, bool is_rough);
 
-// Plan 9's table of functions: percent of all self time, self seconds, calls, name.
+// The same of what was waited, `units` to the second, of an elapsed time and a time on a processor, from which the cost
+// of `probes` cycles was subtracted together. For analyses of two runs.
+std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, uint64_t probes,
+                          double units);
+
+// Plan 9's table of functions: percent of all self time, self seconds, calls, name. Of two runs with the seconds on a
+// processor and those that were waited.
 void print_flat(const Analysis& analysis, Output& out);
 
 struct TreeOptions {
@@ -22,7 +28,8 @@ struct TreeOptions {
   bool by_time = false;          // siblings by inclusive time, not in order of first call
 };
 
-// Plan 9's tree: one line per function and context, `name:milliseconds/calls`, indented by depth.
+// Plan 9's tree: one line per function and context, `name:milliseconds/calls`, indented by depth. Of two runs with
+// ` waiting milliseconds` at its end.
 void print_tree(const Analysis& analysis, const TreeOptions& options, Output& out);
 
 // Everything, for programs.

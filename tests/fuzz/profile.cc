@@ -1,5 +1,6 @@
 // A profile, shown in every view, of a small program that is there. From where the input has the magic of a list of
-// figures (prof/limit.h) on, it is that list.
+// figures (prof/limit.h) on, it is that list. Half of it may be a second profile, and be that of a run to be shown
+// beside the first.
 
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static std::FILE* const nowhere = std::fopen("/dev/null", "w");
   static const Directory directory;
   static const std::string path = directory.path + "/prof.1", list_path = prof::limit_path(path);
+  static const std::string other_path = directory.path + "/prof.2";
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const size_t end = std::min(bytes.find(prof::kListMagic), size);
   write(path, bytes.substr(0, end));
@@ -54,8 +56,16 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       out.finish();
       return 0;
     }
-    std::vector<std::string> profiles(size % 3, path);
-    const prof::Analysis a = prof::analyse({program, profiles, size % 2 == 1, size % 4 < 2, true});
+    std::vector<std::string> profiles = {path};
+    if (size % 3 == 2) {
+      std::string half(bytes.substr(0, end / 2));
+      constexpr size_t kType = offsetof(prof_format::Header, type);
+      static_assert((prof_format::kElapsed ^ 2) == prof_format::kCpu);
+      if (half.size() > kType) half[kType] = char(half[kType] ^ (size % 5 < 4 ? 2 : 0));
+      write(other_path, half);
+      profiles.push_back(other_path);
+    }
+    const prof::Analysis a = prof::analyse({program, profiles, size % 2 == 1, size % 4 < 2, true, true});
     prof::print_flat(a, out);
     prof::print_tree(a, {size % 8 < 4, size % 16 < 8}, out);
     prof::print_json(a, out);

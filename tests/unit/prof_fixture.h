@@ -268,6 +268,35 @@ class ElfWriter {
   std::string names_ = std::string(1, '\0');
 };
 
+// The profile of a run of a program of functions a, b, c ... at 0x100, 0x200, ..., whose copies are at 0x10000 + that.
+class LetteredRun {
+ public:
+  LetteredRun() {
+    ElfWriter e;
+    e.rewritten = true;
+    e.build_id = "id";
+    for (unsigned i = 0; i < 26; i++) {
+      e.add_symbol(std::string(1, char('a' + i)), address(i), 16);
+      e.add_copy(0x10000 + address(i), address(i));
+    }
+    e.write(dir / "program");
+    writer.add_module(dir / "program", "id", kBias, kBias, kBias + 0x100000);
+    thread = writer.add_thread();
+  }
+  static constexpr uint64_t kBias = 0x555500000000;
+  static uint64_t address(unsigned i) { return 0x100 * (i + 1); }
+  static uint64_t pc(char function) { return kBias + 0x10000 + address(unsigned(function - 'a')) + 5; }
+
+  // Of the thread's root if `parent` is 0.
+  Block call(Block parent, char function, uint64_t calls, uint64_t self) {
+    return writer.add_node(parent ? parent : writer.root(thread), pc(function), calls, self);
+  }
+
+  TemporaryDirectory dir;
+  ProfileWriter writer;
+  Block thread = 0;
+};
+
 // Runs `body` with standard error in a file and returns what was written there.
 template <class Body>
 std::string standard_error_of(Body body) {

@@ -14,28 +14,9 @@ using prof::Analysis;
 
 namespace {
 
-// A program of functions a, b, c ... at 0x100, 0x200, ..., whose copies are at 0x10000 + that.
-class Run {
+class Run : public LetteredRun {
  public:
-  explicit Run(const std::string& name = "prof.1") : name_(name) {
-    ElfWriter e;
-    e.rewritten = true;
-    e.build_id = "id";
-    for (unsigned i = 0; i < 26; i++) {
-      e.add_symbol(std::string(1, char('a' + i)), address(i), 16);
-      e.add_copy(0x10000 + address(i), address(i));
-    }
-    e.write(dir / "program");
-    writer.add_module(dir / "program", "id", kBias, kBias, kBias + 0x100000);
-    thread = writer.add_thread();
-  }
-  static constexpr uint64_t kBias = 0x555500000000;
-  static uint64_t address(unsigned i) { return 0x100 * (i + 1); }
-  static uint64_t pc(char function) { return kBias + 0x10000 + address(unsigned(function - 'a')) + 5; }
-
-  Block call(Block parent, char function, uint64_t calls, uint64_t self) {
-    return writer.add_node(parent ? parent : writer.root(thread), pc(function), calls, self);
-  }
+  explicit Run(const std::string& name = "prof.1") : name_(name) {}
   Analysis analyse(bool raw_times = false) {
     writer.write(dir / name_);
     prof::Input input;
@@ -43,10 +24,6 @@ class Run {
     input.raw_times = raw_times;
     return prof::analyse(input);
   }
-
-  TemporaryDirectory dir;
-  ProfileWriter writer;
-  Block thread = 0;
 
  private:
   std::string name_;
@@ -132,7 +109,7 @@ TEST_CASE("profiles of other programs or types are not summed") {
   CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("of another program"), prof::Error);
   run.writer.header().type = prof_format::kCount;
   run.writer.write(run.dir / "prof.2");
-  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("different PROFTYPEs"), prof::Error);
+  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("different PROFTYPEs; name those of one"), prof::Error);
 }
 
 TEST_CASE("the function that was running when the file was written last is charged up to then") {

@@ -1,0 +1,132 @@
+# Elapsed time beside time on a processor: a function that sleeps and polls, and one that computes, which waits for a
+# processor as long as the kernel says.
+. "${0%/*}/common.inc"
+
+cat >program.c <<'C'
+#define _GNU_SOURCE
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#define KEPT __attribute__((noipa))
+#define INLINE static inline __attribute__((always_inline))
+INLINE double now(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+KEPT void nap(void) {
+  usleep(10000);
+  poll(NULL, 0, 10);
+  __asm__ volatile("");
+}
+KEPT void work(void) {
+  const double end = now(CLOCK_THREAD_CPUTIME_ID) + 0.02;
+  while (now(CLOCK_THREAD_CPUTIME_ID) < end) {
+  }
+}
+double waited;  // by work, for a processor
+INLINE void watched(void) {
+  const double real = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);
+  work();
+  waited += now(CLOCK_MONOTONIC) - real - (now(CLOCK_THREAD_CPUTIME_ID) - cpu);
+}
+KEPT void both(void) {
+  for (int i = 0; i < 10; ++i) nap(), watched();
+}
+KEPT int third(int x) { return x * 1000003 + 1; }
+int main(int argc, char **argv) {
+  both();
+  for (int i = 0; i < 10; ++i) watched();
+  for (int i = 1; i < argc; ++i) third(i);
+  printf("%f\n", waited);
+}
+C
+compile program program.c -O1
+rewrite program
+# record TYPE PROFILE [ARGUMENT...]: a run's profile, and its output in stdout.
+record() {
+  local profile=$2
+  rm -rf profiles
+  mkdir profiles
+  PROFTYPE=$1 PROFDIR=profiles run ./program.prof "${@:3}"
+  [ "$status" = 0 ] && [ ! -s stderr ] || fail "PROFTYPE=$1: status $status, says $(cat stderr)"
+  mv profiles/prof.* "$profile"
+}
+
+case $types in
+  *cpu*) ;;
+  *)
+    PROFTYPE=cpu run ./program.prof
+    [ "$status" = 0 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q '^prof: PROFTYPE=cpu: .*nothing is recorded$' stderr || fail "refusal: $(cat stderr)"
+    exit 0
+    ;;
+esac
+record cpu on_cpu
+record elapsed elapsed
+waited=$(cat stdout)
+
+# column N FUNCTION: a figure of the table.
+column() { awk -v n="$1" -v name="$2" 'NR > 1 && $NF == name { sub(/^~/, "", $n); print $n }' stdout; }
+is() { awk "BEGIN { exit !($1) }" || fail "not $1: $(cat stdout)"; }
+for arguments in "program.prof elapsed on_cpu" "on_cpu elapsed"; do
+  # shellcheck disable=SC2086
+  run prof $arguments
+  [ "$status" = 0 ] && [ ! -s stderr ] || fail "prof $arguments: $status $(cat stderr)"
+  [ "$(head -n 1 stdout)" = "  %   Elapsed      CPU  Waiting    Calls  Name" ] || fail "header: $(head -n 1 stdout)"
+  is "$(column 2 nap) >= 0.2 && $(column 3 nap) < 0.05 && $(column 4 nap) >= 0.15"
+  [ "$(column 5 nap) $(column 5 work) $(column 5 main)" = "10 20 1" ] || fail "calls: $(cat stdout)"
+  # It computes for 0.4 s, and otherwise waits as long as it says itself, which is next to nothing on an idle machine.
+  is "$(column 3 work) >= 0.38 && $(column 3 work) < 0.45"
+  is "$(column 4 work) > $waited - 0.05 && $(column 4 work) < $waited + 0.05"
+  awk 'NR > 1 { sub(/~/, "", $2); sub(/~/, "", $3); sub(/~/, "", $4); rest = $2 - $3; if (rest < 0) rest = 0; d = $4 - rest; if (d > 0.00101 || d < -0.00101) wrong = 1 } END { exit wrong }' stdout ||
+    fail "waiting is not elapsed less CPU: $(cat stdout)"
+done
+
+run prof -d program.prof elapsed on_cpu
+[ "$status" = 0 ] && [ ! -s stderr ] || fail "-d: $status $(cat stderr)"
+grep -vqE '^[. 	]*[_a-z]+:~?[0-9.]+(/[0-9]+)? waiting ~?[0-9]+\.[0-9]{3}$' stdout && fail "-d: $(cat stdout)"
+milliseconds() { sed -nE "s/^[. 	]*$1:.* waiting ~?//p" stdout | head -n 1; }
+is "$(milliseconds nap) >= 150 && $(milliseconds both) >= 150 && $(milliseconds main) >= 150"
+prof --json program.prof elapsed on_cpu >both.json || fail "--json"
+jq -e '.type == "waiting" and .complete and .tsc_hz as $hz |
+  [.functions[] | select(.name == "nap")][0] as $nap | [.functions[] | select(.name == "work")][0] as $work |
+  [.functions[] | select(.name == "both")][0] as $both |
+  $nap.calls == 10 and $nap.cpu_calls == 10 and $nap.self_waiting_cycles == $nap.self_cycles - $nap.self_cpu_cycles and
+  $nap.self_waiting_cycles >= 0.15 * $hz and $work.self_cpu_cycles >= 0.38 * $hz and
+  $both.total_waiting_cycles >= 0.15 * $hz and $both.total_cpu_cycles >= 0.19 * $hz and
+  ([.tree[] | select(has("cpu_calls") and has("waiting_cycles") | not)] == [])' both.json >/dev/null || fail "--json: $(cat both.json)"
+
+# More profiles of either type are added up; what was not called alike is told of in one line.
+record elapsed more x x x
+run prof program.prof elapsed on_cpu more
+[ "$status" = 0 ] && [ "$(column 5 nap)" = 20 ] || fail "three profiles: $status $(cat stdout stderr)"
+is "$(column 4 nap) >= 0.35"
+[ "$(wc -l <stderr)" = 1 ] && grep -qE '^prof: [0-9]+ functions were not called as often in both runs \([^ ]+ [0-9]+ and [0-9]+ times\): the program did not do the same twice$' stderr ||
+  fail "different calls: $(cat stderr)"
+run prof program.prof more on_cpu
+grep -qx 'prof: 1 function was not called as often in both runs (third 3 and 0 times): the program did not do the same twice' stderr ||
+  fail "different calls: $(cat stderr)"
+run prof program.prof elapsed more
+[ "$status" = 0 ] && [ ! -s stderr ] && [ "$(column 3 nap)" = 20 ] || fail "two of one type: $(cat stdout stderr)"
+cp on_cpu on_cpu.2
+run prof program.prof on_cpu on_cpu.2
+[ "$status" = 0 ] && [ ! -s stderr ] && [ "$(column 3 nap)" = 20 ] || fail "two of one type: $(cat stdout stderr)"
+is "$(column 2 nap) < 0.1 && $(column 2 work) >= 0.76"
+
+# What shows one run only says so.
+for view in "-g gmon.out" "--gprof-symbols symbols" --suggest -t --processes "-t --json"; do
+  # shellcheck disable=SC2086
+  run prof $view program.prof elapsed on_cpu
+  [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q ': they were recorded with different PROFTYPEs; name those of one$' stderr || fail "$view: $status $(cat stderr)"
+  [ ! -e gmon.out ] && [ ! -e symbols ] || fail "$view leaves a file"
+done
+for type in count adaptive; do
+  record $type other
+  for first in elapsed on_cpu "elapsed on_cpu"; do
+    # shellcheck disable=SC2086
+    run prof program.prof $first other
+    [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q ': they were recorded with different PROFTYPEs; name those of one$' stderr || fail "$first and $type: $status $(cat stderr)"
+  done
+done
