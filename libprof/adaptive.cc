@@ -73,10 +73,14 @@ bool is_outermost(State* s, Frame* f) {
   return !s->has_folded || !is_nested(s, f);
 }
 
+// What is left of a length when it is divided into units counts as well: the lengths of short calls differ by less than
+// one.
 void add_square(Node* n, uint64_t cycles, uint64_t weight) {
-  uint64_t length = cycles / kSquareUnit;
-  if (length > kLongestSquared) length = kLongestSquared;
-  const uint64_t more = length * length * weight;
+  uint64_t units = cycles / kSquareUnit, rest = cycles % kSquareUnit;
+  if (units > kLongestSquared) units = kLongestSquared;
+  constexpr uint64_t kSquare = kSquareUnit * kSquareUnit;
+  const uint64_t fraction = weight * rest * (2 * kSquareUnit * units + rest);  // of the square, in parts of kSquare
+  const uint64_t more = units * units * weight + (fraction + kSquare / 2) / kSquare;
   const uint64_t room = ~load(&n->timed_squares);
   add(&n->timed_squares, more < room ? more : room);
 }
