@@ -59,7 +59,8 @@
 //
 // Adaptive hooks do 1, 2, 3, 5 and b, c, as counting ones do, and compare the node's count with that of the call to be
 // timed next. A timed call goes through C++ (adaptive.cc) between 2 and 5, and its frame's flags tell the exit to do so
-// before b.
+// before b. The hooks for time on a processor are those for elapsed time, but their stamps are of the thread's own
+// clock, and when that must be set, the stamp and what follows are made in C++ (cpu_clock.cc, enter_after_switch).
 //
 // A kill. Counts in the file are those of the instructions executed. Readers tell by the sign of `cycles` which node
 // was running (format.h).
