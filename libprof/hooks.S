@@ -463,6 +463,7 @@ hook_out:
         mov     %rdx, STATE_TOP(%rcx)           // c
         RESTORE_THREE_AND_RETURN
 .Lexit_timed:
+        mov     %rdx, KEPT_TOP(%rsp)
         STAMP_EXIT
         jmp     exit_timed
 .Lexit_adaptive_slowly:
@@ -550,9 +551,15 @@ hook_out:
         RESTORE_THREE_AND_RETURN
         END_FUNCTION enter_timed
 
-// rcx = S, rdx = time stamp
+// rcx = S, the frame - S in KEPT_TOP, rdx = time stamp
         HIDDEN_FUNCTION exit_timed
-        CALL_SLOW leave_timed
+        mov     %rcx, %rdi
+        mov     KEPT_TOP(%rsp), %rsi
+        add     %rcx, %rsi
+        CALL_CXX leave_timed
+        RESTORE_TWO_MORE
+        RESTORE_FLAGS
+        RESTORE_THREE_AND_RETURN
         END_FUNCTION exit_timed
 
 // Since the counter may not be read any more (sandbox.cc): the slow path takes the last stamp again and again.

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../libprof/common.inc"
 
 hooked interrupted
-# at FUNCTION FROM TO [fibers]: signals so many instructions behind a function's entry.
+# at FUNCTION FROM TO [fibers|deep]: signals so many instructions behind a function's entry.
 at() {
   local entry steps
   entry=$(nm "$BUILD/lib/libprof.so" | awk -v name="$1" 'index($3, name) { print $1 }')
@@ -21,3 +21,6 @@ at() {
 at run_heavyEP 12 36
 # Where the thread is found to be on another stack.
 at 9change_toEP 1 60 fibers
+# Where a timed call returns, also when its frame is the last of a chunk.
+export PROFTYPE=adaptive
+at exit_timed 1 8 deep

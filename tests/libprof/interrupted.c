@@ -1,7 +1,8 @@
-// interrupted OFFSET STEPS [fibers]: functions with hooks call one another in hundreds of contexts, or on the stacks of
-// a few coroutines, while a tracer, this program's parent, sends a signal each time the runtime comes to the function
-// at OFFSET in libprof.so, STEPS instructions later. The signal's handler calls functions in new contexts as well.
-// Prints "calls NAME N", counted by the functions themselves, and "signals N".
+// interrupted OFFSET STEPS [fibers|deep]: functions with hooks call one another in hundreds of contexts, or on the
+// stacks of a few coroutines, or deeper than there are frames in a chunk, while a tracer, this program's parent, sends
+// a signal each time the runtime comes to the function at OFFSET in libprof.so, STEPS instructions later; with deep,
+// unless that is in the handler. The signal's handler calls functions in new contexts as well. Prints "calls NAME N",
+// counted by the functions themselves, and "signals N".
 
 #define _GNU_SOURCE
 #include <signal.h>
@@ -51,17 +52,38 @@ static void switch_stacks(void) {
   }
 }
 
-static int traced(int has_fibers) {
+// Chains of calls, of which one ends with the last frame of a chunk; of four functions, for a longer recursion would be
+// folded.
+enum { SHORTEST = 165, LONGEST = 169, LEVELS = 4 };
+static long levels[LEVELS];
+int level0(int), level1(int), level2(int), level3(int);
+HOOKED(level0);
+HOOKED(level1);
+HOOKED(level2);
+HOOKED(level3);
+static int deeper(int level, int (*next)(int), int depth) {
+  levels[level]++;
+  return depth > 1 ? next(depth - 1) + 1 : 1;
+}
+int level0_body(int depth) { return deeper(0, level1, depth); }
+int level1_body(int depth) { return deeper(1, level2, depth); }
+int level2_body(int depth) { return deeper(2, level3, depth); }
+int level3_body(int depth) { return deeper(3, level0, depth); }
+
+static int traced(const char* what) {
   ptrace(PTRACE_TRACEME, 0, 0, 0);
   raise(SIGSTOP);
   signal(SIGUSR1, on_signal);
-  if (has_fibers) {
+  if (!strcmp(what, "fibers")) {
     switch_stacks();
+  } else if (!strcmp(what, "deep")) {
+    for (int depth = SHORTEST; depth <= LONGEST; depth++) level0(depth);
   } else {
     left = 300;
     while (left > 0) descend(10);
   }
   printf("calls step %ld\ncalls resume %ld\n", steps, resumes);
+  for (int i = 0; i < LEVELS; i++) printf("calls level%d %ld\n", i, levels[i]);
   for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
   printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled);
   return 0;
@@ -88,9 +110,16 @@ static int go_on(pid_t pid, int how, int with) {
   return WSTOPSIG(status);
 }
 
+static int is_in_handler(pid_t pid) {
+  uint64_t blocked = 0;
+  return ptrace(PTRACE_GETSIGMASK, pid, sizeof blocked, &blocked) == 0 && (blocked >> (SIGUSR1 - 1) & 1);
+}
+
 int main(int argc, char** argv) {
+  const char* what = argc > 3 ? argv[3] : "";
+  const int may_nest = strcmp(what, "deep") != 0;
   const pid_t pid = fork();
-  if (pid == 0) return traced(argc > 3);
+  if (pid == 0) return traced(what);
   int status;
   waitpid(pid, &status, 0);
   const uint64_t entry = base_of_libprof(pid) + strtoull(argc > 1 ? argv[1] : "", NULL, 16);
@@ -108,7 +137,8 @@ int main(int argc, char** argv) {
     registers.rip = entry;
     ptrace(PTRACE_SETREGS, pid, 0, &registers);
     ptrace(PTRACE_POKETEXT, pid, entry, code);
-    for (int i = 0; i < instructions; i++) go_on(pid, PTRACE_SINGLESTEP, 0);
-    with = SIGUSR1;
+    const int is_wanted = may_nest || !is_in_handler(pid);
+    for (int i = 0; i < (is_wanted ? instructions : 1); i++) go_on(pid, PTRACE_SINGLESTEP, 0);
+    with = is_wanted ? SIGUSR1 : 0;
   }
 }
