@@ -33,22 +33,33 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   return r;
 }
 
+// What code elsewhere, called or gone on from at `insn`, left in a register.
+Value left_elsewhere(uint32_t insn, uint8_t reg) {
+  return Value::unknown((uint64_t(insn) * kRegisters + reg) << 1 | 1, false);
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const Image& image, const Instructions& code)
-    : image_(image), code_(code), origins_(code.count()), uses_(origins_.size()) {}
+    : image_(image),
+      code_(code),
+      origins_(code.count()),
+      values_(2 * code.count()),
+      numbers_(code.count()),
+      uses_(origins_.size()) {}
 
-State Interpreter::unknown_state(uint32_t insn) const {
+State Interpreter::unknown_state(uint32_t insn) {
   State s;
-  for (uint8_t r = 0; r < kRegisters; ++r)
-    s.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
-  s.registers[kRsp] = Value::stack(fresh_id(insn) | 1ull << 61, 0);
+  for (uint8_t r = 0; r < kRegisters; ++r) s.registers[r] = values_.add(left_elsewhere(insn, r));
+  s.registers[kRsp] = values_.add(Value::stack(fresh_id(insn) | 1ull << 61, 0));
   return s;
 }
 
-State Interpreter::entry_state() const {
+Value Interpreter::stack_at_entry() { return Value::stack(kEntryFrame, 0); }
+
+State Interpreter::entry_state() {
   State s = unknown_state(0);
-  s.registers[kRsp] = Value::stack(kEntryFrame, 0);
+  s.registers[kRsp] = values_.add(stack_at_entry());
   return s;
 }
 
@@ -89,8 +100,8 @@ Value Interpreter::address_of(const State& state, uint32_t insn) {
   unsigned count = 1;
   terms[0] = is_address ? Value::constant(uint64_t(m.displacement), displacement_of(insn))
                         : Value::number(uint64_t(m.displacement));
-  if (m.base != kNoRegister) terms[count++] = state.registers[m.base];
-  if (m.index != kNoRegister) terms[count++] = scaled(state.registers[m.index], m.scale, fresh_id(insn));
+  if (m.base != kNoRegister) terms[count++] = value(state, m.base);
+  if (m.index != kNoRegister) terms[count++] = scaled(value(state, m.index), m.scale, fresh_id(insn));
   return sum(terms, count, fresh_id(insn));
 }
 
@@ -101,11 +112,12 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
   // position-independent program no table has entries of 8 bytes.
   const Memory& m = code_.operation(insn).memory;
   const bool through_pointer = m.index == kNoRegister && m.base != kNoRegister &&
-                               state.registers[m.base].kind == Kind::unknown && !state.registers[m.base].computed;
+                               value(state, m.base).kind == Kind::unknown && !value(state, m.base).computed;
   r.computed |= address.had_constant && !through_pointer && !image_.is_position_independent();
   switch (address.kind) {
     case Kind::stack:
-      if (const Value* v = state.slot(address)) return extended(*v, size, sign_extend, fresh_id(insn));
+      if (const ValueNumber n = state.slot(address); n != kNoValue)
+        return extended(values_[n], size, sign_extend, fresh_id(insn));
       return r;
     case Kind::element:
       if (address.scale == size && address.origin != kNoOrigin) {
@@ -133,9 +145,8 @@ Value Interpreter::operand(const State& state, const Operand& o, uint32_t insn, 
   const Operation& op = code_.operation(insn);
   switch (o.type) {
     case Type::reg:
-      return o.size < extended_to || o.size < kWord
-                 ? extended(state.registers[o.reg], o.size, sign_extend, fresh_id(insn))
-                 : state.registers[o.reg];
+      return o.size < extended_to || o.size < kWord ? extended(value(state, o.reg), o.size, sign_extend, fresh_id(insn))
+                                                    : value(state, o.reg);
     case Type::memory:
       return load(state, address_of(state, insn), o.size, sign_extend, insn);
     case Type::immediate:
@@ -148,49 +159,73 @@ Value Interpreter::operand(const State& state, const Operand& o, uint32_t insn, 
   return Value::unknown(fresh_id(insn), true);
 }
 
-void Interpreter::store(State& state, uint32_t insn, uint8_t size, const Value* value) {
+// Its number, without looking at the value where it is merely copied.
+ValueNumber Interpreter::operand_number(const State& state, const Operand& o, uint32_t insn, bool sign_extend,
+                                        uint8_t extended_to) {
+  if (o.type == Type::reg && o.size == kWord && extended_to <= kWord) return state.registers[o.reg];
+  return numbers_[insn].result.of(operand(state, o, insn, sign_extend, extended_to), values_);
+}
+
+void Interpreter::store(State& state, uint32_t insn, uint8_t size, ValueNumber stored) {
   const Value address = address_of(state, insn);
   if (address.kind == Kind::stack) {
-    state.store(address, size == 0 ? kWord : size, value);
-    if (value && size == kWord) used(*value, kOnStack);
+    state.store(address, size == 0 ? kWord : size, stored);
+    if (stored != kNoValue && size == kWord) used(values_[stored], kOnStack);
     return;
   }
   dereferenced(address);
-  if (value) used(*value, size == kWord ? kKept : kComputed);
+  if (stored != kNoValue) used(values_[stored], size == kWord ? kKept : kComputed);
 }
 
-void Interpreter::set(State& state, const Operand& to, Value value, uint32_t insn) {
-  if (to.type == Type::reg) state.registers[to.reg] = std::move(value);
-  if (to.type == Type::memory) store(state, insn, to.size, to.size >= 4 ? &value : nullptr);
+void Interpreter::set(State& state, const Operand& to, ValueNumber value, uint32_t insn) {
+  if (to.type == Type::reg) state.registers[to.reg] = value;
+  if (to.type == Type::memory) store(state, insn, to.size, to.size >= 4 ? value : kNoValue);
 }
 
-void Interpreter::push(State& state, const Value& value) {
-  Value& rsp = state.registers[kRsp];
-  if (rsp.kind != Kind::stack) return used(value, kKept);
+void Interpreter::push(State& state, ValueNumber pushed, uint32_t insn) {
+  Value rsp = value(state, kRsp);
+  if (rsp.kind != Kind::stack) return used(values_[pushed], kKept);
   rsp.address -= kWord;
-  state.store(rsp, kWord, &value);
+  state.registers[kRsp] = numbers_[insn].stack_pointer.of(rsp, values_);
+  state.store(rsp, kWord, pushed);
 }
 
 Value Interpreter::pop(State& state, uint32_t insn) {
-  Value& rsp = state.registers[kRsp];
+  Value rsp = value(state, kRsp);
   if (rsp.kind != Kind::stack) return Value::unknown(fresh_id(insn), false);
-  Value v = load(state, rsp, kWord, false, insn);
+  const Value popped = load(state, rsp, kWord, false, insn);
   rsp.address += kWord;
-  return v;
+  state.registers[kRsp] = numbers_[insn].stack_pointer.of(rsp, values_);
+  return popped;
 }
 
-void Interpreter::call(State& state, uint32_t insn) const {
+// The number of what a call leaves in the first of the registers that it may change; those of the others follow.
+ValueNumber Interpreter::left_by_call(uint32_t insn) {
+  ValueNumber& first = numbers_[insn].result.number;
+  if (first != kNoValue) return first;
+  for (uint8_t r = 0; r < kRegisters; ++r)
+    if (kCallerSaved >> r & 1) {
+      const ValueNumber number = values_.add(left_elsewhere(insn, r));
+      if (first == kNoValue) first = number;
+    }
+  return first;
+}
+
+void Interpreter::call(State& state, uint32_t insn) {
+  ValueNumber left = left_by_call(insn);
   for (uint8_t r = 0; r < kRegisters; ++r) {
     if (!(kCallerSaved >> r & 1)) continue;
     const bool keep = calls_preserve_ && r != kRax && code_.operation(insn).from.type == Type::none;
-    if (!keep) state.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
+    if (!keep) state.registers[r] = left;
+    ++left;
   }
   state.comparison = {};
 }
 
-void Interpreter::catch_exception(State& state, uint32_t insn) const {
+void Interpreter::catch_exception(State& state, uint32_t insn) {
+  ValueNumber left = left_by_call(insn);
   for (uint8_t r = 0; r < kRegisters; ++r)
-    if (kCallerSaved >> r & 1) state.registers[r] = Value::unknown((uint64_t(insn) * kRegisters + r) << 1 | 1, false);
+    if (kCallerSaved >> r & 1) state.registers[r] = left++;
   state.comparison = {};
 }
 
@@ -202,14 +237,14 @@ void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
   if (op.to.type == Type::memory) {
     const Value address = address_of(state, insn);
     if (address.kind != Kind::stack) return dereferenced(address);
-    if (const Value* slot = state.slot(address)) {
-      compared = *slot;
+    if (const ValueNumber slot = state.slot(address); slot != kNoValue) {
+      compared = values_[slot];
     } else {
       compared = Value::unknown(fresh_id(insn), false);
-      state.store(address, op.to.size, &compared);
+      state.store(address, op.to.size, numbers_[insn].result.of(compared, values_));
     }
   } else {
-    compared = state.registers[op.to.reg];
+    compared = value(state, op.to.reg);
   }
   used(compared, kCompared);
   if (with.is_number()) note_comparison(state, compared, with.address, op.to.size);
@@ -223,16 +258,16 @@ void Interpreter::note_comparison(State& state, const Value& compared, uint64_t 
   state.comparison = {compared.id, compared.scale, std::min(width, compared.narrow), with & low_bits};
 }
 
-void Interpreter::branch(State& state, uint32_t insn, bool taken) const {
+void Interpreter::branch(State& state, uint32_t insn, bool taken) {
   constexpr uint8_t kBelow = 2, kAbove = 7, kLess = 0xc, kGreater = 0xf;
   const Comparison& c = state.comparison;
   const uint8_t condition = code_.operation(insn).condition ^ (taken ? 0 : 1);  // that holds on this way
   const bool is_signed = condition >= 8;
   if (c.id == 0 || (is_signed && c.with > INT32_MAX)) return;
   if ((condition == kBelow || condition == kLess) && c.with != 0)
-    state.limit(c, c.with - 1);
+    state.limit(c, c.with - 1, values_);
   else if (condition == (kAbove ^ 1) || condition == (kGreater ^ 1))
-    state.limit(c, c.with);
+    state.limit(c, c.with, values_);
 }
 
 void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
@@ -241,7 +276,7 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
   if (op.action == Action::subtract) {
     if (a.kind == Kind::stack && !b.is_number()) {
       used(b, kComputed);
-      state.registers[op.to.reg] = Value::stack(fresh_id(insn), 0);  // alloca
+      set(state, op.to.reg, Value::stack(fresh_id(insn), 0), insn);  // alloca
       return;
     }
     if (b.is_number()) {
@@ -250,7 +285,7 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
     } else {
       used(a, kComputed);
       used(b, kComputed);
-      state.registers[op.to.reg] = Value::unknown(fresh_id(insn), true);
+      set(state, op.to.reg, Value::unknown(fresh_id(insn), true), insn);
       return;
     }
   }
@@ -260,17 +295,17 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
     used(b, kComputed);
   }
   if (op.to.size < kWord) r = extended(r, op.to.size, false, fresh_id(insn));
-  state.registers[op.to.reg] = std::move(r);
+  set(state, op.to.reg, r, insn);
 }
 
 void Interpreter::other(State& state, const Operation& op, uint32_t insn) {
   for (uint8_t r = 0; r < kRegisters; ++r) {
-    if (op.reads >> r & 1) used(state.registers[r], kComputed);
-    if (op.writes >> r & 1) state.registers[r] = Value::unknown(fresh_id(insn) + (r & 1), true);
+    if (op.reads >> r & 1) used(value(state, r), kComputed);
+    if (op.writes >> r & 1) set(state, r, Value::unknown(fresh_id(insn) + (r & 1), true), insn);
   }
   if (op.memory_size == 0) return;
   if (op.memory_written)
-    store(state, insn, op.memory_size, nullptr);
+    store(state, insn, op.memory_size, kNoValue);
   else if (!op.memory.rip_relative)
     dereferenced(address_of(state, insn));
 }
@@ -279,16 +314,19 @@ void Interpreter::step(State& state, uint32_t insn) {
   const Operation& op = code_.operation(insn);
   switch (op.action) {
     case Action::move: {
-      Value v = operand(state, op.from, insn, op.sign_extend, op.to.size);
-      set(state, op.to, op.to.size < kWord ? extended(v, op.to.size, false, fresh_id(insn)) : std::move(v), insn);
+      ValueNumber v = operand_number(state, op.from, insn, op.sign_extend, op.to.size);
+      if (op.to.size < kWord)
+        v = numbers_[insn].result.of(extended(values_[v], op.to.size, false, fresh_id(insn)), values_);
+      set(state, op.to, v, insn);
       break;
     }
     case Action::lea: {
       Value v = address_of(state, insn);
       if (v.kind == Kind::unknown)
         for (uint8_t r : {op.memory.base, op.memory.index})
-          if (r != kNoRegister) used(state.registers[r], kComputed);
-      set(state, op.to, op.to.size < kWord ? extended(v, op.to.size, false, fresh_id(insn)) : std::move(v), insn);
+          if (r != kNoRegister) used(value(state, r), kComputed);
+      if (op.to.size < kWord) v = extended(v, op.to.size, false, fresh_id(insn));
+      set(state, op.to, numbers_[insn].result.of(v, values_), insn);
       break;
     }
     case Action::add:
@@ -297,7 +335,7 @@ void Interpreter::step(State& state, uint32_t insn) {
       add(state, op, insn);
       return;
     case Action::mask: {
-      Value& v = state.registers[op.to.reg];
+      const Value& v = value(state, op.to.reg);
       used(v, kComputed);
       Value r = Value::unknown(fresh_id(insn), true);
       r.had_constant = v.had_constant;
@@ -306,38 +344,39 @@ void Interpreter::step(State& state, uint32_t insn) {
       } else if (op.immediate >= 0) {
         r.bound = uint64_t(op.immediate);
       }
-      v = r;
+      set(state, op.to.reg, r, insn);
       break;
     }
     case Action::shift: {
-      Value& v = state.registers[op.to.reg];
+      const Value& v = value(state, op.to.reg);
       used(v, kComputed);
-      v = op.immediate <= 7 ? scaled(v, uint8_t(1u << op.immediate), fresh_id(insn))
-                            : Value::unknown(fresh_id(insn), true);
+      set(state, op.to.reg,
+          op.immediate <= 7 ? scaled(v, uint8_t(1u << op.immediate), fresh_id(insn))
+                            : Value::unknown(fresh_id(insn), true),
+          insn);
       break;
     }
     case Action::zero:
-      state.registers[op.to.reg] = Value::number(0);
+      set(state, op.to.reg, Value::number(0), insn);
       break;
     case Action::forget:
-      state.registers[op.to.reg] = Value::unknown(fresh_id(insn), true);
+      set(state, op.to.reg, Value::unknown(fresh_id(insn), true), insn);
       break;
     case Action::demangle:
-      used(state.registers[op.to.reg], kComputed);
-      state.registers[op.to.reg] = Value::unknown(fresh_id(insn), false);
+      used(value(state, op.to.reg), kComputed);
+      set(state, op.to.reg, Value::unknown(fresh_id(insn), false), insn);
       break;
     case Action::push:
-      push(state, operand(state, op.from, insn, false, kWord));
+      push(state, operand_number(state, op.from, insn, false, kWord), insn);
       break;
     case Action::pop: {
-      Value v = pop(state, insn);
-      set(state, op.to, std::move(v), insn);
+      const ValueNumber v = numbers_[insn].result.of(pop(state, insn), values_);
+      set(state, op.to, v, insn);
       break;
     }
     case Action::leave: {
       state.registers[kRsp] = state.registers[kRbp];
-      Value v = pop(state, insn);
-      state.registers[kRbp] = std::move(v);
+      set(state, kRbp, pop(state, insn), insn);
       break;
     }
     case Action::call:
@@ -347,10 +386,10 @@ void Interpreter::step(State& state, uint32_t insn) {
       compare(state, op, insn);
       return;
     case Action::move_if: {
-      Value v = operand(state, op.from, insn, false, op.to.size);
-      Value& to = state.registers[op.to.reg];
-      to = merged(to, v, 1ull << 60 | insn, Meeting::sound, origins_);
+      const Value v = operand(state, op.from, insn, false, op.to.size);
+      Value to = merged(value(state, op.to.reg), v, 1ull << 60 | insn, Meeting::sound, origins_);
       if (op.to.size < kWord) to = extended(to, op.to.size, false, fresh_id(insn));
+      set(state, op.to.reg, to, insn);
       break;
     }
     case Action::exchange:
@@ -366,14 +405,14 @@ void Interpreter::step(State& state, uint32_t insn) {
 Value Interpreter::jump_target(const State& state, uint32_t insn) {
   const Operation& op = code_.operation(insn);
   if (op.from.type == Type::reg) {
-    used(state.registers[op.from.reg], kKept);
-    return state.registers[op.from.reg];
+    used(value(state, op.from.reg), kKept);
+    return value(state, op.from.reg);
   }
   return load(state, address_of(state, insn), kWord, false, insn);
 }
 
 bool Interpreter::jumps_through_red_zone(const State& state, uint32_t insn) {
-  const Value& rsp = state.registers[kRsp];
+  const Value& rsp = value(state, kRsp);
   if (code_.operation(insn).from.type != Type::memory) return false;
   const Value address = address_of(state, insn);
   return address.kind == Kind::stack && rsp.kind == Kind::stack && address.id == rsp.id &&

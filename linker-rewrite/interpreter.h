@@ -30,16 +30,22 @@ class Interpreter {
     calls_preserve_ = calls_preserve;
     meeting_ = meeting;
   }
-  Meeting meeting() const { return meeting_; }
 
-  State entry_state() const;
+  State entry_state();
   // At a place that is reached in ways unknown; `insn` makes its frame different from others.
-  State unknown_state(uint32_t insn) const;
+  State unknown_state(uint32_t insn);
+  // The stack pointer's value in entry_state.
+  static Value stack_at_entry();
   void step(State& state, uint32_t insn);
   // At a call that does not return where it was called from but to a landing pad: the same as step, for an exception.
-  void catch_exception(State& state, uint32_t insn) const;
+  void catch_exception(State& state, uint32_t insn);
   // What is known on the way taken (or not taken) by a conditional jump.
-  void branch(State& state, uint32_t insn, bool taken) const;
+  void branch(State& state, uint32_t insn, bool taken);
+  // Joins what is known on another way to the same place; see State::merge.
+  bool merge(State& into, const State& other, uint64_t key) {
+    return into.merge(other, key, meeting_, origins_, values_);
+  }
+  const Value& stack_pointer(const State& state) const { return value(state, kRsp); }
   // Where an indirect jump goes.
   Value jump_target(const State& state, uint32_t insn);
   // The word that holds its target lies below the stack pointer, where the call of a hook would write.
@@ -57,14 +63,22 @@ class Interpreter {
  private:
   uint64_t fresh_id(uint32_t insn) const { return (uint64_t(insn) + 1) << 1; }
   bool is_address_value(int64_t value) const;
+  // Of a register. Valid until a register is set.
+  const Value& value(const State& state, uint8_t reg) const { return values_[state.registers[reg]]; }
+  void set(State& state, uint8_t reg, const Value& value, uint32_t insn) {
+    state.registers[reg] = numbers_[insn].result.of(value, values_);
+  }
   Value address_of(const State& state, uint32_t insn);
   Value load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn);
   Value operand(const State& state, const Operand& o, uint32_t insn, bool sign_extend, uint8_t extended_to);
-  void store(State& state, uint32_t insn, uint8_t size, const Value* value);
-  void set(State& state, const Operand& to, Value value, uint32_t insn);
-  void push(State& state, const Value& value);
+  ValueNumber operand_number(const State& state, const Operand& o, uint32_t insn, bool sign_extend,
+                             uint8_t extended_to);
+  void store(State& state, uint32_t insn, uint8_t size, ValueNumber value);
+  void set(State& state, const Operand& to, ValueNumber value, uint32_t insn);
+  void push(State& state, ValueNumber value, uint32_t insn);
   Value pop(State& state, uint32_t insn);
-  void call(State& state, uint32_t insn) const;
+  ValueNumber left_by_call(uint32_t insn);
+  void call(State& state, uint32_t insn);
   void compare(State& state, const Operation& op, uint32_t insn);
   void note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const;
   void add(State& state, const Operation& op, uint32_t insn);
@@ -74,7 +88,21 @@ class Interpreter {
 
   const Image& image_;
   const Instructions& code_;
+  // The number that a value got when it was made last, in the same place: mostly it is the same value again.
+  struct LastNumber {
+    ValueNumber number = kNoValue;
+    ValueNumber of(const Value& v, Values& values) {
+      if (number == kNoValue || values[number] != v) number = values.add(v);
+      return number;
+    }
+  };
+  struct Numbers {
+    LastNumber result, stack_pointer;
+  };
+
   Origins origins_;
+  Values values_;
+  std::vector<Numbers> numbers_;  // of what each instruction makes
   std::vector<uint8_t> uses_;
   bool calls_preserve_ = false;
   Meeting meeting_ = Meeting::sound;

@@ -108,8 +108,7 @@ void JumpAnalysis::reach(uint32_t insn, const State& state) {
     }
     return;
   }
-  if (states_[size_t(state_of_[insn])].merge(state, uint64_t(insn) + 1, interpreter_.meeting(), interpreter_.origins()))
-    pending_.insert(insn);
+  if (interpreter_.merge(states_[size_t(state_of_[insn])], state, uint64_t(insn) + 1)) pending_.insert(insn);
 }
 
 void JumpAnalysis::work() {
@@ -169,8 +168,8 @@ void JumpAnalysis::block(uint32_t leader) {
 }
 
 bool JumpAnalysis::frame_is_empty(const State& state, uint32_t insn) const {
-  const Value& rsp = state.registers[kRsp];
-  const Value entry = interpreter_.entry_state().registers[kRsp];
+  const Value& rsp = interpreter_.stack_pointer(state);
+  const Value entry = Interpreter::stack_at_entry();
   const bool known = rsp.kind == Kind::stack && rsp.id == entry.id;
   if (known && rsp.address != entry.address) return false;
   const OldAddr at = code_.address(insn);
@@ -179,9 +178,7 @@ bool JumpAnalysis::frame_is_empty(const State& state, uint32_t insn) const {
 }
 
 void JumpAnalysis::leave_through(Hub& hub, const State& state) {
-  const bool changed = hub.state ? hub.state->merge(state, 1ull << 40 | uint64_t(&hub == &labels_),
-                                                    interpreter_.meeting(), interpreter_.origins())
-                                 : true;
+  const bool changed = !hub.state || interpreter_.merge(*hub.state, state, 1ull << 40 | uint64_t(&hub == &labels_));
   if (!hub.state) hub.state = state;
   if (!changed) return;
   for (uint32_t t : hub.targets) reach(t, *hub.state);
@@ -191,7 +188,7 @@ void JumpAnalysis::jump(const State& state, uint32_t insn) {
   Jump& j = jumps_[insn];
   j.target = interpreter_.jump_target(state, insn);
   j.frame_is_empty = frame_is_empty(state, insn);
-  j.stack_is_switched = state.registers[kRsp].kind == Kind::unknown;
+  j.stack_is_switched = interpreter_.stack_pointer(state).kind == Kind::unknown;
   j.through_red_zone = interpreter_.jumps_through_red_zone(state, insn);
   j.table = table_of(j.target, insn);
   if (j.table >= 0 && !tables_[size_t(j.table)].entries.targets.empty()) {

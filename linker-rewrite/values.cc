@@ -8,9 +8,7 @@ namespace {
 
 using Kind = Value::Kind;
 
-constexpr size_t kMaxSlots = 1024;        // per state; what does not fit is unknown
-constexpr uint64_t kJoined = 1ull << 62;  // marks ids that a meeting of paths makes
-
+constexpr size_t kMaxSlots = 1024;  // per state; what does not fit is unknown
 }  // namespace
 
 uint64_t Value::index_bound() const {
@@ -19,52 +17,50 @@ uint64_t Value::index_bound() const {
   return narrow == 8 ? 0xff : kNoBound;
 }
 
-const Value* State::slot(const Value& a) const {
-  const std::pair key(a.id, int64_t(a.address));
-  auto it = std::ranges::lower_bound(slots, key, {}, &Slot::key);
-  return it != slots.end() && it->key() == key ? &it->value : nullptr;
+ValueNumber Values::add(const Value& v) {
+  const bool unknown = v.kind == Kind::unknown && v.scale == 1 && v.size == 0 && v.address == 0 && v.table == 0 &&
+                       !v.sign_extended && v.origin == kNoOrigin && v.base_origin == kNoOrigin;
+  const bool unbounded = unknown && v.bound == kNoBound && v.bound_width == 64 && !v.exact;
+  unknown_.push_back({unknown, unbounded, v.computed, v.had_constant, v.narrow});
+  values_.push_back(v);
+  return ValueNumber(values_.size() - 1);
 }
 
-void State::store(const Value& a, uint8_t size, const Value* value) {
+ValueNumber State::slot(const Value& a) const {
+  const std::pair key(a.id, int64_t(a.address));
+  auto it = std::ranges::lower_bound(slots, key, {}, &Slot::key);
+  return it != slots.end() && it->key() == key ? it->value : kNoValue;
+}
+
+void State::store(const Value& a, uint8_t size, ValueNumber value) {
   const int64_t at = int64_t(a.address);
   const std::pair first(a.id, at - 7), last(a.id, at + size - 1);
   auto from = std::ranges::lower_bound(slots, first, {}, &Slot::key);
   auto to = std::ranges::upper_bound(slots, last, {}, &Slot::key);
-  if (value && from != to && from->offset == at && to - from == 1) {
-    from->value = *value;
+  if (value != kNoValue && from != to && from->offset == at && to - from == 1) {
+    from->value = value;
     return;
   }
   from = slots.erase(from, to);
-  if (value && slots.size() < kMaxSlots) slots.insert(from, {a.id, at, *value});
+  if (value != kNoValue && slots.size() < kMaxSlots) slots.insert(from, {a.id, at, value});
 }
 
-void State::limit(const Comparison& c, uint64_t bound) {
-  auto apply = [&](Value& v) {
+void State::limit(const Comparison& c, uint64_t bound, Values& values) {
+  auto apply = [&](ValueNumber& n) {
+    const Value& v = values[n];
     if (v.id != c.id || v.kind == Kind::stack || v.kind == Kind::constant) return;
     if (c.scale != 1 && v.scale != c.scale) return;
     if (v.exact && v.index_bound() <= bound / c.scale) return;
-    v.bound = bound / c.scale;
-    v.bound_width = c.width;
-    v.exact = true;
+    Value limited = v;
+    limited.bound = bound / c.scale;
+    limited.bound_width = c.width;
+    limited.exact = true;
+    n = values.add(limited);
   };
   if (c.id == 0) return;
-  for (Value& v : registers) apply(v);
+  for (ValueNumber& n : registers) apply(n);
   for (Slot& s : slots) apply(s.value);
 }
-
-namespace {
-
-// True if `a`, a value that the place `key` has made already and of which nothing is known, stays what it is where it
-// meets `b`: what `merged` would say too, after more thought.
-bool absorbs(const Value& a, const Value& b, uint64_t key) {
-  return a.kind == Kind::unknown && b.kind == Kind::unknown && a.id == (kJoined | key) && a.bound == kNoBound &&
-         a.bound_width == 64 && !a.exact && a.scale == b.scale && a.size == b.size && a.address == b.address &&
-         a.table == b.table && a.sign_extended == b.sign_extended && a.origin == kNoOrigin && b.origin == kNoOrigin &&
-         a.base_origin == kNoOrigin && b.base_origin == kNoOrigin && a.computed >= b.computed &&
-         a.had_constant >= b.had_constant && a.narrow >= b.narrow;
-}
-
-}  // namespace
 
 Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Origins& origins) {
   if (a == b) return a;
@@ -81,7 +77,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
                           (a.origin == kNoOrigin) == (b.origin == kNoOrigin);
   if (!same_steps || a.kind == Kind::stack) {
     // A pointer from here or a pointer from there is a pointer.
-    r = Value::unknown(kJoined | key, !is_pointer(a) || !is_pointer(b));
+    r = Value::unknown(Values::joined_at(key), !is_pointer(a) || !is_pointer(b));
     r.had_constant = a.had_constant || b.had_constant || is_address(a) || is_address(b);
     return r;
   }
@@ -91,8 +87,8 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
   r.computed |= b.computed;
   r.had_constant |= b.had_constant;
   r.narrow = std::max(a.narrow, b.narrow);
-  if (a.id != b.id) r.id = kJoined | key;
-  const bool grows_again = a.id == (kJoined | key) && b.bound > a.bound;
+  if (a.id != b.id) r.id = Values::joined_at(key);
+  const bool grows_again = a.id == Values::joined_at(key) && b.bound > a.bound;
   if (a.bound == kNoBound || b.bound == kNoBound || a.bound_width != b.bound_width || grows_again) {
     r.bound = kNoBound;
     r.bound_width = 64;
@@ -104,37 +100,48 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
   return r;
 }
 
+namespace {
+
+// Makes one of two values that meet at `key`. True if that changed the first.
+inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
+  if (into == with || values.absorbs(into, with, key)) return false;
+  const Value made = merged(values[into], values[with], key, meeting, origins);
+  if (made == values[into]) return false;
+  into = made == values[with] ? with : values.add(made);
+  return true;
+}
+
+}  // namespace
+
 // A slot that is missing on one side is unknown there.
-bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins) {
+bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
   const bool keep_addresses = meeting == Meeting::optimistic;
-  auto survives = [&](const Slot& s) { return keep_addresses && (s.value.is_address() || s.value.had_constant); };
+  auto survives = [&](const Slot& s) {
+    return keep_addresses && (values[s.value].is_address() || values[s.value].had_constant);
+  };
   bool changed = false;
   auto here = slots.begin(), kept = slots.begin();
   std::vector<Slot> added;
   auto keep = [&] {
-    if (kept != here) *kept = std::move(*here);
+    if (kept != here) *kept = *here;
     ++kept;
     ++here;
   };
   for (auto there = other.slots.begin(); here != slots.end() || there != other.slots.end();) {
-    if (there == other.slots.end() || (here != slots.end() && here->key() < there->key())) {
+    if (here != slots.end() && there != other.slots.end() && here->is_at(*there)) {
+      changed |= join(here->value, there->value, key << 16 | (kRegisters + (uint64_t(here->offset) & 0xfff)), meeting,
+                      origins, values);
+      keep();
+      ++there;
+    } else if (there == other.slots.end() || (here != slots.end() && here->key() < there->key())) {
       if (survives(*here)) {
         keep();
       } else {
         changed = true;
         ++here;
       }
-    } else if (here == slots.end() || there->key() < here->key()) {
-      if (survives(*there)) added.push_back(*there);
-      ++there;
     } else {
-      if (here->value != there->value) {
-        const uint64_t place = kRegisters + (uint64_t(here->offset) & 0xfff);
-        Value r = merged(here->value, there->value, key << 16 | place, meeting, origins);
-        changed |= r != here->value;
-        here->value = r;
-      }
-      keep();
+      if (survives(*there)) added.push_back(*there);
       ++there;
     }
   }
@@ -148,17 +155,11 @@ bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origi
   return changed;
 }
 
-bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& origins) {
+bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
   bool changed = false;
-  auto join = [&](Value& into, const Value& with, uint64_t place) {
-    if (absorbs(into, with, key << 16 | place) || into == with) return;
-    Value r = merged(into, with, key << 16 | place, meeting, origins);
-    if (r == into) return;
-    into = r;
-    changed = true;
-  };
-  for (uint8_t i = 0; i < kRegisters; ++i) join(registers[i], other.registers[i], i);
-  changed |= merge_slots(other, key, meeting, origins);
+  for (uint8_t i = 0; i < kRegisters; ++i)
+    changed |= join(registers[i], other.registers[i], key << 16 | i, meeting, origins, values);
+  changed |= merge_slots(other, key, meeting, origins, values);
   if (comparison.id != 0 && comparison != other.comparison) {
     comparison = {};
     changed = true;

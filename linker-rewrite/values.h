@@ -116,6 +116,43 @@ inline bool Value::operator==(const Value& other) const {
   return difference == 0;
 }
 
+// Values by number. States are copied and compared far more often than they get new values, so they hold numbers. One
+// number is one value; a value may have several.
+using ValueNumber = uint32_t;
+inline constexpr ValueNumber kNoValue = UINT32_MAX;
+
+class Values {
+ public:
+  // `expected`: about so many.
+  explicit Values(size_t expected) {
+    values_.reserve(expected);
+    unknown_.reserve(expected);
+  }
+
+  ValueNumber add(const Value& v);
+  // Valid until the next is added.
+  const Value& operator[](ValueNumber n) const { return values_[n]; }
+  // True if `a`, of which nothing is known but that the place `key` has made it, stays what it is where it meets `b`
+  // there: what `merged` would say too, after more thought.
+  bool absorbs(ValueNumber a, ValueNumber b, uint64_t key) const {
+    const Unknown x = unknown_[a], y = unknown_[b];
+    return x.unbounded && y.is && values_[a].id == joined_at(key) && x.computed >= y.computed &&
+           x.had_constant >= y.had_constant && x.narrow >= y.narrow;
+  }
+  // The id of what is made where ways meet.
+  static uint64_t joined_at(uint64_t key) { return 1ull << 62 | key; }
+
+ private:
+  // Whether a value is unknown and no multiple of another; if so, nothing else is of interest but what follows.
+  struct Unknown {
+    bool is : 1, unbounded : 1, computed : 1, had_constant : 1;
+    uint8_t narrow;
+  };
+
+  std::vector<Value> values_;
+  std::vector<Unknown> unknown_;
+};
+
 // What becomes of an address where it meets a value that is unknown.
 enum class Meeting : uint8_t {
   sound,       // unknown
@@ -131,27 +168,28 @@ struct Comparison {
   bool operator==(const Comparison&) const = default;
 };
 
+// Its numbers are those of one Values, which the functions that make values take.
 struct State {
   struct Slot {
     uint64_t frame;
     int64_t offset;
-    Value value;
-    bool operator==(const Slot&) const = default;
+    ValueNumber value;
     std::pair<uint64_t, int64_t> key() const { return {frame, offset}; }
+    bool is_at(const Slot& other) const { return offset == other.offset && frame == other.frame; }
   };
-  std::array<Value, kRegisters> registers;
+  std::array<ValueNumber, kRegisters> registers;
   std::vector<Slot> slots;  // 8 bytes of stack each; sorted by key; others are unknown
   Comparison comparison;
 
-  const Value* slot(const Value& stack_address) const;
-  void store(const Value& stack_address, uint8_t size, const Value* value);  // null: something unknown
+  ValueNumber slot(const Value& stack_address) const;                       // kNoValue: unknown
+  void store(const Value& stack_address, uint8_t size, ValueNumber value);  // kNoValue: something unknown
   // The compared value, scale included, turns out to be at most `bound`.
-  void limit(const Comparison& c, uint64_t bound);
+  void limit(const Comparison& c, uint64_t bound, Values& values);
   // Joins what holds on another way to the same place, `key` (unique among places). True if that changed anything.
-  bool merge(const State& other, uint64_t key, Meeting meeting, Origins& origins);
+  bool merge(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values);
 
  private:
-  bool merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins);
+  bool merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values);
 };
 
 // The value that is either of two; `key` is unique to the place where they meet.
