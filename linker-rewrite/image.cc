@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -19,43 +20,52 @@ constexpr const char* kTruncated = "truncated: the file ends before what its hea
 
 std::string system_error(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
-Bytes read_file(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused below, not waited for
-  if (fd < 0) throw Error(system_error("cannot be opened"));
-  struct stat st {};
-  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    ::close(fd);
-    throw Error("not a regular file; name an ELF program");
+// Closes the file at the end of the scope.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe is refused below, not waited for
+    if (fd_ < 0) throw Error(system_error("cannot be opened"));
   }
-  if (st.st_mode & (S_ISUID | S_ISGID)) {
-    ::close(fd);
+  ~OpenFile() { ::close(fd_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+// A file's bytes in memory. They are mapped, not read: what is not looked at costs nothing.
+struct FileBytes {
+  std::shared_ptr<const void> owner;
+  ByteView bytes;
+};
+
+FileBytes map_file(const std::string& path) {
+  const OpenFile file(path);
+  struct stat st {};
+  if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) throw Error("not a regular file; name an ELF program");
+  if (st.st_mode & (S_ISUID | S_ISGID))
     throw Error(
         "set-user-id or set-group-id program: a copy would lose its rights; profile it under its own user from a copy "
         "without them");
-  }
-  if (::fgetxattr(fd, "security.capability", nullptr, 0) >= 0) {
-    ::close(fd);
+  if (::fgetxattr(file.get(), "security.capability", nullptr, 0) >= 0)
     throw Error(
         "program with file capabilities: a copy would lose them; profile a copy without them, started with the "
         "capabilities it needs");
-  }
-  Bytes bytes(size_t(st.st_size));
-  size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t n = ::read(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    done += size_t(n);
-  }
-  ::close(fd);
-  if (done != bytes.size()) throw Error("could not be read to its end");
-  return bytes;
+  const size_t size = size_t(st.st_size);
+  if (size == 0) return {};
+  void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (start == MAP_FAILED) throw Error(system_error("cannot be mapped"));
+  return {std::shared_ptr<const void>(start, [size](const void* p) { ::munmap(const_cast<void*>(p), size); }),
+          ByteView(static_cast<const uint8_t*>(start), size)};
 }
 
 // libelf's handle on the bytes, closed at the end of the scope.
 class ElfHandle {
  public:
-  explicit ElfHandle(const Bytes& file) {
+  explicit ElfHandle(ByteView file) {
     elf_version(EV_CURRENT);
     // elf_memory only reads for what we ask of it; its parameter is not const.
     elf_ = elf_memory(const_cast<char*>(reinterpret_cast<const char*>(file.data())), file.size());
@@ -74,29 +84,34 @@ bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= t
 
 }  // namespace
 
-Image Image::open(const std::string& path) { return from_bytes(read_file(path)); }
+Image Image::open(const std::string& path) {
+  const FileBytes file = map_file(path);
+  return Image(file.owner, file.bytes);
+}
 
 Image Image::from_bytes(Bytes file) {
-  Image image;
-  image.file_ = std::move(file);
-  const Bytes& f = image.file_;
+  const auto owner = std::make_shared<const Bytes>(std::move(file));
+  return Image(owner, *owner);
+}
+
+Image::Image(std::shared_ptr<const void> owner, ByteView file) : owner_(std::move(owner)), file_(file) {
+  const ByteView f = file_;
   if (f.size() < SELFMAG || std::memcmp(f.data(), ELFMAG, SELFMAG) != 0)
     throw Error("not an ELF file; name a compiled program (for a script, its interpreter)");
   if (f.size() < EI_NIDENT) throw Error(kTruncated);
   if (f[EI_CLASS] != ELFCLASS64 || f[EI_DATA] != ELFDATA2LSB)
     throw Error("not a 64-bit little-endian ELF file; only x86-64 programs can be rewritten");
   if (f.size() < sizeof(Elf64_Ehdr)) throw Error(kTruncated);
-  std::memcpy(&image.header_, f.data(), sizeof image.header_);
-  if (image.header_.e_machine != EM_X86_64) throw Error("not an x86-64 program; only x86-64 programs can be rewritten");
-  if (image.header_.e_type != ET_EXEC && image.header_.e_type != ET_DYN)
+  std::memcpy(&header_, f.data(), sizeof header_);
+  if (header_.e_machine != EM_X86_64) throw Error("not an x86-64 program; only x86-64 programs can be rewritten");
+  if (header_.e_type != ET_EXEC && header_.e_type != ET_DYN)
     throw Error("not a program (an object file or a core file); link it first");
-  image.read_segments();
-  image.read_sections();
-  image.find_code();
-  image.read_dynamic();
-  image.read_symbols();
-  image.read_relocations();
-  return image;
+  read_segments();
+  read_sections();
+  find_code();
+  read_dynamic();
+  read_symbols();
+  read_relocations();
 }
 
 void Image::read_segments() {
@@ -172,7 +187,7 @@ void Image::find_code() {
 void Image::read_dynamic() {
   const Elf64_Phdr* d = segment(PT_DYNAMIC);
   if (!d) return;
-  Reader r(ByteView(file_).subspan(d->p_offset, d->p_filesz), "dynamic section");
+  Reader r(file_.subspan(d->p_offset, d->p_filesz), "dynamic section");
   while (r.remaining() >= sizeof(Elf64_Dyn)) {
     auto entry = r.read<Elf64_Dyn>();
     if (entry.d_tag == DT_NULL) break;
@@ -202,8 +217,7 @@ void Image::read_symbols() {
     if (s.header.sh_link >= sections_.size() || s.header.sh_entsize != sizeof(Elf64_Sym)) continue;
     const Elf64_Shdr& strings = sections_[s.header.sh_link].header;
     if (strings.sh_type != SHT_STRTAB) continue;
-    read_table(ByteView(file_).subspan(s.header.sh_offset, s.header.sh_size),
-               ByteView(file_).subspan(strings.sh_offset, strings.sh_size),
+    read_table(file_.subspan(s.header.sh_offset, s.header.sh_size), file_.subspan(strings.sh_offset, strings.sh_size),
                s.header.sh_type == SHT_SYMTAB ? symbols_ : dynamic_symbols_);
   }
   // Without section headers the dynamic section still tells where its symbols start; where they end, only convention
@@ -292,7 +306,7 @@ ByteView Image::bytes_from(OldAddr address) const {
   for (const Elf64_Phdr& s : segments_)
     if (s.p_type == PT_LOAD && address.value >= s.p_vaddr && address.value - s.p_vaddr < s.p_filesz) {
       uint64_t skip = address.value - s.p_vaddr;
-      return ByteView(file_).subspan(s.p_offset + skip, s.p_filesz - skip);
+      return file_.subspan(s.p_offset + skip, s.p_filesz - skip);
     }
   return {};
 }
@@ -324,7 +338,7 @@ bool Image::is_writable(OldAddr address) const {
 Bytes Image::build_id() const {
   for (const Elf64_Phdr& s : segments_) {
     if (s.p_type != PT_NOTE) continue;
-    ByteView notes = ByteView(file_).subspan(s.p_offset, s.p_filesz);
+    ByteView notes = file_.subspan(s.p_offset, s.p_filesz);
     uint64_t align = s.p_align == 8 ? 8 : 4;
     while (notes.size() >= sizeof(Elf64_Nhdr)) {
       Elf64_Nhdr h;

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ struct Relocation {
 
 class Image {
  public:
+  Image() = default;  // of nothing
   // Reads and checks a file. Throws Error if it is no complete x86-64 ELF program or library.
   static Image open(const std::string& path);
   static Image from_bytes(Bytes file);
@@ -88,6 +90,7 @@ class Image {
   Bytes build_id() const;                  // empty if it has none
 
  private:
+  Image(std::shared_ptr<const void> owner, ByteView file);
   void read_segments();
   void read_sections();
   void find_code();
@@ -96,7 +99,8 @@ class Image {
   void read_relocations();
   void append_rela(OldAddr table, uint64_t size);
 
-  Bytes file_;
+  std::shared_ptr<const void> owner_;  // of the file's bytes
+  ByteView file_;
   Elf64_Ehdr header_{};
   LinkType link_type_{};
   std::vector<Elf64_Phdr> segments_;
