@@ -9,10 +9,12 @@
 #include "refuse.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string_view>
 
 #include "notes.h"
+#include "parallel.h"
 
 namespace profld {
 
@@ -30,8 +32,19 @@ bool has_string(const Image& image, std::string_view text) {
   const std::string whole = std::string(1, '\0') + std::string(text.substr(0, text.find(' '))) + std::string(1, '\0');
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
     if (s.p_type != PT_LOAD) return false;
-    ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
-    return !bytes.empty() && memmem(bytes.data(), bytes.size(), whole.data(), whole.size()) != nullptr;
+    const ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
+    constexpr size_t kBlock = 1 << 20;
+    std::atomic<bool> found = false;
+    parallel_for(
+        bytes.size() / kBlock + 1,
+        [&](size_t i) {
+          // With those bytes of the next block that the string may end in.
+          const ByteView block = bytes.subspan(i * kBlock);
+          const size_t size = std::min(block.size(), kBlock + whole.size() - 1);
+          if (memmem(block.data(), size, whole.data(), whole.size())) found = true;
+        },
+        1);
+    return found.load();
   });
 }
 
