@@ -47,15 +47,19 @@ struct CrossJump {
 struct Decoded {
   Code code;
   std::string reason;
-  std::vector<CrossJump> jumps;
-  std::vector<uint32_t> called;         // ranges whose start it calls
-  std::vector<uint32_t> address_taken;  // ranges whose start it takes the address of
+};
+
+// How some ranges refer to others.
+struct References {
+  std::vector<CrossJump> jumps;         // by range and address
+  std::vector<uint32_t> called;         // ranges whose start they call
+  std::vector<uint32_t> address_taken;  // ranges whose start they take the address of
   std::vector<uint32_t> numbers;        // at a fixed address: ranges whose start may be the address that a number is
 };
 
 bool starts_like_function(const CodeRange& r) { return r.fde && r.fde->cfa_is_rsp_plus_8; }
 
-Decoded decode_range(const Program& program, uint32_t index) {
+Decoded decode_range(const Program& program, uint32_t index, References& references) {
   const Image& image = *program.image;
   const std::vector<CodeRange>& ranges = program.ranges;
   Decoded d;
@@ -70,7 +74,7 @@ Decoded decode_range(const Program& program, uint32_t index) {
     if (fixed && insn.length > 4 && !insn.rip_relative && insn.field_size == 0) {
       const OldAddr number(Reader(d.code.bytes.subspan(insn.offset + insn.length - 4u, 4), "code").u32());
       const ptrdiff_t to = image.is_code(number) ? program.range_of(number) : -1;
-      if (to >= 0 && ranges[size_t(to)].range.start == number) d.numbers.push_back(uint32_t(to));
+      if (to >= 0 && ranges[size_t(to)].range.start == number) references.numbers.push_back(uint32_t(to));
     }
     const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
     if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
@@ -80,12 +84,12 @@ Decoded decode_range(const Program& program, uint32_t index) {
     if (to < 0) continue;
     const bool to_start = ranges[size_t(to)].range.start == target;
     if (jump)
-      d.jumps.push_back({index, uint32_t(to), d.code.address(insn), to_start, insn.flow != Flow::jump,
-                         target == ranges[index].range.end && starts_like_function(ranges[size_t(to)])});
+      references.jumps.push_back({index, uint32_t(to), d.code.address(insn), to_start, insn.flow != Flow::jump,
+                                  target == ranges[index].range.end && starts_like_function(ranges[size_t(to)])});
     else if (insn.flow == Flow::call && to_start)
-      d.called.push_back(uint32_t(to));
+      references.called.push_back(uint32_t(to));
     else if (insn.rip_relative && to_start)
-      d.address_taken.push_back(uint32_t(to));
+      references.address_taken.push_back(uint32_t(to));
   }
   return d;
 }
@@ -138,13 +142,21 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
   Program program{&image, &frames, std::move(ranges), {}, {}, AddressIndex(std::move(starts))};
   std::vector<CodeRange>& all = program.ranges;
   std::vector<Decoded> decoded(all.size());
-  parallel_for(all.size(), [&](size_t i) { decoded[i] = decode_range(program, uint32_t(i)); });
+  constexpr size_t kBatch = 64;  // ranges
+  std::vector<References> references((all.size() + kBatch - 1) / kBatch);
+  parallel_for(
+      references.size(),
+      [&](size_t batch) {
+        for (size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, all.size()); ++i)
+          decoded[i] = decode_range(program, uint32_t(i), references[batch]);
+      },
+      1);
 
   std::vector<bool> called(all.size()), address_taken(all.size()), maybe_taken(all.size());
-  for (const Decoded& d : decoded) {
-    for (uint32_t r : d.called) called[r] = true;
-    for (uint32_t r : d.address_taken) address_taken[r] = true;
-    for (uint32_t r : d.numbers) maybe_taken[r] = true;
+  for (const References& refs : references) {
+    for (uint32_t r : refs.called) called[r] = true;
+    for (uint32_t r : refs.address_taken) address_taken[r] = true;
+    for (uint32_t r : refs.numbers) maybe_taken[r] = true;
   }
   auto take_address = [&](OldAddr a, std::vector<bool>& taken) {
     ptrdiff_t r = program.range_of(a);
@@ -176,37 +188,37 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
   const bool stripped = image.symbols().empty();
   constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
   std::vector<uint32_t> jumper(all.size(), kNobody);  // the only range that jumps to this one's start
-  std::vector<bool> jumped_to_conditionally(all.size());
-  for (const Decoded& d : decoded)
-    for (const CrossJump& j : d.jumps)
+  std::vector<bool> jumped_to_conditionally(all.size()), jumps_into_middle(all.size());
+  for (const References& refs : references)
+    for (const CrossJump& j : refs.jumps) {
+      if (!j.to_start) jumps_into_middle[j.from] = true;
       if (j.to_start && !j.never) {
         jumper[j.to] = jumper[j.to] == kNobody || jumper[j.to] == j.from ? j.from : kSeveral;
         if (j.conditional) jumped_to_conditionally[j.to] = true;
       }
+    }
   std::vector<bool> goes_on(all.size());  // with what is below the stack pointer
   for (uint32_t i = 0; i < all.size(); ++i) {
     all[i].entered = called[i] || address_taken[i];
     if (called[i]) continue;
     const bool unreachable_as_function = !address_taken[i] && jumper[i] != kNobody;
-    const bool jumps_into_middle =
-        std::ranges::any_of(decoded[i].jumps, [](const CrossJump& j) { return !j.to_start; });
     all[i].fragment =
         (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) ||
         std::ranges::binary_search(named, all[i].range.start) ||
-        (unreachable_as_function && jumps_into_middle && all[i].names.empty()) ||
+        (unreachable_as_function && jumps_into_middle[i] && all[i].names.empty()) ||
         (stripped && unreachable_as_function && !maybe_taken[i] && jumper[i] != kSeveral && jumped_to_conditionally[i]);
     goes_on[i] = unreachable_as_function && all[i].names.empty() && reads_red_zone(decoded[i].code);
     all[i].fragment = all[i].fragment || goes_on[i];
   }
   for (bool changed = true; std::exchange(changed, false);)
-    for (const Decoded& d : decoded)
-      for (const CrossJump& j : d.jumps) {
+    for (const References& refs : references)
+      for (const CrossJump& j : refs.jumps) {
         const uint32_t i = j.from;
         if (!goes_on[j.to] || goes_on[i] || all[i].entered || jumper[i] == kNobody || !all[i].names.empty()) continue;
         goes_on[i] = all[i].fragment = changed = true;
       }
-  const auto in_a_frame = parallel_collect<uint32_t>(decoded.size(), [&](size_t i, std::vector<uint32_t>& out) {
-    for (const CrossJump& j : decoded[i].jumps)
+  const auto in_a_frame = parallel_collect<uint32_t>(references.size(), [&](size_t batch, std::vector<uint32_t>& out) {
+    for (const CrossJump& j : references[batch].jumps)
       if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
         out.push_back(j.to);
   });
@@ -214,8 +226,8 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
 
   // Who belongs together.
   Union groups(all.size());
-  for (const Decoded& d : decoded)
-    for (const CrossJump& j : d.jumps)
+  for (const References& refs : references)
+    for (const CrossJump& j : refs.jumps)
       if (!j.to_start || all[j.to].fragment) groups.join(j.from, j.to);
   for (uint32_t i = 0; i < all.size(); ++i) {
     if (!all[i].fde || all[i].fde->lsda == OldAddr()) continue;
