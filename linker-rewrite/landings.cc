@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "gaps.h"
@@ -58,34 +57,41 @@ class Placer {
   std::optional<std::vector<Landing>> place() {
     changed_ = false;
     find_arrivals();
-    std::vector<Landing> landings;
-    std::map<OldAddr, OldAddr> free;  // bytes that nobody needs, start -> end
-    add_free_ranges(free);
-
-    std::vector<size_t> short_ones;
-    for (size_t i = 0; i < arrivals_.size(); ++i) {
+    std::vector<Landing> landings(arrivals_.size());
+    parallel_for(arrivals_.size(), [&](size_t i) {
       const auto [arrival, range] = arrivals_[i];
-      const OldAddr from = starts_with_endbr(arrival) ? arrival + kEndbrSize : arrival;
-      OldAddr limit = end_of_free(free, arrival);
-      if (i + 1 < arrivals_.size()) limit = std::min(limit, arrivals_[i + 1].at);
-      const uint64_t room = limit > from ? limit - from : 0;
-      if (room < kShortJump) {
-        stays(range, "too short for a jump to its copy");
-        continue;
+      landings[i] = {arrival, starts_with_endbr(arrival) ? arrival + kEndbrSize : arrival, OldAddr(), range};
+    });
+
+    // Arrivals and what is free ascend, so each is gone through once.
+    std::vector<OldRange> left;  // of the free bytes, those that no landing takes
+    left.reserve(2 * landings.size());
+    std::vector<size_t> short_ones;
+    size_t i = 0;
+    for (OldRange free : free_ranges()) {
+      for (; i < landings.size() && landings[i].arrival < free.end; ++i) {
+        const Landing& l = landings[i];
+        const OldAddr limit = i + 1 < landings.size() ? std::min(free.end, landings[i + 1].arrival) : free.end;
+        // None where a range turned out to have to stay after something was found to arrive there.
+        const uint64_t room = l.arrival >= free.start && limit > l.from ? limit - l.from : 0;
+        if (room < kShortJump) {
+          stays(l.range, "too short for a jump to its copy");
+          continue;
+        }
+        if (l.arrival > free.start) left.push_back({free.start, l.arrival});
+        free.start = l.from + (room >= kLongJump ? kLongJump : kShortJump);
+        if (room < kLongJump) short_ones.push_back(i);
       }
-      landings.push_back({arrival, from, OldAddr(), range});
-      take(free, arrival, from + (room >= kLongJump ? kLongJump : kShortJump));
-      if (room < kLongJump) short_ones.push_back(landings.size() - 1);
+      if (free.size() != 0) left.push_back(free);
     }
-    for (size_t i : short_ones) {
-      Landing& l = landings[i];
-      auto island = find_island(free, l.from + kShortJump);
-      if (!island) {
+    auto near = left.begin();
+    for (size_t s : short_ones) {
+      Landing& l = landings[s];
+      const auto island = take_island(near, left.end(), l.from + kShortJump);
+      if (island)
+        l.island = *island;
+      else
         stays(l.range, "too short for a jump to its copy, and no room near it");
-        continue;
-      }
-      l.island = *island;
-      take(free, l.island, l.island + kLongJump);
     }
     if (changed_) return std::nullopt;
     return landings;
@@ -220,43 +226,35 @@ class Placer {
     });
   }
 
-  void add_free_ranges(std::map<OldAddr, OldAddr>& free) const {
-    std::vector<OldRange> ranges;
+  // The bytes that nobody needs, if nothing arrives there. Ascending, no two of them adjacent.
+  std::vector<OldRange> free_ranges() const {
+    std::vector<OldRange> ranges, joined;
+    ranges.reserve(program_.ranges.size() + padding_.size());
     for (const CodeRange& r : program_.ranges)
       if (moves(r)) ranges.push_back(r.range);
     for (const Padding& p : padding_)
       if (p.if_moved < 0 || moves(program_.ranges[size_t(p.if_moved)])) ranges.push_back(p.range);
-    std::ranges::sort(ranges, {}, &OldRange::start);
+    parallel_sort(ranges, [](OldRange a, OldRange b) { return a.start < b.start; });
     for (OldRange r : ranges)
-      if (!free.empty() && free.rbegin()->second == r.start)
-        free.rbegin()->second = r.end;
+      if (!joined.empty() && joined.back().end >= r.start)
+        joined.back().end = std::max(joined.back().end, r.end);
       else
-        free.emplace_hint(free.end(), r.start, r.end);
+        joined.push_back(r);
+    return joined;
   }
 
-  static OldAddr end_of_free(const std::map<OldAddr, OldAddr>& free, OldAddr a) {
-    auto it = free.upper_bound(a);
-    return it == free.begin() ? a : std::prev(it)->second;
-  }
-
-  // Removes [start, end) from the free interval that contains it.
-  static void take(std::map<OldAddr, OldAddr>& free, OldAddr start, OldAddr end) {
-    auto it = std::prev(free.upper_bound(start));
-    const OldAddr old_end = it->second;
-    if (it->first == start)
-      free.erase(it);
-    else
-      it->second = start;
-    if (end < old_end) free.emplace(end, old_end);
-  }
-
-  static std::optional<OldAddr> find_island(const std::map<OldAddr, OldAddr>& free, OldAddr after_jump) {
+  // Takes room for an island near `after_jump` from the ranges that begin at `near`, which goes past those that are too
+  // low. To be called for ascending addresses: what lies too low now, and what is left below the island, is of no use
+  // later.
+  static std::optional<OldAddr> take_island(std::vector<OldRange>::iterator& near, std::vector<OldRange>::iterator end,
+                                            OldAddr after_jump) {
     const OldAddr lowest = after_jump - 128, highest = after_jump + 127;
-    auto it = free.upper_bound(lowest);
-    if (it != free.begin()) --it;
-    for (; it != free.end() && it->first <= highest; ++it) {
-      const OldAddr start = std::max(it->first, lowest);
-      if (start <= highest && it->second >= start + kLongJump) return start;
+    while (near != end && near->end <= lowest) ++near;
+    for (auto it = near; it != end && it->start <= highest; ++it) {
+      const OldAddr start = std::max(it->start, lowest);
+      if (start > highest || it->end < start + kLongJump) continue;
+      it->start = start + kLongJump;
+      return start;
     }
     return std::nullopt;
   }
