@@ -10,7 +10,8 @@ uint64_t RangeCopy::offset(uint64_t old_offset) const {
 }
 
 void CopyMap::sort() {
-  std::ranges::sort(copies_, {}, [](const RangeCopy& c) { return c.original.start; });
+  const auto start_of = [](const RangeCopy& c) { return c.original.start; };
+  if (!std::ranges::is_sorted(copies_, {}, start_of)) std::ranges::sort(copies_, {}, start_of);
   std::vector<OldAddr> starts;
   starts.reserve(copies_.size());
   for (const RangeCopy& c : copies_) starts.push_back(c.original.start);

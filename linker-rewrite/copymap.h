@@ -36,6 +36,7 @@ struct RangeCopy {
 
 class CopyMap {
  public:
+  void expect(size_t count) { copies_.reserve(count); }
   void add(RangeCopy copy) { copies_.push_back(std::move(copy)); }
   void sort();  // to be called once after the last add
 

@@ -135,8 +135,16 @@ EhFrame EhFrameReader::read() {
     if (start >= done) done = read_from(start);
 
   auto& fdes = frames_.fdes;
-  const auto start_of = [](const Fde& f) { return f.range.start; };
-  if (!std::ranges::is_sorted(fdes, {}, start_of)) std::ranges::stable_sort(fdes, {}, start_of);
+  // Records of the same start stay in their order.
+  std::vector<std::pair<OldAddr, uint32_t>> order(fdes.size());
+  for (uint32_t i = 0; i < fdes.size(); ++i) order[i] = {fdes[i].range.start, i};
+  if (!std::ranges::is_sorted(order)) {
+    parallel_sort(order);
+    std::vector<Fde> sorted;
+    sorted.reserve(fdes.size());
+    for (const auto& [start, i] : order) sorted.push_back(fdes[i]);
+    fdes = std::move(sorted);
+  }
   OldAddr reach;
   frames_.reach.reserve(fdes.size());
   for (const Fde& f : fdes) frames_.reach.push_back(reach = std::max(reach, f.range.end));

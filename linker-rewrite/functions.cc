@@ -1,7 +1,10 @@
 #include "functions.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "parallel.h"
 
 namespace profld {
 
@@ -36,17 +39,26 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
   for (const Fde& f : frames.fdes)
     if (is_function_code(f.range)) found.push_back({.range = f.range, .fde = &f, .names = {}});
 
-  std::vector<const Symbol*> named;
+  // Sorted, the best name of an address comes first; of several, the first in the file.
+  struct Named {
+    OldAddr address;
+    int rank;
+    uint32_t number;
+    const Symbol* symbol;
+    bool operator<(const Named& o) const {
+      return std::tie(address, rank, number) < std::tie(o.address, o.rank, o.number);
+    }
+  };
+  std::vector<Named> named;
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
     for (const Symbol& s : *table) {
       if ((s.type != STT_FUNC && s.type != STT_GNU_IFUNC) || s.section == SHN_UNDEF) continue;
-      if (!s.name.empty()) named.push_back(&s);
+      if (!s.name.empty()) named.push_back({s.address, name_rank(s), uint32_t(named.size()), &s});
       OldRange range{s.address, s.address + s.size};
       if (s.size != 0 && s.size < (uint64_t(1) << 31) && !frames.find(s.address) && is_function_code(range))
         found.push_back({.range = range, .names = {}});
     }
-  // The best name of an address first.
-  std::ranges::stable_sort(named, {}, [](const Symbol* s) { return std::pair(s->address, name_rank(*s)); });
+  parallel_sort(named);
 
   const auto order = [](const CodeRange& a, const CodeRange& b) {
     return a.range.start != b.range.start ? a.range.start < b.range.start : a.fde && !b.fde;
@@ -64,9 +76,9 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
   }
   auto name = named.begin();
   for (CodeRange& r : ranges) {
-    while (name != named.end() && (*name)->address < r.range.start) ++name;
-    for (; name != named.end() && (*name)->address == r.range.start; ++name)
-      if (std::ranges::find(r.names, (*name)->name) == r.names.end()) r.names.push_back((*name)->name);
+    while (name != named.end() && name->address < r.range.start) ++name;
+    for (; name != named.end() && name->address == r.range.start; ++name)
+      if (std::ranges::find(r.names, name->symbol->name) == r.names.end()) r.names.push_back(name->symbol->name);
   }
   return ranges;
 }

@@ -228,6 +228,7 @@ void Relocator::plan(NewAddr text) {
   });
 
   NewAddr end = text;
+  copies_.expect(copies.size());
   for (size_t i = 0; i < copies.size(); ++i) {
     RangeCopy& c = copies[i];
     const uint32_t hook = plans_[i].entry_hook_before;
