@@ -1,7 +1,8 @@
 #include "decode.h"
 
-#include <algorithm>
+#include <bit>
 #include <cstdio>
+#include <utility>
 
 #include "shapes.h"
 
@@ -18,16 +19,17 @@ std::string at(const char* what, OldAddr a) {
 }  // namespace
 
 std::optional<size_t> Code::index(OldAddr a) const {
-  if (!range.contains(a)) return std::nullopt;
-  uint32_t offset = uint32_t(a - range.start);
-  auto it = std::ranges::lower_bound(insns, offset, {}, &Insn::offset);
-  if (it == insns.end() || it->offset != offset) return std::nullopt;
-  return size_t(it - insns.begin());
+  if (!range.contains(a) || starts.empty()) return std::nullopt;
+  const uint64_t offset = a - range.start, bit = uint64_t(1) << offset % 64;
+  const Starts& s = starts[offset / 64];
+  if (!(s.bits() & bit)) return std::nullopt;
+  return s.before + size_t(std::popcount(s.bits() & (bit - 1)));
 }
 
 size_t Code::covering(OldAddr a) const {
-  auto after = std::ranges::upper_bound(insns, uint32_t(a - range.start), {}, &Insn::offset);
-  return size_t(after - insns.begin()) - 1;
+  const uint64_t offset = a - range.start, bit = uint64_t(1) << offset % 64;
+  const Starts& s = starts[offset / 64];
+  return s.before + size_t(std::popcount(s.bits() & (bit | (bit - 1)))) - 1;
 }
 
 bool Code::is_target(OldAddr a) const {
@@ -60,7 +62,14 @@ std::optional<Code> decode(const Image& image, OldRange range, std::string* why)
     insn.offset = uint32_t(offset);
     offset += insn.length;
   }
-  return Code{range, *bytes, found};
+  std::vector<Code::Starts> starts(range.size() / 64 + 1);
+  for (const Insn& insn : found) starts[insn.offset / 64].in[insn.offset / 32 % 2] |= uint32_t(1) << insn.offset % 32;
+  uint32_t before = 0;
+  for (Code::Starts& s : starts) {
+    s.before = before;
+    before += uint32_t(std::popcount(s.bits()));
+  }
+  return Code{range, *bytes, found, std::move(starts)};
 }
 
 }  // namespace profld

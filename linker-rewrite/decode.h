@@ -5,6 +5,7 @@
 #ifndef LINKER_REWRITE_DECODE_H
 #define LINKER_REWRITE_DECODE_H
 
+#include <array>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -41,6 +42,13 @@ struct Code {
   OldRange range;
   ByteView bytes;
   std::vector<Insn> insns;  // ascending, without gaps, covering the range
+  // Where they start, for each 64 bytes of the range: which instruction an address is in is asked about every branch.
+  struct Starts {
+    uint32_t before = 0;           // how many start before these bytes
+    std::array<uint32_t, 2> in{};  // a bit for each byte
+    uint64_t bits() const { return uint64_t(in[1]) << 32 | in[0]; }
+  };
+  std::vector<Starts> starts;  // none if there are no instructions
 
   OldAddr address(const Insn& insn) const { return range.start + insn.offset; }
   OldAddr next(const Insn& insn) const { return range.start + insn.offset + insn.length; }

@@ -54,7 +54,7 @@ TEST_CASE("instructions of known shape are decoded as by the decoder") {
     REQUIRE(!shapes.find(ByteView(bytes).first(in.length - 1u)));
     if (!shape->has_operation || shape->unusable) continue;
     ++operations;
-    const Code code{{OldAddr(0x1000), OldAddr(0x1000 + in.length)}, ByteView(bytes).first(in.length), {}};
+    const Code code{{OldAddr(0x1000), OldAddr(0x1000 + in.length)}, ByteView(bytes).first(in.length), {}, {}};
     REQUIRE(operation_of(code, shape->insn) == decoded_operation_of(code, shape->insn));
   }
   CHECK(operations > 30000);
