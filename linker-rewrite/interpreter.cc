@@ -74,7 +74,7 @@ uint64_t Interpreter::field_address(Origin o) const {
 
 std::vector<OldAddr> Interpreter::named_addresses() const {
   std::vector<OldAddr> named;
-  for (uint32_t i = 0; i < code_.count(); ++i) {
+  for (uint32_t i : code_.with_constants()) {
     const Operation& op = code_.operation(i);
     if (op.memory.rip_relative || (op.memory.field != 0 && is_address_value(op.memory.displacement)))
       named.emplace_back(uint64_t(op.memory.displacement));

@@ -36,7 +36,8 @@ void JumpAnalysis::find_labels() {
         labels.push_back(part.target(insn));
   }
   has_label_instructions_ = !labels.empty();
-  for (uint32_t i = 0; i < code_.count() && !image_.is_position_independent(); ++i) {
+  for (uint32_t i : code_.with_constants()) {
+    if (image_.is_position_independent()) break;
     const Operation& op = code_.operation(i);
     if (op.action == Action::other || op.action == Action::mask || op.action == Action::shift) continue;
     const bool whole = op.action == Action::lea && op.memory.base == kNoRegister && op.memory.index == kNoRegister;
