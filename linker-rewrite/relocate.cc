@@ -421,37 +421,57 @@ class Relocator::Emitter {
   uint8_t* const begin_;
 };
 
+void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const {
+  const NewAddr base = t.base == t.address ? clone : jump_target(t.base);
+  for (OldAddr target : t.targets) {
+    NewAddr to = jump_target(target);
+    // The end of a range stands for what cannot happen; the address behind the copy will do.
+    for (const Code& part : group.code.parts)
+      if (target == part.range.end && program_.range_of(target) < 0)
+        to = copies_.find(part.range.start)->address(target);
+    const uint64_t value = t.relative ? to.value - base.value : to.value;
+    std::memcpy(out, &value, t.entry_size);
+    out += t.entry_size;
+  }
+}
+
 void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const {
-  // Step 1: the tables, whose addresses the code needs.
+  // Step 1: where the tables are. The code needs their addresses.
+  struct Clone {
+    const JumpTable* table;
+    const Group* group;
+    uint64_t at;  // in `tables`
+  };
+  std::vector<Clone> clones;
+  uint64_t size = 0;
   std::vector<std::vector<Emitter::Override>> overrides(program_.ranges.size());
   for (size_t g = 0; g < program_.groups.size(); ++g) {
     if (!moves_[g]) continue;
     const Group& group = program_.groups[g];
     for (const JumpTable& t : group.indirect.tables) {
-      tables.resize(align_up(tables.size(), t.entry_size));
-      const NewAddr clone = tables_at + tables.size();
-      const NewAddr base = t.base == t.address ? clone : jump_target(t.base);
-      for (OldAddr target : t.targets) {
-        NewAddr to = jump_target(target);
-        // The end of a range stands for what cannot happen; the address behind the copy will do.
-        for (const Code& part : group.code.parts)
-          if (target == part.range.end && program_.range_of(target) < 0)
-            to = copies_.find(part.range.start)->address(target);
-        const uint64_t value = t.relative ? to.value - base.value : to.value;
-        const uint8_t* p = reinterpret_cast<const uint8_t*>(&value);
-        tables.insert(tables.end(), p, p + t.entry_size);
-      }
+      size = align_up(size, t.entry_size);
       for (const AddressField& u : t.uses)
-        overrides[group.ranges[u.at.part]].push_back({u.at.insn, u.field, u.rip_relative, clone});
+        overrides[group.ranges[u.at.part]].push_back({u.at.insn, u.field, u.rip_relative, tables_at + size});
+      clones.push_back({&t, &group, size});
+      size += t.targets.size() * t.entry_size;
     }
     for (const LabelUse& u : group.indirect.label_uses)
       overrides[group.ranges[u.field.at.part]].push_back(
           {u.field.at.insn, u.field.field, u.field.rip_relative, jump_target(u.label)});
   }
 
-  // Step 2: the code.
+  // Step 2: the tables, and room for the code.
+  tables.resize(size);
   const std::vector<RangeCopy>& copies = copies_.copies();
-  text.assign(text_size_, kInt3);
+  parallel_for(clones.size() + 1, [&](size_t i) {
+    if (i == 0)
+      text.assign(text_size_, kInt3);
+    else
+      emit_table(*clones[i - 1].table, *clones[i - 1].group, tables_at + clones[i - 1].at,
+                 tables.data() + clones[i - 1].at);
+  });
+
+  // Step 3: the code.
   const NewAddr text_start = copies.empty() ? NewAddr() : copies.back().start + copies.back().size - text_size_;
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();

@@ -41,6 +41,8 @@ class Relocator {
   class Emitter;
 
   RangePlan plan_range(uint32_t index, RangeCopy& copy) const;
+  // Writes the clone of a jump table of the group, for the address `clone`.
+  void emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const;
   // Where control that is passed on to `target` of the original must go.
   NewAddr call_target(OldAddr target) const;
   NewAddr jump_target(OldAddr target) const;  // not to an entry hook
