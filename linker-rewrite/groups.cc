@@ -217,11 +217,14 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
         if (!goes_on[j.to] || goes_on[i] || all[i].entered || jumper[i] == kNobody || !all[i].names.empty()) continue;
         goes_on[i] = all[i].fragment = changed = true;
       }
-  const auto in_a_frame = parallel_collect<uint32_t>(references.size(), [&](size_t batch, std::vector<uint32_t>& out) {
-    for (const CrossJump& j : references[batch].jumps)
-      if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
-        out.push_back(j.to);
-  });
+  const auto in_a_frame = parallel_collect<uint32_t>(
+      references.size(),
+      [&](size_t batch, std::vector<uint32_t>& out) {
+        for (const CrossJump& j : references[batch].jumps)
+          if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
+            out.push_back(j.to);
+      },
+      1);
   for (uint32_t i : in_a_frame) all[i].fragment = true;
 
   // Who belongs together.

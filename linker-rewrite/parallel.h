@@ -29,14 +29,14 @@ void parallel_for(size_t count, Function function, size_t batch = 64) {
 }
 
 // What function(i, out) appends to `out`, a std::vector<T>&, for every i in [0, count): together, in the order of i.
+// Takes `batch` of them at a time.
 template <class T, class Function>
-std::vector<T> parallel_collect(size_t count, Function function) {
-  constexpr size_t kBatch = 64;
-  std::vector<std::vector<T>> parts((count + kBatch - 1) / kBatch);
+std::vector<T> parallel_collect(size_t count, Function function, size_t batch = 64) {
+  std::vector<std::vector<T>> parts((count + batch - 1) / batch);
   parallel_for(
       parts.size(),
       [&](size_t part) {
-        for (size_t i = part * kBatch; i < std::min(part * kBatch + kBatch, count); ++i) function(i, parts[part]);
+        for (size_t i = part * batch; i < std::min((part + 1) * batch, count); ++i) function(i, parts[part]);
       },
       1);
   size_t size = 0;
