@@ -123,7 +123,7 @@ inline constexpr ValueNumber kNoValue = UINT32_MAX;
 
 class Values {
  public:
-  // `expected`: about so many.
+  // `expected`: at most so many as a rule. Memory for what there is not is never touched.
   explicit Values(size_t expected) {
     values_.reserve(expected);
     unknown_.reserve(expected);
