@@ -86,7 +86,14 @@ bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= t
 
 Image Image::open(const std::string& path) {
   const FileBytes file = map_file(path);
-  return Image(file.owner, file.bytes);
+  Image image(file.owner, file.bytes);
+  image.mapped_ = true;
+  return image;
+}
+
+void Image::release() const {
+  // Without effect on the bytes, so it does not matter whether it fails.
+  if (mapped_) ::madvise(const_cast<void*>(owner_.get()), file_.size(), MADV_DONTNEED);
 }
 
 Image Image::from_bytes(Bytes file) {

@@ -55,6 +55,8 @@ class Image {
   static Image from_bytes(Bytes file);
 
   ByteView file() const { return file_; }
+  // Gives back the memory that the file's bytes take. What is looked at later is read again.
+  void release() const;
   const Elf64_Ehdr& header() const { return header_; }
   LinkType link_type() const { return link_type_; }
   bool is_static() const { return link_type_ == LinkType::static_pie || link_type_ == LinkType::static_non_pie; }
@@ -100,6 +102,7 @@ class Image {
   void append_rela(OldAddr table, uint64_t size);
 
   std::shared_ptr<const void> owner_;  // of the file's bytes
+  bool mapped_ = false;                // not copied
   ByteView file_;
   Elf64_Ehdr header_{};
   LinkType link_type_{};

@@ -207,7 +207,13 @@ std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
 }
 
 std::vector<FilePart> ProgramLayout::finish(Contents contents) {
-  Bytes kept(image_.file().begin(), image_.file().begin() + long(kept_));
+  Bytes kept;
+  kept.reserve(kept_);
+  while (kept.size() < kept_) {
+    constexpr size_t kBlock = 4 << 20;
+    append_bytes(kept, image_.file().subspan(kept.size(), std::min(kBlock, kept_ - kept.size())));
+    image_.release();
+  }
   for (const Patch& p : contents.patches) {
     if (p.at.value > kept_ || p.bytes.size() > kept_ - p.at.value)
       throw Error("internal error: patch outside the file");

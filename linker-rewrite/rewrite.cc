@@ -6,6 +6,7 @@
 
 #include <cxxabi.h>
 #include <fnmatch.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -81,6 +82,18 @@ void count_functions(const Program& program, const std::vector<bool>& moves, con
   }
 }
 
+// To the system, what was freed in small pieces. What comes next are large ones, which do not fit in.
+void give_back_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+void forget(Program program) {
+  program = Program();
+  give_back_memory();
+}
+
 // All that is new.
 Contents copy_functions(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
                         const std::vector<Landing>& landings, const Layout& layout, Report& report) {
@@ -114,8 +127,10 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   if (program.ranges.empty())
     throw Error(
         "no functions found: it has neither unwind tables nor symbols; build it with -fasynchronous-unwind-tables");
+  image.release();  // from here on it is mostly about the instructions
   show(0.2, "understanding jumps");
   find_reasons_to_stay(program, find_data_references(program));
+  give_back_memory();
 
   // A group is hooked as a whole: control passes between its ranges without calls.
   std::vector<bool> selected(program.groups.size());
@@ -150,7 +165,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
         if (i == 0)
           result.file = layout->finish(std::move(contents));
         else
-          program = Program();
+          forget(std::move(program));
       },
       1);
   return result;
