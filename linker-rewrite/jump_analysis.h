@@ -93,6 +93,7 @@ class JumpAnalysis {
   bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
                  const std::vector<uint8_t>& uses, Unresolved* why);
   AddressField field_at(Origin o) const;
+  void sort_fields();
   bool fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
                  std::vector<AddressField>& fields, OldAddr* address, Unresolved* why);
   bool add_label_fields(const std::vector<uint8_t>& uses, IndirectJumps& out);
@@ -123,6 +124,8 @@ class JumpAnalysis {
   bool has_label_instructions_ = false;
   std::vector<Origin> label_fields_;  // immediates and displacements that may be addresses of labels (non-PIE)
   LabelWords label_words_;
+  // The set of origins that each field with a constant is in, and the field; sorted, when nothing more is joined.
+  std::vector<std::pair<Origin, Origin>> fields_;
 };
 
 }  // namespace profld

@@ -44,6 +44,14 @@ AddressField JumpAnalysis::field_at(Origin o) const {
   return {code_.ref(o / 2), immediate ? op.immediate_field : op.memory.field, !immediate && op.memory.rip_relative};
 }
 
+void JumpAnalysis::sort_fields() {
+  fields_.clear();
+  for (uint32_t i : code_.with_constants())
+    for (Origin o : {displacement_of(i), immediate_of(i)})
+      if (field_at(o).field != 0) fields_.emplace_back(interpreter_.origins().find(o), o);
+  std::ranges::sort(fields_);
+}
+
 // The fields that a constant comes from, and the address that all of them name. False and `why` if they cannot be
 // changed.
 bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
@@ -54,18 +62,16 @@ bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, con
   };
   const Origin set = interpreter_.origins().find(origin);
   bool found = false;
-  for (uint32_t i : code_.with_constants())
-    for (Origin o : {displacement_of(i), immediate_of(i)}) {
-      if (interpreter_.origins().find(o) != set) continue;
-      const AddressField field = field_at(o);
-      if (field.field == 0) continue;
-      const OldAddr a(interpreter_.field_address(o));
-      if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
-      if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
-      *address = a;
-      found = true;
-      fields.push_back(field);
-    }
+  for (auto f = std::ranges::lower_bound(fields_, std::pair(set, Origin(0))); f != fields_.end() && f->first == set;
+       ++f) {
+    const Origin o = f->second;
+    const OldAddr a(interpreter_.field_address(o));
+    if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
+    if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
+    *address = a;
+    found = true;
+    fields.push_back(field_at(o));
+  }
   return found || fails(std::string("computes ") + what + " in a way not understood");
 }
 
@@ -162,6 +168,7 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& us
   auto goes_through_table = [&](const Jump& j) {
     return j.table >= 0 && !tables_[size_t(j.table)].entries.targets.empty();
   };
+  if (std::ranges::any_of(jumps_, [&](const auto& j) { return goes_through_table(j.second); })) sort_fields();
   for (uint32_t i = 0; i < code_.count(); ++i) {
     if (code_.insn(i).flow != Flow::jump_indirect) continue;
     auto j = jumps_.find(i);
