@@ -25,19 +25,18 @@ namespace profld {
 
 namespace {
 
-constexpr uint64_t kLongJump = 5, kShortJump = 2, kEndbrSize = 4;
+constexpr uint64_t kLongJump = 5, kShortJump = 2, kEndbrSize = 4, kNumberSize = 4;
 
 // The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps something else.
 std::optional<OldAddr> number_kept_by(ByteView insn) {
-  constexpr size_t kSize = 4;
   constexpr uint8_t kMove = 0xc7, kMoveToRegister = 0xb8, kPush = 0x68, kLea = 0x8d;
   size_t at = 0;
   while (at < insn.size() && (insn[at] == 0x66 || (insn[at] & 0xf0) == 0x40)) ++at;  // prefixes
-  if (at + 1 + kSize > insn.size()) return std::nullopt;
+  if (at + 1 + kNumberSize > insn.size()) return std::nullopt;
   const uint8_t opcode = insn[at];
   if (opcode != kMove && (opcode & 0xf8) != kMoveToRegister && opcode != kPush && opcode != kLea) return std::nullopt;
   uint32_t number;
-  std::memcpy(&number, insn.data() + insn.size() - kSize, kSize);
+  std::memcpy(&number, insn.data() + insn.size() - kNumberSize, kNumberSize);
   return OldAddr(number);
 }
 
@@ -146,6 +145,7 @@ class Placer {
     return parallel_collect<Number>(program_.groups.size(), [&](size_t g, std::vector<Number>& out) {
       for (const Code& code : program_.groups[g].code.parts)
         for (const Insn& insn : code.insns) {
+          if (insn.length <= kNumberSize) continue;
           const auto value = number_kept_by(code.bytes.subspan(insn.offset, insn.length));
           const auto label = value ? possible_arrival(*value) : std::nullopt;
           if (label && label->at != program_.ranges[label->range].range.start) out.push_back({*label, uint32_t(g)});

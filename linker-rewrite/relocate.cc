@@ -80,9 +80,12 @@ NewAddr Relocator::call_target(OldAddr target) const {
 
 NewAddr Relocator::jump_target(OldAddr target) const {
   const RangeCopy* c = copies_.find(target);
-  if (!c) return unmoved(target);
+  return c ? jump_target(*c, target) : unmoved(target);
+}
+
+NewAddr Relocator::jump_target(const RangeCopy& copy, OldAddr target) {
   // The address of the first instruction of the body means the body, not the hook (or ENDBR64 and hook) before it.
-  return c->body != 0 && c->offset(target - c->original.start) < c->body ? c->start + c->body : c->address(target);
+  return copy.start + std::max<uint64_t>(copy.offset(target - copy.original.start), copy.body);
 }
 
 // Length of the instruction's own bytes in the copy, without a hook before it.
@@ -302,13 +305,16 @@ class Relocator::Emitter {
     if (plan_.leaves_at_end) hook(r_.leave_slot_);
     if (plan_.falls_off) {
       const OldAddr next = copy_.original.end;
-      branch(kJump, plan_.leaves_at_end ? r_.call_target(next) : r_.jump_target(next));
+      branch(kJump, plan_.leaves_at_end ? r_.call_target(next) : jump_target(next));
     }
     if (uint64_t(out_ - begin_) != copy_.size)
       throw Error("internal error: a copy has not the length it was planned with");
   }
 
  private:
+  NewAddr jump_target(OldAddr target) const {
+    return copy_.original.contains(target) ? Relocator::jump_target(copy_, target) : r_.jump_target(target);
+  }
   NewAddr here() const { return copy_.start + uint64_t(out_ - begin_); }
   void byte(uint8_t b) { *out_++ = b; }
   void bytes(ByteView v) { out_ = std::copy(v.begin(), v.end(), out_); }
@@ -337,7 +343,7 @@ class Relocator::Emitter {
     const ByteView original = code_.bytes.subspan(insn.offset, insn.length);
     const uint8_t opcode = original[insn.field - 1u];
     const uint32_t tail = kHookLength + kJumpLength;
-    const NewAddr jump_to = r_.jump_target(code_.target(insn));
+    const NewAddr jump_to = jump_target(code_.target(insn));
     // A tail call enters the function, hook included.
     const NewAddr call_to = r_.call_target(code_.target(insn));
     switch (form) {
@@ -398,9 +404,9 @@ class Relocator::Emitter {
       if (insn.rip_relative)
         write32(field, distance(next, unmoved(target)));
       else if (insn.field_size == 4)
-        write32(field, distance(next, insn.flow == Flow::call ? r_.call_target(target) : r_.jump_target(target)));
+        write32(field, distance(next, insn.flow == Flow::call ? r_.call_target(target) : jump_target(target)));
       else
-        *field = uint8_t(distance(next, r_.jump_target(target)));
+        *field = uint8_t(distance(next, jump_target(target)));
     }
     for (; override_ < overrides_.size() && overrides_[override_].insn < end; ++override_) {
       const Override& o = overrides_[override_];
