@@ -481,6 +481,7 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
   const NewAddr text_start = copies.empty() ? NewAddr() : copies.back().start + copies.back().size - text_size_;
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();
+    if (i % Image::kGoneThrough == 0) program_.image->release();
     const RangePlan& plan = plans_[i - 1];
     Emitter(*this, plan, copies[i - 1], std::move(overrides[plan.range]), text, text_start).emit();
   });

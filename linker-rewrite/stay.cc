@@ -169,6 +169,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       program.groups[r.group].reason = "a builtin of V8, which finds frames by return address and sums up its code";
   std::vector<OldAddr> outside(program.groups.size());
   parallel_for(program.groups.size(), [&](size_t i) {
+    if (i % Image::kGoneThrough == 0) program.image->release();
     Group& g = program.groups[i];
     if (g.reason.empty()) g.reason = own_reason(program, data, g, &outside[i]);
   });
