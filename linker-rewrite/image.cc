@@ -36,7 +36,8 @@ class OpenFile {
   const int fd_;
 };
 
-// A file's bytes in memory. They are mapped, not read: what is not looked at costs nothing.
+// A file's bytes in memory. They are mapped, not read: what is not looked at costs nothing. (Who cuts the file off
+// meanwhile ends us with a signal, as with linkers. Nothing is written yet by then.)
 struct FileBytes {
   std::shared_ptr<const void> owner;
   ByteView bytes;

@@ -88,6 +88,34 @@ TEST_CASE("targets are addresses, and fields are where they stand") {
   CHECK(!code->index(start + 8));
 }
 
+TEST_CASE("the instruction at an address, and the one around it") {
+  // Of 1 and of 10 bytes: they start, and stand, on both sides of every multiple of 32 and 64.
+  for (size_t count = 1; count < 60; ++count) {
+    Bytes bytes;
+    for (size_t i = 0; i < count; ++i)
+      if (i % 3 == 0)
+        bytes.push_back(0x90);
+      else
+        bytes.insert(bytes.end(), {0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8});
+    OldAddr start;
+    const Image image = program(bytes, &start);
+    std::string why;
+    const auto code = decode(image, {start, start + bytes.size()}, &why);
+    REQUIRE_MESSAGE(code, why);
+    REQUIRE(code->insns.size() == count);
+    for (size_t i = 0; i < count; ++i) {
+      const OldAddr at = code->address(code->insns[i]);
+      CHECK(code->index(at) == i);
+      for (uint64_t into = 0; into < code->insns[i].length; ++into) {
+        CHECK(code->covering(at + into) == i);
+        if (into != 0) CHECK(!code->index(at + into));
+      }
+    }
+    CHECK(!code->index(start - 1));
+    CHECK(!code->index(start + bytes.size()));
+  }
+}
+
 TEST_CASE("control may be passed to an instruction behind its lock prefix, and nowhere else inside one") {
   const Bytes bytes = {0x90, 0xf0, 0x48, 0x0f, 0xb1, 0x0f};  // nop; lock cmpxchg %rcx, (%rdi)
   OldAddr start;
