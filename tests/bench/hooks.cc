@@ -1,8 +1,7 @@
 // hooks [ROUNDS]: what a pair of hooks costs, in cycles of the time-stamp counter, next to two bare rdtsc.
 //
-//     g++ -std=c++20 -O2 -I. -o build/hooks tests/bench/hooks.cc -Wl,--no-as-needed build/lib/libprof.so \
-//         -Wl,-rpath,$PWD/build/lib &&
-//     build/hooks
+//     g++ -std=c++20 -O2 -o build/hooks tests/bench/hooks.cc -Wl,--no-as-needed -Lbuild/lib -l:libprof.so &&
+//     LD_LIBRARY_PATH=build/lib build/hooks
 //
 // The program runs itself once per round and PROFTYPE, so that what is compared is interleaved; printed are medians.
 // Each figure is the time of a loop of calls with hooks minus that of the same loop without, per call. Rows: a leaf
