@@ -8,6 +8,7 @@
 #include "prof/suggest.h"
 #include "prof/views.h"
 #include "prof_fixture.h"
+#include "prof_printed.h"
 
 using namespace prof_test;
 using prof::Analysis;
@@ -65,25 +66,6 @@ class Sample {
     return object;
   }
 };
-
-template <class Print>
-std::string printed(Print print) {
-  TemporaryDirectory dir;
-  std::FILE* file = std::fopen((dir / "out").c_str(), "w");
-  prof::Output out(file, "out");
-  print(out);
-  out.finish();
-  std::fclose(file);
-  return read_file(dir / "out");
-}
-
-std::string flat(const Analysis& a) {
-  return printed([&](prof::Output& out) { prof::print_flat(a, out); });
-}
-std::string tree(const Analysis& a, prof::TreeOptions options = {}) {
-  unsetenv("tabstop");
-  return printed([&](prof::Output& out) { prof::print_tree(a, options, out); });
-}
 
 // A gmon.out, as gprof reads it.
 struct Gmon {

@@ -8,6 +8,7 @@
 #include "prof/views.h"
 #include "prof/waiting.h"
 #include "prof_fixture.h"
+#include "prof_printed.h"
 
 using namespace prof_test;
 using prof::Analysis;
@@ -50,23 +51,6 @@ struct Analysed {
   std::string said;
 };
 
-template <class Print>
-std::string printed(Print print) {
-  TemporaryDirectory dir;
-  std::FILE* file = std::fopen((dir / "out").c_str(), "w");
-  prof::Output out(file, "out");
-  print(out);
-  out.finish();
-  std::fclose(file);
-  return read_file(dir / "out");
-}
-std::string flat(const Analysis& a) {
-  return printed([&](prof::Output& out) { prof::print_flat(a, out); });
-}
-std::string tree(const Analysis& a, prof::TreeOptions options = {}) {
-  unsetenv("tabstop");
-  return printed([&](prof::Output& out) { prof::print_tree(a, options, out); });
-}
 nlohmann::json json(const Analysis& a) {
   return nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(a, out); }));
 }
