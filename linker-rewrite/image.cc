@@ -81,6 +81,16 @@ class ElfHandle {
   Elf* elf_;
 };
 
+// What the first section header means: no section, but counts that are too large for the file's header. System V ABI,
+// "Sections", on index 0.
+GElf_Shdr counts_of(const GElf_Shdr& h) {
+  GElf_Shdr kept{};
+  kept.sh_size = h.sh_size;
+  kept.sh_link = h.sh_link;
+  kept.sh_info = h.sh_info;
+  return kept;
+}
+
 bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= total && size <= total - offset; }
 
 }  // namespace
@@ -165,10 +175,13 @@ void Image::read_sections() {
     Elf_Scn* scn = elf_getscn(elf.get(), i);
     GElf_Shdr h;
     if (!scn || !gelf_getshdr(scn, &h)) throw Error(kTruncated);
-    if (i == 0) h.sh_type = SHT_NULL;  // as it is in any sound file: that entry is no section
+    if (i == 0)
+      h = counts_of(h);
+    else if (h.sh_type == SHT_NULL)
+      h = {};  // no section either, and nothing else that it says has a meaning
     if (h.sh_type != SHT_NOBITS && h.sh_type != SHT_NULL && !inside(h.sh_offset, h.sh_size, file_.size()))
       throw Error(kTruncated);
-    const char* name = names ? elf_strptr(elf.get(), names, h.sh_name) : nullptr;
+    const char* name = names && h.sh_type != SHT_NULL ? elf_strptr(elf.get(), names, h.sh_name) : nullptr;
     sections_.push_back({unsigned(i), name ? name : "", h});
   }
 }

@@ -8,6 +8,28 @@
 
 using namespace profld;
 
+TEST_CASE("a section header of type SHT_NULL is no section, whatever else it says") {
+  elf_fixture::SmallElf elf;
+  elf.loads.push_back({0x1000, PF_R | PF_X, Bytes(64, 0xc3)});
+  elf.eh_frame = {0x1000, 4};
+  Bytes file = elf.build();
+  REQUIRE(Image::from_bytes(file).section(".eh_frame"));
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof header);
+  for (size_t i = 1; i < header.e_shnum; ++i) {
+    const size_t at = header.e_shoff + i * sizeof(Elf64_Shdr);
+    Elf64_Shdr h;
+    std::memcpy(&h, file.data() + at, sizeof h);
+    if (i == header.e_shstrndx) continue;
+    h.sh_type = SHT_NULL;
+    h.sh_offset = h.sh_size = uint64_t(1) << 62;
+    put(file, at, h);
+  }
+  const Image image = Image::from_bytes(file);
+  CHECK(!image.section(".eh_frame"));
+  CHECK(image.sections()[1].header.sh_size == 0);
+}
+
 TEST_CASE("the first section header is no section, whatever it says") {
   elf_fixture::SmallElf elf;
   elf.loads.push_back({0x1000, PF_R | PF_X, Bytes(64, 0xc3)});
