@@ -33,6 +33,7 @@ bool has_string(const Image& image, std::string_view text) {
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
     if (s.p_type != PT_LOAD) return false;
     const ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
+    if (bytes.empty()) return false;
     constexpr size_t kBlock = 1 << 20;
     std::atomic<bool> found = false;
     parallel_for(

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "elf_fixture.h"
+#include "linker-rewrite/refuse.h"
 
 using namespace profld;
 
@@ -43,4 +44,13 @@ TEST_CASE("the first section header is no section, whatever it says") {
   // Anywhere else it is damage.
   put(file, header.e_shoff + sizeof far, far);
   CHECK_THROWS_AS(Image::from_bytes(file), Error);
+}
+
+// Fails with SANITIZE=undefined if the bytes that are not there are searched.
+TEST_CASE("a segment without bytes in the file is no reason to refuse a program") {
+  elf_fixture::SmallElf elf;
+  elf.loads.push_back({0x1000, PF_R | PF_X, Bytes(64, 0xc3)});
+  elf.loads.push_back({0x2000, PF_R | PF_W, {}});
+  elf.type = ET_EXEC;
+  CHECK_NOTHROW(refuse_unsupported(elf.image()));
 }
