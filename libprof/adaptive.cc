@@ -112,7 +112,7 @@ void record_call(State* s, Frame* f, uint64_t now) {
   if (now > load(&s->thread->last_tsc)) store(&s->thread->last_tsc, now);
 }
 
-// The fast exit comes here with a timed frame f that it found at the top: instructions b and c of hooks.S. A handler
+// The fast exit comes here with a timed frame f that it found at the top: instructions d and e of hooks.S. A handler
 // may have left a copy of it above since, for frames of its own in a further chunk.
 extern "C" [[gnu::visibility("hidden")]] void leave_timed(State* s, Frame* f, uint64_t now) {
   record_call(s, f, now);

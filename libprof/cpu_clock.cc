@@ -14,7 +14,7 @@
 //
 // A hook takes the counter first, compares `lock` then, and subtracts `away` last. A switch before the comparison is
 // seen by it. One that comes later, with a handler whose hooks set `away` anew, makes the stamp too early, never too
-// late, and a stamp earlier than the thread's last one is replaced by that (instruction 4 in hooks.S).
+// late, and for a stamp earlier than the thread's last one there is no time to give (hooks.S).
 //
 // The page lies right behind the State, so that hooks find its `lock` without another load. A thread without a page
 // (there is a limit on locked memory, and a sandbox may forbid the call) has zeros there and asks the kernel in each

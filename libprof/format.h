@@ -10,29 +10,26 @@
 //                 ├─> Node (root) ──> Node ...      the calling context tree
 //                 └─> FrameChunk ──> FrameChunk ... the frames that are open, bottom first
 //
-// Time. A node holds SELF cycles, kept as Plan 9 keeps its times: whatever starts running a node subtracts the time
-// stamp from it, whatever stops running it adds the time stamp. So of each thread exactly one node, the one of its top
-// frame, is short by a time stamp: a reader adds Thread.last_tsc (or, for a live thread, the time of reading) to it.
-// Entering f from g is thus  g.cycles += tsc; f.cycles -= tsc;  and leaving is the reverse. Each is one
-// instruction, and sums commute, so a signal handler that runs between them changes nothing. Inclusive time is the sum
-// over the subtree. All arithmetic is modulo 2^64.
+// Time. A node holds SELF cycles. Each hook gives the time since the thread's last hook to the node that ran since, in
+// two instructions: Thread.last_tsc becomes the time stamp, and the difference is added to the node (hooks.S says why
+// signal handlers cannot upset that). So the cycles of a thread's nodes add up to last_tsc - tsc_start. What the thread
+// ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top frame, and readers add it.
+// Inclusive time is the sum over the subtree.
 //
 // Time on a processor. With kCpu a thread's stamps are not those of the counter but the counter less the cycles that
 // the thread was off the processor since its first hook, so they begin at Thread::tsc_start like the others and fall
 // behind from there, differently in each thread. All of the above holds for them. But what a thread has had of the
-// processor since its last hook is known to nobody else: the thread that ends the process stores its last_tsc once more
-// then, and a reader completes the short node with the thread's own last_tsc, also of a live thread, never with a stamp
-// of the header's or of its own, which are those of the counter in every type.
+// processor since its last hook is known to nobody else: the thread that ends the process gives the time up to then to
+// its node, and readers add nothing for what comes after last_tsc: the header's stamps and their own are those of the
+// counter in every type.
 //
 // Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
 // entering): readers add such nodes up.
 //
-// Interrupted stores. A process may be killed between any two instructions of a hook. The short node is the one whose
-// `cycles` are negative as a signed number: it is short by a time stamp t >= tsc_start, and what it ran before t is
-// less than t - tsc_start, so its value is at most -tsc_start; no other node's is negative. It is nearly always the
-// node of the top frame, else the one of a frame next to it. If there is none, the two halves of a transfer were torn
-// apart: then a node holds its self time plus a time stamp.
+// Interrupted stores. A process may be killed between any two instructions of a hook, and a signal handler may leave one
+// with siglongjmp. The time since the hook before is lost when that happens between the two instructions that give it to a
+// node; so the sum may be less than last_tsc - tsc_start, but not more.
 //
 // Estimated times. With kAdaptive every call is counted, but only some are timed, from entry to exit: the first
 // kTimedFrom of each node, and then at random one in sampling_period(count). A timed call stands for itself and for
@@ -81,7 +78,7 @@ namespace prof_format {
 using Block = uint32_t;  // number of a 64-byte block in the file; 0 is none
 
 inline constexpr char kMagic[8] = {'\x7f', 'P', 'R', 'O', 'F', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kByteOrder = 0x01020304;
 
 enum Type : uint32_t {
@@ -166,7 +163,7 @@ struct Thread {
   uint32_t reserved0;
   uint64_t reserved2;
   // A cache line of its own, stored by each hook.
-  uint64_t last_tsc;  // time stamp of the last enter or exit; kCpu: of the thread's own clock
+  uint64_t last_tsc;  // up to when its nodes have been given its time; kCpu: a stamp of the thread's own clock
   uint64_t reserved1[7];
 };
 
@@ -186,9 +183,9 @@ struct Node {
 
 // A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer
 // in its hooks); bit 0 of it is a mark of the writer's. A frame that is being pushed has slot 0, and so have all
-// entries above the top: the top is the last entry with a slot in the last chunk whose entry 0 has a slot. Entry 0 of a
-// stack's first chunk is the base: it stands for the code that called into profiled code. Entry 0 of a further chunk is
-// a second copy of the last frame of the chunk before.
+// entries above the top; but entry 0 of a further chunk, a second copy of the last frame of the chunk before, may stay
+// behind. So the top is the last entry with a slot but for such copies. Entry 0 of a stack's first chunk is the base: it
+// stands for the code that called into profiled code.
 struct Frame {
   uint64_t slot;
   Block node;

@@ -21,49 +21,56 @@
 //     1  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"
 //     2  (T + 1).node = C, flags = 0
 //     3  C.count++            (before 2 in the code)
-//     4  time stamp; but if a handler's hooks stamped after it (Thread::last_tsc is larger), their last stamp
-//     5  (T + 1).slot = slot  from here on the frame is there
-//     6  P.cycles += stamp    P stops
-//     7  C.cycles -= stamp    C runs
-//     8  Thread::last_tsc = stamp
+//     4  stamp = time stamp
+//     5  if Thread::last_tsc is still L, it becomes the stamp; else again from 4
+//     6  P.cycles += stamp - L
+//     7  (T + 1).slot = slot  from here on the frame is there
 //
 // and leaving, when top.slot == slot:
 //
-//     a  time stamp, or last_tsc, as in 4
-//     b  top.slot = 0         from here on the frame is not there
-//     c  S->top = T - 1
-//     d  C.cycles += stamp
-//     e  P.cycles -= stamp
-//     f  Thread::last_tsc = stamp
+//     a  stamp = time stamp
+//     b  if Thread::last_tsc is still L, it becomes the stamp; else again from a
+//     c  C.cycles += stamp - L
+//     d  top.slot = 0         from here on the frame is not there
+//     e  S->top = T - 1
+//
+// Time. last_tsc says up to when the thread's time has been given to nodes. Every hook gives the time since then to the
+// node that ran, and to that alone: there is nothing to balance, and no stamp stays in a node. 5 and b are one
+// instruction each (cmpxchg, without lock: other threads never write the word), so each stretch of time is given once,
+// whoever comes in between. (Plan 9 adds and subtracts whole stamps, to and from two nodes. That needs no comparison,
+// but who takes a hook away in the middle of it, for good, leaves one node with a stamp too many and another that
+// runs for ever.)
 //
 // A handler that returns. Its hooks push and pop in balance, so they leave S->top and all slots as they found them.
 //   before 1:  they nest above T as any call does, and use entry T + 1 and those above; all are 0 again when we go on.
-//   1 to 5:    the top has slot 0: the comparison fails, and the slow path nests the handler's frame above T + 1, with
+//   1 to 7:    the top has slot 0: the comparison fails, and the slow path nests the handler's frame above T + 1, with
 //              the nearest frame that has a slot, T, as its parent. It marks the frame's slot so that the fast exit does
 //              not match it: the exit, too, must skip the entry that is being filled. Nothing touches entry T + 1.
-//   5 to 8:    T + 1 is the top and has a slot: the handler nests above it. 6 and 7 are single instructions on words
-//              to which the handler adds and from which it subtracts: sums commute.
-//   b to c:    as 1 to 5. After c: as before 1; what we add in d and e commutes.
+//   d to e:    as 1 to 7. After e: as before 1.
 //   A count is one instruction (3), so no count is lost or doubled.
-//   Times are right as well when the stamp is taken on the same side of the handler as 5 or b: a handler between the
-//   stamp and 5 would be charged to C although it nests under P. That is why the stamp is compared with last_tsc, which
-//   leaves two instructions (the jump and 5) where it may still happen: then the handler's duration is moved
-//   between P and C, while the sum stays right. The comparison also keeps a thread's stamps from running
-//   backwards when it moves to a processor whose counter is behind.
+//   A handler before 5 gives P its time up to then; at 5 we find that last_tsc has changed, and only what came after is
+//   left. One after 5 finds that P has been given its time; 6 adds to what it may add as well: sums commute. b and c
+//   are the same with C, whose frame is still there.
 //
-// A handler that leaves by siglongjmp. We never go on.
-//   1 to 5:    an entry without slot stays. The slow path removes it when frames above or below it are gone.
-//   5 to 7:    the frame has a slot, but time has not been handed over. The slow path sees by the sign that the node it
-//              pops is not the one that runs (format.h), and hands over nothing.
-//   b to c:    as 1 to 5.    c to e: the slow path sees that the node on top is not running, and makes it run.
+// A handler that leaves by siglongjmp. We never go on. An entry without slot stays, and the slow path removes it when
+// frames above or below it are gone. Time goes to whoever is on top from then on. Between 5 and 6, or b and c, one stretch
+// is lost, that since the hook before: never more, and nothing is given twice.
 //
-// Adaptive hooks do 1, 2, 3, 5 and b, c, as counting ones do, and compare the node's count with that of the call to be
-// timed next. A timed call goes through C++ (adaptive.cc) between 2 and 5, and its frame's flags tell the exit to do so
-// before b. The hooks for time on a processor are those for elapsed time, but their stamps are of the thread's own
+// A handler that changes to another coroutine. We go on later, perhaps much later. What we do then, we do to the
+// frames of our own stack, for rdx was kept; last_tsc has changed if time has been given meanwhile; and 6 and c may come
+// as late as they like.
+//
+// A stamp behind last_tsc was taken before a handler's, or is that of another processor, whose counter is a little
+// behind: then there is no time to give. Only if a stamp taken after L was read is far behind it, the counter was set
+// back, and last_tsc follows it.
+//
+// Adaptive hooks do 1, 2, 3, 7 and d, e, as counting ones do, and compare the node's count with that of the call to be
+// timed next. A timed call goes through C++ (adaptive.cc) between 2 and 7, and its frame's flags tell the exit to do so
+// before d. The hooks for time on a processor are those for elapsed time, but their stamps are of the thread's own
 // clock, and when that must be set, the stamp and what follows are made in C++ (cpu_clock.cc, enter_after_switch).
 //
-// A kill. Counts in the file are those of the instructions executed. Readers tell by the sign of `cycles` which node
-// was running (format.h).
+// A kill. Counts and times in the file are those of the instructions executed. What a thread ran since its last hook
+// belongs to the node of its top frame (format.h).
 //
 // Threads. Everything above is the thread's own. Programs call the hooks through two words in memory, which choose the
 // variant (variants.h); they are stored when the process begins, and a thread that is in the other variant by then has
@@ -266,6 +273,41 @@ hook_out:
         jmp     \slowly
 .endm
 
+// rdx = the counter. Changes rax.
+.macro TIME_STAMP
+        rdtsc
+        shl     $32, %rdx
+        or      %rax, %rdx
+.endm
+
+// Gives the node at rsi the time up to the stamp rdx of the thread at rdi. Changes rax and rdx. Goes back to .Lstamp_
+// \variant if a handler has been here meanwhile.
+.macro GIVE_TIME variant
+        mov     PROF_THREAD_LAST_TSC(%rdi), %rax // L
+        cmp     %rax, %rdx
+        jb      .Lbehind_\variant
+        cmpxchg %rdx, PROF_THREAD_LAST_TSC(%rdi) // 5, b
+        jne     .Lstamp_\variant
+        sub     %rax, %rdx
+        add     %rdx, PROF_NODE_CYCLES(%rsi)    // 6, c
+.Lgiven_\variant:
+.endm
+
+// Out of line: the stamp is behind the last one, L in rax. Changes rsi.
+.macro GIVE_NO_TIME variant, is_cpu
+.Lbehind_\variant:
+.if !\is_cpu
+        mov     %rax, %rsi
+        TIME_STAMP
+        mov     %rsi, %rax
+        sub     %rdx, %rsi
+        cmp     $SMALLEST_SETBACK, %rsi         // signed: by now it may be behind the stamp
+        jl      .Lgiven_\variant
+        cmpxchg %rdx, PROF_THREAD_LAST_TSC(%rdi)
+.endif
+        jmp     .Lgiven_\variant
+.endm
+
 // \is_cpu: the stamp is one of the thread's own clock, see cpu_clock.cc.
 .macro ENTER_ELAPSED variant, careful, is_cpu
         HIDDEN_FUNCTION enter_\variant
@@ -276,40 +318,22 @@ hook_out:
         COUNT
         STORE_NODE %rax                         // 2
         mov     %rdx, KEPT_TOP(%rsp)
-        rdtsc                                   // 4
-        shl     $32, %rdx
-        or      %rdx, %rax
+        mov     STATE_THREAD(%rcx), %rdi
+.Lstamp_\variant:
+        TIME_STAMP                              // 4
 .if \is_cpu
-        mov     STATE_CLOCK_LOCK(%rcx), %edx
-        cmp     STATE_SWITCHES(%rcx), %edx
+        mov     STATE_CLOCK_LOCK(%rcx), %eax
+        cmp     STATE_SWITCHES(%rcx), %eax
         jne     .Lswitched_\variant
-        sub     STATE_AWAY(%rcx), %rax
+        sub     STATE_AWAY(%rcx), %rdx
 .endif
-        mov     STATE_THREAD(%rcx), %rdx
-        cmp     PROF_THREAD_LAST_TSC(%rdx), %rax
-        jb      .Lbehind_\variant
-.Lcommit_\variant:
+        GIVE_TIME \variant                      // 5, 6
         mov     KEPT_TOP(%rsp), %rdx
-        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
-        mov     STATE_THREAD(%rcx), %rcx
-        add     %rax, PROF_NODE_CYCLES(%rsi)    // 6
-        sub     %rax, PROF_NODE_CYCLES(%rdi)    // 7
-        mov     %rax, PROF_THREAD_LAST_TSC(%rcx) // 8
+        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 7
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
-        // The counter is behind the thread's last stamp: a handler has stamped since, or this is another processor, whose
-        // counter is a little behind. The last stamp is used again. Only when the counter was set back it counts.
-.Lbehind_\variant:
-.if !\is_cpu
-        sub     PROF_THREAD_LAST_TSC(%rdx), %rax
-        cmp     $-SMALLEST_SETBACK, %rax
-        ja      1f
-        add     PROF_THREAD_LAST_TSC(%rdx), %rax
-        jmp     .Lcommit_\variant
-.endif
-1:      mov     PROF_THREAD_LAST_TSC(%rdx), %rax
-        jmp     .Lcommit_\variant
+        GIVE_NO_TIME \variant, \is_cpu
 .if \is_cpu
 .Lswitched_\variant:
         mov     KEPT_TOP(%rsp), %rdx
@@ -332,7 +356,7 @@ hook_out:
 .endif
         COUNT
         STORE_NODE %rdi                         // 2
-        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 5
+        mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 7
         RESTORE_TWO_MORE
         RESTORE_THREE_AND_RETURN
 .if \is_adaptive
@@ -361,25 +385,24 @@ hook_out:
 // rdx = time stamp; flags and registers are kept for the way through C++.
 .macro STAMP_EXIT
         KEEP_FLAGS
-        rdtsc                                   // a
-        shl     $32, %rdx
-        or      %rax, %rdx
+        TIME_STAMP
         KEEP_TWO_MORE
 .endm
 
-// Pops the top frame, rcx + rax, at the stamp rdx, and returns.
-.macro POP_AND_RETURN
-        movq    $0, PROF_FRAME_SLOT(%rcx,%rax)  // b
+// The top frame is rcx + rax, and our own: rsi = C, rdi = the thread. Keeps rax.
+.macro FIND_NODE_AND_THREAD
+        mov     %rax, KEPT_TOP(%rsp)
         mov     PROF_FRAME_NODE(%rcx,%rax), %esi
-        mov     PROF_FRAME_NODE-PROF_FRAME_SIZE(%rcx,%rax), %edi
+        NODE_ADDRESS %rsi
+        mov     STATE_THREAD(%rcx), %rdi
+.endm
+
+// Takes the top frame, kept in KEPT_TOP, off, and returns.
+.macro POP_AND_RETURN
+        mov     KEPT_TOP(%rsp), %rax
+        movq    $0, PROF_FRAME_SLOT(%rcx,%rax)  // d
         sub     $PROF_FRAME_SIZE, %rax
-        mov     %rax, STATE_TOP(%rcx)           // c
-        NODE_ADDRESS %rsi                       // C
-        NODE_ADDRESS %rdi                       // P
-        mov     STATE_THREAD(%rcx), %rcx
-        add     %rdx, PROF_NODE_CYCLES(%rsi)    // d
-        sub     %rdx, PROF_NODE_CYCLES(%rdi)    // e
-        mov     %rdx, PROF_THREAD_LAST_TSC(%rcx) // f
+        mov     %rax, STATE_TOP(%rcx)           // e
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
@@ -387,24 +410,18 @@ hook_out:
 
         HIDDEN_FUNCTION exit_elapsed
         KEEP_THREE
-        STAMP_EXIT
+        STAMP_EXIT                              // a
         FIND_STATE %rax, .Lno_state
         cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
         jne     exit_slowly
-        mov     STATE_THREAD(%rcx), %rdi
-        cmp     PROF_THREAD_LAST_TSC(%rdi), %rdx
-        jb      .Lexit_behind
-.Lexit_pop:
+        FIND_NODE_AND_THREAD
+.Lgive_exit:
+        GIVE_TIME exit                          // b, c
         POP_AND_RETURN
-        // As .Lbehind_elapsed.
-.Lexit_behind:
-        sub     PROF_THREAD_LAST_TSC(%rdi), %rdx
-        cmp     $-SMALLEST_SETBACK, %rdx
-        ja      1f
-        add     PROF_THREAD_LAST_TSC(%rdi), %rdx
-        jmp     .Lexit_pop
-1:      mov     PROF_THREAD_LAST_TSC(%rdi), %rdx
-        jmp     .Lexit_pop
+.Lstamp_exit:
+        TIME_STAMP
+        jmp     .Lgive_exit
+        GIVE_NO_TIME exit, 0
 .Lno_state:
         RESTORE_TWO_MORE
         RESTORE_FLAGS
@@ -416,22 +433,19 @@ hook_out:
         KEEP_THREE
         KEEP_FLAGS
         KEEP_TWO_MORE
-        FIND_STATE %rsi, .Lno_state
-        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rsi)
+        FIND_STATE %rax, .Lno_state
+        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
         jne     exit_slowly
-        rdtsc                                   // a
-        shl     $32, %rdx
-        or      %rax, %rdx
+        FIND_NODE_AND_THREAD
+.Lstamp_exit_cpu:
+        TIME_STAMP                              // a
         mov     STATE_CLOCK_LOCK(%rcx), %eax
         cmp     STATE_SWITCHES(%rcx), %eax
         jne     exit_slowly
         sub     STATE_AWAY(%rcx), %rdx
-        mov     %rsi, %rax
-        mov     STATE_THREAD(%rcx), %rdi
-        cmp     PROF_THREAD_LAST_TSC(%rdi), %rdx
-        jae     1f
-        mov     PROF_THREAD_LAST_TSC(%rdi), %rdx
-1:      POP_AND_RETURN
+        GIVE_TIME exit_cpu                      // b, c
+        POP_AND_RETURN
+        GIVE_NO_TIME exit_cpu, 1
         END_FUNCTION exit_cpu
 
         HIDDEN_FUNCTION exit_count
@@ -439,9 +453,9 @@ hook_out:
         FIND_STATE %rdx, .Lno_state_count
         cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rdx)
         jne     .Lexit_count_slowly
-        movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // b
+        movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // d
         sub     $PROF_FRAME_SIZE, %rdx
-        mov     %rdx, STATE_TOP(%rcx)           // c
+        mov     %rdx, STATE_TOP(%rcx)           // e
 .Lno_state_count:
         RESTORE_THREE_AND_RETURN
 .Lexit_count_slowly:
@@ -458,9 +472,9 @@ hook_out:
         jne     .Lexit_adaptive_slowly
         cmpl    $0, PROF_FRAME_FLAGS(%rcx,%rdx)
         jne     .Lexit_timed
-        movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // b
+        movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // d
         sub     $PROF_FRAME_SIZE, %rdx
-        mov     %rdx, STATE_TOP(%rcx)           // c
+        mov     %rdx, STATE_TOP(%rcx)           // e
         RESTORE_THREE_AND_RETURN
 .Lexit_timed:
         mov     %rdx, KEPT_TOP(%rsp)
@@ -545,7 +559,7 @@ hook_out:
         shl     $32, %rdx
         or      %rdx, %rax
         mov     %rax, PROF_FRAME_START(%rcx)
-        mov     %rsp, PROF_FRAME_SLOT(%rcx)     // 5
+        mov     %rsp, PROF_FRAME_SLOT(%rcx)     // 7
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN

@@ -178,7 +178,7 @@ void end_process() {
   stamp_last(header);
   // For readers: other threads are taken to have stood still since their last hooks.
   if (State* s = get_state(); is_cpu_timed() && !counter_stopped_at && s && load(&s->top) != 0)
-    store(&s->thread->last_tsc, not_before_last(s, cpu_stamp(s)));
+    give_time(s, node_at(s, load(&current_frame(s)->node)), cpu_stamp(s));
   header->tsc_end = header->tsc_last;
   header->ns_end = header->ns_last;
   if (header->ns_end - header->ns_start > kLongRun) calibrate_again(header);

@@ -4,12 +4,12 @@
 // Frames that are gone. A function that was left by longjmp, by an exception, or by something else that is not one of
 // its instrumented exits, leaves its frame behind. The stack grows downwards, so when a function is entered whose slot
 // is at or above the slot of a frame of the same stack, that frame is gone; when a function leaves, all frames below
-// its own are. They are popped, and time goes from each to the one below it. An exit for which there is no frame is
-// ignored: the function was entered in the parent of a fork, or there was no room for a frame.
+// its own are. They are popped, and the time since the last hook goes to the topmost of them. An exit for which there
+// is no frame is ignored: the function was entered in the parent of a fork, or there was no room for a frame.
 //
 // Handlers. This code runs with signals enabled, and a handler's hooks may come through it again. Therefore it reads
-// the top again at each step, claims a frame with one instruction before it hands over its time, and moves the top only
-// from where it saw it. See hooks.S for the entries that are being filled.
+// the top again at each step, claims a frame with one instruction, and moves the top only from where it saw it. See
+// hooks.S for the entries that are being filled.
 
 #include "slow.h"
 
@@ -34,14 +34,11 @@ uint64_t stamp(State* s) {
   return is_cpu_timed() ? cpu_stamp(s) : time_stamp();
 }
 
-// See "Interrupted stores" in format.h.
-bool is_running(State* s, Node* n) { return int64_t(load(&n->cycles) + s->thread->tsc_start) <= 0; }
-
 bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
 
-// Takes the top frame f off, which was found with `found` in its slot; `is_gone`: its function did not leave by itself.
-void pop(State* s, Frame* f, uint64_t found, bool is_gone, uint64_t now) {
-  now = not_before_last(s, now);
+// Takes the top frame f off, which was found with `found` in its slot.
+void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
+  give_time(s, node_at(s, load(&f->node)), now);
   Frame* frame = f;
   // With a copy goes what it is a copy of: with the top on that, at the end of its chunk, a handler would only put the
   // copy back, and one that comes after each instruction would do so for ever.
@@ -54,28 +51,21 @@ void pop(State* s, Frame* f, uint64_t found, bool is_gone, uint64_t now) {
       found = slot;
     }
   }
-  Node* node = node_at(s, frame->node);
   Frame* below = frame_below(s, frame);
   if (is_adaptive()) record_call(s, frame, now);
   if (!exchange_if(&frame->slot, found, uint64_t(0))) return;
   exchange_if(&s->top, as_top(s, f), as_top(s, below));
-  if ((frame->flags & kCopied) || !is_timed()) return;
-  Node* next = node_at(s, current_frame(s)->node);
-  // A handler that interrupted a hook and left for good took the hook's hand-over with it. A handler that is just
-  // returning to the hook has not.
-  if (!is_gone || is_running(s, node)) hand_over(s, node, next, now);
-  if (is_gone && !is_running(s, next)) add(&next->cycles, 0 - now);
 }
 
 // Pops the frames at and below `slot`, that of a function that is being entered or left. When it returns, the top is a
 // frame above `slot`, a base, or an entry that an interrupted hook is filling.
-void pop_gone(State* s, uint64_t slot, bool is_entering, uint64_t now) {
+void pop_gone(State* s, uint64_t slot, uint64_t now) {
   for (;;) {
     Frame* f = top_frame(s);
     const uint64_t found = load(&f->slot);
     if (found != 0) {
       if (is_base(f) || (found & ~kSlotTag) > slot) return;
-      pop(s, f, found, (found & ~kSlotTag) != slot || is_entering, now);
+      pop(s, f, found, now);
       continue;
     }
     // Is the hook that was filling it interrupted, or abandoned by siglongjmp? If it was abandoned, we are called by a
@@ -127,9 +117,8 @@ Frame* next_entry(State* s, uint64_t slot) {
   store(&f->flags, uint32_t(0));
   if (is_adaptive()) time_call(s, f);
   add(&node->count, 1);
-  const uint64_t now = not_before_last(s, stamp(s));
+  give_time(s, parent, stamp(s));
   store(&f->slot, slot | tag);
-  if (is_timed()) hand_over(s, parent, node, now);
 }
 
 // Calls from code without hooks are fast when the base lies a little above them.
@@ -145,11 +134,6 @@ void count_without_frame(State* s, Block parent, uint64_t pc) {
 }
 
 }  // namespace
-
-uint64_t not_before_last(State* s, uint64_t now) {
-  const uint64_t last = load(&s->thread->last_tsc);
-  return is_timed() && last > now && (is_cpu_timed() || last - now < SMALLEST_SETBACK) ? last : now;
-}
 
 Frame* frame_below(State* s, Frame* f) {
   if (!is_first(f)) return f - 1;
@@ -168,10 +152,16 @@ Frame* with_slot(State* s, Frame* f) {
   return f;
 }
 
-void hand_over(State* s, Node* from, Node* to, uint64_t now) {
-  add(&from->cycles, now);
-  add(&to->cycles, 0 - now);
-  store(&s->thread->last_tsc, now);
+void give_time(State* s, Node* node, uint64_t now) {
+  if (!is_timed()) return;
+  const uint64_t last = load(&s->thread->last_tsc);
+  if (now < last) {
+    if (is_cpu_timed()) return;
+    now = stamp(s);
+    if (int64_t(last - now) < SMALLEST_SETBACK) return;
+  }
+  // If a handler has been here meanwhile, its hooks have given the time to whoever had it.
+  if (exchange_if(&s->thread->last_tsc, last, now) && now > last) add(&node->cycles, now - last);
 }
 
 void set_base(Frame* f, uint64_t slot, Block node) {
@@ -195,7 +185,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
   const bool has_place = settle_on_stack(s, slot, pc, now);
   if (has_place) {
     detach_frames(s, slot, now);
-    pop_gone(s, slot, true, now);
+    pop_gone(s, slot, now);
   }
   Frame* caller = current_frame(s);
   const Block parent = load(&caller->node);
@@ -222,9 +212,8 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
 
 // The rest of entering, after a switch: f is the entry being filled, `slot` its slot to be.
 extern "C" [[gnu::visibility("hidden")]] void enter_after_switch(State* s, Frame* f, Node* parent, uint64_t slot) {
-  const uint64_t now = not_before_last(s, stamp(s));
+  give_time(s, parent, stamp(s));
   store(&f->slot, slot);
-  hand_over(s, parent, node_at(s, f->node), now);
 }
 
 extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
@@ -233,7 +222,7 @@ extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot,
   if (load(&counter_stopped_at) != 0 || is_cpu_timed()) now = stamp(s);
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
-  pop_gone(s, slot, false, now);
+  pop_gone(s, slot, now);
   Frame* f = top_frame(s);
   // Back at an entry that an interrupted hook is filling, across the boundary of two chunks.
   if ((f->flags & kCopied) && load(&f->slot) != 0) {

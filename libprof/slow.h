@@ -10,9 +10,6 @@ namespace libprof {
 // Whether nodes hold times.
 inline bool is_timed() { return profile_type == prof_format::kElapsed || profile_type == prof_format::kCpu; }
 
-// The stamp, or the thread's last one if a handler has stamped since: instruction 4 in hooks.S.
-uint64_t not_before_last(State* s, uint64_t now);
-
 // The frame below; null below a base.
 Frame* frame_below(State* s, Frame* f);
 
@@ -22,8 +19,8 @@ Frame* with_slot(State* s, Frame* f);
 // The topmost frame that has a slot.
 Frame* current_frame(State* s);
 
-// The thread stops running `from` and goes on with `to`.
-void hand_over(State* s, Node* from, Node* to, uint64_t now);
+// Gives a node the thread's time up to the stamp `now`, as hooks.S does; nothing if nodes hold no times.
+void give_time(State* s, Node* node, uint64_t now);
 
 // Puts the base frame of a stack: it stands for the code that calls profiled code from around `slot`.
 void set_base(Frame* f, uint64_t slot, Block node);

@@ -16,7 +16,7 @@
 // The rules. A call on a signal stack nests under the node that was current when the signal came, and its exit leads
 // back to the interrupted stack exactly as it was. A handler that never returns (siglongjmp) is noticed when a function
 // is entered on another stack: its frames are dropped. Other stacks keep their frames while the thread is elsewhere;
-// time is handed over from the node that was current on one to that of the other.
+// the time up to the change goes to the node that was current on the stack that the thread leaves.
 //
 // Frames of one stack never pop another's. When the first function of a new stack lies just below the current frame, it
 // looks like a call from there, and is recorded as one: it is called by what ran before in any case. But then the
@@ -196,22 +196,20 @@ void enter_signal_stack(State* s, FrameChunk* to, uint64_t slot) {
   if (s->barrier) set_barrier(s);
 }
 
-// A handler that interrupts this may find that the stack has changed, too: one of the two hands over the time.
+// A handler that interrupts this may find that the stack has changed, too: one of the two changes the top.
 void change_to(State* s, FrameChunk* to, uint64_t now) {
   FrameChunk* from = current_stack(s);
   const uint64_t top = load(&s->top);
   const Block left = load(&current_frame(s)->node);
+  give_time(s, node_at(s, left), now);
   const bool leaves_handler = from->kind == kSignalStack;
   if (!leaves_handler) from->saved_top = top;
   from->left_at = now;
   Frame* f = with_slot(s, top_of(s, to));
-  const bool begins = to->kind == kOtherStack && f == frames_of(to);
-  if (begins) store(&f->node, left);  // a coroutine, called by what ran before
+  if (to->kind == kOtherStack && f == frames_of(to)) store(&f->node, left);  // a coroutine, called by what ran before
   if (!exchange_if(&s->top, top, to->saved_top)) return;
   store(&s->thread->frames, to->stack);
   if (leaves_handler) drop_frames(s, from);
-  if (!begins && f->node != left && is_timed())
-    hand_over(s, node_at(s, left), node_at(s, f->node), not_before_last(s, now));
   if (is_adaptive()) resume_calls(s, to, now);
   set_barrier(s);
 }
@@ -329,7 +327,7 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
   Frame* last = top_frame(s);
   Frame* first = last;
   for (Frame* f = last; f != kept; f = frame_below(s, f)) first = f;
-  Node* ran = node_at(s, last->node);
+  give_time(s, node_at(s, last->node), now);
   const uint64_t high = slot_of(first) + 2 * sizeof(uint64_t);
   FrameChunk* stack = make_stack(s, {kOtherStack, 0, high}, high, kept->node);
   if (!stack) return 0;
@@ -344,7 +342,6 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
   stack->saved_top = as_top(s, to);
   store(&s->top, as_top(s, kept));
   for (Frame* f = last; f != kept; f = frame_below(s, f)) store(&f->slot, uint64_t(0));
-  if (is_timed()) hand_over(s, ran, node_at(s, kept->node), not_before_last(s, now));
   return 1;
 }
 

@@ -88,7 +88,6 @@ void fill_in_record(State* s) {
   note_name(s);
   const uint64_t now = is_cpu_timed() ? s->tsc_at_start : time_stamp_if_readable();
   t->tsc_start = t->last_tsc = now;
-  if (is_timed()) node_at(s, s->root)->cycles = 0 - now;
   s->random = (now ^ uint64_t(s->tid) << 40) | 1;
   lock(&process->lock);
   Header* header = at<Header>(s->base, 0);

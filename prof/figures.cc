@@ -17,6 +17,7 @@ Figures::Figures(Profile& profile) : profile_(profile) {
   for (Thread& thread : profile.threads_) {
     cells_.push_back({thread.block, &thread.lost, &none_, &none_});
     add_tree(thread, seen);
+    thread.since = 0;  // it is in the nodes now
   }
   profile.has_plain_estimates_ = profile.header().type == prof_format::kAdaptive;
   std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.block < b.block; });
@@ -50,7 +51,7 @@ void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
     const uint64_t calls = numbers.calls(n->count, damaged);
     const uint64_t cycles =
         estimator ? uint64_t(std::min(i == first ? estimator->whole() : estimator->inclusive(block, *n).cycles, 0x1p62))
-                  : numbers.cycles(n->cycles, damaged);
+                  : numbers.cycles(block, n->cycles, damaged);
     if (damaged) continue;
     n->count = calls;
     n->cycles = cycles;

@@ -1,4 +1,4 @@
-// The numbers in a profile's nodes, in the raw form that libprof/format.h describes, as calls and cycles.
+// The numbers in a profile's nodes (libprof/format.h) as calls and cycles.
 
 #ifndef PROF_NUMBERS_H
 #define PROF_NUMBERS_H
@@ -17,12 +17,14 @@ class NumberReader {
 
   uint64_t calls(uint64_t raw, uint64_t& damaged) const;
 
-  // Self cycles, if these were measured, up to when the thread ended or the profile was read.
-  uint64_t cycles(uint64_t raw, uint64_t& damaged) const;
+  // Self cycles of the node in a block, if these were measured, up to when the thread ended or the profile was read.
+  uint64_t cycles(Block block, uint64_t raw, uint64_t& damaged) const;
 
  private:
   bool measured_;
   uint64_t start_, end_;
+  Block running_;
+  uint64_t since_;
 };
 
 }  // namespace prof

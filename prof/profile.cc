@@ -186,6 +186,23 @@ uint64_t Profile::until_when(const prof_format::Thread& thread, uint64_t last_ts
   return std::max(last_tsc, then);
 }
 
+// The node of the top frame: see Frame in libprof/format.h.
+Block Profile::running_node(Block stack) const {
+  Block node = 0;
+  std::unordered_set<Block> seen;
+  for (Block b = stack; b != 0 && seen.insert(b).second;) {
+    const prof_format::FrameChunk* chunk = frames(b);
+    if (!chunk || chunk->capacity == 0) break;
+    const auto* entries = reinterpret_cast<const prof_format::Frame*>(chunk + 1);
+    if (entries[0].slot == 0) break;
+    for (uint32_t i = b == stack ? 0 : 1; i < chunk->capacity; i++) {
+      if (entries[i].slot != 0) node = entries[i].node;
+    }
+    b = chunk->next;
+  }
+  return node;
+}
+
 void Profile::find_threads(int fd) {
   std::unordered_set<Block> seen;
   for (Block b = header_.first_thread; b != 0;) {
@@ -198,8 +215,9 @@ void Profile::find_threads(int fd) {
     uint64_t last_tsc = t->last_tsc, now = 0;
     const uint64_t offset = uint64_t(b) * PROF_BLOCK_SIZE + offsetof(prof_format::Thread, last_tsc);
     if (live_ && read_at(fd, &now, sizeof now, offset, path_) == sizeof now) last_tsc = std::max(last_tsc, now);
-    threads_.push_back({b, t->tid, t->root, t->lost, t->tsc_start, until_when(*t, last_tsc), t->frames, t->stacks,
-                        std::string(t->name, strnlen(t->name, sizeof t->name))});
+    const uint64_t until = until_when(*t, last_tsc);
+    threads_.push_back({b, t->tid, t->root, t->lost, t->tsc_start, until, t->frames, t->stacks, running_node(t->frames),
+                        until - last_tsc, std::string(t->name, strnlen(t->name, sizeof t->name))});
     b = t->next;
   }
   std::reverse(threads_.begin(), threads_.end());

@@ -39,6 +39,8 @@ struct Thread {
   uint64_t start = 0, end = 0;  // time stamps, by its own clock: in between it is known to have run
   Block frames = 0;             // the stack that it was on
   Block stacks = 0;             // the newest of its stacks
+  Block running = 0;            // the node of its top frame; 0 if that is not known
+  uint64_t since = 0;           // cycles from its last hook to `end`, which are that node's but not yet in it
   std::string name;             // as the program or pthread_setname_np set it
 };
 
@@ -94,6 +96,7 @@ class Profile {
   void find_threads(int fd);
   void find_lifetime();
   uint64_t until_when(const prof_format::Thread& thread, uint64_t last_tsc) const;
+  Block running_node(Block stack) const;
 
   // The structure T that starts at a block, or null unless all of it was read and it lies behind the header.
   template <class T>

@@ -122,7 +122,8 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
     std::optional<Estimator> estimator;
     if (is_estimated) estimator.emplace(profile, thread);
     seen[thread.root] = true;
-    if (!estimator) s.tree.nodes[0].self += whole(double(numbers.cycles(root->cycles, broken_numbers)) * scale);
+    if (!estimator)
+      s.tree.nodes[0].self += whole(double(numbers.cycles(thread.root, root->cycles, broken_numbers)) * scale);
     pending.push_back({thread.root, root->child, 0, estimator ? estimator->whole() * scale : 0});
     while (!pending.empty()) {
       const Pending parent = pending.back();
@@ -146,7 +147,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
           c.variance = e.variance * scale * scale;
           c.outside = (inside + outside) * timed + counted * (double(calls) - timed);
         } else {
-          c.self = double(numbers.cycles(child->cycles, broken_numbers)) * scale;
+          c.self = double(numbers.cycles(b, child->cycles, broken_numbers)) * scale;
         }
         children.push_back(c);
         b = child->sibling;

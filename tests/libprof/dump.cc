@@ -3,8 +3,9 @@
 //     pid N parent N type N flags N lost N folded N nodes N
 //     thread TID NAME lost N
 //     call DEPTH CALLS SELF PATH      one line for each context, PATH being main/f/g (names from the symbol tables)
-//     implausible times N             contexts whose self time is negative or longer than the thread's
-//     torn threads N                  threads whose times do not add up to what the thread ran
+//     implausible times N             contexts whose self time is longer than the thread's
+//     missing cycles N                by which the times of threads add up to less than these ran up to their last hooks
+//     too many cycles N               the same, to more
 //     total CALLS SELF NAME           one line for each function, sorted by name
 //
 // Same contexts of different threads are added up. The program ends with status 1 if the file is not consistent.
@@ -96,10 +97,9 @@ std::set<Block> seen;
 
 bool is_estimated;
 int64_t lifetime, implausible;
-int torn_nodes;    // a whole time stamp is missing, or one too many is there
-uint64_t balance;  // the sum of all cycles of a thread and its start: 0 unless a hand-over of time was torn apart
+int64_t given;  // cycles of all nodes of a thread
 
-void walk(Block block, const std::string& path, uint64_t running_since) {
+void walk(Block block, const std::string& path) {
   std::vector<Block> children;
   for (Block b = at<Node>(block)->child; b != 0; b = at<Node>(b)->sibling) {
     if (!seen.insert(b).second) fail("a node is linked twice");
@@ -115,17 +115,14 @@ void walk(Block block, const std::string& path, uint64_t running_since) {
       self = n->cycles != 0 ? int64_t(n->timed_cycles / n->cycles) : 0;  // the mean time of a call
       if (n->timed > n->count || n->count > n->cycles) ++implausible;
     } else {
-      balance += n->cycles;
-      const int64_t whole = self < -int64_t(running_since / 2) ? self + int64_t(running_since) : self;
-      if (std::abs(whole) > lifetime) ++torn_nodes;
-      if (self < 0) self += int64_t(running_since);
+      given += self;
     }
     if (self < 0 || self > lifetime) ++implausible;
     contexts[context].calls += n->count;
     contexts[context].self += self;
     totals[name].calls += n->count;
     totals[name].self += self;
-    walk(b, context, running_since);
+    walk(b, context);
   }
 }
 
@@ -141,17 +138,18 @@ int main(int argc, char** argv) {
               double(h->probe_outside) / 256);
   for (Block b = h->first_module; b != 0; b = at<Module>(b)->next) load_symbols(at<Module>(b));
   is_estimated = h->type == kAdaptive;
-  int torn = 0;
+  int64_t missing = 0, too_many = 0;
   for (Block b = h->first_thread; b != 0; b = at<Thread>(b)->next) {
     auto* t = at<Thread>(b);
     std::printf("thread %u %.16s lost %lu\n", t->tid, t->name, t->lost);
     lifetime = int64_t(t->last_tsc - t->tsc_start);
-    balance = h->type == kElapsed || h->type == kCpu ? at<Node>(t->root)->cycles + t->tsc_start : 0;
-    walk(t->root, "", t->last_tsc);
-    torn += balance != 0;
+    given = int64_t(at<Node>(t->root)->cycles);
+    walk(t->root, "");
+    if (h->type != kElapsed && h->type != kCpu) continue;
+    (given < lifetime ? missing : too_many) += std::abs(lifetime - given);
   }
   std::printf("implausible times %ld\n", implausible);
-  std::printf("torn threads %d\ntorn nodes %d\n", torn, torn_nodes);
+  std::printf("missing cycles %ld\ntoo many cycles %ld\n", missing, too_many);
   for (const auto& [path, sum] : contexts) {
     std::printf("call %ld %lu %ld %s\n", std::count(path.begin(), path.end(), '/'), sum.calls, sum.self, path.c_str());
   }

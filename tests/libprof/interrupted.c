@@ -1,10 +1,15 @@
-// interrupted OFFSET STEPS [fibers|deep]: functions with hooks call one another in hundreds of contexts, or on the
-// stacks of a few coroutines, or deeper than there are frames in a chunk, while a tracer, this program's parent, sends
-// a signal each time the runtime comes to the function at OFFSET in libprof.so, STEPS instructions later; with deep,
-// unless that is in the handler. The signal's handler calls functions in new contexts as well. Prints "calls NAME N",
-// counted by the functions themselves, and "signals N".
+// interrupted OFFSET STEPS [fibers|deep|swap|jump|leave]: functions with hooks call one another in hundreds of contexts,
+// or on the stacks of a few coroutines, or deeper than there are frames in a chunk, while a tracer, this program's parent,
+// sends a signal each time the runtime comes to the function at OFFSET in libprof.so, STEPS instructions later; with
+// all but the first two unless that is in the handler. The signal's handler calls functions in new contexts as well. Prints "calls NAME
+// N", counted by the functions themselves, "signals N" and "jumps N".
+//
+//   swap     the functions run in two coroutines, and the handler goes on with the other one
+//   jump     every few times the handler, when it has made its calls, leaves by siglongjmp
+//   leave    the same with a handler that makes no calls
 
 #define _GNU_SOURCE
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,12 +75,71 @@ int level1_body(int depth) { return deeper(1, level2, depth); }
 int level2_body(int depth) { return deeper(2, level3, depth); }
 int level3_body(int depth) { return deeper(3, level0, depth); }
 
+// Handlers that do not come back.
+enum { BETWEEN_JUMPS = 7, SHALLOW = 4 };
+static sigjmp_buf start;
+static volatile int can_jump, makes_calls;
+static long jumps, signals_of_leave;
+static void jump_away(int signal_number) {
+  static int n;
+  signals_of_leave++;
+  if (makes_calls) handle(signal_number);
+  if (!can_jump || ++n % BETWEEN_JUMPS != 0) return;
+  jumps++;
+  siglongjmp(start, 1);
+}
+static void jump_about(int with_calls) {
+  makes_calls = with_calls;
+  signal(SIGUSR1, jump_away);
+  left = 40;
+  sigsetjmp(start, 1);
+  can_jump = 1;
+  while (left > 0) descend(SHALLOW);
+  can_jump = 0;
+}
+
+// Handlers that come back later.
+static volatile int is_done[2], current;
+static void go_on_elsewhere(int signal_number) {
+  handle(signal_number);
+  const int from = current;
+  if (is_done[!from]) return;
+  current = !from;
+  swapcontext(&fibers[from], &fibers[!from]);
+}
+static void run_until_nothing_is_left(int fiber) {
+  step(fiber);  // both are known from now on
+  while (left > 0) descend(SHALLOW);
+  is_done[fiber] = 1;
+}
+static void swap_about(void) {
+  left = 40;
+  helper(0);  // the thread's own stack is known first
+  for (int i = 0; i < 2; i++) {
+    getcontext(&fibers[i]);
+    fibers[i].uc_stack.ss_sp = stacks[i];
+    fibers[i].uc_stack.ss_size = sizeof stacks[i];
+    fibers[i].uc_link = &resumer;
+    makecontext(&fibers[i], (void (*)(void))run_until_nothing_is_left, 1, i);
+  }
+  for (int i = 0; i < 2; i++) swapcontext(&resumer, &fibers[i]);
+  signal(SIGUSR1, go_on_elsewhere);
+  while (!is_done[0] || !is_done[1]) {
+    current = is_done[0];
+    swapcontext(&resumer, &fibers[current]);
+  }
+}
+
 static int traced(const char* what) {
   ptrace(PTRACE_TRACEME, 0, 0, 0);
   raise(SIGSTOP);
   signal(SIGUSR1, on_signal);
   if (!strcmp(what, "fibers")) {
     switch_stacks();
+  } else if (!strcmp(what, "swap")) {
+    swap_about();
+  } else if (!strcmp(what, "jump") || !strcmp(what, "leave")) {
+    jump_about(!strcmp(what, "jump"));
   } else if (!strcmp(what, "deep")) {
     for (int depth = SHORTEST; depth <= LONGEST; depth++) level0(depth);
   } else {
@@ -85,7 +149,8 @@ static int traced(const char* what) {
   printf("calls step %ld\ncalls resume %ld\n", steps, resumes);
   for (int i = 0; i < LEVELS; i++) printf("calls level%d %ld\n", i, levels[i]);
   for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
-  printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled);
+  printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled + signals_of_leave);
+  printf("jumps %ld\n", jumps);
   return 0;
 }
 
@@ -117,7 +182,7 @@ static int is_in_handler(pid_t pid) {
 
 int main(int argc, char** argv) {
   const char* what = argc > 3 ? argv[3] : "";
-  const int may_nest = strcmp(what, "deep") != 0;
+  const int may_nest = strcmp(what, "") == 0 || strcmp(what, "fibers") == 0;
   const pid_t pid = fork();
   if (pid == 0) return traced(what);
   int status;

@@ -139,6 +139,7 @@ class ProfileWriter {
     chunk(b).next_stack = thread(thread_block).stacks;
     thread(thread_block).stacks = thread(thread_block).frames = b;
     auto* frames = reinterpret_cast<prof_format::Frame*>(&chunk(b) + 1);
+    frames[0] = {0x7fff1001, thread(thread_block).root, 0, 0};  // the base
     for (size_t i = 0; i < calls.size(); ++i) {
       const OpenCall& c = calls[i];
       frames[i + 1] = {0x7fff0000 - 64 * i, c.node, c.weight << prof_format::kWeightShift, c.start};

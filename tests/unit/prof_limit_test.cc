@@ -119,13 +119,19 @@ TEST_CASE("the list of one state turns into that of the other by subtracting it"
 
 TEST_CASE("a function that runs has its time up to the moment of the change") {
   Example e;
-  e.w.node(e.b).cycles = 3000 - (kEnd - 600);
+  e.w.header().pid = e.w.thread(e.thread).tid = 4000000;  // more than the kernel ever gives out
+  e.w.thread(e.thread).last_tsc = kEnd - 600;
+  e.w.add_stack(e.thread, {{e.main}, {e.b}});
   e.w.write(e.path);
   Profile p = Profile::read_whole(e.path);
   Figures now(p);
   uint64_t cycles = 0;
   for (const Figure& f : now.list()) cycles += f.block == e.b ? f.cycles : 0;
   CHECK(cycles == 3600);
+  // It is in the figures then, and not added once more.
+  const Profile later = e.limited(true, {{0, 100, e.b}});
+  CHECK(later.node(e.b)->cycles == 3500);
+  CHECK(later.threads()[0].since == 0);
 }
 
 TEST_CASE("what is damaged is left to those who tell of it") {
