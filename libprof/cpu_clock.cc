@@ -33,6 +33,7 @@
 
 #include <linux/perf_event.h>
 
+#include "counter.h"
 #include "process.h"
 #include "syscall.h"
 #include "text.h"
@@ -124,7 +125,7 @@ bool begin_cpu_clock(State* s) {
   // What was there before may be gone although the call failed.
   if (is_error(map_page(page_behind(s))) && !map_zeros(s, kMapFixed)) return false;
   const uint32_t switches = load(switches_of(s));
-  s->tsc_at_start = time_stamp();
+  s->tsc_at_start = time_stamp_if_readable();  // the thread may have inherited that it is not
   s->cpu_at_start = clock(kClockThread);
   s->away = 0;
   s->switches = switches ? switches : kNever;
