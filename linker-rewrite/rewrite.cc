@@ -67,11 +67,13 @@ bool is_leaf(const Program& program, const Group& g) {
   return std::ranges::none_of(g.indirect.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::tail_call; });
 }
 
+// Where the kernel enters (_start) nobody called and nothing returns: no function, so it has no call to count.
+bool is_function(const CodeRange& r) { return !r.fragment && !(r.fde && r.fde->no_return_address); }
+
 void count_functions(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& selected,
                      Report& report) {
   for (const CodeRange& r : program.ranges) {
-    // Where the kernel enters (_start) nobody called and nothing returns: no function, so it has no call to count.
-    if (r.fragment || (r.fde && r.fde->no_return_address)) continue;
+    if (!is_function(r)) continue;
     ++report.functions_total;
     if (!selected[r.group]) continue;
     ++report.functions_selected;
@@ -124,9 +126,9 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
   Program program = group_functions(image, frames, find_functions(image, frames));
-  if (program.ranges.empty())
+  if (std::ranges::none_of(program.ranges, is_function))
     throw Error(
-        "no functions found: it has neither unwind tables nor symbols; build it with -fasynchronous-unwind-tables");
+        "no functions found: neither unwind tables nor symbols name any; build it with -fasynchronous-unwind-tables");
   image.release();  // from here on it is mostly about the instructions
   show(0.2, "understanding jumps");
   find_reasons_to_stay(program, find_data_references(program));

@@ -86,6 +86,10 @@ cp small self
 run profld -o self self
 [ "$status" = 1 ] && cmp -s self small || fail "profld -o self self: $status $(cat stderr)"
 
+# Start-up code has an unwind table, and is no function.
+compile unnamed small.c -O2 -fno-asynchronous-unwind-tables -s
+refused unnamed "no functions found: neither unwind tables nor symbols name any"
+
 refused small.prof already
 cp small setuid && chmod 4755 setuid
 refused setuid set-
