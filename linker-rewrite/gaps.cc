@@ -49,6 +49,7 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
     for (const Symbol& s : *table) name(s.address, named);
   for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)), named);
+  for (OldAddr site : program.patch_sites) name(site, named);
   name(image.entry(), named);
   parallel_sort(named);
   return named;

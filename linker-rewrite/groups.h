@@ -30,6 +30,7 @@ struct Program {
   std::vector<std::pair<OldAddr, OldAddr>> apparent_pointers;
 
   AddressIndex range_starts;
+  std::vector<OldAddr> patch_sites{};  // see patch_sites.h; filled by find_reasons_to_stay
 
   const Code& code(const CodeRange& r) const { return groups[r.group].code.parts[r.part]; }
   // Index of the range that contains `a`, or -1.

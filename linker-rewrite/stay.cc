@@ -9,6 +9,7 @@
 //     frames, or on a stack that has none;
 //   * it is continued behind a return address (split stacks);
 //   * its bytes are data: read through a RIP-relative operand;
+//   * its bytes are changed while the program runs (patch_sites.cc);
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences).
 
@@ -19,6 +20,7 @@
 #include <utility>
 
 #include "parallel.h"
+#include "patch_sites.h"
 #include "unwind.h"
 #include "v8.h"
 
@@ -123,6 +125,18 @@ std::string own_reason(const Program& program, const DataReferences& data, Group
   return {};
 }
 
+// A site in front of a function, in no range, belongs to that function.
+void keep_what_is_patched(Program& program) {
+  program.patch_sites = find_patch_sites(*program.image);
+  for (OldAddr site : program.patch_sites) {
+    ptrdiff_t i = program.range_of(site);
+    if (i < 0) i = program.range_starts.last_not_above(site) + 1;
+    if (size_t(i) == program.ranges.size()) break;
+    std::string& reason = program.groups[program.ranges[size_t(i)].group].reason;
+    if (reason.empty()) reason = hex("the program may patch it at", site);
+  }
+}
+
 }  // namespace
 
 bool takes_address(const Code& code, const Insn& insn) {
@@ -167,6 +181,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   for (const CodeRange& r : program.ranges)
     if (builtins.contains(r.range.start))
       program.groups[r.group].reason = "a builtin of V8, which finds frames by return address and sums up its code";
+  keep_what_is_patched(program);
   std::vector<OldAddr> outside(program.groups.size());
   parallel_for(program.groups.size(), [&](size_t i) {
     if (i % Image::kGoneThrough == 0) program.image->release();
