@@ -5,6 +5,7 @@
 #ifndef LINKER_REWRITE_COPYMAP_H
 #define LINKER_REWRITE_COPYMAP_H
 
+#include <algorithm>
 #include <vector>
 
 #include "address_index.h"
@@ -32,6 +33,8 @@ struct RangeCopy {
   // Offset in the copy for an offset in the original in [0, original.size()]; inside an instruction it is meaningless.
   uint64_t offset(uint64_t old_offset) const;
   NewAddr address(OldAddr a) const { return start + offset(a - original.start); }
+  // The same, but the first instruction of the body is the body, not the hook (or ENDBR64 and hook) before it.
+  NewAddr body_address(OldAddr a) const { return start + std::max<uint64_t>(offset(a - original.start), body); }
 };
 
 class CopyMap {

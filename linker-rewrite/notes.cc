@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "libprof/map.h"
 
@@ -15,35 +14,11 @@ namespace profld {
 
 namespace {
 
-struct Note {
-  uint32_t type;
-  ByteView owner;  // with its NUL
-  ByteView descriptor;
-};
-
-// Calls `f` for each note of the image until it returns true.
-void each_note(const Image& image, const std::function<bool(const Note&)>& f) {
-  for (const Elf64_Phdr& s : image.segments()) {
-    if (s.p_type != PT_NOTE) continue;
-    Reader r(image.file().subspan(s.p_offset, s.p_filesz), "notes");
-    uint64_t align = s.p_align == 8 ? 8 : 4;
-    auto skip_padding = [&] { r.skip(std::min(align_up(r.position(), align) - r.position(), r.remaining())); };
-    while (r.remaining() >= sizeof(Elf64_Nhdr)) {
-      auto h = r.read<Elf64_Nhdr>();
-      if (h.n_namesz > r.remaining()) break;
-      Note note{h.n_type, r.take(h.n_namesz), {}};
-      skip_padding();
-      if (h.n_descsz > r.remaining()) break;
-      note.descriptor = r.take(h.n_descsz);
-      skip_padding();
-      if (f(note)) return;
-    }
-  }
-}
-
-bool is_owner(const Note& note, const char* owner) {
-  size_t size = std::strlen(owner) + 1;
-  return note.owner.size() == size && std::memcmp(note.owner.data(), owner, size) == 0;
+// Calls `f` for each note of the image that is loaded, until it returns true.
+void each_loaded_note(const Image& image, const std::function<bool(const Note&)>& f) {
+  for (const Elf64_Phdr& s : image.segments())
+    if (s.p_type == PT_NOTE && each_note(image.file().subspan(s.p_offset, s.p_filesz), s.p_align == 8 ? 8 : 4, f))
+      return;
 }
 
 Bytes make_note(const char* owner, uint32_t type, ByteView descriptor) {
@@ -62,16 +37,37 @@ constexpr uint64_t kIdOffset = sizeof(Elf64_Nhdr) + sizeof "GNU";  // in its not
 
 }  // namespace
 
+bool each_note(ByteView notes, uint64_t align, const std::function<bool(const Note&)>& f) {
+  Reader r(notes, "notes");
+  auto skip_padding = [&] { r.skip(std::min(align_up(r.position(), align) - r.position(), r.remaining())); };
+  while (r.remaining() >= sizeof(Elf64_Nhdr)) {
+    auto h = r.read<Elf64_Nhdr>();
+    if (h.n_namesz > r.remaining()) break;
+    Note note{h.n_type, r.take(h.n_namesz), {}};
+    skip_padding();
+    if (h.n_descsz > r.remaining()) break;
+    note.descriptor = r.take(h.n_descsz);
+    skip_padding();
+    if (f(note)) return true;
+  }
+  return false;
+}
+
+bool Note::is_from(const char* name) const {
+  const size_t size = std::strlen(name) + 1;
+  return owner.size() == size && std::memcmp(owner.data(), name, size) == 0;
+}
+
 bool is_rewritten(const Image& image) {
   bool found = false;
-  each_note(image, [&](const Note& n) { return found = is_owner(n, prof_format::kNoteOwner); });
+  each_loaded_note(image, [&](const Note& n) { return found = n.is_from(prof_format::kNoteOwner); });
   return found;
 }
 
 Notes::Notes(const Image& image) : id_size_(kIdSize) {
   ByteView old_id;
-  each_note(image, [&](const Note& n) {
-    bool found = n.type == NT_GNU_BUILD_ID && is_owner(n, ELF_NOTE_GNU) && !n.descriptor.empty();
+  each_loaded_note(image, [&](const Note& n) {
+    bool found = n.type == NT_GNU_BUILD_ID && n.is_from(ELF_NOTE_GNU) && !n.descriptor.empty();
     if (found) old_id = n.descriptor;
     return found;
   });

@@ -1,11 +1,25 @@
-// The notes that tell the output from the original: its own build-id, and the note "prof" that marks it as rewritten.
+// Reading notes, and those that tell the output from the original: its own build-id, and the note "prof" that marks it
+// as rewritten.
 
 #ifndef LINKER_REWRITE_NOTES_H
 #define LINKER_REWRITE_NOTES_H
 
+#include <functional>
+
 #include "segment.h"
 
 namespace profld {
+
+struct Note {
+  uint32_t type;
+  ByteView owner;  // with its NUL
+  ByteView descriptor;
+  bool is_from(const char* name) const;  // whether that is the owner
+};
+
+// Calls `f` for each note of a section or segment until it returns true; says whether it did. What is behind a damaged
+// note is left out. `align`: 4 or 8 bytes.
+bool each_note(ByteView notes, uint64_t align, const std::function<bool(const Note&)>& f);
 
 // True if profld wrote this file.
 bool is_rewritten(const Image& image);

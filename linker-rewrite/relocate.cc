@@ -80,12 +80,7 @@ NewAddr Relocator::call_target(OldAddr target) const {
 
 NewAddr Relocator::jump_target(OldAddr target) const {
   const RangeCopy* c = copies_.find(target);
-  return c ? jump_target(*c, target) : unmoved(target);
-}
-
-NewAddr Relocator::jump_target(const RangeCopy& copy, OldAddr target) {
-  // The address of the first instruction of the body means the body, not the hook (or ENDBR64 and hook) before it.
-  return copy.start + std::max<uint64_t>(copy.offset(target - copy.original.start), copy.body);
+  return c ? c->body_address(target) : unmoved(target);
 }
 
 // Length of the instruction's own bytes in the copy, without a hook before it.
@@ -313,7 +308,7 @@ class Relocator::Emitter {
 
  private:
   NewAddr jump_target(OldAddr target) const {
-    return copy_.original.contains(target) ? Relocator::jump_target(copy_, target) : r_.jump_target(target);
+    return copy_.original.contains(target) ? copy_.body_address(target) : r_.jump_target(target);
   }
   NewAddr here() const { return copy_.start + uint64_t(out_ - begin_); }
   void byte(uint8_t b) { *out_++ = b; }

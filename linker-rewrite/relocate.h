@@ -45,8 +45,7 @@ class Relocator {
   void emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const;
   // Where control that is passed on to `target` of the original must go.
   NewAddr call_target(OldAddr target) const;
-  NewAddr jump_target(OldAddr target) const;                          // not to an entry hook
-  static NewAddr jump_target(const RangeCopy& copy, OldAddr target);  // if it is in the range copied
+  NewAddr jump_target(OldAddr target) const;  // not to an entry hook
 
   const Program& program_;
   const std::vector<bool>& moves_;

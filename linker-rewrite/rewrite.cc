@@ -16,6 +16,7 @@
 #include "landings.h"
 #include "layout.h"
 #include "parallel.h"
+#include "probes.h"
 #include "refuse.h"
 #include "relocate.h"
 #include "stay.h"
@@ -112,6 +113,7 @@ Contents copy_functions(const Program& program, const std::vector<bool>& moves, 
     contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
                                    NewAddr(align_up((tables + contents.tables.size()).value, 8)));
     contents.patches = relocator.patches(landings);
+    for (Patch& p : probe_patches(*program.image, relocator.copies())) contents.patches.push_back(std::move(p));
   });
   contents.copies = relocator.take_copies();
   return contents;

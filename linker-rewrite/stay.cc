@@ -11,7 +11,8 @@
 //   * its bytes are data: read through a RIP-relative operand;
 //   * its bytes are changed while the program runs (patch_sites.cc);
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
-//     program counter, as in glibc's cancellation; restartable sequences).
+//     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
+//     instruction.
 
 #include "stay.h"
 
@@ -21,6 +22,7 @@
 
 #include "parallel.h"
 #include "patch_sites.h"
+#include "probes.h"
 #include "unwind.h"
 #include "v8.h"
 
@@ -236,6 +238,10 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
         }
       });
   for (const Reference& r : references) stays(r.to, hex(r.what, r.at));
+  for (const Probe& probe : find_probes(*program.image))
+    if (const ptrdiff_t i = program.range_of(probe.address); i >= 0)
+      if (!program.code(program.ranges[size_t(i)]).index(probe.address))
+        stays(i, hex("a probe lies between two of its instructions at", probe.address));
   if (const Section* rseq = program.image->section("__rseq_cs"))
     for (const auto& [word, target] : data.code_pointers)
       if (word.value - rseq->header.sh_addr < rseq->header.sh_size)
