@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include "printable.h"
 #include "syscall.h"
 
 // The compiler calls these three on its own; their loops must not become calls of themselves.
@@ -87,11 +88,16 @@ Line& Line::operator<<(uint64_t number) {
 
 void say(const char* a, const char* b, const char* c, const char* d) {
   char buffer[1024];
-  Line line(buffer, sizeof buffer - 1);
-  line << "prof: " << a << b << c << d;
-  const size_t n = length_of(buffer);
-  buffer[n] = '\n';
-  syscall4(__NR_write, 2, as_word(buffer), n + 1);
+  size_t n = 0;
+  const auto put = [&](const char* bytes, size_t size) {
+    if (size > sizeof buffer - 1 - n) return;
+    memcpy(buffer + n, bytes, size);
+    n += size;
+  };
+  const char* const parts[] = {"prof: ", a, b, c, d};
+  for (const char* part : parts) prof_text::put_printable(part, length_of(part), put);
+  buffer[n++] = '\n';
+  syscall4(__NR_write, 2, as_word(buffer), n);
 }
 
 const char* error_text(int64_t number) {

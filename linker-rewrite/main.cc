@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "libprof/printable.h"
 #include "output_file.h"
 #include "rewrite.h"
 
@@ -54,7 +55,11 @@ std::string default_runtime() {
   return (self.parent_path().parent_path() / "lib" / "libprof.so").string();
 }
 
-[[noreturn]] void usage_error() {
+using prof_text::printable;
+
+// `problem`: of the word that is to blame, if there is one.
+[[noreturn]] void usage_error(const std::string& problem = "") {
+  if (!problem.empty()) std::cerr << "profld: " << printable(problem) << '\n';
   std::cerr << kUsage << "Try 'profld --help'.\n";
   std::exit(2);
 }
@@ -63,8 +68,7 @@ uint64_t parse_size(const char* text) {
   uint64_t size = 0;
   const auto [end, error] = std::from_chars(text, text + std::strlen(text), size);
   if (error == std::errc() && *end == '\0') return size;
-  std::cerr << "profld: --min-size " << text << ": is no number of bytes\n";
-  usage_error();
+  usage_error(std::string("--min-size ") + text + ": is no number of bytes");
 }
 
 Options parse(int argc, char** argv) {
@@ -82,7 +86,8 @@ Options parse(int argc, char** argv) {
                                  {"version", no_argument, nullptr, kVersionOption},
                                  {nullptr, 0, nullptr, 0}};
   Options o;
-  for (int c; (c = getopt_long(argc, argv, "o:F:N:v", kLong, nullptr)) != -1;) switch (c) {
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, ":o:F:N:v", kLong, nullptr)) != -1;) switch (c) {
       case 'o':
         o.output = optarg;
         break;
@@ -116,8 +121,13 @@ Options parse(int argc, char** argv) {
       case kVersionOption:
         std::cout << kVersion << '\n';
         std::exit(0);
-      default:
-        usage_error();
+      case ':':
+        usage_error(std::string(argv[optind - 1]) + ": an argument is missing");
+      default: {
+        // A bad letter is in optopt; of a bad word only argv knows.
+        const bool is_word = optopt == 0 || optopt >= kReport;
+        usage_error((is_word ? std::string(argv[optind - 1]) : std::string("-") + char(optopt)) + ": no such option");
+      }
     }
   if (optind + 1 != argc) usage_error();
   o.program = argv[optind];
@@ -128,7 +138,7 @@ Options parse(int argc, char** argv) {
 
 // The subject of an error message is the file that it is about.
 int fail(const std::string& file, const std::string& message) {
-  std::cerr << "profld: " << file << ": " << message << '\n';
+  std::cerr << "profld: " << printable(file + ": " + message) << '\n';
   return 1;
 }
 
@@ -153,7 +163,7 @@ int run(int argc, char** argv) {
       if (!report.flush()) throw Error(std::string("cannot be written: ") + std::strerror(errno));
     }
     if (o.verbose) {
-      std::cerr << "profld: " << o.output << ": ";
+      std::cerr << "profld: " << printable(o.output) << ": ";
       write_text(std::cerr, r.report);
     }
     return 0;

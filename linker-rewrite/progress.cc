@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "libprof/printable.h"
+
 namespace profld {
 
 namespace {
@@ -12,7 +14,7 @@ constexpr int kColumns = 24;
 }  // namespace
 
 Progress::Progress(std::FILE* out, std::string program, std::function<double()> seconds)
-    : out_(out), program_(std::move(program)), seconds_(std::move(seconds)), start_(seconds_()) {}
+    : out_(out), program_(prof_text::printable(program)), seconds_(std::move(seconds)), start_(seconds_()) {}
 
 void Progress::show(double done, const char* stage) {
   if (!out_ || seconds_() - start_ < kPatience) return;

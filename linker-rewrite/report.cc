@@ -32,8 +32,8 @@ void write_json(std::ostream& out, const Report& report) {
   j["skipped"] = nlohmann::ordered_json::array();
   for (const Report::Skipped& s : report.skipped)
     j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", s.reason}});
-  // Names are bytes, not always UTF-8.
-  out << j.dump(1, '\t', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  // Names are bytes, not always UTF-8. Whatever is not ASCII is escaped, controls with it.
+  out << j.dump(1, '\t', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
 void write_text(std::ostream& out, const Report& report) {

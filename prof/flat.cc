@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "libprof/printable.h"
 #include "views.h"
 
 namespace prof {
@@ -65,7 +66,7 @@ void print_flat(const Analysis& analysis, Output& out) {
       out.text(" " + right(shown_time(analysis.seconds(other.self), is_other_rough), 8));
       out.text(" " + right(shown_waiting(analysis, sum.self, other.self, probes, 1), 8));
     }
-    out.text(" " + right(std::to_string(sum.calls), 8) + "\t" + functions[f].name + "\n");
+    out.text(" " + right(std::to_string(sum.calls), 8) + "\t" + prof_text::printable(functions[f].name) + "\n");
   }
 }
 

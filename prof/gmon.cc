@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "libprof/printable.h"
 #include "message.h"
 #include "views.h"
 
@@ -221,9 +222,8 @@ void write_gprof_symbols(const Analysis& analysis, const std::string& path) {
       out.text({digits, size_t(std::to_chars(digits, digits + sizeof digits, address, 16).ptr - digits)});
       out.text(" T ");
       // gprof reads words of less than 1024 bytes.
-      std::string word = name.substr(0, 1000);
-      std::replace_if(
-          word.begin(), word.end(), [](unsigned char c) { return c <= ' '; }, '_');
+      std::string word = prof_text::shortened(prof_text::printable(name), 1000);
+      std::replace(word.begin(), word.end(), ' ', '_');
       out.text(word + "\n");
     }
   });

@@ -9,9 +9,9 @@ namespace prof {
 
 namespace {
 
-// Names are whatever bytes a symbol table holds; JSON is UTF-8.
+// Names are whatever bytes a symbol table holds; JSON is UTF-8. Whatever is not ASCII is escaped, controls with it.
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 std::string hex(uint64_t n) {

@@ -3,14 +3,12 @@
 #include <cstdio>
 #include <system_error>
 
+#include "libprof/printable.h"
+
 namespace prof {
 
 void say(const std::string& text) {
-  std::string line = "prof: " + text;
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  line += '\n';
+  const std::string line = "prof: " + prof_text::printable(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -19,7 +19,7 @@ struct UsageError : Error {
   using Error::Error;
 };
 
-// Prints `prof: text`. Bytes that would break the line or command a terminal (file names hold anything) become '?'.
+// Prints `prof: text`, with what is not fit to be printed escaped (libprof/printable.h).
 void say(const std::string& text);
 
 // The text of an errno value.

@@ -244,8 +244,7 @@ std::string Profile::command_line() const {
   if (header_.command_line < header_blocks_ || start + size > uint64_t(blocks_) * PROF_BLOCK_SIZE) return {};
   std::string text(bytes_.get() + start, size);
   while (!text.empty() && text.back() == 0) text.pop_back();
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  std::replace(text.begin(), text.end(), '\0', ' ');
   return text;
 }
 

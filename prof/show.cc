@@ -1,6 +1,7 @@
 #include "show.h"
 
 #include "analysis.h"
+#include "libprof/printable.h"
 #include "message.h"
 #include "profile.h"
 #include "suggest.h"
@@ -12,9 +13,10 @@ namespace {
 
 // Who made the calls that are shown next.
 std::string heading(const Analysis& part) {
-  std::string text = "process " + std::to_string(part.process);
-  if (part.thread) return text + ", thread " + std::to_string(part.thread) + " " + part.thread_name + "\n";
-  return text + ", child of " + std::to_string(part.parent_process) + ": " + part.command + "\n";
+  const std::string text = "process " + std::to_string(part.process);
+  using prof_text::printable;
+  if (part.thread) return text + ", thread " + std::to_string(part.thread) + " " + printable(part.thread_name) + "\n";
+  return text + ", child of " + std::to_string(part.parent_process) + ": " + printable(part.command) + "\n";
 }
 
 // The profiles here, of process `pid` if that is given, that can be added to the newest of them. Those that cannot be

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "libprof/printable.h"
 #include "message.h"
 
 namespace prof {
@@ -29,13 +30,19 @@ std::string as_pattern(const std::string& name) {
   return pattern;
 }
 
+// For a shell. What is not to be printed needs the quotes of POSIX's issue 8, as bash, zsh and ksh have them; in these
+// our escapes mean the same.
 std::string quoted(const std::string& word) {
-  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
+  const bool is_one_word = std::ranges::all_of(word, [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
   });
-  if (plain) return word;
-  std::string text = "'";
-  for (char c : word) c == '\'' ? text += "'\\''" : text += c;
+  if (is_one_word) return word;
+  const bool is_plain = prof_text::is_printable(word);
+  std::string text = is_plain ? "'" : "$'";
+  for (char c : is_plain ? word : prof_text::printable(word)) {
+    if (c == '\'') text += is_plain ? "'\\'" : "\\";
+    text += c;
+  }
   return text + "'";
 }
 

@@ -15,6 +15,7 @@
 #include <map>
 
 #include "analysis.h"
+#include "libprof/printable.h"
 #include "message.h"
 #include "output.h"
 #include "profile.h"
@@ -102,7 +103,7 @@ void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds,
                     double(r.calls) / seconds);
     constexpr size_t kNameColumn = 24;  // the tab's
     out.text(line);
-    out.text(r.name.substr(0, columns > kNameColumn ? columns - kNameColumn : 1));
+    out.text(prof_text::shortened(prof_text::printable(r.name), columns > kNameColumn ? columns - kNameColumn : 1));
     out.text("\n");
   }
 }

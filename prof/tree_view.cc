@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "libprof/printable.h"
 #include "views.h"
 
 namespace prof {
@@ -34,6 +35,8 @@ std::string indentation(uint32_t level, int tab) {
 void print_tree(const Analysis& analysis, const TreeOptions& options, Output& out) {
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
   const std::vector<Function>& functions = analysis.functions.functions();
+  std::vector<std::string> names;
+  for (const Function& f : functions) names.push_back(prof_text::printable(f.name));
   const int tab = tab_stop();
   std::vector<std::string> indents;
   auto indent = [&](uint32_t level) {
@@ -74,7 +77,7 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
       continue;
     }
     indent(level);
-    out.text(functions[node.function].name);
+    out.text(names[node.function]);
     out.byte(':');
     if (analysis.timed) {
       out.text(
