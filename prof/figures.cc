@@ -67,6 +67,7 @@ void Figures::change(const std::vector<Figure>& figures, Change change) {
     if (cell == cells_.end()) break;
     if (cell->block == f.block) change(*cell, f);
   }
+  none_ = 0;  // a damaged list may have put something there
 }
 
 void Figures::subtract(const std::vector<Figure>& figures) {
