@@ -36,8 +36,9 @@ namespace {
 constexpr uint64_t kFirstReady = 16 * kBlocksPerPage;
 constexpr uint64_t kMostGrowth = (uint64_t(4) << 20) / PROF_BLOCK_SIZE;
 constexpr uint64_t kSmallestBound = 64 * kBlocksPerPage;
-// Blocks for what is not a node: frames, threads, modules.
-constexpr uint64_t kOtherBlocks = (uint64_t(4) << 20) / PROF_BLOCK_SIZE;
+// Blocks for what node_limit does not bound: frames, modules, and the threads with a node for each of their functions
+// (tree.h). Two pages each, as 32768 threads take at least.
+constexpr uint64_t kOtherBlocks = (uint64_t(256) << 20) / PROF_BLOCK_SIZE;
 // Without MADV_POPULATE_WRITE.
 constexpr uint64_t kFixedSize = uint64_t(16) << 20;   // bytes
 constexpr uint64_t kMostWritten = uint64_t(1) << 30;  // bytes, at a time
@@ -203,6 +204,11 @@ Block take_blocks(uint64_t count) {
   return result;
 }
 
+uint64_t take_some_blocks(uint64_t wanted, Block* first) {
+  while (wanted != 0 && (*first = take_blocks(wanted)) == 0) wanted /= 2;
+  return wanted;
+}
+
 uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first) {
   Header* header = at<Header>(process->base, 0);
   lock(&process->lock);
@@ -210,8 +216,7 @@ uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first) {
   wanted = least(wanted, left);
   header->nodes += wanted;
   unlock(&process->lock);
-  uint64_t got = wanted;
-  while (got != 0 && (*first = take_blocks(got)) == 0) got /= 2;
+  const uint64_t got = take_some_blocks(wanted, first);
   lock(&process->lock);
   header->nodes -= wanted - got;
   if (got == 0) header->flags |= prof_format::kTruncated;

@@ -16,8 +16,10 @@ int64_t create_profile(Process* p, const char* directory, uint64_t node_limit);
 Block take_blocks(uint64_t count);
 inline Block take_page() { return take_blocks(kBlocksPerPage); }
 
-// Up to `wanted` blocks for nodes, as long as there are fewer than `limit` nodes; returns how many (0: none) and the
-// first in *first. Counts them in the header.
+// Up to `wanted` blocks; returns how many (0: none) and the first in *first.
+uint64_t take_some_blocks(uint64_t wanted, Block* first);
+
+// The same for nodes, as long as there are fewer than `limit` of them. Counts them in the header.
 uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first);
 
 // Gives the storage behind the last block back to the file system. Nothing more can be taken than is ready.

@@ -131,7 +131,7 @@ struct Header {
   // ran long enough and ended by itself, the mean of that and of what was measured at the end.
   uint64_t probe_inside, probe_outside;
 
-  uint64_t node_limit;     // PROFSIZE: most nodes the runtime may make
+  uint64_t node_limit;     // PROFSIZE: most nodes, as long as each thread can have one for each of its functions
   uint64_t nodes;          // nodes made (approximate while threads run: counted per chunk)
   uint64_t lost;           // calls that could not be recorded in any node
   uint64_t folded_nodes;   // child links that were folded onto an ancestor because of a limit

@@ -84,6 +84,11 @@ struct NodeSupply {
   uint64_t is_empty;  // there will be no more
 };
 
+inline uint64_t block_range(uint64_t first, uint64_t end) { return end << 32 | first; }
+inline uint64_t first_of(uint64_t range) { return uint32_t(range); }
+inline uint64_t end_of(uint64_t range) { return range >> 32; }
+inline uint64_t blocks_in(uint64_t range) { return end_of(range) - first_of(range); }
+
 struct State {
   uint64_t top;  // address of the top Frame - address of this State; 0: the thread has not begun
   char* base;    // the mapping
@@ -97,10 +102,10 @@ struct State {
   uint32_t unused;
   uint64_t tsc_at_start, cpu_at_start;  // of the clock; cycles, ns
 
-  NodeSupply nodes;        // for new contexts
-  NodeSupply reserve;      // for functions, when there is no room for more contexts
-  uint64_t spare;          // a range as in NodeSupply, for handlers that come while `nodes` is about to be filled up
-  uint64_t nodes_made;     // for new contexts
+  NodeSupply nodes;    // for new contexts
+  NodeSupply reserve;  // for functions, when there is no room for more contexts
+  uint64_t spare;      // a range as in NodeSupply, for handlers that come while a supply is about to be filled up
+  uint64_t nodes_made;
   uint64_t table_used;     // links in the table
   uint64_t table_is_full;  // it could not grow: some children are not in it
   Block root;

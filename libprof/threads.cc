@@ -59,23 +59,34 @@ State* take_ended_state(Process* p) {
   return found;
 }
 
-// The Thread, its root, and in the rest of their page the first nodes; of a state that is used again, the nodes left.
+// A page for the Thread, its root and the first nodes: as many as there may be for contexts, the rest is the reserve.
+// False if there is no room.
+bool take_first_blocks(State* s) {
+  const uint64_t first = take_page(), end = first + kFirstBlocks;
+  if (first == 0) return false;
+  Header* header = at<Header>(s->base, 0);
+  const uint64_t limit = limit_of_contexts(header), left = header->nodes < limit ? limit - header->nodes : 1;
+  const uint64_t nodes = left < kFirstBlocks - kThreadBlocks ? left : kFirstBlocks - kThreadBlocks;
+  __atomic_fetch_add(&header->nodes, nodes, __ATOMIC_RELAXED);
+  const uint64_t end_of_nodes = first + kThreadBlocks + nodes;
+  s->nodes.range = block_range(first, end_of_nodes);
+  s->nodes.taken = nodes;
+  if (blocks_in(s->reserve.range) < end - end_of_nodes) s->reserve.range = block_range(end_of_nodes, end);
+  return true;
+}
+
+// The Thread and its root; for a state that is used again, in the blocks left of one of its supplies.
 bool make_record(State* s, bool is_reused) {
-  uint64_t first = uint32_t(s->nodes.range), end = s->nodes.range >> 32;
-  if (!is_reused || end - first < kThreadBlocks + 1) {
-    Block block = take_page();
-    if (block == 0) return false;
-    first = block;
-    end = block + kFirstBlocks;
-    const Header* header = at<Header>(s->base, 0);
-    const uint64_t limit = limit_of_contexts(header), left = header->nodes < limit ? limit - header->nodes : 1;
-    if (end - first - kThreadBlocks > left) end = first + kThreadBlocks + left;
-    s->nodes.taken = end - first - kThreadBlocks;
-    __atomic_fetch_add(&at<Header>(s->base, 0)->nodes, s->nodes.taken, __ATOMIC_RELAXED);
+  NodeSupply* supply = &s->nodes;
+  if (is_reused && blocks_in(supply->range) <= kThreadBlocks) supply = &s->reserve;
+  if (!is_reused || blocks_in(supply->range) <= kThreadBlocks) {
+    supply = &s->nodes;
+    if (!take_first_blocks(s)) return false;
   }
+  const uint64_t first = first_of(supply->range);
   s->thread = at<Thread>(s->base, Block(first));
   s->root = Block(first + kThreadBlocks);
-  s->nodes.range = end << 32 | (first + kThreadBlocks + 1);
+  supply->range = block_range(first + kThreadBlocks + 1, end_of(supply->range));
   s->nodes.is_empty = s->reserve.is_empty = s->nodes_made = 0;
   set_aside(s);
   return true;

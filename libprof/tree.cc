@@ -84,27 +84,35 @@ Block find_in_list(State* s, Block parent, uint64_t pc) {
   return b;
 }
 
+uint64_t take_for_contexts(uint64_t wanted, Block* first) {
+  return take_node_blocks(wanted, limit_of_contexts(at<Header>(process->base, 0)), first);
+}
+
 // Heavy. One word holds both ends of the range, so that code that is interrupted here never mixes two ranges.
-uint64_t refill(NodeSupply* supply, uint64_t limit) {
-  if (uint32_t(supply->range) < supply->range >> 32) return 1;  // a handler has been here in between
+uint64_t refill(NodeSupply* supply, uint64_t (*take)(uint64_t wanted, Block* first)) {
+  if (blocks_in(supply->range) != 0) return 1;  // a handler has been here in between
   uint64_t wanted = supply->taken / 4 / kBlocksPerPage * kBlocksPerPage;
   if (wanted < kFewestNodes) wanted = kFewestNodes;
   if (wanted > kMostNodes) wanted = kMostNodes;
   Block first = 0;
-  const uint64_t got = take_node_blocks(wanted, limit, &first);
+  const uint64_t got = take(wanted, &first);
   supply->is_empty = got == 0;
   if (got == 0) return 0;
   supply->taken += got;
-  store(&supply->range, (first + got) << 32 | first);
+  store(&supply->range, block_range(first, first + got));
   return 1;
 }
 
-uint64_t refill_reserve(State* s, uint64_t) { return refill(&s->reserve, at<Header>(s->base, 0)->node_limit); }
+uint64_t refill_reserve(State* s, uint64_t) {
+  const uint64_t result = refill(&s->reserve, take_some_blocks);
+  set_aside(s);
+  return result;
+}
 
 // The reserve comes first: it must be there when the disk is full.
 uint64_t refill_nodes(State* s, uint64_t) {
-  if (s->reserve.taken == 0) refill_reserve(s, 0);
-  const uint64_t result = refill(&s->nodes, limit_of_contexts(at<Header>(s->base, 0)));
+  refill(&s->reserve, take_some_blocks);
+  const uint64_t result = refill(&s->nodes, take_for_contexts);
   set_aside(s);
   return result;
 }
@@ -113,7 +121,7 @@ uint64_t refill_nodes(State* s, uint64_t) {
 Block take_from(uint64_t* range) {
   for (;;) {
     const uint64_t found = load(range);
-    if (uint32_t(found) >= found >> 32) return 0;
+    if (blocks_in(found) == 0) return 0;
     if (exchange_if(range, found, found + 1)) return Block(found);
   }
 }
@@ -131,6 +139,8 @@ Block new_block(State* s, NodeSupply* supply, uint64_t (*refill_supply)(State*, 
 void link_child(State* s, Block parent, uint64_t pc, Block child) {
   Node* node = node_at(s, child);
   Node* above = node_at(s, parent);
+  // A thread is often given its name after its first calls.
+  if (is_power_of_two(++s->nodes_made) && s->tid != int32_t(at<Header>(s->base, 0)->pid)) note_name(s);
   node->pc = pc;
   node->parent = parent;
   Block head;
@@ -146,6 +156,7 @@ Block find_or_make_context_free(State* s, uint64_t pc) {
   if (Block child = find_child(s, s->root, pc)) return child;
   const Block child = new_block(s, &s->reserve, refill_reserve);
   if (child == 0) return 0;
+  __atomic_fetch_add(&at<Header>(s->base, 0)->nodes, 1, __ATOMIC_RELAXED);
   link_child(s, s->root, pc, child);
   remember(s, s->root, pc, child);
   return child;
@@ -183,10 +194,15 @@ Block find_child(State* s, Block parent, uint64_t pc) {
 }
 
 void set_aside(State* s) {
-  const uint64_t range = s->nodes.range, first = uint32_t(range), end = range >> 32;
-  if (uint32_t(s->spare) < s->spare >> 32 || first >= end || end - first < 4 * kSpareNodes) return;
-  store(&s->spare, end << 32 | (end - kSpareNodes));
-  store(&s->nodes.range, (end - kSpareNodes) << 32 | first);
+  if (blocks_in(s->spare) == kSpareNodes) return;
+  NodeSupply* const supplies[] = {&s->nodes, &s->reserve};
+  for (NodeSupply* supply : supplies) {
+    if (blocks_in(supply->range) < 2 * kSpareNodes) continue;
+    const uint64_t first = first_of(supply->range), end = end_of(supply->range);
+    store(&s->spare, block_range(end - kSpareNodes, end));
+    store(&supply->range, block_range(first, end - kSpareNodes));
+    return;
+  }
 }
 
 bool begin_table(State* s) {
@@ -207,8 +223,6 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
   const Block nearest = nearest_activation(s, parent, pc, &times);
   if (times < kLongestRecursion) {
     if (Block child = new_block(s, &s->nodes, refill_nodes)) {
-      // A thread is often given its name after its first calls.
-      if (is_power_of_two(++s->nodes_made) && s->tid != int32_t(at<Header>(s->base, 0)->pid)) note_name(s);
       link_child(s, parent, pc, child);
       remember(s, parent, pc, child);
       return child;

@@ -7,8 +7,13 @@
 // Bounds. Recursion would make the tree as deep as the stack, and a program may have more calling contexts than memory.
 // So a call is FOLDED onto the nearest ancestor of the same function when that function stands on the path to
 // the root kLongestRecursion times, or when there is no room for a node. A function that has no such ancestor is then
-// given a node below the root, from a reserve, and all its calls without a place are folded onto that. Counts and self
-// times stay exact; what becomes coarser is the context. Folded edges are in the table like others.
+// given a node below the root, and all its calls without a place are folded onto that. Counts and self times stay
+// exact; what becomes coarser is the context. Folded edges are in the table like others.
+//
+// An eighth of node_limit is kept for those nodes below the root, but it is no bound for them: each thread gets one for
+// each function that needs one, and its root. They come out of a reserve of the thread's own, which is filled up in
+// time for when the disk is full. Only then is a call counted as lost, and in a handler that interrupts that filling up
+// and calls more functions that have no node yet than there are nodes to spare.
 
 #ifndef LIBPROF_TREE_H
 #define LIBPROF_TREE_H
@@ -20,7 +25,7 @@ namespace libprof {
 inline constexpr uint32_t kLongestRecursion = 64;
 inline constexpr uint64_t kSpareNodes = 8;
 
-// How many nodes of the header's node_limit are for contexts; the rest is the reserve.
+// How many nodes of the header's node_limit are for contexts.
 inline uint64_t limit_of_contexts(const Header* h) { return h->node_limit - h->node_limit / 8; }
 
 // The node for a call of `pc` from `parent`; makes it if there is none. 0 if none can be had. A slow path.
@@ -29,8 +34,8 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc);
 // The same if there is one; else 0.
 Block find_child(State* s, Block parent, uint64_t pc);
 
-// Sees to it that the thread has a few nodes to spare, out of its supply if there are many. A heavy path. They are for
-// hooks of a handler that interrupts the way into refilling the supply: that way cannot be taken a second time.
+// Sees to it that the thread has a few nodes to spare, out of a supply that has many. A heavy path. They are for hooks
+// of a handler that interrupts the way into refilling a supply: that way cannot be taken a second time.
 void set_aside(State* s);
 
 // Puts an edge into a table that has room for it.

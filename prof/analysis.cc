@@ -65,7 +65,7 @@ struct Remarks {
     }
     if (lost) {
       say(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +
-          " not shown; raise PROFSIZE, or free room in the file system");
+          " not shown; free room in the file system, or raise what ulimit -f or -v says");
     }
     if (folded) {
       say(all + ": in " + count_of(folded, "context") +

@@ -82,15 +82,35 @@ run prof -p x family.prof
 run prof -t -g gmon.out family.prof "prof.$parent"
 [ "$status" = 2 ] && [ ! -e gmon.out ] && grep -q '^prof: -g .* exclude -t' stderr || fail "-t -g: $status $(cat stderr)"
 
-# Folded and lost calls.
+# Folded and lost calls: recursion in more threads than there is room for.
 rm -f prof.*
-compile recursion "$programs/recursion.c" -O1
-rewrite recursion
-PROFSIZE=3 ./recursion.prof >/dev/null
+cat >crowd.c <<'C'
+#include <pthread.h>
+static pthread_barrier_t all_are_there;
+__attribute__((noipa)) int deep(int n) { return n > 0 ? deep(n - 1) + 1 : 0; }
+void* worker(void* unused) {
+  deep(100);
+  pthread_barrier_wait(&all_are_there);
+  return unused;
+}
+int main(void) {
+  enum { THREADS = 60 };
+  pthread_t threads[THREADS];
+  pthread_barrier_init(&all_are_there, 0, THREADS);
+  for (int i = 0; i < THREADS; i++) if (pthread_create(&threads[i], 0, worker, 0)) return 1;
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], 0);
+}
+C
+compile crowd crowd.c -O1
+rewrite crowd
+(
+  ulimit -f 256
+  ./crowd.prof
+) || fail "crowd: status $?"
 for view in "" -d -s -R "-g gmon.out" -t --processes; do
   # shellcheck disable=SC2086
-  prof $view recursion.prof prof.* >/dev/null 2>said || fail "$view: $(cat said)"
+  prof $view crowd.prof prof.* >/dev/null 2>said || fail "$view: $(cat said)"
   grep -q 'calls were folded' said || fail "$view does not say what was folded: $(cat said)"
   grep -q 'found no room' said || fail "$view does not say what was lost: $(cat said)"
 done
-prof --json recursion.prof prof.* | jq -e '.folded > 0 and .lost > 0' >/dev/null || fail "--json does not say what was folded and lost"
+prof --json crowd.prof prof.* | jq -e '.folded > 0 and .lost > 0' >/dev/null || fail "--json does not say what was folded and lost"

@@ -1,5 +1,6 @@
-// bounds deep N | wide | contexts N: recursion N deep over two functions; a function with 10^5 different callees, called
-// twice each; N calls in ever new contexts. Prints "calls NAME N".
+// bounds deep N | wide | contexts N [THREADS]: recursion N deep over two functions; a function with 10^5 different
+// callees, called twice each; N calls in ever new contexts, in each of so many threads that live at once (1). Prints
+// "calls NAME N".
 
 #include <pthread.h>
 #include <stdint.h>
@@ -61,6 +62,14 @@ int root_body(int x) {
 }
 
 static long size;
+static pthread_barrier_t all_are_there;
+static void* in_contexts(void* unused) {
+  (void)unused;
+  left = size;
+  root(40);
+  pthread_barrier_wait(&all_are_there);
+  return NULL;
+}
 static void* deep(void* unused) {
   (void)unused;
   ping((int)size);
@@ -82,9 +91,14 @@ int main(int argc, char** argv) {
     hub(1);
     printf("calls callees 200000\ncalls hub 1\n");
   } else {
-    left = size;
-    root(40);
+    const unsigned threads = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
+    pthread_barrier_init(&all_are_there, NULL, threads);
+    for (unsigned i = 1; i < threads; i++) {
+      pthread_t thread;
+      if (pthread_create(&thread, NULL, in_contexts, NULL) || pthread_detach(thread)) return 1;
+    }
+    in_contexts(NULL);
     for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
-    printf("calls root 1\n");
+    printf("calls root %u\n", threads);
   }
 }

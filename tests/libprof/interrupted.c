@@ -1,8 +1,9 @@
-// interrupted OFFSET STEPS [fibers|deep|swap|jump|leave]: functions with hooks call one another in hundreds of contexts,
-// or on the stacks of a few coroutines, or deeper than there are frames in a chunk, while a tracer, this program's parent,
-// sends a signal each time the runtime comes to the function at OFFSET in libprof.so, STEPS instructions later; with
-// all but the first two unless that is in the handler. The signal's handler calls functions in new contexts as well. Prints "calls NAME
-// N", counted by the functions themselves, "signals N" and "jumps N".
+// interrupted OFFSET STEPS [fibers|deep|wide|swap|jump|leave]: functions with hooks call one another in hundreds of
+// contexts, or on the stacks of a few coroutines, or deeper than there are frames in a chunk, or thousands are called
+// once each, while a tracer, this program's parent, sends a signal each time the runtime comes to the function at OFFSET
+// in libprof.so, STEPS instructions later; with all but the first two, unless that is in the handler. The signal's
+// handler calls functions in new contexts as well, with wide also functions that were not called before. Prints "calls
+// NAME N", counted by the functions themselves, "signals N" and "jumps N".
 //
 //   swap     the functions run in two coroutines, and the handler goes on with the other one
 //   jump     every few times the handler, when it has made its calls, leaves by siglongjmp
@@ -130,10 +131,39 @@ static void swap_about(void) {
   }
 }
 
+// Functions of 16 bytes.
+#define CALLEES 3000
+#define STRING_OF(x) #x
+#define AS_STRING(x) STRING_OF(x)
+asm(".text\n"
+    ".balign 16\n"
+    ".globl callees\n"
+    ".type callees, @function\n"
+    "callees:\n"
+    ".rept " AS_STRING(CALLEES) "\n"
+    ".balign 16\n"
+    "        call *_profin@GOTPCREL(%rip)\n"
+    "        call *_profout@GOTPCREL(%rip)\n"
+    "        ret\n"
+    ".endr\n"
+    ".size callees, . - callees\n");
+extern char callees[];
+static atomic_long called;
+static int call_next(void) {
+  const long n = called++;
+  if (n >= CALLEES) return called--, 0;
+  ((void (*)(void))(callees + 16 * n))();
+  return 1;
+}
+static void on_signal_anew(int signal_number) {
+  on_signal(signal_number);
+  for (int i = 0; i < 3; i++) call_next();
+}
+
 static int traced(const char* what) {
   ptrace(PTRACE_TRACEME, 0, 0, 0);
   raise(SIGSTOP);
-  signal(SIGUSR1, on_signal);
+  signal(SIGUSR1, strcmp(what, "wide") ? on_signal : on_signal_anew);
   if (!strcmp(what, "fibers")) {
     switch_stacks();
   } else if (!strcmp(what, "swap")) {
@@ -142,11 +172,14 @@ static int traced(const char* what) {
     jump_about(!strcmp(what, "jump"));
   } else if (!strcmp(what, "deep")) {
     for (int depth = SHORTEST; depth <= LONGEST; depth++) level0(depth);
+  } else if (!strcmp(what, "wide")) {
+    while (call_next()) {
+    }
   } else {
     left = 300;
     while (left > 0) descend(10);
   }
-  printf("calls step %ld\ncalls resume %ld\n", steps, resumes);
+  printf("calls step %ld\ncalls resume %ld\ncalls callees %ld\n", steps, resumes, called);
   for (int i = 0; i < LEVELS; i++) printf("calls level%d %ld\n", i, levels[i]);
   for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
   printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled + signals_of_leave);
