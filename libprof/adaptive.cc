@@ -125,8 +125,8 @@ void record_open_calls(State* s) {
   // When the thread ended is not known; it is known to have lived until its last stamp.
   uint64_t last = t->last_tsc;
   for (int pass = 0; pass < 2; ++pass) {
-    for (Block b = s->first_stack; b != 0; b = at<FrameChunk>(s->base, b)->next_stack) {
-      for (Block chunk = b; chunk != 0; chunk = at<FrameChunk>(s->base, chunk)->next) {
+    for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {
+      for (Block chunk = b; chunk != 0; chunk = chunk_after(s, chunk)) {
         Frame* frames = frames_of(at<FrameChunk>(s->base, chunk));
         for (uint32_t i = 0; i < kFramesPerChunk; ++i) {
           if (frames[i].slot == 0 || frames[i].flags >> kWeightShift == 0) continue;

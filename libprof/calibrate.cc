@@ -35,12 +35,13 @@ static_assert(prof_format::sampling_period(kManyCalls) == 16);
 constexpr Block kRoot = 3, kChild = 4, kOther = 5;
 constexpr uint64_t kLinks = 16;
 
-// The memory: a page for the state, the page of a clock that never sees a switch, then a small mapping of the form of a
-// profile, and a table.
+// The memory: the page of a clock that never sees a switch, as far below the state as in a thread's area, a page for
+// the state, then a small mapping of the form of a profile, and a table.
 struct Scratch {
+  char clock[kPage];
+  char unused[kPrivateStackSize];
   State state;
   char fill[kPage - sizeof(State)];
-  char clock[kPage];
   char header[PROF_BLOCK_SIZE];
   Thread thread;  // block 1
   Node nodes[3];  // blocks kRoot, kChild and kOther

@@ -16,9 +16,9 @@
 // seen by it. One that comes later, with a handler whose hooks set `away` anew, makes the stamp too early, never too
 // late, and for a stamp earlier than the thread's last one there is no time to give (hooks.S).
 //
-// The page lies right behind the State, so that hooks find its `lock` without another load. A thread without a page
-// (there is a limit on locked memory, and a sandbox may forbid the call) has zeros there and asks the kernel in each
-// hook: slow, but right.
+// The page lies at a fixed distance from the State, so that hooks find its `lock` without another load. A thread
+// without a page (there is a limit on locked memory, and a sandbox may forbid the call) has zeros there and asks the
+// kernel in each hook: slow, but right.
 //
 // Cycles per nanosecond are those of the counter and CLOCK_MONOTONIC_RAW since the process began, which is what readers
 // use to get seconds (Header::tsc_start). Their error is that of one reading of a clock, however long ago that was.
@@ -45,9 +45,9 @@ namespace {
 constexpr uint64_t kClockThread = 3;  // CLOCK_THREAD_CPUTIME_ID
 constexpr uint32_t kNever = 1;        // no value of `lock` that a hook finds: it is odd only while it is written
 
-static_assert(STATE_CLOCK_LOCK == kPage + offsetof(perf_event_mmap_page, lock));
+static_assert(STATE_CLOCK_LOCK == int64_t(offsetof(perf_event_mmap_page, lock)) - int64_t(kPrivateStackSize + kPage));
 
-char* page_behind(State* s) { return reinterpret_cast<char*>(s) + kPage; }
+char* page_of(State* s) { return private_stack_top(s) - kPrivateStackSize - kPage; }
 const uint32_t* switches_of(State* s) {
   return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(s) + STATE_CLOCK_LOCK);
 }
@@ -71,7 +71,7 @@ int64_t map_page(void* address) {
 }
 
 bool map_zeros(State* s, uint64_t how) {
-  const uint64_t flags = kMapPrivate | kMapAnonymous | how, wanted = as_word(page_behind(s));
+  const uint64_t flags = kMapPrivate | kMapAnonymous | how, wanted = as_word(page_of(s));
   const int64_t at = syscall6(__NR_mmap, wanted, kPage, kProtectRead, flags, uint64_t(-1), 0);
   if (is_error(at)) return false;
   if (uint64_t(at) == wanted) return true;
@@ -123,7 +123,7 @@ bool check_cpu_clock() {
 
 bool begin_cpu_clock(State* s) {
   // What was there before may be gone although the call failed.
-  if (is_error(map_page(page_behind(s))) && !map_zeros(s, kMapFixed)) return false;
+  if (is_error(map_page(page_of(s))) && !map_zeros(s, kMapFixed)) return false;
   const uint32_t switches = load(switches_of(s));
   s->tsc_at_start = time_stamp_if_readable();  // the thread may have inherited that it is not
   s->cpu_at_start = clock(kClockThread);

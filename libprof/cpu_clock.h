@@ -19,8 +19,8 @@ bool begin_cpu_clock(State* s);
 // A time stamp less the cycles that the calling thread was not on a processor since its clock began.
 uint64_t cpu_stamp(State* s);
 
-// In a forked child, for a hook of its parent's that goes on with the state `s`, see fork.cc. False if the page behind
-// the state may be in other use by now.
+// In a forked child, for a hook of its parent's that goes on with the state `s`, see fork.cc. False if the clock's
+// page may be in other use by now.
 bool leave_cpu_clock(State* s);
 
 }  // namespace libprof

@@ -25,6 +25,7 @@
 
 #include "directory.h"
 #include "fork.h"
+#include "memory.h"
 #include "process.h"
 #include "syscall.h"
 #include "text.h"
@@ -114,11 +115,25 @@ int64_t open_again(Process* p) {
   return -1;
 }
 
-int64_t map_shared(int64_t fd, uint64_t size) {
-  return syscall6(__NR_mmap, 0, size, kProtectNone, kMapShared, uint64_t(fd), 0);
-}
-int64_t map_private(uint64_t size) {
-  return syscall6(__NR_mmap, 0, size, kProtectNone, kMapPrivate | kMapAnonymous | kMapNoReserve, uint64_t(-1), 0);
+// All of the runtime's: the guard page, `bound` blocks, and the room behind them. See memory.h.
+uint64_t size_of_mapping(uint64_t bound) { return kPage + bound * PROF_BLOCK_SIZE + kRoomBehindMapping; }
+
+// Reserves address space for `bound` blocks and maps the file there, inaccessible; if it cannot be mapped shared, it is
+// left at that. Sets base and is_private. Returns 0 or -errno.
+int64_t map_at_its_place(Process* p, int64_t fd, uint64_t bound) {
+  char* start = reserve_memory(size_of_mapping(bound));
+  if (!start) return kErrorNoMemory;
+  char* base = start + kPage;
+  const int64_t result = syscall6(__NR_mmap, as_word(base), size_of_mapping(bound) - kPage, kProtectNone,
+                                  kMapShared | kMapFixed, uint64_t(fd), 0);
+  p->is_private = result == kErrorNoDevice;
+  if (is_error(result) && !p->is_private) {
+    unmap_memory(start, size_of_mapping(bound));
+    return result;
+  }
+  p->base = base;
+  p->bound = bound;
+  return 0;
 }
 
 // Gives the open file its length and maps it. Returns 0 or -errno.
@@ -132,19 +147,11 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
   for (;; bound /= 2) {
     bound = bound / kBlocksPerPage * kBlocksPerPage;
     if (bound < kSmallestBound) return result;
-    const uint64_t size = bound * PROF_BLOCK_SIZE;
-    result = syscall4(__NR_ftruncate, uint64_t(fd), size);
-    if (result != 0) continue;
-    result = map_shared(fd, size + kRoomBehindMapping);
-    if (result == kErrorNoDevice) {
-      p->is_private = 1;
-      result = map_private(size + kRoomBehindMapping);
-    }
-    if (!is_error(result)) break;
+    result = syscall4(__NR_ftruncate, uint64_t(fd), bound * PROF_BLOCK_SIZE);
+    if (result == 0) result = map_at_its_place(p, fd, bound);
+    if (result == 0) break;
   }
-  p->base = reinterpret_cast<char*>(result);
-  p->bound = bound;
-  if (advise(p->base, bound * PROF_BLOCK_SIZE + kRoomBehindMapping, kAdviseDontFork) != 0) return kErrorNotSupported;
+  if (advise(p->base - kPage, size_of_mapping(bound), kAdviseDontFork) != 0) return kErrorNotSupported;
   if (p->is_private) {
     syscall4(__NR_ftruncate, uint64_t(fd), 0);
     return back_with_storage(p, kFirstReady) ? 0 : kErrorNoMemory;
@@ -178,7 +185,7 @@ int64_t create_profile(Process* p, const char* directory, uint64_t node_limit) {
     if (p->is_private) header->flags |= prof_format::kPrivate;
     bequeath_header(fd);
   } else {
-    if (p->base) unmap_memory(p->base, p->bound * PROF_BLOCK_SIZE + kRoomBehindMapping);
+    if (p->base) unmap_memory(p->base - kPage, size_of_mapping(p->bound));
     p->base = nullptr;
     syscall4(__NR_unlink, as_word(p->path));
   }

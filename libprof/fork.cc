@@ -21,6 +21,7 @@
 #include "fork.h"
 
 #include "cpu_clock.h"
+#include "memory.h"
 #include "syscall.h"
 #include "threads.h"
 
@@ -90,25 +91,27 @@ bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_
 void leave_parent(State* s) {
   const bool is_area_whole = !is_cpu_timed() || leave_cpu_clock(s);
   if (mapping.start) {
-    const Memory all = {mapping.start, mapping.size + kRoomBehindMapping};
-    const int64_t at = syscall6(__NR_mmap, as_word(all.start), all.size, kProtectReadWrite,
+    const Memory all = {mapping.start - kPage, kPage + mapping.size + kRoomBehindMapping};
+    const int64_t at = syscall6(__NR_mmap, as_word(all.start), all.size, kProtectNone,
                                 kMapPrivate | kMapAnonymous | kMapNoReserve | kMapFixedNoReplace, uint64_t(-1), 0);
-    if (at == int64_t(as_word(all.start))) {
+    if (at == int64_t(as_word(all.start)) && open_memory(mapping.start, all.size - 2 * kPage)) {
       keep(zeros, all);
     } else if (!is_error(at)) {
       unmap_memory(reinterpret_cast<void*>(at), all.size);  // a kernel that does not know the flag
     }
     mapping = {nullptr, 0};
-    keep(areas, {private_stack_top(s) - kPrivateStackSize, is_area_whole ? kAreaSize : kAreaSize - kPage});
+    const uint64_t left_out = is_area_whole ? 0 : 2 * kPage;  // the page of the clock and the one before it
+    keep(areas, {area_of(s) + left_out, kAreaSize - left_out});
   }
   if (zeros[0].start) {
+    char* base = zeros[0].start + kPage;
     char* behind = zeros[0].start + zeros[0].size - kRoomBehindMapping;
     auto* chunk = reinterpret_cast<FrameChunk*>(behind);
-    chunk->stack = Block((behind - zeros[0].start) >> PROF_BLOCK_SHIFT);
+    chunk->stack = Block((behind - base) >> PROF_BLOCK_SHIFT);
     chunk->capacity = kFramesPerChunk;
     frames_of(chunk)->flags = kBase;
     frames_of(chunk)->slot = kSlotTag;
-    s->base = zeros[0].start;
+    s->base = base;
     s->thread = reinterpret_cast<Thread*>(behind + kPage);
     s->table = reinterpret_cast<Link*>(behind + kPage + kPage / 2);
     s->top = as_top(s, frames_of(chunk));

@@ -7,10 +7,11 @@
 
 namespace libprof {
 
-// Bytes behind the mapping of a profile that are left free for leave_parent.
-inline constexpr uint64_t kRoomBehindMapping = 2 * kPage;
+// Bytes behind the mapping of a profile that are left free for leave_parent; the last page stays inaccessible.
+inline constexpr uint64_t kRoomBehindMapping = 3 * kPage;
 
-// Of this process, for its children: where its profile is mapped, and how much of it is in use.
+// Of this process, for its children: where its profile is mapped, behind an inaccessible page, and how much of it is in
+// use.
 void bequeath(char* base, uint64_t size);
 
 // Of this process, for its children: the open file of its profile, whose header tells them whether recording is on.

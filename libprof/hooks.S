@@ -249,8 +249,8 @@ hook_out:
         imul    $HASH_MIX, %rdi, %rdi
         shr     $(HASH_SHIFT - 4), %rdi
         and     TABLE_MASK(%r9), %rdi
-1:      mov     LINK_PC(%r9,%rdi), %r10
-        cmp     %r8, %r10
+        mov     $MOST_PROBES, %r10d
+1:      cmp     %r8, LINK_PC(%r9,%rdi)
         jne     2f
         cmp     %esi, LINK_PARENT(%r9,%rdi)
         jne     3f
@@ -262,11 +262,12 @@ hook_out:
         mov     KEPT_R9(%rsp), %r9
         mov     KEPT_R10(%rsp), %r10
         jmp     .Lhave_child_\variant
-2:      test    %r10, %r10
-        jz      4f
+2:      cmpq    $0, LINK_PC(%r9,%rdi)
+        je      4f
 3:      add     $LINK_SIZE, %rdi
         and     TABLE_MASK(%r9), %rdi
-        jmp     1b
+        dec     %r10d
+        jnz     1b
 4:      mov     KEPT_R8(%rsp), %r8
         mov     KEPT_R9(%rsp), %r9
         mov     KEPT_R10(%rsp), %r10

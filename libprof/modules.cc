@@ -97,14 +97,14 @@ void list(const Object& object, const char* path) {
   // At the end of the list: the program stays the first.
   Block* link = &at<Header>(base, 0)->first_module;
   lock(&process->lock);
-  while (*link != 0) link = &at<Module>(base, *link)->next;
+  for (Block last = 0; *link > last; link = &at<Module>(base, last)->next) last = *link;
   *link = block;
   unlock(&process->lock);
 }
 
 const Module* find_listed(uint64_t pc) {
   char* base = process->base;
-  for (Block b = at<Header>(base, 0)->first_module; b != 0; b = at<Module>(base, b)->next) {
+  for (Block b = at<Header>(base, 0)->first_module; b != 0; b = if_behind(at<Module>(base, b)->next, b)) {
     auto* module = at<Module>(base, b);
     if (pc >= module->start && pc < module->end) return module;
   }

@@ -12,6 +12,7 @@
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
+#include "memory.h"
 #include "modules.h"
 #include "settings.h"
 #include "slow.h"
@@ -144,12 +145,12 @@ Phase begin(Process* p) {
 }
 
 Process* map_process() {
-  auto* p = static_cast<Process*>(map_memory(sizeof(Process)));
+  auto* p = static_cast<Process*>(map_guarded(sizeof(Process)));
   if (!p) return nullptr;
   advise(p, sizeof(Process), kAdviseWipeOnFork);
   Process* none = nullptr;
   if (__atomic_compare_exchange_n(&process, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return p;
-  unmap_memory(p, sizeof(Process));
+  unmap_guarded(p, sizeof(Process));
   return none;
 }
 

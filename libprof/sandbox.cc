@@ -28,6 +28,7 @@
 #include <linux/seccomp.h>
 
 #include "filter.h"
+#include "memory.h"
 #include "process.h"
 #include "syscall.h"
 #include "text.h"
@@ -37,6 +38,8 @@ namespace libprof {
 uint32_t is_sandboxed;
 
 namespace {
+
+constexpr uint32_t kMostFilters = 32768;  // more than the kernel takes: instructions of all together
 
 // Inherited by forked children, as the filters are.
 struct SeenFilter {
@@ -99,7 +102,8 @@ bool may_call(int64_t number, const uint64_t (&arguments)[6]) {
   if (load(&all_is_forbidden) != 0) return false;
   SystemCall call = {int32_t(number), kThisArchitecture, 0, {}};
   memcpy(call.arguments, arguments, sizeof arguments);
-  for (SeenFilter* f = __atomic_load_n(&newest_filter, __ATOMIC_ACQUIRE); f; f = f->next) {
+  uint32_t left = kMostFilters;
+  for (SeenFilter* f = __atomic_load_n(&newest_filter, __ATOMIC_ACQUIRE); f && left != 0; f = f->next, --left) {
     const uint32_t action = run_filter(f->instructions, f->size, call) & kFilterAction;
     if (action != kFilterAllows && action != kFilterLogs) return false;
   }
@@ -115,14 +119,14 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, ui
   const bool stops_counter =
       (effect == Effect::kStrictMode || effect == Effect::kNoCounter) && load(&counter_stopped_at) == 0;
   const bool forbids = effect != Effect::kNoCounter;
-  SeenFilter* memory = effect == Effect::kFilter ? static_cast<SeenFilter*>(map_memory(sizeof(SeenFilter))) : nullptr;
+  SeenFilter* memory = effect == Effect::kFilter ? static_cast<SeenFilter*>(map_guarded(sizeof(SeenFilter))) : nullptr;
   if (stops_counter) stop_counter();
   if (forbids) forbid_all();
   const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
   if (is_error(result)) {
     if (stops_counter) start_counter();
     if (forbids) undo_forbid_all();
-    if (memory) unmap_memory(memory, sizeof(SeenFilter));
+    if (memory) unmap_guarded(memory, sizeof(SeenFilter));
     return result;
   }
   if (memory) {

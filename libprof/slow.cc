@@ -137,7 +137,8 @@ void count_without_frame(State* s, Block parent, uint64_t pc) {
 
 Frame* frame_below(State* s, Frame* f) {
   if (!is_first(f)) return f - 1;
-  const Block previous = chunk_of(f)->previous;
+  FrameChunk* chunk = chunk_of(f);
+  const Block previous = if_before(chunk->previous, block_of(s, chunk));
   return previous ? frames_of(at<FrameChunk>(s->base, previous)) + (kFramesPerChunk - 1) : nullptr;
 }
 

@@ -67,8 +67,9 @@ void drop_frames(State* s, FrameChunk* stack) {
       if (is_adaptive() && load(&frames[i].slot) != 0) record_call(s, &frames[i], load(&s->thread->last_tsc));
       store(&frames[i].slot, uint64_t(0));
     }
-    if (c->next == 0) return;
-    c = chunk_at(s, c->next);
+    const Block next = chunk_after(s, block_of(s, c));
+    if (next == 0) return;
+    c = chunk_at(s, next);
     if (frames_of(c)->slot == 0) return;
   }
 }
@@ -89,7 +90,7 @@ struct Bounds {
 // A stack that has no frames any more; not while a handler may have interrupted code on it.
 FrameChunk* find_empty_stack(State* s) {
   if (current_stack(s)->kind == kSignalStack) return nullptr;
-  for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+  for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {
     FrameChunk* c = chunk_at(s, b);
     if (c->kind == kOtherStack && c != current_stack(s) && is_empty(s, c)) return c;
   }
@@ -122,7 +123,7 @@ uint64_t make_stack_heavily(State* s, uint64_t argument) {
 
 // The stack of that kind with that slot within its bounds.
 FrameChunk* find_bounded_stack(State* s, StackKind kind, uint64_t slot) {
-  for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+  for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {
     FrameChunk* c = chunk_at(s, b);
     if (c->kind == kind && contains(c, slot)) return c;
   }
@@ -132,7 +133,7 @@ FrameChunk* find_bounded_stack(State* s, StackKind kind, uint64_t slot) {
 // Of the stacks without known bounds that have frames, the one with the nearest upper end above the slot.
 FrameChunk* find_other_stack(State* s, uint64_t slot) {
   FrameChunk* nearest = nullptr;
-  for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+  for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {
     FrameChunk* c = chunk_at(s, b);
     if (c->kind != kOtherStack || c->high <= slot || (nearest && c->high >= nearest->high)) continue;
     if (!is_empty(s, c)) nearest = c;
@@ -166,7 +167,7 @@ void set_barrier(State* s) {
   const FrameChunk* current = current_stack(s);
   uint64_t barrier = current->kind == kOtherStack ? 0 : current->low;
   bool has_others = false;
-  for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+  for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {
     FrameChunk* c = chunk_at(s, b);
     if (c->kind != kOtherStack || c == current || is_empty(s, c)) continue;
     has_others = true;
@@ -246,7 +247,12 @@ bool is_hooked_code(State* s, uint64_t pc, uint64_t address) {
   return address >= s->code_start && address < s->code_end;
 }
 
-Frame* next_frame(State* s, Frame* f) { return is_last(f) ? frames_of(chunk_at(s, chunk_of(f)->next)) : f + 1; }
+// The entry above one that is not the topmost; null if there is none.
+Frame* next_frame(State* s, Frame* f) {
+  if (!is_last(f)) return f + 1;
+  const Block next = chunk_after(s, block_of(s, chunk_of(f)));
+  return next ? frames_of(chunk_at(s, next)) : nullptr;
+}
 
 // The lowest frame above the slot; null if there is none.
 Frame* find_caller(State* s, FrameChunk* stack, uint64_t slot) {
@@ -301,6 +307,7 @@ uint64_t forget_heavily(State* s, uint64_t argument) {
   Frame* to = frames_of(stack);
   for (Frame* f = to; f != last;) {
     f = next_frame(s, f);
+    if (!f) break;
     const Frame kept = *f;
     if (kept.slot == 0 || (kept.flags & kCopied) || slot_of(f) >= slot) continue;
     if (to == frames_of(stack)) stack->high = slot_of(f) + 2 * sizeof slot;
@@ -308,10 +315,7 @@ uint64_t forget_heavily(State* s, uint64_t argument) {
     *to = kept;
   }
   stack->saved_top = as_top(s, to);
-  while (to != last) {
-    to = next_frame(s, to);
-    store(&to->slot, uint64_t(0));
-  }
+  while (to != last && (to = next_frame(s, to)) != nullptr) store(&to->slot, uint64_t(0));
   return 1;
 }
 
@@ -326,13 +330,13 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
   if (!kept) return 0;
   Frame* last = top_frame(s);
   Frame* first = last;
-  for (Frame* f = last; f != kept; f = frame_below(s, f)) first = f;
+  for (Frame* f = last; f && f != kept; f = frame_below(s, f)) first = f;
   give_time(s, node_at(s, last->node), now);
   const uint64_t high = slot_of(first) + 2 * sizeof(uint64_t);
   FrameChunk* stack = make_stack(s, {kOtherStack, 0, high}, high, kept->node);
   if (!stack) return 0;
   Frame* to = frames_of(stack);
-  for (Frame* f = first;; f = next_frame(s, f)) {
+  for (Frame* f = first; f; f = next_frame(s, f)) {
     if (!(f->flags & kCopied)) {
       if (!add_entry(s, &to)) break;
       *to = *f;
@@ -341,7 +345,7 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
   }
   stack->saved_top = as_top(s, to);
   store(&s->top, as_top(s, kept));
-  for (Frame* f = last; f != kept; f = frame_below(s, f)) store(&f->slot, uint64_t(0));
+  for (Frame* f = last; f && f != kept; f = frame_below(s, f)) store(&f->slot, uint64_t(0));
   return 1;
 }
 
@@ -436,7 +440,7 @@ bool begin_thread_stack(State* s, uint64_t slot, bool is_reused) {
   FrameChunk* stack = nullptr;
   if (is_reused) {
     // The chunks of the ended thread; its other stacks are no longer found.
-    for (Block b = s->first_stack; b != 0; b = chunk_at(s, b)->next_stack) {
+    for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {
       FrameChunk* c = chunk_at(s, b);
       drop_frames(s, c);
       c->saved_top = as_top(s, frames_of(c));

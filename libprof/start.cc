@@ -12,6 +12,7 @@
 #include <elf.h>
 
 #include "fork.h"
+#include "memory.h"
 #include "process.h"
 #include "settings.h"
 #include "slow.h"
@@ -69,7 +70,7 @@ void relocate() {
 // The kernel has refused memory or thread pointer: nothing that follows would work, in the program either.
 bool set_early_thread_pointer() {
   const uint64_t below = (uint64_t(-thread_word_offset()) + kPage - 1) / kPage * kPage;
-  auto* block = static_cast<char*>(map_memory(below + kThreadControlSize));
+  auto* block = static_cast<char*>(map_guarded(below + kThreadControlSize));
   if (!block) return false;
   auto* control = reinterpret_cast<uint64_t*>(block + below);
   control[kSelfWord] = control[kSelfPointerWord] = reinterpret_cast<uint64_t>(control);

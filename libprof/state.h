@@ -27,7 +27,7 @@
 #define STATE_BARRIER 32
 #define STATE_AWAY 40
 #define STATE_SWITCHES 48
-#define STATE_CLOCK_LOCK (4096 + 8)  // in the page behind the State, see cpu_clock.cc
+#define STATE_CLOCK_LOCK (8 - 16 * 4096)  // in the page below the private stack, see cpu_clock.cc
 
 // Offsets in Link, an entry of the table of children.
 #define LINK_PC 0
@@ -40,6 +40,9 @@
 #define HASH_PARENT 0x2545F491
 #define HASH_MIX 0x1B873593
 #define HASH_SHIFT 16
+
+// Links that a hook looks at itself. The slow path looks at more.
+#define MOST_PROBES 1024
 
 // A frame that is farther below the top than this is looked at more closely.
 #define LARGEST_FRAME 32768
@@ -126,10 +129,21 @@ static_assert(offsetof(State, barrier) == STATE_BARRIER);
 static_assert(offsetof(State, away) == STATE_AWAY && offsetof(State, switches) == STATE_SWITCHES);
 static_assert(sizeof(State) <= kPage);
 
-// Each thread has an area of private memory: its stack for heavy paths, then the State (one page), then the page of its
-// clock (cpu_clock.cc).
+// Each thread has an area of private memory (memory.h):
+//
+//     a page that is inaccessible
+//     the page of its clock (cpu_clock.cc), else inaccessible
+//     its stack for heavy paths
+//     the State, one page
+//     tables of children, as they grow: 256, 512, ... 4096 links, each behind a page that holds its mask (tree.cc)
+//     a page that is inaccessible, as is what is not yet used of the room for tables
 inline constexpr uint64_t kPrivateStackSize = 15 * kPage;
-inline constexpr uint64_t kAreaSize = kPrivateStackSize + 2 * kPage;
+inline constexpr uint64_t kBelowState = 2 * kPage + kPrivateStackSize;
+inline constexpr uint64_t kFirstTable = 256;  // links
+inline constexpr uint64_t kTableOffset = kPage;
+inline constexpr uint64_t kFirstTableSize = kTableOffset + kFirstTable * sizeof(Link);
+inline constexpr uint64_t kRoomForTables = 5 * kTableOffset + (1 + 2 + 4 + 8 + 16) * kFirstTable * sizeof(Link);
+inline constexpr uint64_t kAreaSize = kBelowState + kPage + kRoomForTables + kPage;
 
 struct Process {
   uint32_t lock;
@@ -234,11 +248,25 @@ inline uint64_t as_top(State* s, Frame* f) { return uint64_t(reinterpret_cast<ch
 inline FrameChunk* chunk_of(Frame* f) {
   return reinterpret_cast<FrameChunk*>(reinterpret_cast<uint64_t>(f) & ~(kPage - 1));
 }
+inline Block block_of(State* s, const void* p) {
+  return Block(uint64_t(static_cast<const char*>(p) - s->base) >> PROF_BLOCK_SHIFT);
+}
 inline Frame* frames_of(FrameChunk* c) { return reinterpret_cast<Frame*>(c + 1); }
 inline bool is_first(Frame* f) { return f == frames_of(chunk_of(f)); }
 inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (kPage - 1)) == 0; }
 
+// No loop goes on for ever, even if something has overwritten what it goes through. Blocks are given out in ascending
+// order, so the lists of stacks and of chunks have an order; what is out of it ends the list.
+inline Block if_before(Block next, Block b) { return next < b ? next : 0; }
+inline Block if_behind(Block next, Block b) { return next > b ? next : 0; }
+
+// The stack of the thread that was made before that one; 0 if there is none.
+inline Block stack_before(State* s, Block b) { return if_before(at<FrameChunk>(s->base, b)->next_stack, b); }
+// The chunk above that one; 0 if there is none.
+inline Block chunk_after(State* s, Block b) { return if_behind(at<FrameChunk>(s->base, b)->next, b); }
+
 inline char* private_stack_top(State* s) { return reinterpret_cast<char*>(s); }
+inline char* area_of(State* s) { return reinterpret_cast<char*>(s) - kBelowState; }
 
 }  // namespace libprof
 

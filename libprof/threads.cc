@@ -15,6 +15,7 @@
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
+#include "memory.h"
 #include "process.h"
 #include "slow.h"
 #include "stacks.h"
@@ -35,13 +36,6 @@ constexpr uint64_t kGetName = 16;                  // PR_GET_NAME
 State unrecorded;
 
 State* early;
-
-State* map_area() {
-  auto* area = static_cast<char*>(map_memory(kAreaSize));
-  if (!area) return nullptr;
-  advise(area, kAreaSize, kAdviseWipeOnFork);
-  return reinterpret_cast<State*>(area + kPrivateStackSize);
-}
 
 // A state whose thread is gone, taken off the thread; null if none was found among the next few.
 State* take_ended_state(Process* p) {
@@ -120,7 +114,8 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   if (is_reused && is_adaptive()) record_open_calls(s);
   s->base = p->base;
   s->tid = thread_id();
-  if (!begin_table(s) || !make_record(s, is_reused)) return 0;
+  begin_table(s);
+  if (!make_record(s, is_reused)) return 0;
   if (!begin_thread_stack(s, slot, is_reused)) return 0;
   if (is_cpu_timed() && !begin_cpu_clock(s)) return 0;
   fill_in_record(s);
@@ -154,7 +149,7 @@ State* begin_thread(uint64_t slot) {
       set_state(&unrecorded);  // for hooks that a handler runs meanwhile
       if (State* area = map_area()) {
         s = reinterpret_cast<State*>(run_on_stack(private_stack_top(area), begin_heavily, area, slot));
-        if (s != area) unmap_memory(private_stack_top(area) - kPrivateStackSize, kAreaSize);
+        if (s != area) unmap_area(area);
       }
       set_state(s ? s : &unrecorded);
     }

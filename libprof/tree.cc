@@ -1,6 +1,7 @@
 #include "tree.h"
 
 #include "file.h"
+#include "memory.h"
 #include "modules.h"
 #include "syscall.h"
 #include "threads.h"
@@ -9,22 +10,32 @@ namespace libprof {
 
 namespace {
 
-constexpr uint64_t kFirstTable = 256;                  // links
-constexpr uint64_t kLargestTable = uint64_t(1) << 26;  // links
-// The table lies behind one page that holds its mask.
-constexpr uint64_t kTableOffset = kPage;
+constexpr uint64_t kLargestTable = uint64_t(1) << 26;     // links
 constexpr uint64_t kFewestNodes = 64, kMostNodes = 4096;  // blocks taken at a time
 
 uint64_t& mask_of(Link* table) { return reinterpret_cast<uint64_t*>(table)[-1]; }
 uint64_t links_in(Link* table) { return mask_of(table) / sizeof(Link) + 1; }
 
-Link* make_table(uint64_t links) {
-  auto* memory = static_cast<char*>(map_memory(kTableOffset + links * sizeof(Link)));
-  if (!memory) return nullptr;
+Link* table_in(char* memory, uint64_t links) {
   auto* table = reinterpret_cast<Link*>(memory + kTableOffset);
   mask_of(table) = (links - 1) * sizeof(Link);
   return table;
 }
+
+// In the thread's area behind the one that it has now, as long as there is room; null if there is no memory.
+Link* make_larger_table(State* s, uint64_t links) {
+  const uint64_t size = kTableOffset + links * sizeof(Link);
+  char* room = reinterpret_cast<char*>(s) + kPage;
+  char* behind = reinterpret_cast<char*>(s->table + links_in(s->table));
+  const uint64_t used = as_word(behind) - as_word(room);  // larger than the room is if the table lies elsewhere
+  if (used > kRoomForTables || size > kRoomForTables - used) {
+    behind = static_cast<char*>(map_guarded(size));
+    return behind ? table_in(behind, links) : nullptr;
+  }
+  return open_memory(behind, size) ? table_in(behind, links) : nullptr;
+}
+
+uint64_t most_probes(Link* table) { return links_in(table) < kLargestTable ? links_in(table) : kLargestTable; }
 
 // As in FIND_CHILD (hooks.S). In bytes.
 uint64_t first_place(Link* table, Block parent, uint64_t pc) {
@@ -38,12 +49,15 @@ bool is_power_of_two(uint64_t n) { return (n & (n - 1)) == 0; }
 uint64_t children_word(Block parent, Block child) { return uint64_t(child) << 32 | parent; }
 
 Block find(Link* table, Block parent, uint64_t pc) {
-  for (uint64_t place = first_place(table, parent, pc);; place = (place + sizeof(Link)) & mask_of(table)) {
+  const uint64_t most = most_probes(table);
+  uint64_t place = first_place(table, parent, pc);
+  for (uint64_t i = 0; i < most; ++i, place = (place + sizeof(Link)) & mask_of(table)) {
     Link* link = link_at(table, place);
     const uint64_t found = load(&link->pc);
     if (found == 0) return 0;
     if (found == pc && load(&link->parent) == parent) return load(&link->child);
   }
+  return 0;
 }
 
 // Heavy. The old table stays mapped: the code that was interrupted by the signal in whose handler we are may be reading
@@ -52,7 +66,7 @@ uint64_t grow_table(State* s, uint64_t) {
   Link* old = s->table;
   const uint64_t links = links_in(old);
   if (links >= kLargestTable) return 0;
-  Link* table = make_table(links * 2);
+  Link* table = make_larger_table(s, links * 2);
   if (!table) return 0;
   uint64_t used = 0;
   for (uint64_t i = 0; i < links; ++i) {
@@ -77,11 +91,16 @@ bool remember(State* s, Block parent, uint64_t pc, Block child) {
   return true;
 }
 
+// Siblings and ancestors are in no order that would end a list, see state.h.
+uint64_t most_in_list(State* s) { return at<Header>(s->base, 0)->blocks_used; }
+
 // The long way, for children that could not be put into the table.
 Block find_in_list(State* s, Block parent, uint64_t pc) {
   Block b = load(&node_at(s, parent)->child);
-  while (b != 0 && node_at(s, b)->pc != pc) b = node_at(s, b)->sibling;
-  return b;
+  for (uint64_t i = 0; i < most_in_list(s) && b != 0; ++i, b = node_at(s, b)->sibling) {
+    if (node_at(s, b)->pc == pc) return b;
+  }
+  return 0;
 }
 
 uint64_t take_for_contexts(uint64_t wanted, Block* first) {
@@ -167,7 +186,8 @@ Block find_or_make_context_free(State* s, uint64_t pc) {
 Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
   Block nearest = 0;
   *times = 0;
-  for (Block b = parent; b != 0 && *times < kLongestRecursion; b = node_at(s, b)->parent) {
+  Block b = parent;
+  for (uint64_t i = 0; i < most_in_list(s) && b != 0 && *times < kLongestRecursion; ++i, b = node_at(s, b)->parent) {
     if (node_at(s, b)->pc != pc) continue;
     if (nearest == 0) nearest = b;
     ++*times;
@@ -179,7 +199,9 @@ Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
 
 // Entries are claimed by their pc, so that a handler that inserts in between takes another one.
 void insert(Link* table, Block parent, uint64_t pc, Block child) {
-  for (uint64_t place = first_place(table, parent, pc);; place = (place + sizeof(Link)) & mask_of(table)) {
+  const uint64_t most = most_probes(table);
+  uint64_t place = first_place(table, parent, pc);
+  for (uint64_t i = 0; i < most; ++i, place = (place + sizeof(Link)) & mask_of(table)) {
     Link* link = link_at(table, place);
     if (load(&link->pc) == 0 && exchange_if(&link->pc, uint64_t(0), pc)) {
       store(reinterpret_cast<uint64_t*>(&link->parent), children_word(parent, child));
@@ -205,16 +227,15 @@ void set_aside(State* s) {
   }
 }
 
-bool begin_table(State* s) {
+void begin_table(State* s) {
   s->table_used = s->table_is_full = 0;
   if (s->table) {
     const uint64_t mask = mask_of(s->table);
     advise(reinterpret_cast<char*>(s->table) - kTableOffset, kTableOffset + mask + sizeof(Link), kAdviseDontNeed);
     mask_of(s->table) = mask;
-    return true;
+  } else {
+    s->table = table_in(reinterpret_cast<char*>(s) + kPage, kFirstTable);
   }
-  s->table = make_table(kFirstTable);
-  return s->table != nullptr;
 }
 
 Block find_or_make_child(State* s, Block parent, uint64_t pc) {

@@ -41,8 +41,8 @@ void set_aside(State* s);
 // Puts an edge into a table that has room for it.
 void insert(Link* table, Block parent, uint64_t pc, Block child);
 
-// Makes the first table of a thread, or empties the one it has. False if there is no memory. A heavy path.
-bool begin_table(State* s);
+// Makes the first table of a thread, or empties the one it has. A heavy path.
+void begin_table(State* s);
 
 }  // namespace libprof
 

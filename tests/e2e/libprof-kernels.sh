@@ -51,7 +51,7 @@ PROFTYPE=count PROFDIR=profiles run ./launch notsc -- ./static.prof
 prof static.prof profiles/prof.* >view 2>&1 && cmp -s stdout expected.static || fail "no right to read the counter, counted: $(cat stderr view | head -n 3)"
 
 # No shared mappings: private memory, written at exit.
-launched 9:3=1 19
+launched 9:3=1 19 9:3=17 19 # also at a fixed address
 mkdir -p profiles
 rm -f profiles/*
 PROFDIR=profiles run ./launched contexts 300000
@@ -62,7 +62,7 @@ same_calls "no shared mappings"
 compile endless "$programs/endless.c" -O1
 rewrite endless
 rm -f profiles/*
-PROFDIR=profiles ./launch 9:3=1 19 -- ./endless.prof >/dev/null 2>&1 &
+PROFDIR=profiles ./launch 9:3=1 19 9:3=17 19 -- ./endless.prof >/dev/null 2>&1 &
 until [ -s "$(echo profiles/prof.*)" ]; do sleep 0.05; done
 prof ctl off profiles/prof.* 2>view && fail "no shared mappings, ctl: $(cat view)"
 grep -q ': its file system has no shared mappings, so nothing is known of the program before it exits$' view || fail "no shared mappings, ctl: $(cat view)"

@@ -1,0 +1,35 @@
+// Memory of the runtime's own that stays mapped, between pages that nobody can touch. A heavy path.
+//
+// The problem. The kernel puts new mappings side by side. A stack without a guard page of its own (one that a coroutine
+// library took from mmap, or a thread's for which the program asked for none) may lie right above a mapping of the
+// runtime's, and what overflows it would not end with SIGSEGV, as it does without the runtime, but overwrite that.
+//
+// Every guard may be a mapping more, of which a process can have 65530 (vm.max_map_count). So what belongs to one
+// thread lies in one area (state.h), and guards of areas that lie side by side are one mapping.
+
+#ifndef LIBPROF_MEMORY_H
+#define LIBPROF_MEMORY_H
+
+#include "state.h"
+
+namespace libprof {
+
+// At least `size` bytes of zeroed private memory between two inaccessible pages; null if there is none.
+void* map_guarded(uint64_t size);
+
+// Gives it back. `size` as it was.
+void unmap_guarded(void* p, uint64_t size);
+
+// An area for a thread, its State wiped in forked children like all of it. Null if there is no memory.
+State* map_area();
+void unmap_area(State* s);
+
+// Makes a part of what was reserved usable. False if there is no memory.
+bool open_memory(void* p, uint64_t size);
+
+// Address space alone, all of it inaccessible, in whole pages; null if there is none.
+char* reserve_memory(uint64_t size);
+
+}  // namespace libprof
+
+#endif
