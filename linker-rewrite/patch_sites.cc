@@ -45,8 +45,7 @@ class SiteFinder {
         read_static_keys();
     }
     std::ranges::sort(sites_);
-    const auto repeated = std::ranges::unique(sites_);
-    sites_.erase(repeated.begin(), repeated.end());
+    sites_.erase(std::unique(sites_.begin(), sites_.end()), sites_.end());
     return std::move(sites_);
   }
 
