@@ -1,6 +1,6 @@
 // A profile, shown in every view, of a small program that is there. From where the input has the magic of a list of
 // figures (prof/limit.h) on, it is that list. Half of it may be a second profile, and be that of a run to be shown
-// beside the first.
+// beside the first. Names in the program have control characters in them.
 
 #include <stdlib.h>
 
@@ -9,11 +9,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "fuzz.h"
+#include "printed.h"
 #include "prof/limit.h"
 #include "prof/message.h"
+#include "prof/show.h"
 #include "prof/suggest.h"
 #include "prof/views.h"
 
@@ -39,7 +42,6 @@ void write(const std::string& path, std::string_view bytes) {
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const char* const program = std::getenv("PROGRAM");
   if (!program) std::abort();  // tests/fuzz/run sets it
-  static std::FILE* const nowhere = std::fopen("/dev/null", "w");
   static const Directory directory;
   static const std::string path = directory.path + "/prof.1", list_path = prof::limit_path(path);
   static const std::string other_path = directory.path + "/prof.2";
@@ -47,13 +49,14 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t end = std::min(bytes.find(prof::kListMagic), size);
   write(path, bytes.substr(0, end));
   write(list_path, bytes.substr(end));
+  const fuzz::Messages messages;
+  const fuzz::Printed printed;
   try {
-    prof::Output out(nowhere, "nowhere");
     // One thing at a time: reading the profile takes longer than showing it.
     if (size % 3 == 0) {
-      prof::analyse_apart({program, {path}}, prof::Apart::kThreads,
-                          [&](const prof::Analysis& part) { prof::print_flat(part, out); });
-      out.finish();
+      prof::Options options;
+      options.apart = size % 2 ? prof::Apart::kThreads : prof::Apart::kProcesses;
+      prof::show(options, program, {path}, printed.stream);
       return 0;
     }
     std::vector<std::string> profiles = {path};
@@ -66,14 +69,20 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       profiles.push_back(other_path);
     }
     const prof::Analysis a = prof::analyse({program, profiles, size % 2 == 1, size % 4 < 2, true, true});
+    prof::Output out(printed.stream, "printed");
     prof::print_flat(a, out);
     prof::print_tree(a, {size % 8 < 4, size % 16 < 8}, out);
     prof::print_json(a, out);
     prof::print_suggestion(a, out);
     prof::write_gmon(a, "/dev/null");
-    prof::write_gprof_symbols(a, "/dev/null");
     out.finish();
-  } catch (const prof::Error&) {
+    static const std::string symbols = directory.path + "/symbols";
+    prof::write_gprof_symbols(a, symbols);
+    std::ostringstream text;
+    text << std::ifstream(symbols, std::ios::binary).rdbuf();
+    fuzz::Printed::check(text.view());
+  } catch (const prof::Error& e) {
+    prof::say(e.what());
   }
   return 0;
 }

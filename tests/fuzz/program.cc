@@ -1,4 +1,4 @@
-// A rewritten program as the reader sees it: notes, map of copies, symbols.
+// A rewritten program as the reader sees it: notes, map of copies, symbols; and names printed.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -6,14 +6,18 @@
 #include <cstdlib>
 
 #include "fuzz.h"
+#include "printed.h"
 #include "prof/elf_file.h"
-#include "prof/functions.h"
 #include "prof/message.h"
+#include "prof/suggest.h"
+#include "prof/views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const int file = memfd_create("program", MFD_CLOEXEC);
   static const std::string path = "/proc/self/fd/" + std::to_string(file);
   if (ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != ssize_t(size)) std::abort();
+  const fuzz::Messages messages;
+  const fuzz::Printed printed;
   try {
     prof::ElfFile program(path);
     prof::Object object("program");
@@ -22,8 +26,25 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& symbol : program.symbols()) addresses.push_back(symbol.address + symbol.size);
     object.set_rewritten(std::move(program));
     object.finish();
-    for (uint64_t a : addresses) object.symbols().find(object.entry_of(a));
-  } catch (const prof::Error&) {
+    // Not demangled: that is another's work, and takes its time.
+    prof::Analysis analysis{{}, prof::FunctionTable(std::move(object), true), {}, path};
+    for (uint64_t a : addresses) analysis.functions.at(0, analysis.functions.program().entry_of(a));
+    analysis.sums.resize(analysis.functions.functions().size());
+    analysis.tree.nodes.resize(1 + analysis.sums.size());
+    for (uint32_t f = 0; f < analysis.sums.size(); ++f) {
+      analysis.sums[f].calls = analysis.tree.nodes[f + 1].calls = 2;
+      analysis.tree.nodes[f + 1].function = f;
+      analysis.tree.nodes[f].next_sibling = f + 1;
+    }
+    std::swap(analysis.tree.nodes[0].next_sibling, analysis.tree.nodes[0].first_child);
+    prof::Output out(printed.stream, "printed");
+    prof::print_flat(analysis, out);
+    prof::print_tree(analysis, {}, out);
+    prof::print_json(analysis, out);
+    prof::print_suggestion(analysis, out);
+    out.finish();
+  } catch (const prof::Error& e) {
+    prof::say(e.what());
   }
   return 0;
 }
