@@ -6,17 +6,24 @@
 // mapping for which the disk has no room is a SIGBUS.
 //
 // Ways. Keep a descriptor with a high number, checked by fstat before each use: it is seen by programs that look,
-// inherited by every fork, gone after closefrom(3). Open the file again by its name: fails after chroot and setuid. Or
-// need no descriptor at all, which is the way taken: at creation the file gets its final length as a hole and is mapped
-// whole, inaccessible; the descriptor is closed at once. Growing then means to make the next pages accessible
-// (mprotect) and to have the kernel back them with storage (madvise(MADV_POPULATE_WRITE), Linux 5.14), which reports a
-// full disk as an error. Only the pages used take room on disk. When the program ends by itself the hole is cut off;
-// after a kill it stays, and the file looks larger (ls) than it is (du).
+// inherited by every fork, gone after closefrom(3). Give the file its final length as a hole at once: then it looks
+// huge (ls) whatever ended the program, and there are thirty of them after thirty processes of git. Or open the file
+// again by its name, for a moment, whenever it has to become longer, which is the way taken: address space for all that
+// it may become is reserved at the start and the file is mapped there, inaccessible and mostly beyond its end; then its
+// length is doubled when what is in use comes to its end. A file that is not the one that was created is left alone.
+//
+// Of the file's length, the next pages are made accessible (mprotect) and backed with storage by the kernel
+// (madvise(MADV_POPULATE_WRITE), Linux 5.14), which reports a full disk as an error. Older kernels are asked for
+// storage with the length (fallocate), and the file has an upper bound. No page beyond the file's end is ever
+// accessible.
+//
+// A program that changes its root or its user, or installs a filter for system calls, may lose the way to its file by
+// that. So before (rights.cc, sandbox.cc) it is made as long as a program without that way may need, and cut back
+// afterwards if it can still be opened. Static programs do that unseen: what they need then beyond what the file has
+// room for is folded, and so is what is needed while all descriptors are in use.
 //
 // Some file systems have no shared mappings (ENODEV). Then the profile is private memory, and is written when the
 // program ends by itself; before that, its header alone.
-//
-// On older kernels a fixed part is allocated at the start (fallocate), and that is all there is.
 //
 // RLIMIT_FSIZE is looked at before, because exceeding it is a signal; RLIMIT_AS, because the program counts on its
 // address space: an eighth of it at most is taken.
@@ -40,8 +47,8 @@ constexpr uint64_t kSmallestBound = 64 * kBlocksPerPage;
 // Blocks for what node_limit does not bound: frames, modules, and the threads with a node for each of their functions
 // (tree.h). Two pages each, as 32768 threads take at least.
 constexpr uint64_t kOtherBlocks = (uint64_t(256) << 20) / PROF_BLOCK_SIZE;
-// Without MADV_POPULATE_WRITE.
-constexpr uint64_t kFixedSize = uint64_t(16) << 20;   // bytes
+// Most that there is without MADV_POPULATE_WRITE, and without a way to the file.
+constexpr uint64_t kFixedBound = (uint64_t(16) << 20) / PROF_BLOCK_SIZE;
 constexpr uint64_t kMostWritten = uint64_t(1) << 30;  // bytes, at a time
 constexpr uint64_t kMostNames = 1000000;              // prof.<pid>.1 and so on
 
@@ -68,18 +75,85 @@ bool back_with_storage(Process* p, uint64_t end) {
   return true;
 }
 
+// Opens the file again by its name; -1 if it is not the same any more.
+int64_t open_again(Process* p) {
+  const int64_t fd = open_file(p->path, kReadWrite | kNoFollow | kCloseOnExec);
+  if (fd < 0) return -1;
+  FileStatus status;
+  if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == p->device &&
+      status.inode == p->inode) {
+    return fd;
+  }
+  close_file(fd);
+  return -1;
+}
+
+// Makes the open file longer: `length` blocks. Returns 0 or -errno.
+int64_t lengthen(Process* p, int64_t fd, uint64_t length) {
+  const uint64_t size = length * PROF_BLOCK_SIZE, size_now = p->length * PROF_BLOCK_SIZE;
+  const int64_t result = p->can_populate ? syscall4(__NR_ftruncate, uint64_t(fd), size)
+                                         : syscall4(__NR_fallocate, uint64_t(fd), 0, size_now, size - size_now);
+  if (result == 0) p->length = length;
+  return result;
+}
+
+// With the lock held: the file, if it can still be opened, becomes `length` blocks long, at least those that are ready.
+void cut_off(Process* p, uint64_t length) {
+  const int64_t fd = open_again(p);
+  if (fd < 0) return;
+  if (syscall4(__NR_ftruncate, uint64_t(fd), length * PROF_BLOCK_SIZE) == 0) p->length = length;
+  close_file(fd);
+}
+
+// Whether the file now has `length` blocks, more than before.
+bool set_length(Process* p, uint64_t length) {
+  const int64_t fd = open_again(p);
+  if (fd < 0) return false;
+  const bool is_done = lengthen(p, fd, length) == 0;
+  close_file(fd);
+  return is_done;
+}
+
+// With the lock held: the file has at least `end` blocks. It gets twice what is in use.
+bool make_longer(Process* p, uint64_t end) {
+  const uint64_t limit = least(p->bound, limit_of(kLimitFileSize) / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage);
+  end = (end + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage;
+  if (end > limit) return false;
+  const uint64_t wanted = greatest(least(2 * p->ready, limit), end);
+  return set_length(p, wanted) || (wanted != end && set_length(p, end));
+}
+
 // With the lock held: blocks up to `end` are usable.
 bool make_ready(Process* p, uint64_t end) {
   if (end <= p->ready) return true;
-  if (end > p->bound) return false;
+  if (end > p->bound || (end > p->length && !make_longer(p, end))) return false;
   uint64_t growth = greatest(kFirstReady, least(p->ready / 4, kMostGrowth)) / kBlocksPerPage * kBlocksPerPage;
   for (;;) {
-    uint64_t target = least(p->ready + growth, p->bound);
+    uint64_t target = least(p->ready + growth, p->length);
     if (target < end) target = end;
     if (back_with_storage(p, target)) return true;
     if (target == end) return false;
     growth /= 2;
   }
+}
+
+// Begins what is a heavy path (state.h) but for the stack, and locks the process. Null if it has no file, in a thread
+// that is not recorded, in a handler that interrupted such a path, and in a child that shares the memory with its
+// parent.
+Process* begin_change(uint64_t* mask) {
+  Process* p = process;
+  State* s = get_state();
+  if (!p || p->phase != kRecording || p->is_private || !s || s->top == 0 || s->is_left || s->is_busy) return nullptr;
+  if (at<Header>(p->base, 0)->pid != uint32_t(process_id()) || !block_signals(mask)) return nullptr;
+  store(&s->is_busy, 1u);
+  lock(&p->lock);
+  return p;
+}
+
+void end_change(Process* p, uint64_t mask) {
+  unlock(&p->lock);
+  store(&get_state()->is_busy, 0u);
+  restore_signals(mask);
 }
 
 // Returns a descriptor or -errno, and sets the path of the process.
@@ -100,19 +174,6 @@ int64_t create_file(Process* p, const char* directory, uint64_t pid) {
   }
   close_file(below);
   return fd;
-}
-
-// Opens the file again by its name; -1 if it is not the same any more.
-int64_t open_again(Process* p) {
-  const int64_t fd = open_file(p->path, kReadWrite | kNoFollow | kCloseOnExec);
-  if (fd < 0) return -1;
-  FileStatus status;
-  if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == p->device &&
-      status.inode == p->inode) {
-    return fd;
-  }
-  close_file(fd);
-  return -1;
 }
 
 // All of the runtime's: the guard page, `bound` blocks, and the room behind them. See memory.h.
@@ -147,25 +208,25 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
   for (;; bound /= 2) {
     bound = bound / kBlocksPerPage * kBlocksPerPage;
     if (bound < kSmallestBound) return result;
-    result = syscall4(__NR_ftruncate, uint64_t(fd), bound * PROF_BLOCK_SIZE);
-    if (result == 0) result = map_at_its_place(p, fd, bound);
+    result = map_at_its_place(p, fd, bound);
     if (result == 0) break;
   }
   if (advise(p->base - kPage, size_of_mapping(bound), kAdviseDontFork) != 0) return kErrorNotSupported;
   if (p->is_private) {
-    syscall4(__NR_ftruncate, uint64_t(fd), 0);
+    p->length = bound;
     return back_with_storage(p, kFirstReady) ? 0 : kErrorNoMemory;
   }
   advise(p->base, bound * PROF_BLOCK_SIZE, kAdviseRandom);
   p->can_populate = 1;
+  result = lengthen(p, fd, kFirstReady);
+  if (result != 0) return result;
   if (back_with_storage(p, kFirstReady)) return 0;
   if (advise(p->base, kPage, kAdvisePopulateWrite) != kErrorInvalid) return -28;
   p->can_populate = 0;
-  const uint64_t fixed = least(bound * PROF_BLOCK_SIZE, kFixedSize);
-  result = syscall4(__NR_fallocate, uint64_t(fd), 0, 0, fixed);
+  p->length = 0;
+  result = lengthen(p, fd, kFirstReady);
   if (result != 0) return result;
-  p->bound = fixed / PROF_BLOCK_SIZE;
-  syscall4(__NR_ftruncate, uint64_t(fd), fixed);
+  p->bound = least(bound, kFixedBound);
   return back_with_storage(p, kFirstReady) ? 0 : -12;
 }
 
@@ -231,14 +292,22 @@ uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first) {
   return got;
 }
 
-void trim_profile(Process* p) {
-  const int64_t fd = open_again(p);
-  if (fd < 0) return;
-  lock(&p->lock);
-  p->bound = p->ready;
-  unlock(&p->lock);
-  syscall4(__NR_ftruncate, uint64_t(fd), p->bound * PROF_BLOCK_SIZE);
-  close_file(fd);
+void keep_room() {
+  uint64_t mask;
+  Process* p = begin_change(&mask);
+  if (!p) return;
+  const uint64_t limit = limit_of(kLimitFileSize) / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage;
+  const uint64_t length = least(least(p->bound, limit), kFixedBound);
+  if (length > p->length) set_length(p, length);
+  end_change(p, mask);
+}
+
+void give_room_back() {
+  uint64_t mask;
+  Process* p = begin_change(&mask);
+  if (!p) return;
+  cut_off(p, p->ready);
+  end_change(p, mask);
 }
 
 void write_profile(Process* p) {

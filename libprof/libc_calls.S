@@ -1,4 +1,4 @@
-// prctl and syscall, in the place of the C library's: see sandbox.cc and fork.cc. They do the same; errno is the C
+// prctl and syscall, in the place of the C library's: see sandbox.cc, fork.cc and rights.cc. They do the same; errno is the C
 // library's.
 //
 // A static program has no use for them, and no __errno_location that is found.
@@ -57,6 +57,11 @@ syscall:
         je      4f
         cmp     $__NR_clone, %rdi
         je      3f
+.irp number, __NR_chroot, __NR_pivot_root, __NR_mount, __NR_umount2, __NR_unshare, __NR_setns, \
+        __NR_setuid, __NR_setreuid, __NR_setresuid, __NR_setfsuid, __NR_capset, __NR_landlock_restrict_self
+        cmp     $\number, %rdi
+        je      5f
+.endr
 1:      mov     %rdi, %rax
         mov     %rsi, %rdi
         mov     %rdx, %rsi
@@ -73,6 +78,7 @@ syscall:
         test    %rdx, %rdx
         jnz     1b
 4:      CALL_WATCHED watched_fork
+5:      CALL_WATCHED watched_change
         .cfi_endproc
         .size   syscall, . - syscall
 

@@ -187,7 +187,7 @@ void end_process() {
   if (p->is_private) {
     write_profile(p);
   } else {
-    trim_profile(p);
+    give_room_back();
   }
 }
 

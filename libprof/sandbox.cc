@@ -27,6 +27,7 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
+#include "file.h"
 #include "filter.h"
 #include "memory.h"
 #include "process.h"
@@ -121,17 +122,24 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, ui
   const bool forbids = effect != Effect::kNoCounter;
   SeenFilter* memory = effect == Effect::kFilter ? static_cast<SeenFilter*>(map_guarded(sizeof(SeenFilter))) : nullptr;
   if (stops_counter) stop_counter();
-  if (forbids) forbid_all();
+  if (forbids) {
+    keep_room();
+    forbid_all();
+  }
   const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
   if (is_error(result)) {
     if (stops_counter) start_counter();
-    if (forbids) undo_forbid_all();
+    if (forbids) {
+      undo_forbid_all();
+      give_room_back();
+    }
     if (memory) unmap_guarded(memory, sizeof(SeenFilter));
     return result;
   }
   if (memory) {
     keep(memory, reinterpret_cast<const FilterProgram*>(c));  // of both calls the third argument
     undo_forbid_all();
+    give_room_back();
   }
   return result;
 }

@@ -14,6 +14,7 @@
 #include "fork.h"
 #include "memory.h"
 #include "process.h"
+#include "rights.h"
 #include "settings.h"
 #include "slow.h"
 #include "syscall.h"
@@ -41,6 +42,7 @@ void at_exit() {
     initial_stack = reinterpret_cast<uint64_t*>(argv) - 1;
   }
   watch_forks();
+  find_watched_functions();
   char here;
   State* s = get_state();
   if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));

@@ -150,6 +150,7 @@ struct Process {
   uint32_t phase;          // enum Phase
   char* base;              // the mapping; null until there is one
   uint64_t bound;          // blocks the mapping has room for
+  uint64_t length;         // blocks the file has
   uint64_t ready;          // blocks, from the start of the file, that are backed by storage
   uint64_t device, inode;  // of the file
   State* states;

@@ -12,8 +12,8 @@
 //
 // - libprof.so is needed right before the C library. Libraries that do not depend on each other are initialized from
 //   the last to the first, so it is ready before those run that depend on the C library; and in the search for symbols
-//   it comes after them, so it can take nobody's place but the C library's, which it wants for two functions
-//   (sandbox.cc in libprof), and those who insist on being first (AddressSanitizer) still are.
+//   it comes after them, so it can take nobody's place but the C library's, which it wants for some functions
+//   (sandbox.cc and rights.cc in libprof), and those who insist on being first (AddressSanitizer) still are.
 // - The slots are the first that is filled after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
 //   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then.

@@ -70,9 +70,11 @@ Header header_of(int fd, const std::string& path, uint64_t& size) {
   struct stat status;
   if (fd < 0 || fstat(fd, &status) != 0) throw Error(path + ": " + system_error(errno));
   if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file, so it is no profile");
-  size = uint64_t(status.st_size);
   Header h{};
   const uint64_t n = read_at(fd, &h, sizeof h, 0, path);
+  // The file of a running program grows, and before the header says so.
+  if (fstat(fd, &status) != 0) throw Error(path + ": " + system_error(errno));
+  size = uint64_t(status.st_size);
   if (n < sizeof h.magic || !has_magic(h.magic)) {
     throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
   }
@@ -135,7 +137,7 @@ void Profile::load(int fd, uint64_t file_size) {
     wanted = in_file;
   }
   // A running program goes on making nodes under our eyes. Pages that are never touched need no memory.
-  const uint64_t room = live_ ? std::min(in_file, 2 * wanted + 65536) : wanted;
+  const uint64_t room = live_ ? std::min<uint64_t>(2 * wanted + 65536, UINT32_MAX) : wanted;
   bytes_.reset(static_cast<char*>(std::calloc(room, PROF_BLOCK_SIZE)), std::free);
   if (!bytes_ && room) throw Error(path_ + ": the profile does not fit into memory");
   uint64_t end = read_range(fd, bytes_.get(), 0, wanted * PROF_BLOCK_SIZE, path_);

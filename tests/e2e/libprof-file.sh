@@ -49,7 +49,7 @@ for limit in "-f 512" "-v 200000"; do
   [ "$(stat -c %s profiles/prof.*)" -le 28000000 ] || fail "ulimit $limit: $(stat -c %s profiles/prof.*) bytes"
 done
 
-# No descriptor is taken, and none is needed.
+# No descriptor is kept, and the loss of all that there are is none of the profile's.
 cat >descriptors.c <<'PROGRAM'
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,0 +1,96 @@
+# The file starts small and grows with what is in use; it looks no larger than it is, however the program ends, and grows on when
+# the program changes its root or its user.
+. "$(dirname "$0")/../libprof/common.inc"
+
+size() { stat -c %s profiles/prof.*; }
+used() { echo $((64 * $(od -An -t u4 -j44 -N4 profiles/prof.*))); }
+
+# Few calls.
+cat >hello.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noipa)) static int greet(const char* how) { return puts(how); }
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "exit";
+  greet(how);
+  fflush(stdout);
+  if (!strcmp(how, "_exit")) _exit(0);
+  if (!strcmp(how, "quick_exit")) quick_exit(0);
+  if (!strcmp(how, "exec")) execl("/bin/true", "true", NULL);
+  if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+  if (!strcmp(how, "abort")) abort();
+  return 0;
+}
+C
+for link in $links; do
+  # shellcheck disable=SC2046
+  compile "$link" hello.c -O1 $(link_flags "$link")
+  rewrite "$link"
+  for type in $types; do
+    for how in exit _exit quick_exit exec kill abort; do
+      rm -rf profiles
+      mkdir profiles
+      { (PROFTYPE=$type PROFDIR=profiles exec "./$link.prof" $how >stdout 2>stderr); } 2>/dev/null
+      [ "$(size)" -le 65536 ] || fail "$link, $type, $how: $(size) bytes"
+      calls=$(prof --json "$link.prof" profiles/prof.* 2>/dev/null | jq '[.functions[] | select(.name == "greet").calls] | add')
+      [ "$calls" = 1 ] || fail "$link, $type, $how: ${calls:-no} calls of greet"
+    done
+  done
+done
+
+# Many: at most twice what is in use, and a step more at the beginning.
+hooked lost_way
+for calls in 1000 3000 10000 30000 100000 300000; do
+  record lost_way none $calls _exit
+  same_calls "$calls calls"
+  [ "$(header folded)" = 0 ] || fail "$calls calls: $(head -n 1 profile)"
+  [ "$(size)" -le $((2 * $(used) + 65536)) ] || fail "$calls calls: $(size) bytes, of which $(used) are in use"
+done
+
+# The way to the file is lost: it has got the room before, and gives it back if the way is there again.
+ways=userspace
+[ "$(id -u)" != 0 ] || ways="root user userspace"
+for way in $ways; do
+  record lost_way $way 100000 exit
+  same_calls "$way"
+  [ "$(header folded)" = 0 ] && [ $(($(header flags) & 2)) = 0 ] || fail "$way: $(head -n 1 profile)"
+  [ "$(size)" -le 16777216 ] || fail "$way: $(size) bytes"
+done
+ways=self
+[ "$(id -u)" != 0 ] || ways="self back"
+for way in $ways; do
+  record lost_way $way 100 _exit
+  [ "$(size)" -le 65536 ] || fail "$way: $(size) bytes"
+  record lost_way $way 600000 exit
+  same_calls "$way"
+  [ "$(header folded)" = 0 ] || fail "$way: $(head -n 1 profile)"
+done
+
+# Nothing that helps: what finds no room is folded, and that is said; the program does not notice.
+for way in descriptors size; do
+  record lost_way $way 100000 exit
+  same_calls "$way"
+  [ "$(header folded)" -gt 0 ] && [ $(($(header flags) & 2)) = 2 ] || fail "$way: $(head -n 1 profile)"
+  [ "$(size)" -le 100000 ] || fail "$way: $(size) bytes"
+done
+
+# The file is somebody else's by now, or gone: it is left alone.
+cat >replaced.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include "random_calls.h"
+int main(void) {
+  r0(0);
+  if (system("for p in profiles/prof.*; do rm $p; printf precious >precious; ln -s ../precious $p; done")) return 1;
+  for (left = 100000; left > 0;) descend(40);
+  return 0;
+}
+C
+gcc -O1 -w -fPIC -I"$hand" -o replaced replaced.c "$BUILD/lib/libprof.so" -Wl,-rpath,"$BUILD/lib" || fail "cannot compile"
+rm -rf profiles
+mkdir profiles
+PROFDIR=profiles run ./replaced
+[ "$status" = 0 ] && [ ! -s stderr ] && [ "$(cat precious)" = precious ] || fail "replaced: status $status, $(cat stderr), precious is now $(stat -c %s precious) bytes"

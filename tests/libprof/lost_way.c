@@ -1,0 +1,46 @@
+// lost_way HOW CALLS END: makes a few calls, then loses the way to its profile, or gains it again, and makes so many calls in
+// ever new contexts. Prints "calls NAME N".
+//
+//   HOW   none; root, user: another root or user; userspace: a name space in which it is nobody, by syscall(2);
+//         back: its own user again; descriptors: none is free; size: the limit on file sizes is lowered
+//   END   exit, _exit
+
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hooked.h"
+#include "random_calls.h"
+
+int begin(int);
+HOOKED(begin);
+int begin_body(int x) { return x; }
+
+static int lose_way(const char* how) {
+  struct rlimit limit = {3, 3};
+  if (!strcmp(how, "root")) return chroot("/proc") || chdir("/");
+  if (!strcmp(how, "user")) return setuid(65534);
+  if (!strcmp(how, "userspace")) return syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) || chroot("/proc");
+  if (!strcmp(how, "back")) return seteuid(65534) || seteuid(0);
+  if (!strcmp(how, "self")) return setuid(geteuid());
+  if (!strcmp(how, "descriptors")) return setrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max = 100000;
+  return !strcmp(how, "size") ? setrlimit(RLIMIT_FSIZE, &limit) : strcmp(how, "none");
+}
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 2;
+  begin(1);
+  if (lose_way(argv[1])) return 1;
+  for (left = atol(argv[2]); left > 0;) descend(40);
+  for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
+  printf("calls begin 1\n");
+  fflush(stdout);
+  if (!strcmp(argv[3], "_exit")) _exit(0);
+  return 0;
+}
