@@ -115,13 +115,18 @@ class Part {
     const bool scaled = a_.tsc_hz > 0 && hz > 0 && std::abs(hz / a_.tsc_hz - 1) > 0.001;
     Resolver resolver(a_.functions, profile);
     std::vector<std::string> damage = profile.damage();
-    const std::string tree_damage = builder_.add(profile, resolver, scaled ? a_.tsc_hz / hz : 1);
+    uint64_t impossible_times = 0;
+    const std::string tree_damage = builder_.add(profile, resolver, scaled ? a_.tsc_hz / hz : 1, impossible_times);
     if (!tree_damage.empty()) damage.push_back(tree_damage);
     if (!damage.empty()) {
       std::string text = profile.path() + ": the profile is damaged: ";
       for (const std::string& d : damage) text += d + "; ";
       say(text + "what could be read is shown");
       a_.damaged = true;
+    }
+    if (impossible_times) {
+      say(profile.path() + ": " + count_of(impossible_times, "time") +
+          " cannot be, being longer than the thread ran; shown with ? is the nearest that can");
     }
     if (!profile.limit().problem.empty()) {
       say(profile.path() + ": prof ctl limited what is recorded, but its list " + limit_path(profile.path()) + " " +

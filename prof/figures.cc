@@ -47,14 +47,14 @@ void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
       nodes_.push_back(b);
       b = child->sibling;
     }
-    uint64_t damaged = 0;
-    const uint64_t calls = numbers.calls(n->count, damaged);
-    const uint64_t cycles =
-        estimator ? uint64_t(std::min(i == first ? estimator->whole() : estimator->inclusive(block, *n).cycles, 0x1p62))
-                  : numbers.cycles(block, n->cycles, damaged);
-    if (damaged) continue;
-    n->count = calls;
-    n->cycles = cycles;
+    if (!is_possible_count(n->count)) continue;
+    if (estimator) {
+      n->cycles = uint64_t(std::min(i == first ? estimator->whole() : estimator->inclusive(block, *n).cycles, 0x1p62));
+    } else {
+      const SelfTime self = numbers.self(block, n->cycles);
+      n->cycles = self.cycles;
+      if (!self.is_possible) profile_.impossible_times_.insert(block);
+    }
     cells_.push_back({block, &n->count, &n->cycles, &n->timed});
   }
 }

@@ -14,8 +14,8 @@ namespace prof {
 class Figures {
  public:
   // Makes the raw numbers in the nodes plain calls and cycles, of self time or, where they are estimated, of
-  // inclusive time, up to the moment when the profile was read. What is
-  // damaged stays as it is, for others to tell of. The profile must stay where it is as long as this object lives.
+  // inclusive time, up to the moment when the profile was read. Nodes whose counts cannot be stay as they are, for
+  // others to tell of. The profile must stay where it is as long as this object lives.
   explicit Figures(Profile& profile);
 
   // Takes figures away, or puts them in the place of what is there. No figure gets less than 0: one that was read while

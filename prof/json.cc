@@ -35,6 +35,10 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"self_error_cycles\":", rounded(std::sqrt(self_variance)));
     field(",\"total_error_cycles\":", rounded(std::sqrt(total_variance)));
   };
+  auto doubts = [&](bool of_calls, bool of_cycles) {
+    if (of_calls) out.text(",\"doubtful_calls\":true");
+    if (of_cycles) out.text(",\"doubtful_cycles\":true");
+  };
   auto waiting = [&](const char* name, uint64_t elapsed, uint64_t on_processor) {
     out.text(name + std::to_string(analysis.cpu->waiting(elapsed, on_processor)));
   };
@@ -71,8 +75,12 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"self_probe_cycles\":", analysis.sums[i].self_probe);
     field(",\"total_probe_cycles\":", analysis.sums[i].total_probe);
     errors(analysis.sums[i].self_variance, analysis.sums[i].total_variance);
+    bool has_doubtful_calls = analysis.sums[i].has_doubtful_calls;
+    bool has_doubtful_cycles = analysis.sums[i].has_doubtful_total;
     if (analysis.cpu) {
       const FunctionSum& other = analysis.cpu->sums[i];
+      has_doubtful_calls |= other.has_doubtful_calls;
+      has_doubtful_cycles |= other.has_doubtful_total;
       field(",\"cpu_calls\":", other.calls);
       field(",\"self_cpu_cycles\":", other.self);
       field(",\"total_cpu_cycles\":", other.total);
@@ -81,6 +89,7 @@ void print_json(const Analysis& analysis, Output& out) {
       waiting(",\"self_waiting_cycles\":", analysis.sums[i].self, other.self);
       waiting(",\"total_waiting_cycles\":", analysis.sums[i].total, other.total);
     }
+    doubts(has_doubtful_calls, has_doubtful_cycles);
     out.byte('}');
   }
 
@@ -100,14 +109,18 @@ void print_json(const Analysis& analysis, Output& out) {
     field(",\"cycles\":", node.total);
     field(",\"self_cycles\":", node.self);
     errors(node.self_variance, node.total_variance);
+    bool has_doubtful_calls = node.has_doubtful_calls, has_doubtful_cycles = node.has_doubtful_total;
     if (analysis.cpu) {
       const CallNode& other = analysis.cpu->tree.nodes[i];
+      has_doubtful_calls |= other.has_doubtful_calls;
+      has_doubtful_cycles |= other.has_doubtful_total;
       field(",\"cpu_calls\":", other.calls);
       field(",\"cpu_cycles\":", other.total);
       field(",\"self_cpu_cycles\":", other.self);
       waiting(",\"waiting_cycles\":", node.total, other.total);
       waiting(",\"self_waiting_cycles\":", node.self, other.self);
     }
+    doubts(has_doubtful_calls, has_doubtful_cycles);
     out.byte('}');
   }
   out.text("]}\n");

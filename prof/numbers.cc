@@ -17,18 +17,13 @@ NumberReader::NumberReader(const Profile& profile, const Thread& thread)
       running_(thread.running),
       since_(thread.since) {}
 
-// No call takes less than a cycle.
-uint64_t NumberReader::calls(uint64_t raw, uint64_t& damaged) const {
-  const uint64_t most = measured_ && end_ >= start_ ? end_ - start_ + kSlack : uint64_t(1) << 60;
-  if (raw > most) return damaged++, 0;
-  return raw;
-}
-
-uint64_t NumberReader::cycles(Block block, uint64_t raw, uint64_t& damaged) const {
-  if (!measured_) return 0;
-  const uint64_t lifetime = end_ - std::min(start_, end_), slack = lifetime / 64 + kSlack;
-  if (end_ < start_ || raw > lifetime + slack) return damaged++, 0;
-  return raw + (block == running_ ? since_ : 0);
+SelfTime NumberReader::self(Block block, uint64_t raw) const {
+  if (!measured_) return {};
+  // A thread that began when the counter could not be read any more has no time.
+  if (end_ < start_) return {0, raw == 0};
+  const uint64_t lifetime = end_ - start_;
+  if (raw > lifetime + lifetime / 64 + kSlack) return {lifetime, false};
+  return {raw + (block == running_ ? since_ : 0), true};
 }
 
 }  // namespace prof

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "libprof/format.h"
@@ -76,6 +77,9 @@ class Profile {
   // Estimates (estimate.h) were worked out already, and are in the nodes' `cycles`.
   bool has_plain_estimates() const { return has_plain_estimates_; }
 
+  // A node's time could not be, when its numbers were made plain ones (figures.h).
+  bool has_impossible_time(Block block) const { return impossible_times_.contains(block); }
+
   // The process that writes it still runs, on this machine.
   bool live() const { return live_; }
 
@@ -112,6 +116,7 @@ class Profile {
   Block blocks_ = 0;
   bool live_ = false;
   bool has_plain_estimates_ = false;
+  std::unordered_set<Block> impossible_times_;
   uint64_t read_tsc_ = 0;  // time stamp
   uint64_t lifetime_ = 0, recorded_ = 0;
   Limit limit_;

@@ -55,6 +55,7 @@ Suggestion suggest(const Analysis& analysis) {
   double calls = 0;
   for (uint32_t f = 0; f < functions.size(); f++) {
     const FunctionSum& sum = analysis.sums[f];
+    if (sum.has_doubtful_calls) continue;
     calls += double(sum.calls);
     const bool does_little = !analysis.timed || double(sum.self) < pair * double(sum.calls);
     if (functions[f].object == 0 && does_little && sum.calls > 1) order.push_back(f);

@@ -15,6 +15,11 @@ using RawNode = prof_format::Node;
 // Cycles, not negative, as a whole number. Damaged profiles have too many.
 uint64_t whole(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
 
+// Damaged counts may be as great as they can be.
+void add_calls(uint64_t& sum, uint64_t calls) {
+  if (__builtin_add_overflow(sum, calls, &sum)) sum = UINT64_MAX;
+}
+
 }  // namespace
 
 struct TreeBuilder::State {
@@ -85,7 +90,7 @@ struct TreeBuilder::State {
 TreeBuilder::TreeBuilder() : state_(std::make_unique<State>()) {}
 TreeBuilder::~TreeBuilder() = default;
 
-std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double scale) {
+std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double scale, uint64_t& impossible_times) {
   State& s = *state_;
   const prof_format::Header& header = profile.header();
   const double inside = double(header.probe_inside) / 256 * scale, outside = double(header.probe_outside) / 256 * scale;
@@ -101,6 +106,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
     double self, inclusive;  // cycles; one is known, and the other 0
     double variance;
     double outside;  // cycles of probe cost for the caller
+    bool has_doubtful_calls, has_doubtful_self;
   };
   struct Pending {
     Block block, first_child;
@@ -110,7 +116,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
   std::vector<Pending> pending;
   std::vector<Child> children;
   std::vector<bool> seen(profile.blocks());
-  uint64_t broken_links = 0, broken_numbers = 0;
+  uint64_t broken_links = 0, impossible_counts = 0;
 
   for (const Thread& thread : profile.threads()) {
     const RawNode* root = profile.node(thread.root);
@@ -121,9 +127,18 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
     const NumberReader numbers(profile, thread);
     std::optional<Estimator> estimator;
     if (is_estimated) estimator.emplace(profile, thread);
+    auto self_of = [&](Block b, const RawNode& node) {
+      SelfTime self = numbers.self(b, node.cycles);
+      self.is_possible = self.is_possible && !profile.has_impossible_time(b);
+      impossible_times += !self.is_possible;
+      return self;
+    };
     seen[thread.root] = true;
-    if (!estimator)
-      s.tree.nodes[0].self += whole(double(numbers.cycles(thread.root, root->cycles, broken_numbers)) * scale);
+    if (!estimator) {
+      const SelfTime self = self_of(thread.root, *root);
+      s.tree.nodes[0].self += whole(double(self.cycles) * scale);
+      s.tree.nodes[0].has_doubtful_self |= !self.is_possible;
+    }
     pending.push_back({thread.root, root->child, 0, estimator ? estimator->whole() * scale : 0});
     while (!pending.empty()) {
       const Pending parent = pending.back();
@@ -138,16 +153,21 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
           break;
         }
         seen[b] = true;
-        const uint64_t calls = numbers.calls(child->count, broken_numbers);
-        Child c = {b, child->child, child->pc, calls, 0, 0, 0, outside * double(calls)};
+        const bool is_possible = is_possible_count(child->count);
+        impossible_counts += !is_possible;
+        // No cost is subtracted for calls that cannot be.
+        const double calls = is_possible ? double(child->count) : 0;
+        Child c = {b, child->child, child->pc, child->count, 0, 0, 0, outside * calls, !is_possible, false};
         if (estimator) {
           const Estimate e = estimator->inclusive(b, *child);
-          const double timed = std::min(estimator->timed(*child), double(calls));  // the count may be damaged
-          c.inclusive = std::max(e.cycles * scale - inside * double(calls), 0.0);
+          const double timed = std::min(estimator->timed(*child), calls);
+          c.inclusive = std::max(e.cycles * scale - inside * calls, 0.0);
           c.variance = e.variance * scale * scale;
-          c.outside = (inside + outside) * timed + counted * (double(calls) - timed);
+          c.outside = (inside + outside) * timed + counted * (calls - timed);
         } else {
-          c.self = double(numbers.cycles(b, child->cycles, broken_numbers)) * scale;
+          const SelfTime self = self_of(b, *child);
+          c.self = double(self.cycles) * scale;
+          c.has_doubtful_self = !self.is_possible;
         }
         children.push_back(c);
         b = child->sibling;
@@ -172,11 +192,13 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
       for (const Child& c : children) {
         const uint32_t index = s.child(parent.node, resolver.find(c.pc));
         CallNode& node = s.tree.nodes[index];
-        node.calls += c.calls;
+        add_calls(node.calls, c.calls);
+        node.has_doubtful_calls |= c.has_doubtful_calls;
+        node.has_doubtful_self |= c.has_doubtful_self;
         node.self += whole(c.self);
         node.self_variance += c.variance;
         node.total_variance += c.variance;
-        if (!estimator) s.probe[index] += inside * double(c.calls);
+        if (!estimator) s.probe[index] += c.has_doubtful_calls ? 0 : inside * double(c.calls);
         s.probe[parent.node] += c.outside;
         s.outside[index] += c.outside;
         if (c.first_child) {
@@ -192,9 +214,9 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
   std::string damage;
   if (broken_links)
     damage = std::to_string(broken_links) + " of the links in its tree are broken, the calls behind them are missing";
-  if (broken_numbers)
-    damage +=
-        (damage.empty() ? "" : "; ") + std::to_string(broken_numbers) + " of its numbers are damaged and left out";
+  if (impossible_counts)
+    damage += (damage.empty() ? "" : "; ") + std::to_string(impossible_counts) +
+              " of its counts are greater than any can be, and shown with ?";
   return damage;
 }
 
@@ -221,7 +243,9 @@ Tree TreeBuilder::finish(bool subtract_probe, uint64_t& overdrawn) {
     node.self_probe = measured - node.self;
     node.total += node.self;
     node.total_probe += node.self_probe;
+    node.has_doubtful_total |= node.has_doubtful_self;
     if (i == 0) break;
+    tree.nodes[node.parent].has_doubtful_total |= node.has_doubtful_total;
     tree.nodes[node.parent].total += node.total;
     tree.nodes[node.parent].total_probe += node.total_probe;
   }
@@ -236,7 +260,9 @@ std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
   while (at != 0) {
     const CallNode& node = nodes[at];
     FunctionSum& sum = sums[node.function];
-    sum.calls += node.calls;
+    add_calls(sum.calls, node.calls);
+    sum.has_doubtful_calls |= node.has_doubtful_calls;
+    sum.has_doubtful_self |= node.has_doubtful_self;
     sum.self += node.self;
     sum.self_probe += node.self_probe;
     sum.self_variance += node.self_variance;
@@ -244,6 +270,7 @@ std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
       sum.total += node.total;
       sum.total_probe += node.total_probe;
       sum.total_variance += node.total_variance;
+      sum.has_doubtful_total |= node.has_doubtful_total;
     }
     if (node.first_child) {
       at = node.first_child;

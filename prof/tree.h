@@ -4,6 +4,8 @@
 // written is short by a time stamp, siblings may occur twice, links may be damaged. Here a node is one function in one
 // calling context, once, with times that are plain cycles.
 //
+// Numbers that cannot be (numbers.h) are kept, and marked as doubtful up to the figures that are shown.
+//
 // Nothing here recurses: a tree may be a million levels deep. Parents precede their children in `nodes`, so sums over
 // subtrees are loops from the back.
 //
@@ -44,6 +46,8 @@ struct CallNode {
   uint64_t total_probe = 0;  // from total
   // Of the estimates of self and total, if they are that; cycles^2.
   double self_variance = 0, total_variance = 0;
+  // A number in it cannot be.
+  bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };
 
 // Whether a time owes more to the subtraction of the probe's cost than to what was measured of the program: then it
@@ -63,6 +67,7 @@ struct FunctionSum {
   uint64_t total = 0;                        // cycles; those of a recursive function counted once
   uint64_t self_probe = 0, total_probe = 0;  // as in CallNode
   double self_variance = 0, total_variance = 0;
+  bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };
 
 // One for each of the first `functions` functions.
@@ -74,8 +79,8 @@ class TreeBuilder {
   ~TreeBuilder();
 
   // Lays a profile's trees over what is there. Its cycles are multiplied with `scale`. Returns a phrase on what could
-  // not be read ("3 of its links are damaged"), empty if all was.
-  std::string add(const Profile& profile, Resolver& resolver, double scale);
+  // not be read ("3 of its links are damaged"), empty if all was. `impossible_times` is counted up.
+  std::string add(const Profile& profile, Resolver& resolver, double scale, uint64_t& impossible_times);
 
   // The tree with the probe's cost subtracted if `subtract_probe`. `overdrawn` is set to the cycles of probe cost that
   // nothing was left to take from. To be called once.

@@ -80,19 +80,20 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
     out.text(names[node.function]);
     out.byte(':');
     if (analysis.timed) {
-      out.text(
-          shown_time(analysis.seconds(node.total) * 1000, is_rough(node.total, node.total_probe, node.total_variance)));
+      out.text(shown_time(analysis.seconds(node.total) * 1000,
+                          is_rough(node.total, node.total_probe, node.total_variance), node.has_doubtful_total));
     } else {
       out.byte('-');
     }
     if (node.calls != 1) {
       out.byte('/');
-      out.number(node.calls);
+      out.text(shown_calls(node.calls, node.has_doubtful_calls));
     }
     if (analysis.cpu) {
       const CallNode& other = analysis.cpu->tree.nodes[step.node];
       const uint64_t probes = node.total_probe + other.total_probe;
-      out.text(" waiting " + shown_waiting(analysis, node.total, other.total, probes, 1000));
+      out.text(" waiting " + shown_waiting(analysis, node.total, other.total, probes, 1000,
+                                           node.has_doubtful_total || other.has_doubtful_total));
     }
     out.byte('\n');
     if (node.first_child == 0) continue;

@@ -8,6 +8,7 @@
 #include "prof/message.h"
 #include "prof/tree.h"
 #include "prof_fixture.h"
+#include "prof_printed.h"
 
 using namespace prof_test;
 using prof::Analysis;
@@ -313,11 +314,37 @@ TEST_CASE("broken links cost what hangs on them, and are told") {
   CHECK(damaged([](ProfileWriter& w, Block, Block, Block c) { w.node(c).sibling = 0x7fffffff; }) ==
         "a:1:100:130(c:3:30:30)");
   CHECK(damaged([](ProfileWriter& w, Block a, Block, Block) { w.node(a).child = 2; }) == "a:1:100:100");
-  CHECK(damaged([](ProfileWriter& w, Block, Block b, Block) { w.node(b).cycles = uint64_t(1) << 60; }) ==
-        "a:1:100:130(b:2:0:0 c:3:30:30)");
-  CHECK(damaged([](ProfileWriter& w, Block, Block b, Block) { w.node(b).count = uint64_t(1) << 50; }) ==
-        "a:1:100:150(b:0:20:20 c:3:30:30)");
+  CHECK(damaged([](ProfileWriter& w, Block, Block b, Block) { w.node(b).count = uint64_t(1) << 62; }) ==
+        "a:1:100:150(b:4611686018427387904:20:20 c:3:30:30)");
   CHECK(damaged([](ProfileWriter& w, Block, Block, Block) { w.header().first_thread = 0x7fffffff; }) == "");
+}
+
+TEST_CASE("a count is a count, however few cycles passed") {
+  Run run;
+  const Block a = run.call(0, 'a', 1, 100);
+  run.call(a, 'b', uint64_t(1) << 50, 20);
+  std::string result;
+  CHECK(standard_error_of([&] { result = text(run.analyse()); }) == "");
+  CHECK(result == "a:1:100:120(b:1125899906842624:20:20)");
+}
+
+TEST_CASE("numbers that cannot be are kept in view, marked, and of these a count alone is damage") {
+  Run run;
+  run.writer.header().probe_outside = 10 * 256;
+  const Block a = run.call(0, 'a', 1, 100);
+  run.call(a, 'b', ~uint64_t(0), 20);
+  run.call(a, 'c', 3, uint64_t(1) << 60);              // longer than the run
+  run.writer.node(run.call(0, 'e', 2, 0)).cycles = 7;  // the others are what they are
+  std::optional<Analysis> analysis;
+  const std::string said = standard_error_of([&] { analysis.emplace(run.analyse()); });
+  CHECK(said.find("1 of its counts are greater") != std::string::npos);
+  CHECK(said.find("1 time cannot be") != std::string::npos);
+  CHECK(analysis->damaged);
+  const std::string shown = flat(*analysis);
+  CHECK(shown.find(" 0.000 ?18446744073709551615\tb\n") != std::string::npos);
+  CHECK(shown.find("  ?10.000 ") != std::string::npos);
+  CHECK(shown.find(" 0.000        2\te\n") != std::string::npos);
+  CHECK(tree(*analysis).find("a:?10000.000") != std::string::npos);
 }
 
 TEST_CASE("a profile with any bit flipped or cut off anywhere is read or refused") {
@@ -446,15 +473,16 @@ TEST_CASE("estimated times: their error is none as long as all calls were timed,
   CHECK(sum_of(analysis, "c").total_variance > 20 * sum_of(analysis, "b").total_variance);
 }
 
-TEST_CASE("estimated times: a damaged count is none") {
+TEST_CASE("estimated times: nothing is subtracted for a damaged count") {
   EstimatedRun run;
   run.call(0, 'a', ~uint64_t(0), 1'000'000, ~uint64_t(0), 1'000, 1'000);
   run.writer.header().probe_counted = 10 * 256;
   run.call(0, 'b', 1, 0, 1, 1'000);
   std::optional<Analysis> analysis;
-  CHECK(standard_error_of([&] { analysis.emplace(run.analyse()); }).find("1 of its numbers are damaged") !=
+  CHECK(standard_error_of([&] { analysis.emplace(run.analyse()); }).find("1 of its counts are greater") !=
         std::string::npos);
-  CHECK(sum_of(*analysis, "a").calls == 0);
+  CHECK(sum_of(*analysis, "a").calls == ~uint64_t(0));
+  CHECK(sum_of(*analysis, "a").has_doubtful_calls);
   CHECK(analysis->tree.nodes[0].self_probe == 10);
   CHECK(sum_of(*analysis, "b").total == 1'000);
 }
