@@ -1,10 +1,12 @@
-// live_threads COUNT CALLS: COUNT threads live at the same time, each of which makes CALLS calls in about as many contexts.
-// Prints "calls NAME N" and "mappings N", how many mappings the process has then.
+// live_threads COUNT CALLS [full]: COUNT threads live at the same time, each of which makes CALLS calls in about as many
+// contexts. Prints "calls NAME N" and "mappings N", how many mappings the process has then. full: as many of them as there can
+// be, since before the calls are made.
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "hooked.h"
@@ -13,7 +15,7 @@
 int worker(int);
 HOOKED(worker);
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static pthread_barrier_t all_there, all_done;
+static pthread_barrier_t may_begin, all_there, all_done;
 static long calls;
 
 int worker_body(int x) {
@@ -21,6 +23,7 @@ int worker_body(int x) {
   return x;
 }
 static void* run(void* unused) {
+  pthread_barrier_wait(&may_begin);
   pthread_mutex_lock(&turn);
   left = calls;
   worker(10);
@@ -28,6 +31,14 @@ static void* run(void* unused) {
   pthread_barrier_wait(&all_there);
   pthread_barrier_wait(&all_done);
   return unused;
+}
+
+// Every other page of a large mapping becomes another mapping, until the kernel allows no more; at most a million of them.
+static void use_up_mappings(void) {
+  const size_t size = (size_t)1 << 33;
+  char* p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return;
+  for (char* end = p + size; p < end && mprotect(p + 4096, 4096, PROT_READ) == 0;) p += 8192;
 }
 
 static int count_mappings(void) {
@@ -45,12 +56,15 @@ int main(int argc, char** argv) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 32768);
+  pthread_barrier_init(&may_begin, NULL, (unsigned)count + 1);
   pthread_barrier_init(&all_there, NULL, (unsigned)count + 1);
   pthread_barrier_init(&all_done, NULL, (unsigned)count + 1);
   pthread_t* threads = calloc((size_t)count, sizeof *threads);
   for (int i = 0; i < count; i++) {
     if (pthread_create(&threads[i], &attributes, run, NULL)) return 1;
   }
+  if (argc > 3) use_up_mappings();
+  pthread_barrier_wait(&may_begin);
   pthread_barrier_wait(&all_there);
   printf("mappings %d\n", count_mappings());
   pthread_barrier_wait(&all_done);
