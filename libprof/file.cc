@@ -10,7 +10,8 @@
 // huge (ls) whatever ended the program, and there are thirty of them after thirty processes of git. Or open the file
 // again by its name, for a moment, whenever it has to become longer, which is the way taken: address space for all that
 // it may become is reserved at the start and the file is mapped there, inaccessible and mostly beyond its end; then its
-// length is doubled when what is in use comes to its end. A file that is not the one that was created is left alone.
+// length is doubled when what is in use comes to its end. A file that is not the one that was created is left alone; if
+// that has another name by now, it is found by it, and if it has none, it grows no more.
 //
 // Of the file's length, the next pages are made accessible (mprotect) and backed with storage by the kernel
 // (madvise(MADV_POPULATE_WRITE), Linux 5.14), which reports a full disk as an error. Older kernels are asked for
@@ -75,9 +76,9 @@ bool back_with_storage(Process* p, uint64_t end) {
   return true;
 }
 
-// Opens the file again by its name; -1 if it is not the same any more.
-int64_t open_again(Process* p) {
-  const int64_t fd = open_file(p->path, kReadWrite | kNoFollow | kCloseOnExec);
+// Opens the file again by that name; -1 if it is not the same any more.
+int64_t open_again(Process* p, const char* path) {
+  const int64_t fd = open_file(path, kReadWrite | kNoFollow | kCloseOnExec);
   if (fd < 0) return -1;
   FileStatus status;
   if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == p->device &&
@@ -85,6 +86,19 @@ int64_t open_again(Process* p) {
     return fd;
   }
   close_file(fd);
+  return -1;
+}
+
+// The same with the name that the file was given since, which the kernel tells with its mapping. Needs much stack.
+int64_t open_moved(Process* p) {
+  LineReader maps("/proc/self/maps");
+  while (const char* line = maps.next()) {
+    if (parse_hex(&line) != as_word(p->base)) continue;
+    while (*line != 0 && *line != '/') ++line;
+    const int64_t fd = open_again(p, line);
+    if (fd >= 0) Line(p->path, sizeof p->path) << line;
+    return fd;
+  }
   return -1;
 }
 
@@ -99,19 +113,10 @@ int64_t lengthen(Process* p, int64_t fd, uint64_t length) {
 
 // With the lock held: the file, if it can still be opened, becomes `length` blocks long, at least those that are ready.
 void cut_off(Process* p, uint64_t length) {
-  const int64_t fd = open_again(p);
+  const int64_t fd = open_again(p, p->path);
   if (fd < 0) return;
   if (syscall4(__NR_ftruncate, uint64_t(fd), length * PROF_BLOCK_SIZE) == 0) p->length = length;
   close_file(fd);
-}
-
-// Whether the file now has `length` blocks, more than before.
-bool set_length(Process* p, uint64_t length) {
-  const int64_t fd = open_again(p);
-  if (fd < 0) return false;
-  const bool is_done = lengthen(p, fd, length) == 0;
-  close_file(fd);
-  return is_done;
 }
 
 // With the lock held: the file has at least `end` blocks. It gets twice what is in use.
@@ -119,8 +124,13 @@ bool make_longer(Process* p, uint64_t end) {
   const uint64_t limit = least(p->bound, limit_of(kLimitFileSize) / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage);
   end = (end + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage;
   if (end > limit) return false;
+  int64_t fd = open_again(p, p->path);
+  if (fd < 0) fd = open_moved(p);
+  if (fd < 0) return false;
   const uint64_t wanted = greatest(least(2 * p->ready, limit), end);
-  return set_length(p, wanted) || (wanted != end && set_length(p, end));
+  const bool is_done = lengthen(p, fd, wanted) == 0 || (wanted != end && lengthen(p, fd, end) == 0);
+  close_file(fd);
+  return is_done;
 }
 
 // With the lock held: blocks up to `end` are usable.
@@ -298,7 +308,11 @@ void keep_room() {
   if (!p) return;
   const uint64_t limit = limit_of(kLimitFileSize) / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage;
   const uint64_t length = least(least(p->bound, limit), kFixedBound);
-  if (length > p->length) set_length(p, length);
+  const int64_t fd = length > p->length ? open_again(p, p->path) : -1;
+  if (fd >= 0) {
+    lengthen(p, fd, length);
+    close_file(fd);
+  }
   end_change(p, mask);
 }
 
@@ -311,7 +325,7 @@ void give_room_back() {
 }
 
 void write_profile(Process* p) {
-  const int64_t fd = open_again(p);
+  const int64_t fd = open_again(p, p->path);
   if (fd < 0) return;
   const uint64_t used = uint64_t(at<Header>(p->base, 0)->blocks_used) * PROF_BLOCK_SIZE;
   const uint64_t size = least(used, limit_of(kLimitFileSize));

@@ -77,7 +77,30 @@ for way in descriptors size; do
   [ "$(size)" -le 100000 ] || fail "$way: $(size) bytes"
 done
 
-# The file is somebody else's by now, or gone: it is left alone.
+# The file has another name by now: it grows under that.
+cat >moved.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include "random_calls.h"
+int main(void) {
+  r0(0);
+  if (system("mv profiles/prof.* 'profiles/prof.of another name'")) return 1;
+  for (left = 100000; left > 0;) descend(40);
+  for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
+  return 0;
+}
+C
+gcc -O1 -w -fPIC -I"$hand" -o moved moved.c "$BUILD/lib/libprof.so" -Wl,-rpath,"$BUILD/lib" || fail "cannot compile"
+rm -rf profiles
+mkdir profiles
+PROFDIR=profiles run ./moved
+mv "profiles/prof.of another name" profiles/prof.1
+[ "$(ls profiles)" = prof.1 ] || fail "moved: leaves $(ls profiles)"
+dump_profiles
+same_calls moved
+[ "$(header folded)" = 0 ] || fail "moved: $(head -n 1 profile)"
+
+# The name is of another file by now: that is left alone.
 cat >replaced.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
