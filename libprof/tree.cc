@@ -187,7 +187,8 @@ Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
   Block nearest = 0;
   *times = 0;
   Block b = parent;
-  for (uint64_t i = 0; i < most_in_list(s) && b != 0 && *times < kLongestRecursion; ++i, b = node_at(s, b)->parent) {
+  const uint64_t most = most_in_list(s);
+  for (uint64_t i = 0; i < most && b != 0 && *times < kLongestRecursion; ++i, b = node_at(s, b)->parent) {
     if (node_at(s, b)->pc != pc) continue;
     if (nearest == 0) nearest = b;
     ++*times;
