@@ -10,7 +10,7 @@ KEPT void one(int n) { sum += n; }
 KEPT void two(int n) { sum += n; }
 KEPT void stays(int n) { __asm__ volatile("jmp *%0" : : "r"((long)&&end + n)); end: sum++; }
 int main(int argc, char** argv) {
-  for (int i = 0; i < 500000; i++) one(i);
+  for (int i = 0; i < 20000000; i++) one(i);
   two(1);
   if (argc > 2) stays(0);
   if (argc > 1) for (;;) one(1), usleep(1000);
