@@ -38,7 +38,7 @@ void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
     Node* n = node(block);
     for (Block b = n->child; b != 0;) {
       const Node* child = node(b);
-      if (!child) break;  // cut off, or made after the profile was read
+      if (!child) break;  // cut off
       if (seen[b] || child->parent != block) {
         is_broken_ = true;
         break;

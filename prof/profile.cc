@@ -72,7 +72,7 @@ Header header_of(int fd, const std::string& path, uint64_t& size) {
   if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file, so it is no profile");
   Header h{};
   const uint64_t n = read_at(fd, &h, sizeof h, 0, path);
-  // The file of a running program grows, and before the header says so.
+  // Asked for after the header, so that a file that grows is not shorter than its header says.
   if (fstat(fd, &status) != 0) throw Error(path + ": " + system_error(errno));
   size = uint64_t(status.st_size);
   if (n < sizeof h.magic || !has_magic(h.magic)) {
@@ -112,22 +112,36 @@ Profile Profile::read_whole(const std::string& path) {
   Descriptor file(open_to_read(path));
   Profile p;
   p.path_ = path;
-  uint64_t size = 0;
-  p.header_ = header_of(file.get(), path, size);
-  p.live_ = process_is_running(p.header_);
-  p.load(file.get(), size);
+  p.load(file.get());
   p.find_modules();
   p.find_threads(file.get());
   p.find_lifetime();
   return p;
 }
 
-void Profile::load(int fd, uint64_t file_size) {
+// See the essay in profile.h.
+void Profile::load(int fd) {
+  uint64_t size = 0;
+  header_ = header_of(fd, path_, size);
+  live_ = process_is_running(header_);
+  Blocks earlier;
+  if (live_ || !(header_.flags & prof_format::kEnded)) {
+    earlier = read_blocks(fd, size);
+    header_ = header_of(fd, path_, size);
+    damage_.clear();  // of a file that grew between two looks at it
+  }
   header_blocks_ = Block((header_.header_size + PROF_BLOCK_SIZE - 1) / PROF_BLOCK_SIZE);
-  const uint64_t file_blocks = file_size / PROF_BLOCK_SIZE;
-  const uint64_t in_file = std::min<uint64_t>(file_blocks, UINT32_MAX);
+  Blocks now = read_blocks(fd, size);
+  bytes_ = std::move(now.bytes);
+  blocks_ = now.count;
+  read_tsc_ = time_stamp();
+  if (earlier.bytes) take_links(earlier);
+}
+
+Profile::Blocks Profile::read_blocks(int fd, uint64_t file_size) {
+  const uint64_t in_file = std::min<uint64_t>(file_size / PROF_BLOCK_SIZE, UINT32_MAX);
   uint64_t wanted = header_.blocks_used;
-  if (wanted < header_blocks_) {
+  if (wanted < header_.header_size / PROF_BLOCK_SIZE) {
     damage_.push_back("the count of its blocks is damaged");
     wanted = in_file;
   }
@@ -136,21 +150,41 @@ void Profile::load(int fd, uint64_t file_size) {
                       std::to_string(wanted * PROF_BLOCK_SIZE) + " bytes are left");
     wanted = in_file;
   }
-  // A running program goes on making nodes under our eyes. Pages that are never touched need no memory.
-  const uint64_t room = live_ ? std::min<uint64_t>(2 * wanted + 65536, UINT32_MAX) : wanted;
-  bytes_.reset(static_cast<char*>(std::calloc(room, PROF_BLOCK_SIZE)), std::free);
-  if (!bytes_ && room) throw Error(path_ + ": the profile does not fit into memory");
-  uint64_t end = read_range(fd, bytes_.get(), 0, wanted * PROF_BLOCK_SIZE, path_);
-  if (live_ && end == wanted * PROF_BLOCK_SIZE) {
-    // Nodes that were made while we read hang on nodes that we have: fetch them too.
-    Header now{};
-    if (read_at(fd, &now, sizeof now, 0, path_) == sizeof now && now.blocks_used > wanted) {
-      end = read_range(fd, bytes_.get(), end, std::min<uint64_t>(now.blocks_used, room) * PROF_BLOCK_SIZE, path_);
-      header_ = now;
+  Blocks blocks;
+  blocks.bytes.reset(static_cast<char*>(std::calloc(wanted, PROF_BLOCK_SIZE)), std::free);
+  if (!blocks.bytes && wanted) throw Error(path_ + ": the profile does not fit into memory");
+  blocks.count = Block(read_range(fd, blocks.bytes.get(), 0, wanted * PROF_BLOCK_SIZE, path_) / PROF_BLOCK_SIZE);
+  return blocks;
+}
+
+void Profile::take_links(const Blocks& earlier) {
+  auto link = [&](Block from, size_t offset) {
+    Block to = 0;
+    if (from < earlier.count)
+      std::memcpy(&to, earlier.bytes.get() + uint64_t(from) * PROF_BLOCK_SIZE + offset, sizeof to);
+    return to;
+  };
+  std::vector<bool> seen(blocks_);
+  for (Block b = header_.first_module; structure<prof_format::Module>(b) && !seen[b];) {
+    seen[b] = true;
+    b = const_cast<prof_format::Module*>(structure<prof_format::Module>(b))->next =
+        link(b, offsetof(prof_format::Module, next));
+  }
+  std::vector<Block> pending;
+  for (Block b = header_.first_thread; structure<prof_format::Thread>(b) && !seen[b];) {
+    seen[b] = true;
+    pending.push_back(structure<prof_format::Thread>(b)->root);
+    b = structure<prof_format::Thread>(b)->next;
+  }
+  while (!pending.empty()) {
+    Block b = pending.back();
+    pending.pop_back();
+    for (; node(b) && !seen[b]; b = node(b)->sibling) {
+      seen[b] = true;
+      const Block child = const_cast<prof_format::Node*>(node(b))->child = link(b, offsetof(prof_format::Node, child));
+      if (child) pending.push_back(child);
     }
   }
-  blocks_ = Block(end / PROF_BLOCK_SIZE);
-  read_tsc_ = time_stamp();
 }
 
 void Profile::find_modules() {

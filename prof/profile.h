@@ -7,6 +7,14 @@
 //
 // The file is read, not mapped: a mapping of a file that shrinks is a SIGBUS, and the nodes of a running program would
 // change between two looks at them.
+//
+// A running program links what it makes once that is complete, and nothing else of a link's target ever changes but
+// figures and links to what is newer still. But reading takes time, and copies blocks in whatever order the kernel
+// likes: a link may be read that was stored a moment ago, and its target as it was before. So the file of a program
+// that may run is read twice, one after the other. What the links to children of the first reading lead to was complete
+// before the second began. So these links are kept, with all else of the second reading, and the tree is that of a
+// moment between; what was linked since is left out. (The link to a sibling is stored before a node is linked itself,
+// and leads to what was linked before.)
 
 #ifndef PROF_PROFILE_H
 #define PROF_PROFILE_H
@@ -95,7 +103,14 @@ class Profile {
  private:
   friend class Figures;
   Profile() = default;
-  void load(int fd, uint64_t file_size);
+  // So many blocks from the start of the file, as they were read.
+  struct Blocks {
+    std::shared_ptr<char[]> bytes;
+    Block count = 0;
+  };
+  void load(int fd);
+  Blocks read_blocks(int fd, uint64_t file_size);
+  void take_links(const Blocks& earlier);
   void find_modules();
   void find_threads(int fd);
   void find_lifetime();

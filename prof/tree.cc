@@ -121,7 +121,7 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
   for (const Thread& thread : profile.threads()) {
     const RawNode* root = profile.node(thread.root);
     if (!root || seen[thread.root]) {
-      broken_links += !(profile.live() && thread.root == 0);  // a thread that is just being added has no tree yet
+      broken_links++;
       continue;
     }
     const NumberReader numbers(profile, thread);
@@ -146,8 +146,6 @@ std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double 
       children.clear();
       for (Block b = parent.first_child; b != 0;) {
         const RawNode* child = profile.node(b);
-        // What lies beyond the part that was read of a running program was called a moment ago.
-        if (!child && profile.live()) break;
         if (!child || seen[b] || child->parent != parent.block) {
           broken_links++;
           break;
