@@ -47,23 +47,36 @@ double rate(uint64_t tsc, uint64_t ns) { return ns == 0 ? 0 : double(tsc) * 1e9 
 // A processor's time stamps tick with 10 MHz to 100 GHz; anything else is damage.
 bool is_plausible(double hz) { return hz >= 1e7 && hz <= 1e11; }
 
+// What /proc says of a process from field 3 on, its state; "" if there is none. Field 2, the name, may hold anything,
+// so it ends at the last ')'.
+std::string state_of_process(uint32_t pid) {
+  const std::string stat = read_small_file("/proc/" + std::to_string(pid) + "/stat");
+  const size_t end = stat.rfind(')');
+  return end == std::string::npos || end + 2 >= stat.size() ? "" : stat.substr(end + 2);
+}
+
+// Field 22, counted from 1, is the start time. 0 if it is not there.
+uint64_t start_time_in(const std::string& state) {
+  size_t at = 0;
+  for (int field = 3; field < 22; field++) {
+    at = state.find(' ', at);
+    if (at == std::string::npos) return 0;
+    at++;
+  }
+  return std::strtoull(state.c_str() + at, nullptr, 10);
+}
+
 }  // namespace
 
 bool process_is_running(const Header& header) {
   if (header.pid == 0 || !is_this_boot(header)) return false;
-  // Field 22, counted from 1, is the start time. Field 2, the name, may hold anything, so count from its last ')'.
-  // Field 3, the state, tells a zombie, whose memory is gone, from a process.
-  const std::string stat = read_small_file("/proc/" + std::to_string(header.pid) + "/stat");
-  size_t at = stat.rfind(')');
-  if (at == std::string::npos || at + 2 >= stat.size()) return false;
-  const char state = stat[at + 2];
-  if (state == 'Z' || state == 'X') return false;
-  for (int field = 2; field < 22; field++) {
-    at = stat.find(' ', at + 1);
-    if (at == std::string::npos) return false;
-  }
-  return std::strtoull(stat.c_str() + at + 1, nullptr, 10) == header.start_time;
+  const std::string state = state_of_process(header.pid);
+  // A zombie's memory is gone.
+  if (state.empty() || state[0] == 'Z' || state[0] == 'X') return false;
+  return start_time_in(state) == header.start_time;
 }
+
+uint64_t process_start_time(uint32_t pid) { return start_time_in(state_of_process(pid)); }
 
 bool thread_is_running(uint32_t pid, uint32_t tid) {
   return !read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm").empty();

@@ -12,6 +12,9 @@ namespace prof {
 // The process that wrote this header still exists, on this machine and since the same boot.
 bool process_is_running(const prof_format::Header& header);
 
+// When a process started, as Header::start_time, also of one that ended and was not waited for; 0 if unknown.
+uint64_t process_start_time(uint32_t pid);
+
 // Whether the thread of a running process still exists.
 bool thread_is_running(uint32_t pid, uint32_t tid);
 

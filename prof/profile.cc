@@ -83,6 +83,14 @@ Header header_of(int fd, const std::string& path, uint64_t& size) {
   return h;
 }
 
+// The header of what may be a profile, whatever is in it; false if it is none.
+bool glance_at(const std::string& path, Header& header) {
+  const Descriptor file(open_to_read(path));
+  struct stat status;
+  return file.get() >= 0 && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         pread(file.get(), &header, sizeof header, 0) >= ssize_t(sizeof header.magic) && has_magic(header.magic);
+}
+
 }  // namespace
 
 Header read_header(const std::string& path) {
@@ -325,14 +333,8 @@ std::vector<std::string> profiles_in(const std::string& directory, std::optional
   while (const dirent* entry = readdir(dir)) {
     if (std::strncmp(entry->d_name, "prof.", 5) != 0) continue;
     const std::string path = directory == "." ? entry->d_name : directory + "/" + entry->d_name;
-    Descriptor file(open_to_read(path));
-    struct stat status;
-    if (file.get() < 0 || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     Header header{};
-    if (pread(file.get(), &header, sizeof header, 0) < ssize_t(sizeof header.magic) || !has_magic(header.magic))
-      continue;
-    if (pid && header.pid != *pid) continue;
-    found.emplace_back(header.realtime_start, path);
+    if (glance_at(path, header) && (!pid || header.pid == *pid)) found.emplace_back(header.realtime_start, path);
   }
   closedir(dir);
   std::sort(found.begin(), found.end());
@@ -341,9 +343,32 @@ std::vector<std::string> profiles_in(const std::string& directory, std::optional
   return paths;
 }
 
+void leave_out_earlier_processes(std::vector<std::string>& paths) {
+  Header last{};
+  for (const std::string& path : paths) {
+    Header header{};
+    if (glance_at(path, header) && header.realtime_start >= last.realtime_start) last = header;
+  }
+  const size_t left_out = std::erase_if(paths, [&](const std::string& path) {
+    Header header{};
+    return glance_at(path, header) && (header.start_time != last.start_time ||
+                                       std::memcmp(header.boot_id, last.boot_id, sizeof last.boot_id) != 0);
+  });
+  if (left_out == 0) return;
+  say("the number " + std::to_string(last.pid) + " was that of several processes: " + paths.back() +
+      " is of the last one, " + std::to_string(left_out) + (left_out == 1 ? " profile" : " profiles") +
+      " of others left out");
+}
+
 std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid) {
-  const std::vector<std::string> paths = profiles_in(directory, pid);
-  return paths.empty() ? "" : paths.back();
+  std::vector<std::string> paths = profiles_in(directory, pid);
+  if (paths.empty()) return "";
+  if (!pid) {
+    Header newest{};
+    if (glance_at(paths.back(), newest)) paths = profiles_in(directory, newest.pid);
+  }
+  leave_out_earlier_processes(paths);
+  return paths.back();
 }
 
 std::string find_profile(const std::string& subject) {

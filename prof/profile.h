@@ -153,7 +153,12 @@ FileKind kind_of_file(const std::string& path);
 // order of their processes' starts.
 std::vector<std::string> profiles_in(const std::string& directory, std::optional<uint32_t> pid = {});
 
-// The last of them; "" if there is none.
+// Of profiles of processes that had one number, one after the other, takes out those that are not of the last one, and
+// says so. A process that ran several programs, by execve, is one.
+void leave_out_earlier_processes(std::vector<std::string>& paths);
+
+// The last of those in `directory`; "" if there is none. Says so if there are others of earlier processes with its
+// number.
 std::string newest_profile(const std::string& directory, std::optional<uint32_t> pid = {});
 
 // The profile that a user means by the number of a process (the last one of it here, or in $PROFDIR) or by its path.

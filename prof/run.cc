@@ -19,6 +19,7 @@
 
 #include "analysis.h"
 #include "cache.h"
+#include "clock.h"
 #include "message.h"
 #include "profile.h"
 #include "show.h"
@@ -83,9 +84,14 @@ void refuse_script(const std::string& path) {
   throw Error(path + ": is a script; profile its interpreter: prof run -- " + interpreter + " " + path);
 }
 
-// Starts the program and waits for it. Returns the status of waitpid and sets `child` to its pid. With
-// `counts_directory`, it only counts calls, its profile goes there, and what it prints goes nowhere.
-int run_to_the_end(const std::string& copy, const std::vector<std::string>& arguments, pid_t& child,
+struct Child {
+  pid_t pid = 0;
+  uint64_t start_time = 0;  // as in a profile's header; 0 if unknown
+};
+
+// Starts the program and waits for it. Returns the status of waitpid and sets `child`. With `counts_directory`, it only
+// counts calls, its profile goes there, and what it prints goes nowhere.
+int run_to_the_end(const std::string& copy, const std::vector<std::string>& arguments, Child& child,
                    const char* counts_directory = nullptr) {
   std::vector<char*> argv;
   for (const std::string& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));
@@ -97,9 +103,9 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
   for (int s : kForwarded) sigaddset(&forwarded, s);
   sigprocmask(SIG_BLOCK, &forwarded, &before);
 
-  child = fork();
-  if (child < 0) throw Error("fork: " + system_error(errno));
-  if (child == 0) {
+  child.pid = fork();
+  if (child.pid < 0) throw Error("fork: " + system_error(errno));
+  if (child.pid == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (counts_directory) {
       setenv("PROFTYPE", "count", 1);
@@ -114,7 +120,8 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
     _exit(127);
   }
 
-  running_child = child;
+  child.start_time = process_start_time(uint32_t(child.pid));
+  running_child = child.pid;
   struct sigaction old[std::size(kForwarded)];
   for (size_t i = 0; i < std::size(kForwarded); i++) {
     struct sigaction action = {};
@@ -126,11 +133,19 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
   sigprocmask(SIG_SETMASK, &before, nullptr);
 
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
   running_child = 0;
   for (size_t i = 0; i < std::size(kForwarded); i++) sigaction(kForwarded[i], &old[i], nullptr);
   return status;
+}
+
+// The profile that the program left; "" if there is none. One of an earlier process with its number is none.
+std::string profile_of(const Child& child, const std::string& directory) {
+  const std::string path = newest_profile(directory, uint32_t(child.pid));
+  if (path.empty()) return "";
+  const uint64_t start_time = read_header(path).start_time;
+  return start_time == 0 || child.start_time == 0 || start_time == child.start_time ? path : "";
 }
 
 // Ends this process as the program ended.
@@ -174,9 +189,9 @@ void leave_out_by_counts(const std::string& program, Options& options) {
   const std::string copy = rewritten_copy(program, counting);
   if (copy.empty()) return;
   const TemporaryDirectory directory;
-  pid_t child = 0;
+  Child child;
   run_to_the_end(copy, options.arguments, child, directory.path().c_str());
-  const std::string profile = newest_profile(directory.path(), uint32_t(child));
+  const std::string profile = profile_of(child, directory.path());
   if (profile.empty()) {
     say("the counting run left no profile; all functions are timed");
     return;
@@ -202,12 +217,12 @@ int run(Options options) {
   const std::string copy = rewritten_copy(program, options);
   if (copy.empty()) return 1;
 
-  pid_t child = 0;
+  Child child;
   const int status = run_to_the_end(copy, options.arguments, child);
   signal(SIGPIPE, SIG_IGN);  // the program's status counts, even if nobody reads its profile
   try {
     const char* directory = std::getenv("PROFDIR");
-    const std::string profile = newest_profile(directory && *directory ? directory : ".", uint32_t(child));
+    const std::string profile = profile_of(child, directory && *directory ? directory : ".");
     if (profile.empty()) {
       if (!(WIFEXITED(status) && WEXITSTATUS(status) == 127)) say(name + ": left no profile");
     } else {

@@ -24,6 +24,7 @@ std::string heading(const Analysis& part) {
 std::vector<std::string> profiles_like_newest(std::optional<uint32_t> pid) {
   std::vector<std::string> paths = profiles_in(".", pid);
   if (paths.empty()) return paths;
+  if (pid) leave_out_earlier_processes(paths);
   const Profile newest = Profile::read(paths.back());
   std::erase_if(paths, [&](const std::string& path) { return !are_alike(newest, Profile::read(path)); });
   return paths;
@@ -99,11 +100,11 @@ int show_arguments(const Options& options) {
   const bool wants_all = options.apart == Apart::kProcesses || options.process;
   if (profiles.empty() && wants_all) profiles = profiles_like_newest(options.process);
   if (options.process) {
-    std::erase_if(profiles,
-                  [&](const std::string& path) { return Profile::read(path).header().pid != *options.process; });
+    std::erase_if(profiles, [&](const std::string& path) { return read_header(path).pid != *options.process; });
     if (profiles.empty())
       throw Error("no profile of process " + std::to_string(*options.process) +
                   " in the current directory or among those named");
+    leave_out_earlier_processes(profiles);
   }
   if (profiles.empty()) {
     profiles.push_back(newest_profile("."));
