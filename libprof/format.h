@@ -13,8 +13,8 @@
 // Time. A node holds SELF cycles. Each hook gives the time since the thread's last hook to the node that ran since, in
 // two instructions: Thread.last_tsc becomes the time stamp, and the difference is added to the node (hooks.S says why
 // signal handlers cannot upset that). So the cycles of a thread's nodes add up to last_tsc - tsc_start. What the thread
-// ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top frame, and readers add it.
-// Inclusive time is the sum over the subtree.
+// ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top frame, and readers add
+// it. Inclusive time is the sum over the subtree.
 //
 // Time on a processor. With kCpu a thread's stamps are not those of the counter but the counter less the cycles that
 // the thread was off the processor since its first hook, so they begin at Thread::tsc_start like the others and fall
@@ -27,9 +27,9 @@
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
 // entering): readers add such nodes up.
 //
-// Interrupted stores. A process may be killed between any two instructions of a hook, and a signal handler may leave one
-// with siglongjmp. The time since the hook before is lost when that happens between the two instructions that give it to a
-// node; so the sum may be less than last_tsc - tsc_start, but not more.
+// Interrupted stores. A process may be killed between any two instructions of a hook, and a signal handler may leave
+// one with siglongjmp. The time since the hook before is lost when that happens between the two instructions that give
+// it to a node; so the sum may be less than last_tsc - tsc_start, but not more.
 //
 // Estimated times. With kAdaptive every call is counted, but only some are timed, from entry to exit: the first
 // kTimedFrom of each node, and then at random one in sampling_period(count). A timed call stands for itself and for
@@ -184,8 +184,8 @@ struct Node {
 // A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer
 // in its hooks); bit 0 of it is a mark of the writer's. A frame that is being pushed has slot 0, and so have all
 // entries above the top; but entry 0 of a further chunk, a second copy of the last frame of the chunk before, may stay
-// behind. So the top is the last entry with a slot but for such copies. Entry 0 of a stack's first chunk is the base: it
-// stands for the code that called into profiled code.
+// behind. So the top is the last entry with a slot but for such copies. Entry 0 of a stack's first chunk is the base:
+// it stands for the code that called into profiled code.
 struct Frame {
   uint64_t slot;
   Block node;
