@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "imports.h"
+
 namespace profld {
 
 namespace {
@@ -49,29 +51,16 @@ bool Noreturn::never_returns(const Insn& call, OldAddr target) {
 }
 
 bool Noreturn::imported_never_returns(OldAddr slot) const {
-  for (const Relocation& r : image_.relocations()) {
-    if (r.where != slot || r.symbol >= image_.dynamic_symbols().size()) continue;
-    const std::string& name = image_.dynamic_symbols()[r.symbol].name;
-    const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string::npos;
-    return throws || std::ranges::find(kNames, std::string_view(name)) != std::end(kNames);
-  }
-  return false;
-}
-
-// [endbr64] [bnd] jmp *slot(%rip)
-std::optional<OldAddr> Noreturn::slot_of_stub(OldAddr stub) const {
-  ByteView b = image_.bytes_from(stub);
-  uint64_t at = 0;
-  if (b.size() >= 16 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa) at += 4;
-  if (b.size() >= 16 && b[at] == 0xf2) ++at;
-  if (b.size() < 16 || b[at] != 0xff || b[at + 1] != 0x25) return std::nullopt;
-  const int32_t distance = Reader(b.subspan(at + 2, 4), "code").read<int32_t>();
-  return stub + at + 6 + uint64_t(int64_t(distance));
+  const Symbol* symbol = symbol_of_slot(image_, slot);
+  if (!symbol) return false;
+  const std::string& name = symbol->name;
+  const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string::npos;
+  return throws || std::ranges::find(kNames, std::string_view(name)) != std::end(kNames);
 }
 
 bool Noreturn::function_never_returns(OldAddr function, unsigned depth) {
   if (auto it = known_.find(function); it != known_.end()) return it->second;
-  if (auto slot = slot_of_stub(function)) return known_[function] = imported_never_returns(*slot);
+  if (auto slot = slot_of_stub(image_, function)) return known_[function] = imported_never_returns(*slot);
   const Fde* fde = frames_.find(function);
   if (!fde || depth > kMaxDepth || fde->range.size() > kMaxFunctionSize) return false;
   known_[function] = false;  // while it is looked at: recursion is no end

@@ -23,7 +23,6 @@ class Noreturn {
   bool function_never_returns(OldAddr function, unsigned depth);
   bool path_ends(const Code& code, size_t from, unsigned depth);
   bool imported_never_returns(OldAddr slot) const;
-  std::optional<OldAddr> slot_of_stub(OldAddr stub) const;
 
   const Image& image_;
   const EhFrame& frames_;
