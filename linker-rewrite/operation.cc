@@ -175,7 +175,10 @@ Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOper
       if (o.mem.type != ZYDIS_MEMOP_TYPE_AGEN) op.memory_size = uint8_t(std::min(o.size / 8, 255));
     } else if (o.type == ZYDIS_OPERAND_TYPE_MEMORY) {  // of a string instruction, or the stack
       for (ZydisRegister r : {o.mem.base, o.mem.index})
-        if (const uint8_t reg = register_number(r); reg < kRegisters) op.reads = uint16_t(op.reads | 1u << reg);
+        if (const uint8_t reg = register_number(r); reg < kRegisters) {
+          op.reads = uint16_t(op.reads | 1u << reg);
+          op.addressing = uint16_t(op.addressing | 1u << reg);
+        }
     } else if (o.type == ZYDIS_OPERAND_TYPE_IMMEDIATE && i < in.operand_count_visible) {
       op.immediate = o.imm.is_signed ? o.imm.value.s : int64_t(o.imm.value.u);
       if (o.size == 32 || o.size == 64 || in.raw.imm[0].size >= 32) op.immediate_field = in.raw.imm[0].offset;

@@ -63,6 +63,7 @@ struct Operation {
   uint8_t immediate_field = 0;  // offset in the instruction of an immediate of 4 or 8 bytes; 0 if it has none
   Operand to, from;
   uint16_t reads = 0, writes = 0;  // sets of general registers, all of the instruction's, addresses not included
+  uint16_t addressing = 0;         // those of them that hold addresses of memory without saying so: string instructions
   uint8_t condition = 0;           // of jump_if: the low four bits of the opcode
   Memory memory;
   int64_t immediate = 0;

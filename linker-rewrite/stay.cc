@@ -8,7 +8,7 @@
 //   parent's
 //     frames, or on a stack that has none;
 //   * it is continued behind a return address (split stacks);
-//   * its bytes are data: read through a RIP-relative operand;
+//   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
 //   * its bytes are changed while the program runs (patch_sites.cc);
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
@@ -20,9 +20,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "code_as_data.h"
+#include "operation.h"
 #include "parallel.h"
 #include "patch_sites.h"
 #include "probes.h"
+#include "system_calls.h"
 #include "unwind.h"
 #include "v8.h"
 
@@ -36,23 +39,11 @@ std::string hex(const char* what, OldAddr a) {
   return text;
 }
 
-// The number that `mov $number, %eax` shortly before a syscall loads; -1 if none is seen.
-int64_t system_call_number(const Code& code, size_t syscall) {
-  constexpr size_t kWindow = 10;
-  for (size_t back = 1; back <= std::min(kWindow, syscall); ++back) {
-    const Insn& insn = code.insns[syscall - back];
-    const uint8_t* b = code.bytes.data() + insn.offset;
-    if (insn.length == 5 && b[0] == 0xb8) return Reader(code.bytes.subspan(insn.offset + 1, 4), "code").read<int32_t>();
-  }
-  return -1;
-}
-
 bool leaves_twice(const Code& code) {
   constexpr int64_t kClone = 56, kVfork = 58, kClone3 = 435;
   for (size_t i = 0; i < code.insns.size(); ++i) {
-    const Insn& insn = code.insns[i];
-    if (insn.length != 2 || code.bytes[insn.offset] != 0x0f || code.bytes[insn.offset + 1] != 0x05) continue;
-    int64_t number = system_call_number(code, i);
+    if (!is_system_call(code, code.insns[i])) continue;
+    const int64_t number = system_call_number(code, i);
     if (number == kClone || number == kVfork || number == kClone3) return true;
   }
   return false;
@@ -211,6 +202,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     const std::vector<LabelUse>& uses = program.groups[from].indirect.label_uses;
     return std::ranges::binary_search(uses, LabelUse{{at, 0, true}, label}) && program.code(r).index(label);
   };
+  const char* const kReadAsData = "its bytes are read as data by the instruction at";
   struct Reference {
     ptrdiff_t to;  // a range that stays because of it
     const char* what;
@@ -228,9 +220,13 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
             if (to < 0) continue;
             const CodeRange& r = program.ranges[size_t(to)];
             const bool inside = target != r.range.start;
-            if (insn.rip_relative && !takes_address(code, insn))
-              out.push_back({to, "its bytes are read as data by the instruction at", code.address(insn)});
-            else if (insn.flow == Flow::call && inside)
+            if (insn.rip_relative && !takes_address(code, insn)) {
+              const OldAddr end = target + operation_of(code, insn).memory_size;
+              for (size_t read = size_t(to); read < program.ranges.size(); ++read) {
+                if (read != size_t(to) && program.ranges[read].range.start >= end) break;
+                out.push_back({ptrdiff_t(read), kReadAsData, code.address(insn)});
+              }
+            } else if (insn.flow == Flow::call && inside)
               out.push_back({to, "called in its middle from", code.address(insn)});
             else if (insn.rip_relative && inside && r.group != g && !goes_to_label(uint32_t(g), {part, i}, r, target))
               out.push_back({to, "an address inside it is used at", code.address(insn)});
@@ -242,6 +238,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     if (const ptrdiff_t i = program.range_of(probe.address); i >= 0)
       if (!program.code(program.ranges[size_t(i)]).index(probe.address))
         stays(i, hex("a probe lies between two of its instructions at", probe.address));
+  for (const CodeAccess& a : find_code_accesses(program)) stays(a.range, hex(kReadAsData, a.at));
   if (const Section* rseq = program.image->section("__rseq_cs"))
     for (const auto& [word, target] : data.code_pointers)
       if (word.value - rseq->header.sh_addr < rseq->header.sh_size)

@@ -185,6 +185,7 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& us
     std::optional<JumpKind> kind = goes_through_table(j) ? JumpKind::table : kind_of(j, i, why);
     if (!kind) return std::nullopt;
     out.jumps.push_back({code_.ref(i), *kind});
+    if (*kind == JumpKind::table) out.jumps.back().table = known.at(tables_[size_t(j.table)].form);
     labels |= *kind == JumpKind::labels;
   }
   const bool absolute_tables = std::ranges::any_of(out.tables, [](const JumpTable& t) { return !t.relative; });

@@ -60,6 +60,7 @@ enum class JumpKind : uint8_t {
 struct IndirectJump {
   InsnRef at;
   JumpKind kind;
+  size_t table = 0;  // kind table: which of the function's
 };
 
 struct IndirectJumps {
