@@ -9,6 +9,10 @@
 // stays, and so do those that only it could reach otherwise; staying makes new arrivals, so all is repeated until
 // nothing changes.
 //
+// In a program at a fixed address a number in an instruction may be the address of a label, and is taken for an
+// arrival. Where that leaves no room for a jump that is needed, it is looked at: what is shifted or tested, and kept
+// nowhere, is no address.
+//
 // Terms: arrival, an old address that control may reach; landing, the jump for it; island, see above.
 
 #include "landings.h"
@@ -20,6 +24,7 @@
 
 #include "gaps.h"
 #include "parallel.h"
+#include "pointer_flow.h"
 
 namespace profld {
 
@@ -74,6 +79,7 @@ class Placer {
         // None where a range turned out to have to stay after something was found to arrive there.
         const uint64_t room = l.arrival >= free.start && limit > l.from ? limit - l.from : 0;
         if (room < kShortJump) {
+          if (forget_numbers(l)) continue;
           stays(l.range, "too short for a jump to its copy");
           continue;
         }
@@ -89,7 +95,7 @@ class Placer {
       const auto island = take_island(near, left.end(), l.from + kShortJump);
       if (island)
         l.island = *island;
-      else
+      else if (!forget_numbers(l))
         stays(l.range, "too short for a jump to its copy, and no room near it");
     }
     if (changed_) return std::nullopt;
@@ -151,6 +157,21 @@ class Placer {
           if (label && label->at != program_.ranges[label->range].range.start) out.push_back({*label, uint32_t(g)});
         }
     });
+  }
+
+  // Where numbers are in the way of a landing: those that are used as no address are no labels. True if there were any,
+  // and there may be room in the next round.
+  bool forget_numbers(const Landing& l) {
+    const OldRange near{l.arrival, l.from + kLongJump};
+    const size_t forgotten = std::erase_if(numbers_, [&](const Number& n) {
+      return near.contains(n.label.at) && !is_kept(n.label.at, program_.groups[n.group]);
+    });
+    if (forgotten != 0) changed_ = true;
+    return forgotten != 0;
+  }
+
+  bool is_kept(OldAddr label, const Group& group) const {
+    return !follow_addresses(program_, group, {.addresses = {label}, .where_kept = true}).empty();
   }
 
   // Whether the copy of the group has the address of the label's copy instead.
@@ -266,7 +287,7 @@ class Placer {
   const std::vector<Padding> padding_;
   // What may arrive at ranges that may move: symbols, code in gaps, numbers.
   const std::vector<Arrival> named_, from_gaps_;
-  const std::vector<Number> numbers_;
+  std::vector<Number> numbers_;
   std::vector<Arrival> arrivals_;  // of this round; ascending when all are found
   bool changed_ = false;           // a group turned out to have to stay
 };
