@@ -63,8 +63,10 @@ shows 'x\x1by' 1 prof $'x\ey'
 shows 'such\x0aoption' 2 prof $'--no-such\noption'
 shows 'is neither a program' 1 prof program.c
 
-# A word for a shell that has these bytes in it.
-shows '-N ' 0 prof --suggest "$profile"
+# A word for a shell that has these bytes in it. Counts alone: other load makes a function look as if it did much.
+mkdir counted
+PROFTYPE=count PROFDIR=counted $'./dir\e/named'
+shows '-N ' 0 prof --suggest counted/prof.*
 eval "set -- $(cat stdout)"
 run profld -o rest.prof "$@" "$file"
 [ "$status" = 0 ] || fail "profld $*: $(cat stderr)"
