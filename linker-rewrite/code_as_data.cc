@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -188,6 +189,13 @@ void find_absolute_accesses(const Program& program, const Group& group, std::vec
     }
 }
 
+// Those of one address; `uses` is sorted.
+std::span<const AddressUse> uses_of(const std::vector<AddressUse>& uses, FollowedAddress a) {
+  const auto first = std::ranges::lower_bound(uses, a, {}, &AddressUse::address);
+  const auto end = std::ranges::upper_bound(uses, a, {}, &AddressUse::address);
+  return {uses.data() + (first - uses.begin()), size_t(end - first)};
+}
+
 class Search {
  public:
   // `quickly`: see Followed.
@@ -227,7 +235,7 @@ class Search {
     const std::vector<AddressUse> all_uses = follow_addresses(program_, group, followed);
     for (size_t i = 0; i < followed.addresses.size(); ++i) {
       const OldAddr start = followed.addresses[i];
-      const auto uses = std::ranges::equal_range(all_uses, FollowedAddress(kArguments + i), {}, &AddressUse::address);
+      const auto uses = uses_of(all_uses, FollowedAddress(kArguments + i));
       const auto reading = std::ranges::find_if(uses, [&](const AddressUse& u) { return reads(u) || remaps(u); });
       if (!starts_function(program_, start) || reading == uses.end()) continue;
       OldRange range{start, start + 1};
@@ -248,7 +256,6 @@ class Search {
   struct Function {
     Followed followed;
     std::vector<AddressUse> uses;
-    auto uses_of(FollowedAddress a) const { return std::ranges::equal_range(uses, a, {}, &AddressUse::address); }
   };
 
   void look_at(const std::vector<uint32_t>& groups) {
@@ -268,7 +275,7 @@ class Search {
   }
 
   void follow(const Place& place) {
-    for (const AddressUse& u : functions_[place.group].uses_of(place.address)) {
+    for (const AddressUse& u : uses_of(functions_[place.group].uses, place.address)) {
       if (u.how == How::accessed) spread(place, read_);
       if (u.how == How::remapped) spread(place, remapped_);
       if (u.how != How::passed) continue;
