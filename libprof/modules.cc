@@ -80,6 +80,9 @@ uint64_t* find_hook_words(const Elf64_Phdr* headers, uint64_t count, const Objec
   return nullptr;
 }
 
+// Two threads may find a module each at the same time, so the list is in no order that would end it, see state.h.
+uint64_t most_modules() { return at<Header>(process->base, 0)->blocks_used; }
+
 void list(const Object& object, const char* path) {
   const uint64_t path_size = length_of(path);
   const Block block = take_blocks((sizeof(Module) + path_size + PROF_BLOCK_SIZE - 1) / PROF_BLOCK_SIZE);
@@ -97,14 +100,15 @@ void list(const Object& object, const char* path) {
   // At the end of the list: the program stays the first.
   Block* link = &at<Header>(base, 0)->first_module;
   lock(&process->lock);
-  for (Block last = 0; *link > last; link = &at<Module>(base, last)->next) last = *link;
+  for (uint64_t left = most_modules(); *link != 0 && left != 0; --left) link = &at<Module>(base, *link)->next;
   *link = block;
   unlock(&process->lock);
 }
 
 const Module* find_listed(uint64_t pc) {
   char* base = process->base;
-  for (Block b = at<Header>(base, 0)->first_module; b != 0; b = if_behind(at<Module>(base, b)->next, b)) {
+  Block b = at<Header>(base, 0)->first_module;
+  for (uint64_t left = most_modules(); b != 0 && left != 0; --left, b = at<Module>(base, b)->next) {
     auto* module = at<Module>(base, b);
     if (pc >= module->start && pc < module->end) return module;
   }
