@@ -591,6 +591,7 @@ hook_out:
         KEEP_FLAGS
         KEEP_TWO_MORE
         FIND_STATE %rdx, .Lno_state
+        xor     %edx, %edx                      // it may be readable again by now
         jmp     exit_slowly
         END_FUNCTION exit_without_counter
 
