@@ -26,7 +26,8 @@
 // Some file systems have no shared mappings (ENODEV). Then the profile is private memory, and is written when the
 // program ends by itself; before that, its header alone.
 //
-// RLIMIT_FSIZE is looked at before, because exceeding it is a signal; RLIMIT_AS, because the program counts on its
+// RLIMIT_FSIZE is looked at before, because exceeding it is a signal; it is asked for before a filter is installed that
+// may refuse to tell it (keep_room), and remembered. RLIMIT_AS is looked at, because the program counts on its
 // address space: an eighth of it at most is taken.
 
 #include "file.h"
@@ -55,6 +56,13 @@ constexpr uint64_t kMostNames = 1000000;              // prof.<pid>.1 and so on
 
 uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// In bytes: how long a file may become, or could when that could be asked last.
+uint64_t largest_file() {
+  static uint64_t known = kInfinity;  // children inherit it
+  return known = limit_of(kLimitFileSize, known);
+}
+uint64_t largest_file_in_blocks() { return largest_file() / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage; }
 
 // How many nodes a mapping of `bound` blocks has room for besides everything else.
 uint64_t nodes_in(uint64_t bound) { return bound - bound / 8 - kFirstReady; }
@@ -121,7 +129,7 @@ void cut_off(Process* p, uint64_t length) {
 
 // With the lock held: the file has at least `end` blocks. It gets twice what is in use.
 bool make_longer(Process* p, uint64_t end) {
-  const uint64_t limit = least(p->bound, limit_of(kLimitFileSize) / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage);
+  const uint64_t limit = least(p->bound, largest_file_in_blocks());
   end = (end + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage;
   if (end > limit) return false;
   int64_t fd = open_again(p, p->path);
@@ -211,7 +219,7 @@ int64_t map_at_its_place(Process* p, int64_t fd, uint64_t bound) {
 int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
   uint64_t bound = node_limit + node_limit / 8 + kOtherBlocks;
   bound = least(bound, UINT32_MAX) / kBlocksPerPage * kBlocksPerPage;
-  const uint64_t size_limit = limit_of(kLimitFileSize), space_limit = limit_of(kLimitAddressSpace);
+  const uint64_t size_limit = largest_file(), space_limit = limit_of(kLimitAddressSpace);
   if (space_limit != kInfinity) bound = least(bound, space_limit / 8 / PROF_BLOCK_SIZE);
   bound = least(bound, size_limit / PROF_BLOCK_SIZE);
   int64_t result = -27;
@@ -306,8 +314,7 @@ void keep_room() {
   uint64_t mask;
   Process* p = begin_change(&mask);
   if (!p) return;
-  const uint64_t limit = limit_of(kLimitFileSize) / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage;
-  const uint64_t length = least(least(p->bound, limit), kFixedBound);
+  const uint64_t length = least(least(p->bound, largest_file_in_blocks()), kFixedBound);
   const int64_t fd = length > p->length ? open_again(p, p->path) : -1;
   if (fd >= 0) {
     lengthen(p, fd, length);
@@ -328,7 +335,7 @@ void write_profile(Process* p) {
   const int64_t fd = open_again(p, p->path);
   if (fd < 0) return;
   const uint64_t used = uint64_t(at<Header>(p->base, 0)->blocks_used) * PROF_BLOCK_SIZE;
-  const uint64_t size = least(used, limit_of(kLimitFileSize));
+  const uint64_t size = least(used, largest_file());
   for (uint64_t done = 0; done < size;) {
     const int64_t n =
         syscall4(__NR_pwrite64, uint64_t(fd), as_word(p->base + done), least(size - done, kMostWritten), done);

@@ -108,8 +108,9 @@ inline uint64_t clock(uint64_t which) {
   return t.seconds * 1'000'000'000 + t.nanoseconds;
 }
 
-inline uint64_t limit_of(uint64_t resource) {
-  Limit limit = {kInfinity, kInfinity};
+// `otherwise` if the call is refused.
+inline uint64_t limit_of(uint64_t resource, uint64_t otherwise = kInfinity) {
+  Limit limit = {otherwise, otherwise};
   syscall4(__NR_prlimit64, 0, resource, 0, as_word(&limit));
   return limit.current;
 }

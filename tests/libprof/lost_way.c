@@ -2,14 +2,19 @@
 // ever new contexts. Prints "calls NAME N".
 //
 //   HOW   none; root, user: another root or user; userspace: a name space in which it is nobody, by syscall(2);
-//         back: its own user again; descriptors: none is free; size: the limit on file sizes is lowered
+//         back: its own user again; descriptors: none is free; size: the limit on file sizes is lowered; unasked: the
+//         same, and a filter for system calls refuses to tell that limit
 //   END   exit, _exit
 
 #define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +26,17 @@ int begin(int);
 HOOKED(begin);
 int begin_body(int x) { return x; }
 
+static int refuse_to_tell_limits(void) {
+  struct sock_filter instructions[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = {sizeof instructions / sizeof *instructions, instructions};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 static int lose_way(const char* how) {
   struct rlimit limit = {3, 3};
   if (!strcmp(how, "root")) return chroot("/proc") || chdir("/");
@@ -30,7 +46,9 @@ static int lose_way(const char* how) {
   if (!strcmp(how, "self")) return setuid(geteuid());
   if (!strcmp(how, "descriptors")) return setrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max = 100000;
-  return !strcmp(how, "size") ? setrlimit(RLIMIT_FSIZE, &limit) : strcmp(how, "none");
+  if (!strcmp(how, "size")) return setrlimit(RLIMIT_FSIZE, &limit);
+  if (!strcmp(how, "unasked")) return setrlimit(RLIMIT_FSIZE, &limit) || refuse_to_tell_limits();
+  return strcmp(how, "none");
 }
 
 int main(int argc, char** argv) {
