@@ -56,6 +56,7 @@ constexpr uint64_t kMostNames = 1000000;              // prof.<pid>.1 and so on
 
 uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+uint64_t whole_pages(uint64_t blocks) { return (blocks + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage; }
 
 // In bytes: how long a file may become, or could when that could be asked last.
 uint64_t largest_file() {
@@ -130,7 +131,6 @@ void cut_off(Process* p, uint64_t length) {
 // With the lock held: the file has at least `end` blocks. It gets twice what is in use.
 bool make_longer(Process* p, uint64_t end) {
   const uint64_t limit = least(p->bound, largest_file_in_blocks());
-  end = (end + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage;
   if (end > limit) return false;
   int64_t fd = open_again(p, p->path);
   if (fd < 0) fd = open_moved(p);
@@ -141,13 +141,14 @@ bool make_longer(Process* p, uint64_t end) {
   return is_done;
 }
 
-// With the lock held: blocks up to `end` are usable.
+// With the lock held: blocks up to `end` are usable. In whole pages.
 bool make_ready(Process* p, uint64_t end) {
   if (end <= p->ready) return true;
+  end = whole_pages(end);
   if (end > p->bound || (end > p->length && !make_longer(p, end))) return false;
   uint64_t growth = greatest(kFirstReady, least(p->ready / 4, kMostGrowth)) / kBlocksPerPage * kBlocksPerPage;
   for (;;) {
-    uint64_t target = least(p->ready + growth, p->length);
+    uint64_t target = least(whole_pages(p->ready + growth), p->length);
     if (target < end) target = end;
     if (back_with_storage(p, target)) return true;
     if (target == end) return false;
@@ -278,7 +279,7 @@ Block take_blocks(uint64_t count) {
   Block result = 0;
   lock(&p->lock);
   uint64_t first = header->blocks_used;
-  if (count % kBlocksPerPage == 0) first = (first + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage;
+  if (count % kBlocksPerPage == 0) first = whole_pages(first);
   if (make_ready(p, first + count)) {
     result = Block(first);
     header->blocks_used = Block(first + count);

@@ -77,6 +77,26 @@ for way in descriptors size unasked; do
   [ "$(size)" -le 100000 ] || fail "$way: $(size) bytes"
 done
 
+# A disk that was full and has room again: a thread that begins then is recorded.
+if [ "$(id -u)" = 0 ]; then
+  cat >full.sh <<'SCRIPT'
+mkdir -p disk && mount -t tmpfs -o size=16m none disk || exit 99
+trap 'umount disk' EXIT
+PROFDIR=disk ./lost_way full 20000 $1 >stdout 2>stderr
+status=$?
+rm -f profiles/* && cp disk/prof.* profiles
+exit $status
+SCRIPT
+  for left in 100 150 200 250 300; do
+    unshare -m --propagation unchanged bash full.sh $left
+    status=$?
+    [ $status = 0 ] && [ ! -s stderr ] || fail "a disk that was full: status $status, $(cat stderr)"
+    dump_profiles
+    same_calls "a disk that was full but for $left KiB"
+    [ "$(header folded)" -gt 0 ] && [ "$(header lost)" = 0 ] || fail "a disk that was full but for $left KiB: $(head -n 1 profile)"
+  done
+fi
+
 # The file has another name by now: it grows under that.
 cat >moved.c <<'C'
 #include <stdio.h>

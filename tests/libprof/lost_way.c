@@ -3,12 +3,14 @@
 //
 //   HOW   none; root, user: another root or user; userspace: a name space in which it is nobody, by syscall(2);
 //         back: its own user again; descriptors: none is free; size: the limit on file sizes is lowered; unasked: the
-//         same, and a filter for system calls refuses to tell that limit
+//         same, and a filter for system calls refuses to tell that limit; full: so many KiB are left on the profile's disk, named by END, for part of the calls, and
+//         then there is room again and as many are made in another thread
 //   END   exit, _exit
 
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,11 +54,31 @@ static int lose_way(const char* how) {
   return strcmp(how, "none");
 }
 
+static void call(long calls) {
+  for (left = calls; left > 0;) descend(40);
+}
+static void* call_in_thread(void* calls) {
+  call((long)calls);
+  return NULL;
+}
+static int fill_disk_for_a_while(long calls, long kib) {
+  static char zeros[1024];
+  call(calls);
+  FILE* file = fopen("disk/filler", "w");
+  struct statvfs disk;
+  if (!file || statvfs("disk", &disk)) return 1;
+  for (long n = (long)(disk.f_bavail * disk.f_bsize / 1024) - kib; n > 0; n--) fwrite(zeros, 1, sizeof zeros, file);
+  if (fclose(file)) return 1;
+  call(calls);
+  pthread_t thread;
+  return unlink("disk/filler") || pthread_create(&thread, NULL, call_in_thread, (void*)calls) || pthread_join(thread, NULL);
+}
+
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   begin(1);
-  if (lose_way(argv[1])) return 1;
-  for (left = atol(argv[2]); left > 0;) descend(40);
+  if (strcmp(argv[1], "full") ? lose_way(argv[1]) : fill_disk_for_a_while(atol(argv[2]), atol(argv[3]))) return 1;
+  call(atol(argv[2]));
   for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
   printf("calls begin 1\n");
   fflush(stdout);
