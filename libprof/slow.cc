@@ -88,12 +88,22 @@ bool has_frame(State* s, uint64_t slot) {
   return false;
 }
 
+// Every call from here up wishes for a chunk when there was no room for one, and to ask costs a few system calls: of
+// those wishes only the 2nd, 4th, 8th and so on is tried.
+bool may_ask_for_chunk(State* s) {
+  if (s->refused == 0) return true;
+  const uint64_t n = ++s->refused;
+  return (n & (n - 1)) == 0;
+}
+
 // The entry above the top, in the next chunk if need be; null if there is no room.
 Frame* next_entry(State* s, uint64_t slot) {
   Frame* f = top_frame(s);
   if (!is_last(f)) return f + 1;
   FrameChunk* chunk = chunk_of(f);
-  if (chunk->next == 0 && !run_heavy(s, add_chunk, reinterpret_cast<uint64_t>(chunk))) return nullptr;
+  if (chunk->next == 0 && !(may_ask_for_chunk(s) && run_heavy(s, add_chunk, reinterpret_cast<uint64_t>(chunk)))) {
+    return nullptr;
+  }
   Frame* copy = frames_of(at<FrameChunk>(s->base, chunk->next));
   const uint64_t found = load(&f->slot);
   store(&copy->node, current_frame(s)->node);

@@ -423,7 +423,11 @@ uint64_t add_chunk(State* s, uint64_t chunk) {
   auto* below = reinterpret_cast<FrameChunk*>(chunk);
   Block block;
   FrameChunk* c = new_chunk(s, &block);
-  if (!c) return 0;
+  if (!c) {
+    if (s->refused == 0) s->refused = 1;
+    return 0;
+  }
+  s->refused = 0;
   c->stack = below->stack;
   c->previous = Block((chunk - reinterpret_cast<uint64_t>(s->base)) >> PROF_BLOCK_SHIFT);
   ordered();

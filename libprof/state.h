@@ -120,6 +120,7 @@ struct State {
   uint32_t is_busy;      // on a heavy path
   uint32_t is_left;      // by a forked child, which has another state: see fork.h
   uint32_t has_folded;   // some call was folded onto an ancestor
+  uint64_t refused;      // wishes for a chunk of frames since there was no room for one
   uint64_t random;       // of the generator in adaptive.cc; not 0
   State* next;           // list of all states of the process
 };

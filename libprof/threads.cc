@@ -81,7 +81,7 @@ bool make_record(State* s, bool is_reused) {
   s->thread = at<Thread>(s->base, Block(first));
   s->root = Block(first + kThreadBlocks);
   supply->range = block_range(first + kThreadBlocks + 1, end_of(supply->range));
-  s->nodes.is_empty = s->reserve.is_empty = s->nodes_made = 0;
+  s->nodes.is_empty = s->reserve.is_empty = s->nodes_made = s->refused = 0;
   set_aside(s);
   return true;
 }

@@ -97,6 +97,39 @@ SCRIPT
   done
 fi
 
+# A profile that was removed: calls deeper than there is room for do not go looking for it one by one.
+cat >removed.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "hooked.h"
+int down(int), leaf(int);
+HOOKED(down);
+HOOKED(leaf);
+int leaf_body(int x) { return x; }
+int down_body(int x) {
+  if (x > 0) return down(x - 1) + 1;
+  for (int i = 0; i < 10000; i++) leaf(i);
+  return 0;
+}
+int main(void) {
+  char line[64];
+  down(3);
+  if (system("rm profiles/prof.*")) return 1;
+  down(5000);
+  FILE* counts = fopen("/proc/self/io", "r");
+  while (fgets(line, sizeof line, counts)) {
+    if (!strncmp(line, "syscr: ", 7)) fputs(line, stdout);
+  }
+  return 0;
+}
+C
+gcc -O1 -w -fPIC -I"$hand" -o removed removed.c "$BUILD/lib/libprof.so" -Wl,-rpath,"$BUILD/lib" || fail "cannot compile"
+mkdir -p profiles
+rm -f profiles/*
+PROFDIR=profiles run ./removed
+[ "$status" = 0 ] && [ "$(sed -n 's/^syscr: //p' stdout)" -lt 1000 ] || fail "removed: status $status, system calls that read: $(cat stdout)"
+
 # The file has another name by now: it grows under that.
 cat >moved.c <<'C'
 #include <stdio.h>
