@@ -1,18 +1,21 @@
 # What profld cannot rewrite it refuses: one line, exit status 1, no output file.
 . "${0%/*}/common.inc"
 
-# refused FILE [WORDS]: profld says no, in one line that names the file, and leaves nothing behind.
+# refused FILE [WORDS]: profld says no, in one line that names the file, and leaves nothing behind. A line with WORDS is in the
+# manual, whole.
 refused() {
-  local file=$1 words=${2:-}
+  local file=$1 words=${2:-} line
   rm -rf out
   mkdir out
   run timeout 10 profld -o out/copy "$file"
   [ "$status" = 1 ] || fail "profld $file: exit status $status, not 1: $(head -n 2 stderr)"
   [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "profld $file: not one line: $(head -n 3 stdout stderr)"
-  case $(cat stderr) in
+  line=$(cat stderr)
+  case $line in
     "profld: $file: "*"$words"*) ;;
-    *) fail "profld $file: says $(cat stderr), not profld: $file: ... $words" ;;
+    *) fail "profld $file: says $line, not profld: $file: ... $words" ;;
   esac
+  [ -z "$words" ] || documented "${line#"profld: $file: "}" || fail "profld(1) does not say: $line"
   [ -z "$(ls -A out)" ] || fail "profld $file: left $(ls -A out)"
 }
 
