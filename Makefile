@@ -8,6 +8,7 @@
 #   V=1                      show the commands
 
 include sources
+VERSION := $(file <VERSION)
 
 SANITIZE =
 WERROR =
@@ -26,7 +27,7 @@ MAKEFLAGS += --jobs=$(shell nproc) --no-builtin-rules
 Q = $(if $(V),,@)
 
 flags = $(CXXFLAGS_COMMON) $(if $(WERROR),-Werror) -MMD -MP
-host_flags = $(flags) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
+host_flags = $(flags) -DPROFLD_VERSION=\"$(VERSION)\" $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
 host_link = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(1))
@@ -77,6 +78,8 @@ $(BUILD)/runtime/%.S.o: %.S | build-packages
 $(BUILD)/obj/%.cc.o: %.cc | build-packages
 	@mkdir -p $(@D); echo "CXX   $<"
 	$(Q)$(CXX) $(host_flags) -c -o $@ $<
+
+$(filter %/main.cc.o,$(profld_objects) $(prof_objects)): VERSION
 
 $(unit_objects): | check-packages
 
@@ -141,13 +144,14 @@ bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages
 format-check: | format-packages
 	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
-# profld finds ../lib/libprof.so from where it itself is.
+# profld finds ../lib/libprof.so from where it itself is. The feet of the manual pages tell the version.
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(profld) $(prof) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(libprof) $(DESTDIR)$(PREFIX)/lib
 	for page in $(MANUALS); do \
-	  install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	  sed 's/^\.Os$$/.Os profld $(VERSION)/' $$page | \
+	    install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 
 clean:
 	rm -rf $(BUILD)

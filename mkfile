@@ -2,6 +2,7 @@
 # Sources, flags and packages come from the file that the Makefile reads too.
 
 <sources
+VERSION=`{cat VERSION}
 
 MKSHELL=/bin/sh
 BUILD=build
@@ -39,11 +40,11 @@ $BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS
 	$CXX -o $target $UNIT_OBJECTS $tested $PROFLD_LIBS $PROF_LIBS
 
 # As is the custom with mk, every object depends on every header.
-$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $LIBPROF_OBJECTS: $HEADERS
+$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $LIBPROF_OBJECTS: $HEADERS VERSION
 
 $BUILD/obj/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
-	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -c -o $target $stem.cc
+	$CXX $CXXFLAGS_COMMON -DPROFLD_VERSION=\"$VERSION\" ${WERROR:+-Werror} -c -o $target $stem.cc
 
 $BUILD/runtime/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
@@ -81,7 +82,8 @@ install:V: $PROGRAMS
 	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $DESTDIR$PREFIX/bin
 	install -m 755 $BUILD/lib/libprof.so $DESTDIR$PREFIX/lib
 	for page in $MANUALS; do
-	  install -D -m 644 $page $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1
+	  sed "s/^\.Os\$/.Os profld $VERSION/" $page |
+	    install -D -m 644 /dev/stdin $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1
 	done
 
 clean:V:

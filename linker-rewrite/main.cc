@@ -22,7 +22,7 @@
 namespace profld {
 namespace {
 
-constexpr char kVersion[] = "profld 0.1";
+constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
 constexpr char kUsage[] = "usage: profld [-v] [-o OUT] [--report FILE] [-F GLOB]... [-N GLOB]... PROGRAM\n";
 constexpr char kHelp[] =
     R"(Write a copy of a finished x86-64 program in which every function counts and times its calls.

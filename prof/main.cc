@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr char kVersion[] = "prof 0.1\n";
+constexpr char kVersion[] = "prof " PROFLD_VERSION "\n";  // from the file VERSION
 
 int run_command(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "run") == 0) {

@@ -22,7 +22,7 @@ run profld else/program
 run profld --help
 [ "$status" = 0 ] && grep -q 'profld .*PROGRAM' stdout && [ ! -s stderr ] || fail "--help: $status"
 run profld --version
-[ "$status" = 0 ] && grep -qE '^profld [0-9]' stdout && [ ! -s stderr ] || fail "--version: $status $(cat stdout)"
+[ "$status" = 0 ] && [ "$(cat stdout)" = "profld $version" ] && [ ! -s stderr ] || fail "--version: $status $(cat stdout)"
 
 # Usage errors: status 2, nothing written.
 for arguments in "" "--nonsense small" "-o" "small small" "-F" "--report"; do

@@ -5,6 +5,7 @@ make -s -C "$tests/.." install DEPS=no BUILD="$BUILD" PREFIX=/opt/profiler DESTD
 for file in bin/profld bin/prof lib/libprof.so share/man/man1/profld.1; do
   [ -s root/opt/profiler/$file ] || fail "no $file"
 done
+mandoc -Tascii root/opt/profiler/share/man/man1/profld.1 | tail -n 1 | grep -q "^profld $version " || fail "the foot of profld(1) has no version"
 mv root/opt/profiler moved
 PATH=$PWD/moved/bin:$PATH
 compile program "$programs/cold.c" -O2

@@ -86,7 +86,7 @@ prof "$profile" >/dev/full 2>stderr
 run prof --help
 [ "$status" = 0 ] && grep -q '^usage: prof ' stdout && [ ! -s stderr ] || fail "--help: $status"
 run prof --version
-[ "$status" = 0 ] && grep -qE '^prof [0-9]' stdout || fail "--version: $(cat stdout)"
+[ "$status" = 0 ] && [ "$(cat stdout)" = "prof $version" ] || fail "--version: $(cat stdout)"
 for arguments in "-x" "--nonsense" "-g" "-d --json" "run" "run -x"; do
   # shellcheck disable=SC2086
   run prof $arguments
