@@ -115,8 +115,12 @@ uint64_t refill(NodeSupply* supply, uint64_t (*take)(uint64_t wanted, Block* fir
   if (wanted > kMostNodes) wanted = kMostNodes;
   Block first = 0;
   const uint64_t got = take(wanted, &first);
-  supply->is_empty = got == 0;
-  if (got == 0) return 0;
+  if (got == 0) {
+    // A child of vfork may have lost a way to the file that its parent has.
+    supply->is_empty = at<Header>(process->base, 0)->pid == uint32_t(process_id());
+    return 0;
+  }
+  supply->is_empty = 0;
   supply->taken += got;
   store(&supply->range, block_range(first, first + got));
   return 1;

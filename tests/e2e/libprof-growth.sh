@@ -77,6 +77,11 @@ for way in descriptors size unasked; do
   [ "$(size)" -le 100000 ] || fail "$way: $(size) bytes"
 done
 
+# A child of vfork that loses the way does not take it from its parent.
+record lost_way vfork 100000 exit
+same_calls vfork
+[ "$(used)" -gt 1000000 ] || fail "vfork: $(used) bytes, $(head -n 1 profile)"
+
 # A disk that was full and has room again: a thread that begins then is recorded.
 if [ "$(id -u)" = 0 ]; then
   cat >full.sh <<'SCRIPT'

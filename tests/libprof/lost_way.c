@@ -4,7 +4,8 @@
 //   HOW   none; root, user: another root or user; userspace: a name space in which it is nobody, by syscall(2);
 //         back: its own user again; descriptors: none is free; size: the limit on file sizes is lowered; unasked: the
 //         same, and a filter for system calls refuses to tell that limit; full: so many KiB are left on the profile's disk, named by END, for part of the calls, and
-//         then there is room again and as many are made in another thread
+//         then there is room again and as many are made in another thread; vfork: a child of vfork has no descriptor for as
+//         many calls
 //   END   exit, _exit
 
 #define _GNU_SOURCE
@@ -20,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "hooked.h"
@@ -27,8 +29,6 @@
 
 int begin(int);
 HOOKED(begin);
-int begin_body(int x) { return x; }
-
 static int refuse_to_tell_limits(void) {
   struct sock_filter instructions[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -57,6 +57,12 @@ static int lose_way(const char* how) {
 static void call(long calls) {
   for (left = calls; left > 0;) descend(40);
 }
+static long begun;
+int begin_body(int calls) {
+  begun++;
+  call(calls);
+  return 0;
+}
 static void* call_in_thread(void* calls) {
   call((long)calls);
   return NULL;
@@ -74,13 +80,30 @@ static int fill_disk_for_a_while(long calls, long kib) {
   return unlink("disk/filler") || pthread_create(&thread, NULL, call_in_thread, (void*)calls) || pthread_join(thread, NULL);
 }
 
+static int call_in_child(long calls) {
+  const struct rlimit none = {3, 3};
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    if (setrlimit(RLIMIT_NOFILE, &none)) _exit(1);
+    call(calls);
+    _exit(0);
+  }
+  int status;
+  return waitpid(pid, &status, 0) != pid || status;
+}
+
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
-  begin(1);
-  if (strcmp(argv[1], "full") ? lose_way(argv[1]) : fill_disk_for_a_while(atol(argv[2]), atol(argv[3]))) return 1;
-  call(atol(argv[2]));
+  begin(0);
+  const long calls = atol(argv[2]);
+  if (!strcmp(argv[1], "vfork")) {
+    if (call_in_child(calls)) return 1;
+  } else if (strcmp(argv[1], "full") ? lose_way(argv[1]) : fill_disk_for_a_while(calls, atol(argv[3]))) {
+    return 1;
+  }
+  begin((int)calls);
   for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
-  printf("calls begin 1\n");
+  printf("calls begin %ld\n", begun);
   fflush(stdout);
   if (!strcmp(argv[3], "_exit")) _exit(0);
   return 0;
