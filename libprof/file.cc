@@ -21,7 +21,11 @@
 // A program that changes its root or its user, or installs a filter for system calls, may lose the way to its file by
 // that. So before (rights.cc, sandbox.cc) it is made as long as a program without that way may need, and cut back
 // afterwards if it can still be opened. Static programs do that unseen: what they need then beyond what the file has
-// room for is folded, and so is what is needed while all descriptors are in use.
+// room for is folded. So is what a thread needs once no more room could be had, because all descriptors were in use or
+// the disk was full: it is not asked again, and what was folded stays so.
+//
+// Limit. For a moment there is a descriptor more. Another thread that opens a file in that moment is given the number
+// behind it, and a child that another thread forks has it until it calls exec.
 //
 // Some file systems have no shared mappings (ENODEV). Then the profile is private memory, and is written when the
 // program ends by itself; before that, its header alone.

@@ -29,7 +29,7 @@
 //
 // Interrupted stores. A process may be killed between any two instructions of a hook, and a signal handler may leave
 // one with siglongjmp. The time since the hook before is lost when that happens between the two instructions that give
-// it to a node; so the sum may be less than last_tsc - tsc_start, but not more.
+// it to a node; so the sum may be less than last_tsc - tsc_start, but not more, unless the counter was set back.
 //
 // Estimated times. With kAdaptive every call is counted, but only some are timed, from entry to exit: the first
 // kTimedFrom of each node, and then at random one in sampling_period(count). A timed call stands for itself and for

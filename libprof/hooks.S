@@ -60,6 +60,9 @@
 // frames of our own stack, for rdx was kept; last_tsc has changed if time has been given meanwhile; and 6 and c may come
 // as late as they like.
 //
+// Going back to 4 or a comes to an end. It takes a handler between the reading of L and the comparison and none between
+// the stamp and the reading of L, else the stamp is behind L; so one after each instruction (single steps) does not do it.
+//
 // A stamp behind last_tsc was taken before a handler's, or is that of another processor, whose counter is a little
 // behind: then there is no time to give. Only if a stamp taken after L was read is far behind it, the counter was set
 // back, and last_tsc follows it.

@@ -8,7 +8,9 @@
 // may need without being opened, and what is not used of that is given back when it can be opened afterwards. What they
 // do is left to the C library, whose functions change all threads.
 //
-// Limit. What a program does by instructions of its own (all of a static program's) is not seen.
+// Limits. What a program does by instructions of its own (all of a static program's) is not seen. Groups are not looked
+// at: the file belongs to the user, but a directory may be open to a group only. A file whose room could not be given
+// back stays as long as it is, a hole for the most part.
 
 #include "rights.h"
 
