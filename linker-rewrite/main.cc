@@ -16,7 +16,7 @@
 #include <iostream>
 
 #include "libprof/printable.h"
-#include "output_file.h"
+#include "linker-rewrite/write/output_file.h"
 #include "rewrite.h"
 
 namespace profld {

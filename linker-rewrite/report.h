@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "address.h"
+#include "linker-rewrite/base/address.h"
 
 namespace profld {
 

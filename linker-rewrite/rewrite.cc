@@ -13,14 +13,14 @@
 #include <cstdlib>
 #include <memory>
 
-#include "landings.h"
-#include "layout.h"
-#include "parallel.h"
-#include "probes.h"
-#include "refuse.h"
-#include "relocate.h"
-#include "stay.h"
-#include "unwind.h"
+#include "linker-rewrite/move/entry_jumps.h"
+#include "linker-rewrite/write/layout.h"
+#include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/program/probes.h"
+#include "linker-rewrite/decide/refuse.h"
+#include "linker-rewrite/move/relocate.h"
+#include "linker-rewrite/decide/movability.h"
+#include "linker-rewrite/unwind/unwind.h"
 
 namespace profld {
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "linker-rewrite/bytes.h"
+#include "linker-rewrite/base/bytes.h"
 
 namespace fuzz {
 

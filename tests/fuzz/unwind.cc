@@ -2,8 +2,8 @@
 // understood of them is rewritten for copies of the functions, and the result must be readable.
 
 #include "fuzz.h"
-#include "linker-rewrite/cfa.h"
-#include "linker-rewrite/lsda.h"
+#include "linker-rewrite/unwind/cfa.h"
+#include "linker-rewrite/unwind/lsda.h"
 #include "tests/unit/unwind_fixture.h"
 
 using namespace profld;

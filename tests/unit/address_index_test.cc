@@ -1,4 +1,4 @@
-#include "linker-rewrite/address_index.h"
+#include "linker-rewrite/base/address_index.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "linker-rewrite/copymap.h"
+#include "linker-rewrite/base/copy_map.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "linker-rewrite/decode.h"
+#include "linker-rewrite/x86/decode.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "linker-rewrite/eh_frame.h"
+#include "linker-rewrite/unwind/eh_frame.h"
 
 #include <doctest/doctest.h>
 #include <elfutils/libdw.h>
@@ -8,9 +8,9 @@
 #include <random>
 
 #include "elf_fixture.h"
-#include "linker-rewrite/cfa.h"
-#include "linker-rewrite/lsda.h"
-#include "linker-rewrite/unwind.h"
+#include "linker-rewrite/unwind/cfa.h"
+#include "linker-rewrite/unwind/lsda.h"
+#include "linker-rewrite/unwind/unwind.h"
 
 using namespace elf_fixture;
 

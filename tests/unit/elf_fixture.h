@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "linker-rewrite/image.h"
-#include "linker-rewrite/output_file.h"
+#include "linker-rewrite/elf/image.h"
+#include "linker-rewrite/write/output_file.h"
 
 namespace elf_fixture {
 

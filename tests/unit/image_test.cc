@@ -1,11 +1,11 @@
 // Reading ELF files that no linker makes.
 
-#include "linker-rewrite/image.h"
+#include "linker-rewrite/elf/image.h"
 
 #include <doctest/doctest.h>
 
 #include "elf_fixture.h"
-#include "linker-rewrite/refuse.h"
+#include "linker-rewrite/decide/refuse.h"
 
 using namespace profld;
 

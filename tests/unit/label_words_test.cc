@@ -1,6 +1,6 @@
 // Which words in data are labels of a function, where no relocation tells.
 
-#include "linker-rewrite/label_words.h"
+#include "linker-rewrite/jumps/label_words.h"
 
 #include <doctest/doctest.h>
 

@@ -8,8 +8,8 @@
 
 #include "elf_fixture.h"
 #include "libprof/map.h"
-#include "linker-rewrite/eh_frame.h"
-#include "linker-rewrite/layout.h"
+#include "linker-rewrite/unwind/eh_frame.h"
+#include "linker-rewrite/write/layout.h"
 
 using namespace elf_fixture;
 

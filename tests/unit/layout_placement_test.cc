@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "linker-rewrite/image.h"
-#include "linker-rewrite/segment.h"
+#include "linker-rewrite/elf/image.h"
+#include "linker-rewrite/write/segment.h"
 
 using namespace profld;
 

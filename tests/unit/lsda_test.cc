@@ -1,4 +1,4 @@
-#include "linker-rewrite/lsda.h"
+#include "linker-rewrite/unwind/lsda.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "linker-rewrite/progress.h"
+#include "linker-rewrite/base/progress.h"
 
 #include <doctest/doctest.h>
 

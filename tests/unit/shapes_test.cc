@@ -1,10 +1,10 @@
-#include "linker-rewrite/shapes.h"
+#include "linker-rewrite/x86/decode_cache.h"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
-#include "linker-rewrite/decoder.h"
+#include "linker-rewrite/x86/decoder.h"
 
 using namespace profld;
 

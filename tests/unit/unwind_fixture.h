@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "elf_fixture.h"
-#include "linker-rewrite/unwind.h"
+#include "linker-rewrite/unwind/unwind.h"
 
 namespace unwind_fixture {
 

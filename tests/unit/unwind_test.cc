@@ -1,4 +1,4 @@
-#include "linker-rewrite/unwind.h"
+#include "linker-rewrite/unwind/unwind.h"
 
 #include <doctest/doctest.h>
 #include <elfutils/libdw.h>
@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "linker-rewrite/cfa.h"
-#include "linker-rewrite/lsda.h"
+#include "linker-rewrite/unwind/cfa.h"
+#include "linker-rewrite/unwind/lsda.h"
 #include "unwind_fixture.h"
 
 using namespace unwind_fixture;

@@ -1,0 +1,56 @@
+// Where each instruction of the original program went. A copy differs from its original only at a few places (hooks,
+// widened branches), so the map of one range is a short list of offsets at which the distance between old and new
+// grows.
+
+#ifndef LINKER_REWRITE_BASE_COPY_MAP_H
+#define LINKER_REWRITE_BASE_COPY_MAP_H
+
+#include <algorithm>
+#include <vector>
+
+#include "address_index.h"
+
+namespace profld {
+
+// One contiguous range of original code and its contiguous copy.
+struct RangeCopy {
+  OldRange original;
+  OldAddr function;   // entry of the function it belongs to (== original.start unless it is a fragment)
+  NewAddr start;      // of the copy, hook included
+  uint64_t size = 0;  // bytes of the copy
+  uint32_t body = 0;  // offset in the copy of the original's first instruction, behind the entry hook
+  bool fragment = false;
+
+  struct Step {
+    uint32_t from;   // offset in the original from which on (inclusive) `delta` holds
+    uint32_t delta;  // offset in the copy - offset in the original
+  };
+  // Ascending by `from`. An instruction's place in the copy includes the hook or other code inserted before it, so
+  // that branches to it and unwind rows that begin at it take the hook in. The first step is {0, 0}: the entry hook is
+  // taken in, the step for the second instruction covers it.
+  std::vector<Step> steps;
+
+  // Offset in the copy for an offset in the original in [0, original.size()]; inside an instruction it is meaningless.
+  uint64_t offset(uint64_t old_offset) const;
+  NewAddr address(OldAddr a) const { return start + offset(a - original.start); }
+  // The same, but the first instruction of the body is the body, not the hook (or ENDBR64 and hook) before it.
+  NewAddr body_address(OldAddr a) const { return start + std::max<uint64_t>(offset(a - original.start), body); }
+};
+
+class CopyMap {
+ public:
+  void expect(size_t count) { copies_.reserve(count); }
+  void add(RangeCopy copy) { copies_.push_back(std::move(copy)); }
+  void sort();  // to be called once after the last add
+
+  const std::vector<RangeCopy>& copies() const { return copies_; }  // sorted by original.start
+  const RangeCopy* find(OldAddr a) const;                           // the copy of the range that contains `a`, or null
+
+ private:
+  std::vector<RangeCopy> copies_;
+  AddressIndex starts_;
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,385 @@
+// A function whose bytes are data must stay where it is, and as it is: a program that copies it, sums it up or patches
+// it would find the jump at its entry. Reading it by an instruction that names its address is plain to see (movability.cc).
+// But mostly a program takes the address, as for any callback, and gives it to somebody who reads: memcpy, write,
+// mprotect, or a function of its own. What tells such a pointer from a callback is only what becomes of it:
+//
+//   * Each function that takes the address of another is looked at (pointer_flow.h): is something read or written
+//     through that address there, or is it passed on, as which argument of which function?
+//   * Each function of the program that gets one in this way is looked at likewise: what becomes of that argument?
+//     Only those are, so the many that never see the address of code cost nothing.
+//   * What reads is then led back, from arguments to the calls that pass them, until nothing new is found.
+//   * Functions of the C library are known by name. A static program contains them, and their code is followed as the
+//     program's own, down to the system call; where a resolver chooses one (IFUNC), all are that it names.
+//   * If two addresses of code are compared, subtracted or passed together, and one of them is read, then what lies
+//     between is read as well; and so is as much as a number says that is passed together with one.
+//
+// All that is done twice: quickly for the whole program, taking too much for an address, and again for the functions
+// where that found something.
+//
+// It is enough that one way through a function reads: sums have loops, and loops may end at once. A function that takes
+// a callback or the address of data in the same argument, as another says, makes its callbacks stay for nothing; they
+// are few.
+//
+// Not seen: addresses that lie in data or come out of a call, pointers in structures, arguments beyond the sixth,
+// functions called through pointers, and those of other libraries. The manual says so.
+
+#include "code_as_data.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include "linker-rewrite/program/imports.h"
+#include "linker-rewrite/x86/semantics.h"
+#include "linker-rewrite/base/parallel.h"
+#include "pointer_flow.h"
+#include "movability.h"
+
+namespace profld {
+
+namespace {
+
+using How = AddressUse::How;
+
+// Functions of the C library that read, write or protect the bytes that arguments point to: a bit for each, the first
+// is bit 0.
+constexpr uint8_t kFirst = 1, kSecond = 2, kThird = 4;
+constexpr uint8_t kProtects = 0x80;  // only what may be done with the bytes, and that of whole pages
+constexpr std::pair<std::string_view, uint8_t> kLibrary[] = {
+    {"__memcpy_chk", kFirst | kSecond},
+    {"__memmove_chk", kFirst | kSecond},
+    {"__mempcpy_chk", kFirst | kSecond},
+    {"__memset_chk", kFirst},
+    {"__pread64_chk", kSecond},
+    {"__pread_chk", kSecond},
+    {"__read_chk", kSecond},
+    {"bcmp", kFirst | kSecond},
+    {"bcopy", kFirst | kSecond},
+    {"bzero", kFirst},
+    {"fread", kFirst},
+    {"fread_unlocked", kFirst},
+    {"fwrite", kFirst},
+    {"fwrite_unlocked", kFirst},
+    {"madvise", kFirst | kProtects},
+    {"memccpy", kFirst | kSecond},
+    {"memchr", kFirst},
+    {"memcmp", kFirst | kSecond},
+    {"memcpy", kFirst | kSecond},
+    {"memfrob", kFirst},
+    {"memmem", kFirst | kThird},
+    {"memmove", kFirst | kSecond},
+    {"mempcpy", kFirst | kSecond},
+    {"memrchr", kFirst},
+    {"memset", kFirst},
+    {"mlock", kFirst | kProtects},
+    {"mprotect", kFirst | kProtects},
+    {"mremap", kFirst | kProtects},
+    {"msync", kFirst | kProtects},
+    {"munmap", kFirst | kProtects},
+    {"pkey_mprotect", kFirst | kProtects},
+    {"posix_madvise", kFirst | kProtects},
+    {"pread", kSecond},
+    {"pread64", kSecond},
+    {"ptrace", kThird},
+    {"pwrite", kSecond},
+    {"pwrite64", kSecond},
+    {"rawmemchr", kFirst},
+    {"read", kSecond},
+    {"recv", kSecond},
+    {"recvfrom", kSecond},
+    {"send", kSecond},
+    {"sendto", kSecond},
+    {"swab", kFirst | kSecond},
+    {"wmemcmp", kFirst | kSecond},
+    {"wmemcpy", kFirst | kSecond},
+    {"wmemmove", kFirst | kSecond},
+    {"write", kSecond},
+};
+
+// An address in one group: see FollowedAddress.
+struct Place {
+  uint32_t group;
+  FollowedAddress address;
+  auto operator<=>(const Place&) const = default;
+};
+
+// What may be called, and which of its arguments are read by what is not in the program.
+struct Callee {
+  std::vector<uint32_t> groups;
+  uint8_t reads = 0;      // a bit for each argument
+  bool protects = false;  // only what may be done with the pages there is changed
+};
+
+void sort_unique(std::vector<OldAddr>& v) {
+  std::ranges::sort(v);
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+// Calls `look` with each number in the group's instructions that may be an address of code, or the end of some.
+template <class Look>
+void for_each_address(const Program& program, const Group& group, Look look) {
+  constexpr unsigned kNumberSize = 4, kLongNumberSize = 8;
+  if (program.image->code().empty()) return;
+  const OldRange all{program.image->code().front().start, program.image->code().back().end + 1};
+  const bool fixed = !program.image->is_position_independent();
+  for (const Code& code : group.code.parts)
+    for (const Insn& insn : code.insns) {
+      if (takes_address(code, insn)) {
+        if (all.contains(code.target(insn))) look(code.target(insn));
+      } else if (fixed && insn.length > kNumberSize && insn.field_size == 0) {
+        const ByteView bytes = code.bytes.subspan(insn.offset, insn.length);
+        OldAddr a(Reader(bytes.last(kNumberSize), "code").u32());
+        if (all.contains(a)) look(a);
+        if (insn.length <= kLongNumberSize) continue;
+        a = OldAddr(Reader(bytes.last(kLongNumberSize), "code").u64());
+        if (all.contains(a)) look(a);
+      }
+    }
+}
+
+// Addresses that the group's instructions name: starts of functions, and what may say how far one is read: addresses
+// inside them and ends of code.
+std::vector<OldAddr> addresses_of_code(const Program& program, const Group& group) {
+  std::vector<OldAddr> addresses;
+  for_each_address(program, group, [&](OldAddr a) {
+    const ptrdiff_t i = program.range_of(a);
+    const CodeRange* r = i >= 0 ? &program.ranges[size_t(i)] : nullptr;
+    const bool own_label = r && r->range.start != a && &program.groups[r->group] == &group;
+    if (r ? !own_label : program.range_of(a - 1) >= 0) addresses.push_back(a);
+  });
+  sort_unique(addresses);
+  return addresses;
+}
+
+bool starts_function(const Program& program, OldAddr a) {
+  const ptrdiff_t r = program.range_of(a);
+  return r >= 0 && program.ranges[size_t(r)].range.start == a;
+}
+
+// The functions of which the group's instructions name the start.
+std::vector<OldAddr> functions_named(const Program& program, const Group& group) {
+  std::vector<OldAddr> functions;
+  for_each_address(program, group, [&](OldAddr a) {
+    if (starts_function(program, a)) functions.push_back(a);
+  });
+  sort_unique(functions);
+  return functions;
+}
+
+// At a fixed address an instruction may hold the address of code, a little more or less, and add an index to it.
+void find_absolute_accesses(const Program& program, const Group& group, std::vector<CodeAccess>& found) {
+  constexpr unsigned kNumberSize = 4, kShortest = 6, kNear = 8;
+  for (const Code& code : group.code.parts)
+    for (const Insn& insn : code.insns) {
+      if (insn.length < kShortest || insn.field_size != 0) continue;
+      const ByteView bytes = code.bytes.subspan(insn.offset, insn.length);
+      auto near_code = [&](size_t behind) {
+        return program.image->is_code(OldAddr(Reader(bytes.last(kNumberSize + behind), "code").u32()) + kNear);
+      };
+      if (!near_code(0) && !near_code(1)) continue;  // behind it there may be an immediate
+      const Operation op = operation_of(code, insn);
+      if (op.memory.field == 0 || op.memory_size == 0 || op.action == Action::lea) continue;
+      const OldAddr address(uint64_t(op.memory.displacement));
+      for (OldAddr a = address; a <= address + kNear; a = a + 1)
+        if (const ptrdiff_t r = program.range_of(a); r >= 0 && (found.empty() || found.back().range != uint32_t(r)))
+          found.push_back({uint32_t(r), code.address(insn)});
+    }
+}
+
+// Those of one address; `uses` is sorted.
+std::span<const AddressUse> uses_of(const std::vector<AddressUse>& uses, FollowedAddress a) {
+  const auto first = std::ranges::lower_bound(uses, a, {}, &AddressUse::address);
+  const auto end = std::ranges::upper_bound(uses, a, {}, &AddressUse::address);
+  return {uses.data() + (first - uses.begin()), size_t(end - first)};
+}
+
+class Search {
+ public:
+  // `quickly`: see Followed.
+  Search(const Program& program, bool quickly) : program_(program), quickly_(quickly) {}
+
+  // Follows the addresses that `groups` take.
+  void run(const std::vector<uint32_t>& groups) {
+    look_at(groups);
+    for (uint32_t g : groups)
+      for (size_t i = 0; i < functions_[g].followed.addresses.size(); ++i) follow({g, FollowedAddress(kArguments + i)});
+    while (!wanted_.empty()) {
+      const std::vector<Place> wanted(wanted_.begin(), wanted_.end());
+      wanted_.clear();
+      std::vector<uint32_t> callees;
+      for (const Place& p : wanted) {
+        functions_[p.group].followed.arguments |= uint8_t(1u << p.address);
+        if (callees.empty() || callees.back() != p.group) callees.push_back(p.group);
+      }
+      look_at(callees);
+      for (const Place& p : wanted) follow(p);
+    }
+  }
+
+  // Whether one of the addresses that the group takes is read, or its pages are changed.
+  bool has_found(uint32_t g) const {
+    return std::ranges::any_of(std::array{&read_, &remapped_}, [&](const std::set<Place>* found) {
+      const auto first = found->lower_bound({g, kArguments});
+      return first != found->end() && first->group == g;
+    });
+  }
+
+  // What of the addresses that the group takes is read.
+  void collect(uint32_t g, std::vector<CodeAccess>& found) {
+    if (!has_found(g)) return;
+    const Group& group = program_.groups[g];
+    const Followed followed{.addresses = addresses_of_code(program_, group)};
+    const std::vector<AddressUse> all_uses = follow_addresses(program_, group, followed);
+    for (size_t i = 0; i < followed.addresses.size(); ++i) {
+      const OldAddr start = followed.addresses[i];
+      const auto uses = uses_of(all_uses, FollowedAddress(kArguments + i));
+      const auto reading = std::ranges::find_if(uses, [&](const AddressUse& u) { return reads(u) || remaps(u); });
+      if (!starts_function(program_, start) || reading == uses.end()) continue;
+      OldRange range{start, start + 1};
+      for (const AddressUse& u : uses) {
+        if (reads(u)) range.end = std::max(range.end, start + u.extent);
+        if (u.how != How::bounded) continue;
+        const OldAddr other = followed.addresses[u.other - kArguments];
+        range = {std::min(range.start, other), std::max(range.end, other)};
+      }
+      for (size_t r = first_range(range.start); r < program_.ranges.size(); ++r) {
+        if (program_.ranges[r].range.start >= range.end) break;
+        found.push_back({uint32_t(r), reading->at});
+      }
+    }
+  }
+
+ private:
+  struct Function {
+    Followed followed;
+    std::vector<AddressUse> uses;
+  };
+
+  void look_at(const std::vector<uint32_t>& groups) {
+    std::vector<Function> looked_at(groups.size());
+    for (size_t i = 0; i < groups.size(); ++i) looked_at[i].followed = functions_[groups[i]].followed;
+    parallel_for(
+        groups.size(),
+        [&](size_t i) {
+          const Group& group = program_.groups[groups[i]];
+          Followed& f = looked_at[i].followed;
+          f.addresses = functions_named(program_, group);
+          f.quickly = quickly_;
+          looked_at[i].uses = follow_addresses(program_, group, f);
+        },
+        1);
+    for (size_t i = 0; i < groups.size(); ++i) functions_[groups[i]] = std::move(looked_at[i]);
+  }
+
+  void follow(const Place& place) {
+    for (const AddressUse& u : uses_of(functions_[place.group].uses, place.address)) {
+      if (u.how == How::accessed) spread(place, read_);
+      if (u.how == How::remapped) spread(place, remapped_);
+      if (u.how != How::passed) continue;
+      const Callee& callee = callee_of(u);
+      if (callee.reads >> u.argument & 1) spread(place, callee.protects ? remapped_ : read_);
+      for (uint32_t g : callee.groups) {
+        const Place argument{g, u.argument};
+        const auto [passed_by, added] = passed_by_.try_emplace(argument);
+        passed_by->second.push_back(place);
+        if (added) wanted_.insert(argument);
+        for (auto* found : {&read_, &remapped_})
+          if (found->contains(argument)) spread(place, *found);
+      }
+    }
+  }
+
+  // Adds the place, and those from which its address is passed to it.
+  void spread(const Place& place, std::set<Place>& found) {
+    std::vector<Place> pending{place};
+    while (!pending.empty()) {
+      const Place p = pending.back();
+      pending.pop_back();
+      if (!found.insert(p).second) continue;
+      if (const auto from = passed_by_.find(p); from != passed_by_.end())
+        pending.insert(pending.end(), from->second.begin(), from->second.end());
+    }
+  }
+
+  bool reads(const AddressUse& u) {
+    if (u.how != How::passed) return u.how == How::accessed;
+    const Callee& callee = callee_of(u);
+    return (!callee.protects && (callee.reads >> u.argument & 1)) || is_found_in(read_, callee, u);
+  }
+  bool remaps(const AddressUse& u) {
+    if (u.how != How::passed) return u.how == How::remapped;
+    const Callee& callee = callee_of(u);
+    return (callee.protects && (callee.reads >> u.argument & 1)) || is_found_in(remapped_, callee, u);
+  }
+  static bool is_found_in(const std::set<Place>& found, const Callee& callee, const AddressUse& u) {
+    return std::ranges::any_of(callee.groups, [&](uint32_t g) { return found.contains({g, u.argument}); });
+  }
+  // The first range that does not end before `a`.
+  size_t first_range(OldAddr a) const {
+    return size_t(std::ranges::upper_bound(program_.ranges, a, {}, [](const CodeRange& r) { return r.range.end; }) -
+                  program_.ranges.begin());
+  }
+
+  const Callee& callee_of(const AddressUse& u) {
+    const auto [it, added] = callees_.try_emplace({u.callee, u.through_slot});
+    Callee& callee = it->second;
+    if (!added) return callee;
+    const auto slot = u.through_slot ? std::optional(u.callee) : slot_of_stub(*program_.image, u.callee);
+    const Relocation* relocation = slot ? relocation_of_slot(*program_.image, *slot) : nullptr;
+    if (!slot) {
+      add_function(u.callee, callee);
+    } else if (relocation && relocation->type == R_X86_64_IRELATIVE) {
+      Callee resolver;
+      add_function(OldAddr(uint64_t(relocation->addend)), resolver);
+      for (uint32_t g : resolver.groups)
+        for (OldAddr a : functions_named(program_, program_.groups[g])) add_function(a, callee);
+    } else if (relocation && relocation->type == R_X86_64_RELATIVE) {
+      add_function(OldAddr(uint64_t(relocation->addend)), callee);
+    } else if (const Symbol* symbol = symbol_of_slot(*program_.image, *slot)) {
+      const auto known = std::ranges::find(kLibrary, symbol->name, &std::pair<std::string_view, uint8_t>::first);
+      if (symbol->section != SHN_UNDEF)
+        add_function(symbol->address, callee);
+      else if (known != std::end(kLibrary))
+        callee.reads = known->second & ~kProtects, callee.protects = known->second & kProtects;
+    }
+    return callee;
+  }
+
+  void add_function(OldAddr a, Callee& callee) const {
+    if (starts_function(program_, a)) callee.groups.push_back(program_.ranges[size_t(program_.range_of(a))].group);
+  }
+
+  const Program& program_;
+  const bool quickly_;
+  std::unordered_map<uint32_t, Function> functions_;  // by group; of the others nothing is known
+  std::map<Place, std::vector<Place>> passed_by_;     // for an argument: what is passed as it
+  std::set<Place> wanted_;                            // arguments that are not followed yet
+  std::set<Place> read_, remapped_;
+  std::map<std::pair<OldAddr, bool>, Callee> callees_;  // by AddressUse::callee and through_slot
+};
+
+}  // namespace
+
+std::vector<CodeAccess> find_code_accesses(const Program& program) {
+  std::vector<CodeAccess> found;
+  if (!program.image->is_position_independent())
+    found = parallel_collect<CodeAccess>(program.groups.size(), [&](size_t g, std::vector<CodeAccess>& out) {
+      find_absolute_accesses(program, program.groups[g], out);
+    });
+  std::vector<uint32_t> groups =
+      parallel_collect<uint32_t>(program.groups.size(), [&](size_t g, std::vector<uint32_t>& out) {
+        if (!functions_named(program, program.groups[g]).empty()) out.push_back(uint32_t(g));
+      });
+  Search quick(program, true);
+  quick.run(groups);
+  std::erase_if(groups, [&](uint32_t g) { return !quick.has_found(g); });
+  Search thorough(program, false);
+  thorough.run(groups);
+  for (uint32_t g : groups) thorough.collect(g, found);
+  return found;
+}
+
+}  // namespace profld

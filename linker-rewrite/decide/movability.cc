@@ -1,0 +1,248 @@
+// When in doubt, leave it out. A function that stays where it was behaves as it did; a function that moved although
+// somebody depends on its address or bytes is a wrong program. What is looked for, in each group of ranges:
+//
+//   * it does not decode, its unwind tables or an indirect jump is not understood (the parts that follow say so);
+//   * it belongs to a run-time system that finds frames by return address (v8.cc);
+//   * its return address is not one: the outermost function (_start), signal trampolines, retpolines, context switches;
+//   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
+//   parent's
+//     frames, or on a stack that has none;
+//   * it is continued behind a return address (split stacks);
+//   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
+//   * its bytes are changed while the program runs (patch_sites.cc);
+//   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
+//     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
+//     instruction.
+
+#include "movability.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "code_as_data.h"
+#include "linker-rewrite/x86/semantics.h"
+#include "linker-rewrite/base/parallel.h"
+#include "patch_sites.h"
+#include "linker-rewrite/program/probes.h"
+#include "linker-rewrite/x86/system_calls.h"
+#include "linker-rewrite/unwind/unwind.h"
+#include "v8.h"
+
+namespace profld {
+
+namespace {
+
+std::string hex(const char* what, OldAddr a) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s 0x%llx", what, static_cast<unsigned long long>(a.value));
+  return text;
+}
+
+bool leaves_twice(const Code& code) {
+  constexpr int64_t kClone = 56, kVfork = 58, kClone3 = 435;
+  for (size_t i = 0; i < code.insns.size(); ++i) {
+    if (!is_system_call(code, code.insns[i])) continue;
+    const int64_t number = system_call_number(code, i);
+    if (number == kClone || number == kVfork || number == kClone3) return true;
+  }
+  return false;
+}
+
+// gcc -fsplit-stack: a function compares its stack pointer with the word at %fs:0x70, which is reserved for that, and
+// if need be does `call __morestack; ret`. That goes on one byte behind its return address, behind the `ret`, where the
+// copy has its hook.
+bool splits_stack(const Code& code) {
+  constexpr uint8_t kOfThread = 0x64, kCompare = 0x3b, kAbsolute = 0x25;
+  constexpr size_t kLength = 9;  // segment, REX, opcode, ModRM, SIB, 32 bits
+  for (const Insn& insn : code.insns) {
+    const uint8_t* b = code.bytes.data() + insn.offset;
+    if (insn.length != kLength || b[0] != kOfThread || b[2] != kCompare || (b[3] & 0xc7) != 4 || b[4] != kAbsolute)
+      continue;
+    if (Reader(code.bytes.subspan(insn.offset + 5, 4), "code").read<uint32_t>() == 0x70) return true;
+  }
+  return false;
+}
+
+// An entry of a jump table that leads to the end of a part, where a fragment begins that belongs to no function so far;
+// else that end stands for what cannot happen. 0 if there is none.
+OldAddr find_fragment_behind(const Program& program, const FunctionCode& function, const IndirectJumps& indirect) {
+  for (const JumpTable& t : indirect.tables)
+    for (OldAddr target : t.targets) {
+      if (std::ranges::none_of(function.parts, [&](const Code& c) { return c.range.end == target; })) continue;
+      const ptrdiff_t i = program.range_of(target);
+      if (i < 0 || program.ranges[size_t(i)].range.start != target || program.ranges[size_t(i)].entered) continue;
+      const Group& other = program.groups[program.ranges[size_t(i)].group];
+      if (std::ranges::all_of(other.ranges, [&](uint32_t r) { return program.ranges[r].fragment; })) return target;
+    }
+  return OldAddr();
+}
+
+// Reasons that one group has in itself. `outside`: see Unresolved.
+std::string own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
+  for (const Code& code : group.code.parts)
+    if (code.insns.empty()) return "a part of it does not decode";
+  for (uint32_t index : group.ranges) {
+    const CodeRange& r = program.ranges[index];
+    const Code& code = program.code(r);
+    if (r.fde && r.fde->no_return_address) return "outermost function: it has no return address";
+    const char* why = nullptr;
+    if (!can_rewrite_unwind(*program.image, *program.frames, r.range, &why)) return why;
+    if (leaves_twice(code)) return "vfork or clone: the system call in it returns twice";
+    if (splits_stack(code)) return "its stack is split: what it calls for more goes on behind the return address";
+    for (const Insn& insn : code.insns) {
+      if (insn.rip_relative || insn.field_size == 0) continue;
+      const OldAddr target = code.target(insn);
+      if (insn.flow == Flow::call) {
+        if (r.range.contains(target) && target != r.range.start)
+          return hex("calls into its own middle at", code.address(insn));
+        continue;
+      }
+      for (const Code& part : group.code.parts)
+        if (part.range.contains(target) && !part.is_target(target))
+          return hex("jumps between two instructions at", code.address(insn));
+    }
+  }
+  if (return_address_is_changed(group.code)) return "it changes its return address";
+  Unresolved unresolved;
+  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, data, group.code, &unresolved);
+  if (!indirect) {
+    *outside = unresolved.outside;
+    return unresolved.reason;
+  }
+  if (const OldAddr fragment = find_fragment_behind(program, group.code, *indirect); fragment != OldAddr()) {
+    *outside = fragment;
+    return hex("a jump table of it leads to", fragment);
+  }
+  group.indirect = std::move(*indirect);
+  return {};
+}
+
+// A site in front of a function, in no range, belongs to that function.
+void keep_what_is_patched(Program& program) {
+  program.patch_sites = find_patch_sites(*program.image);
+  for (OldAddr site : program.patch_sites) {
+    ptrdiff_t i = program.range_of(site);
+    if (i < 0) i = program.range_starts.last_not_above(site) + 1;
+    if (size_t(i) == program.ranges.size()) break;
+    std::string& reason = program.groups[program.ranges[size_t(i)].group].reason;
+    if (reason.empty()) reason = hex("the program may patch it at", site);
+  }
+}
+
+}  // namespace
+
+bool takes_address(const Code& code, const Insn& insn) {
+  constexpr uint8_t kLea = 0x8d;
+  return insn.rip_relative && insn.field >= 2 && code.bytes[insn.offset + insn.field - 2] == kLea;
+}
+
+DataReferences find_data_references(Program& program) {
+  DataReferences data;
+  data.code_pointers = std::exchange(program.apparent_pointers, {});
+  for (const auto* table : {&program.image->symbols(), &program.image->dynamic_symbols()})
+    for (const Symbol& s : *table)
+      if (s.type == STT_OBJECT && s.section != SHN_UNDEF) data.object_starts.push_back(s.address);
+  for (const Relocation& r : program.image->relocations()) {
+    if (r.type != R_X86_64_RELATIVE) continue;
+    const OldAddr target(uint64_t(r.addend));
+    if (program.range_of(target) >= 0)
+      data.code_pointers.emplace_back(r.where, target);
+    else
+      data.object_starts.push_back(target);
+  }
+  const std::vector<OldAddr> named =
+      parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
+        for (const Code& code : program.groups[g].code.parts)
+          for (const Insn& insn : code.insns)
+            if (insn.rip_relative)
+              out.push_back(code.target(insn));
+            else if (auto table = table_named_by(code, insn))
+              out.push_back(*table);
+      });
+  data.object_starts.insert(data.object_starts.end(), named.begin(), named.end());
+  parallel_sort(data.object_starts);
+  data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
+  parallel_sort(data.code_pointers, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second < b.second : a.first < b.first;
+  });
+  return data;
+}
+
+void find_reasons_to_stay(Program& program, const DataReferences& data) {
+  const OldRange builtins = v8_builtins(*program.image);
+  for (const CodeRange& r : program.ranges)
+    if (builtins.contains(r.range.start))
+      program.groups[r.group].reason = "a builtin of V8, which finds frames by return address and sums up its code";
+  keep_what_is_patched(program);
+  std::vector<OldAddr> outside(program.groups.size());
+  parallel_for(program.groups.size(), [&](size_t i) {
+    if (i % Image::kGoneThrough == 0) program.image->release();
+    Group& g = program.groups[i];
+    if (g.reason.empty()) g.reason = own_reason(program, data, g, &outside[i]);
+  });
+  // A fragment that only a jump table leads to.
+  for (uint32_t i = 0; i < program.groups.size(); ++i)
+    while (outside[i] != OldAddr()) {
+      const ptrdiff_t to = program.range_of(std::exchange(outside[i], OldAddr()));
+      if (to < 0) break;
+      const CodeRange& r = program.ranges[size_t(to)];
+      if (r.group == i || r.entered || (!r.fragment && !r.names.empty())) break;
+      add_fragment(program, i, uint32_t(to));
+      Group& g = program.groups[i];
+      g.reason = own_reason(program, data, g, &outside[i]);
+    }
+
+  // What other code does to them.
+  auto stays = [&](ptrdiff_t range, std::string reason) {
+    Group& g = program.groups[program.ranges[size_t(range)].group];
+    if (g.reason.empty()) g.reason = std::move(reason);
+  };
+  auto goes_to_label = [&](uint32_t from, InsnRef at, const CodeRange& r, OldAddr label) {
+    const std::vector<LabelUse>& uses = program.groups[from].indirect.label_uses;
+    return std::ranges::binary_search(uses, LabelUse{{at, 0, true}, label}) && program.code(r).index(label);
+  };
+  const char* const kReadAsData = "its bytes are read as data by the instruction at";
+  struct Reference {
+    ptrdiff_t to;  // a range that stays because of it
+    const char* what;
+    OldAddr at;
+  };
+  const auto references =
+      parallel_collect<Reference>(program.groups.size(), [&](size_t g, std::vector<Reference>& out) {
+        for (uint32_t part = 0; part < program.groups[g].code.parts.size(); ++part) {
+          const Code& code = program.groups[g].code.parts[part];
+          for (uint32_t i = 0; i < code.insns.size(); ++i) {
+            const Insn& insn = code.insns[i];
+            if (insn.flow != Flow::call && !insn.rip_relative) continue;
+            const OldAddr target = code.target(insn);
+            const ptrdiff_t to = program.range_of(target);
+            if (to < 0) continue;
+            const CodeRange& r = program.ranges[size_t(to)];
+            const bool inside = target != r.range.start;
+            if (insn.rip_relative && !takes_address(code, insn)) {
+              const OldAddr end = target + operation_of(code, insn).memory_size;
+              for (size_t read = size_t(to); read < program.ranges.size(); ++read) {
+                if (read != size_t(to) && program.ranges[read].range.start >= end) break;
+                out.push_back({ptrdiff_t(read), kReadAsData, code.address(insn)});
+              }
+            } else if (insn.flow == Flow::call && inside)
+              out.push_back({to, "called in its middle from", code.address(insn)});
+            else if (insn.rip_relative && inside && r.group != g && !goes_to_label(uint32_t(g), {part, i}, r, target))
+              out.push_back({to, "an address inside it is used at", code.address(insn)});
+          }
+        }
+      });
+  for (const Reference& r : references) stays(r.to, hex(r.what, r.at));
+  for (const Probe& probe : find_probes(*program.image))
+    if (const ptrdiff_t i = program.range_of(probe.address); i >= 0)
+      if (!program.code(program.ranges[size_t(i)]).index(probe.address))
+        stays(i, hex("a probe lies between two of its instructions at", probe.address));
+  for (const CodeAccess& a : find_code_accesses(program)) stays(a.range, hex(kReadAsData, a.at));
+  if (const Section* rseq = program.image->section("__rseq_cs"))
+    for (const auto& [word, target] : data.code_pointers)
+      if (word.value - rseq->header.sh_addr < rseq->header.sh_size)
+        if (const ptrdiff_t to = program.range_of(target); to >= 0) stays(to, "restartable sequence");
+}
+
+}  // namespace profld

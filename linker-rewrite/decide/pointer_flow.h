@@ -1,0 +1,58 @@
+// Where addresses go inside a function: those that it names, and those that it is given as arguments.
+
+#ifndef LINKER_REWRITE_DECIDE_POINTER_FLOW_H
+#define LINKER_REWRITE_DECIDE_POINTER_FLOW_H
+
+#include <array>
+#include <vector>
+
+#include "linker-rewrite/program/fragments.h"
+
+namespace profld {
+
+// The registers that hold a function's first arguments, and those of a system call, by their numbers.
+inline constexpr std::array<uint8_t, 6> kArgumentRegisters{7, 6, 2, 1, 8, 9}, kSystemCallRegisters{7, 6, 2, 10, 8, 9};
+
+// One of the addresses that are followed: below kArguments an argument, else kArguments + an index in
+// Followed::addresses.
+using FollowedAddress = uint32_t;
+inline constexpr FollowedAddress kArguments = 6;
+
+struct AddressUse {
+  enum class How : uint8_t {
+    accessed,  // what is there, or near it, is read or written
+    remapped,  // a system call changes what may be done with the pages around it
+    passed,    // it is argument `argument` of a call (or jump) to `callee`
+    bounded,   // `other`, none of the arguments either, is compared with it or subtracted, or passed together with it
+    kept,      // it may be in a place that is not followed, all of it: in memory, with the caller or a callee
+  };
+  FollowedAddress address = 0;
+  How how{};
+  bool through_slot = false;  // `callee` is a word that holds the address of the function
+  uint8_t argument = 0;
+  FollowedAddress other = 0;
+  // So many bytes from the address on, at least as far as is seen: of `accessed` what the instruction itself needs, of
+  // `passed` the greatest number that is passed together with it.
+  uint64_t extent = 0;
+  OldAddr at;  // of the instruction
+  OldAddr callee;
+  auto operator<=>(const AddressUse&) const = default;
+};
+
+// What is looked for.
+struct Followed {
+  std::vector<OldAddr> addresses;  // ascending
+  uint8_t arguments = 0;           // a bit for each, the first is bit 0
+  bool where_kept = false;         // AddressUse::How::kept; else all the others
+  // Only the blocks that an address may come to are looked at, which is quick. The uses may be too many (what is only
+  // sometimes made from an address is taken for it) and AddressUse::extent too small. Not together with where_kept.
+  bool quickly = false;
+};
+
+// The uses in the code of `group`; sorted, none twice. An address plus or minus something that is no address counts as
+// that address still; what is left after any other arithmetic does not.
+std::vector<AddressUse> follow_addresses(const Program& program, const Group& group, const Followed& followed);
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,365 @@
+// What a value is made from:
+//
+//   * A sum is made from what its terms are made from, unless one of them is multiplied: that one is an index. A number
+//     in an instruction that is an address is what the sum points to; the rest is an index.
+//   * A difference of two addresses is a length, and no address. But it says that somebody looks at the bytes between.
+//   * A mask that clears low bits keeps the address: so programs find the page of a function.
+//   * Anything else (shifts, products, bits) makes a number: the hash of a pointer, not a pointer.
+//
+// Calls change the registers that they may, and their results are not followed. Nor is what lies in memory, but for
+// the function's own stack, and there not what is stored through a pointer that may point to several places.
+
+#include "pointer_steps.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "linker-rewrite/x86/system_calls.h"
+
+namespace profld {
+
+namespace {
+
+using How = AddressUse::How;
+using Type = Operand::Type;
+
+// rax, rcx, rdx, rsi, rdi, r8 to r11
+constexpr uint16_t kCallerSaved = 0b0000'1111'1100'0111;
+constexpr uint8_t kRdx = 2, kWord = 8;
+
+}  // namespace
+
+PointerSteps::PointerSteps(const Program& program, const Group& group, const Instructions& code,
+                           const Followed& followed, size_t first, std::vector<AddressUse>& uses)
+    : program_(program),
+      group_(group),
+      code_(code),
+      followed_(followed),
+      addresses_(followed.addresses),
+      first_(first),
+      uses_(uses) {
+  for (uint32_t r : group.ranges) catches_ |= program.ranges[r].fde && program.ranges[r].fde->lsda != OldAddr();
+}
+
+bool PointerSteps::names_address(uint32_t insn) const {
+  const Operation& op = code_.operation(insn);
+  return immediate(op) != 0 || (op.memory.field != 0 && named(OldAddr(uint64_t(op.memory.displacement))) != 0);
+}
+
+void PointerSteps::access(const PointerState& state, uint32_t insn) {
+  const Operation& op = code_.operation(insn);
+  if (op.memory_size == 0 || op.action == Action::lea || takes_off_tag(op)) return;
+  AddressUse details;
+  const bool is_offset = op.memory.base != kNoRegister && !may_be_address(op.memory.displacement);
+  if (op.memory.index == kNoRegister)
+    details.extent = extent((is_offset ? op.memory.displacement : 0) + op.memory_size);
+  use(How::accessed, memory(state, op), insn, details);
+}
+
+void PointerSteps::call(PointerState& state, uint32_t insn) {
+  const Operation& op = code_.operation(insn);
+  use(How::kept, source(state, op), insn);
+  pass(state, insn);
+  step(state, insn);
+}
+
+void PointerSteps::returns(const PointerState& state, uint32_t insn) {
+  for (uint8_t r : {kRax, kRdx}) use(How::kept, state.registers[r].made_from, insn);
+}
+
+AddressSet PointerSteps::named(OldAddr a) const {
+  const auto it = std::ranges::lower_bound(addresses_, a);
+  if (it == addresses_.end() || *it != a) return 0;
+  const size_t i = size_t(it - addresses_.begin());
+  return i < first_ || i - first_ >= kMostAddresses - kArguments ? 0 : AddressSet(1) << (i - first_ + kArguments);
+}
+
+bool PointerSteps::may_be_address(int64_t number) const {
+  return !program_.image->is_position_independent() && program_.image->span().contains(OldAddr(uint64_t(number)));
+}
+
+AddressSet PointerSteps::immediate(const Operation& op) const {
+  return op.immediate_field != 0 && may_be_address(op.immediate) ? named(OldAddr(uint64_t(op.immediate))) : 0;
+}
+
+bool PointerSteps::takes_off_tag(const Operation& op) {
+  return op.memory_size >= 4 && op.memory.displacement % 2 != 0 && !op.memory.rip_relative;
+}
+
+AddressSet PointerSteps::memory(const PointerState& state, const Operation& op) const {
+  const Memory& m = op.memory;
+  if (!m.understood) return 0;
+  if (m.rip_relative || (m.field != 0 && may_be_address(m.displacement)))
+    return named(OldAddr(uint64_t(m.displacement)));
+  const PointerValue base = m.base != kNoRegister ? state.registers[m.base] : PointerValue();
+  return sum(base, m.index != kNoRegister && m.scale <= 1 ? state.registers[m.index] : PointerValue());
+}
+
+PointerValue PointerSteps::place_of_memory(const PointerState& state, const Memory& m) const {
+  PointerValue place;
+  if (!m.understood || m.rip_relative || m.base == kNoRegister || m.index != kNoRegister) return place;
+  place = state.registers[m.base];
+  if (place.frame != 0) place.offset += m.displacement;
+  return place;
+}
+
+bool PointerSteps::is_through_pointer(const PointerState& state, const Memory& m) {
+  return m.understood && m.base != kNoRegister && !state.registers[m.base].is_on_stack();
+}
+
+AddressSet PointerSteps::source(const PointerState& state, const Operation& op) const {
+  if (op.from.type == Type::immediate) return immediate(op);
+  if (op.from.size != kWord) return 0;
+  if (op.from.type == Type::reg) return state.registers[op.from.reg].made_from;
+  if (op.from.type != Type::memory) return 0;
+  const PointerValue place = place_of_memory(state, op.memory);
+  return place.is_on_stack() ? state.slot(place.place()) : 0;
+}
+
+AddressSet PointerSteps::half_of_source(const PointerState& state, const Operation& op) const {
+  return op.from.type == Type::reg && op.from.size == 4 ? state.registers[op.from.reg].made_from : 0;
+}
+
+void PointerSteps::use(How how, AddressSet set, uint32_t insn, const AddressUse& details) {
+  if ((how == How::kept) != followed_.where_kept || (how != How::kept && !notes_uses)) return;
+  for (; set != 0; set &= set - 1) {
+    AddressUse& u = uses_.emplace_back(details);
+    u.how = how;
+    u.address = number(set);
+    u.at = code_.address(insn);
+  }
+}
+
+FollowedAddress PointerSteps::number(AddressSet set) const {
+  const unsigned bit = unsigned(std::countr_zero(set));
+  return bit < kArguments ? bit : FollowedAddress(bit + first_);
+}
+
+void PointerSteps::bound(AddressSet a, AddressSet b, uint32_t insn) {
+  a &= ~kOfArguments;
+  b &= ~kOfArguments;
+  for (AddressSet rest = b; rest != 0; rest &= rest - 1) {
+    AddressUse details;
+    details.other = number(rest);
+    use(How::bounded, a & ~(rest & -rest), insn, details);
+  }
+}
+
+uint64_t PointerSteps::extent(int64_t length) {
+  constexpr int64_t kMost = 1 << 24;
+  return length >= 0 && length <= kMost ? uint64_t(length) : 0;
+}
+
+void PointerSteps::pass(const PointerState& state, uint32_t insn) {
+  const Flow flow = code_.insn(insn).flow;
+  const bool through_slot = code_.insn(insn).rip_relative;
+  const bool is_known = through_slot || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
+  AddressSet before = 0;
+  AddressUse details;
+  details.through_slot = through_slot;
+  details.callee = code_.target(insn);
+  for (uint8_t r : kArgumentRegisters)
+    if (const PointerValue& v = state.registers[r]; v.is_number())
+      details.extent = std::max(details.extent, extent(v.offset));
+  for (uint8_t a = 0; a < kArguments; ++a) {
+    const AddressSet set = state.registers[kArgumentRegisters[a]].made_from;
+    bound(before, set, insn);
+    bound(set, before, insn);
+    before |= set;
+    details.argument = a;
+    if (is_known) use(How::passed, set, insn, details);
+  }
+  keep(state, insn, catches_ ? uint16_t(UINT16_MAX) : kCallerSaved);
+}
+
+void PointerSteps::jump_away(const PointerState& state, uint32_t insn) {
+  pass(state, insn);
+  keep(state, insn, UINT16_MAX);
+}
+
+void PointerSteps::keep(const PointerState& state, uint32_t insn, uint16_t registers) {
+  for (uint8_t r = 0; r < kRegisters; ++r)
+    if (registers >> r & 1) use(How::kept, state.registers[r].made_from, insn);
+}
+
+void PointerSteps::store(PointerState& state, const Operation& op, AddressSet stored, uint8_t size, uint32_t insn) {
+  if (const PointerValue place = place_of_memory(state, op.memory); place.is_on_stack())
+    state.store(place, size, stored != 0 && followed_.quickly && !is_read_again(op.memory) ? 0 : stored);
+  use(How::kept, stored, insn);
+}
+
+void PointerSteps::set(PointerState& state, const Operation& op, PointerValue value, uint32_t insn) {
+  if (op.to.type == Type::memory) return store(state, op, value.made_from, op.to.size, insn);
+  if (op.to.type == Type::reg) state.registers[op.to.reg] = value;
+}
+
+void PointerSteps::push(PointerState& state, AddressSet pushed, uint32_t insn) {
+  PointerValue& rsp = state.registers[kRsp];
+  use(How::kept, pushed, insn);
+  if (!rsp.is_on_stack()) return;
+  rsp.offset -= kWord;
+  state.store(rsp, kWord, pushed);
+}
+
+PointerValue PointerSteps::pop(PointerState& state) {
+  PointerValue& rsp = state.registers[kRsp];
+  if (!rsp.is_on_stack()) return {};
+  const AddressSet popped = state.slot(rsp.place());
+  rsp.offset += kWord;
+  return {popped};
+}
+
+void PointerSteps::step(PointerState& state, uint32_t insn) {
+  const Operation& op = code_.operation(insn);
+  switch (op.action) {
+    case Action::move: {
+      use(How::kept, half_of_source(state, op), insn);
+      PointerValue v{source(state, op)};
+      if (op.from.type == Type::immediate && !may_be_address(op.immediate))
+        v.frame = PointerValue::kNumber, v.offset = op.immediate;
+      if (op.from.type == Type::memory && op.from.size == kWord && is_through_pointer(state, op.memory))
+        v.frame = PointerValue::kLoaded;
+      if (op.from.type == Type::reg && op.to.size >= 4) {
+        const PointerValue& from = state.registers[op.from.reg];
+        if (op.from.size == kWord || (op.from.size == 4 && from.is_number())) v = from;
+      }
+      return set(state, op, v, insn);
+    }
+    case Action::lea: {
+      if (op.to.size != kWord) {
+        use(How::kept, memory(state, op), insn);
+        return set(state, op, {}, insn);
+      }
+      PointerValue v = place_of_memory(state, op.memory);
+      v.made_from = memory(state, op);
+      if (v.made_from == 0)
+        for (uint8_t r : {op.memory.base, op.memory.index})
+          if (r != kNoRegister) use(How::kept, state.registers[r].made_from, insn);
+      return set(state, op, v, insn);
+    }
+    case Action::add:
+    case Action::subtract:
+      return add(state, op, insn);
+    case Action::mask: {
+      PointerValue& v = state.registers[op.to.reg];
+      const bool clears_low_bits = op.immediate < 0 && op.to.size == kWord;
+      use(How::kept, v.made_from, insn);
+      v = {clears_low_bits ? v.made_from : 0, v.is_on_stack() ? frame_made_by(insn) : 0};
+      return;
+    }
+    case Action::move_if: {
+      PointerValue& v = state.registers[op.to.reg];
+      const AddressSet moved = source(state, op), either = op.to.size == kWord ? met(v.made_from, moved) : 0;
+      if (either == 0) use(How::kept, v.made_from | moved | half_of_source(state, op), insn);
+      v = {either};
+      return;
+    }
+    case Action::exchange:
+      return std::swap(state.registers[op.to.reg], state.registers[op.from.reg]);
+    case Action::push:
+      return push(state, source(state, op), insn);
+    case Action::pop:
+      return set(state, op, pop(state), insn);
+    case Action::leave:
+      state.registers[kRsp] = state.registers[kRbp];
+      state.registers[kRbp] = pop(state);
+      return;
+    case Action::call:
+      for (uint8_t r : kArgumentRegisters)
+        if (const PointerValue& v = state.registers[r]; v.is_on_stack()) state.store(v, kWord, 0);
+      for (uint8_t r = 0; r < kRegisters; ++r)
+        if (kCallerSaved >> r & 1) state.registers[r] = {};
+      return;
+    case Action::compare: {
+      const AddressSet a = op.to.type == Type::reg ? state.registers[op.to.reg].made_from : 0, b = source(state, op);
+      bound(a, b, insn);
+      bound(b, a, insn);
+      return;
+    }
+    case Action::shift:
+    case Action::zero:
+      state.registers[op.to.reg] = {};
+      return;
+    case Action::forget:
+    case Action::demangle:
+    case Action::other:
+      return other(state, op, insn);
+  }
+}
+
+void PointerSteps::add(PointerState& state, const Operation& op, uint32_t insn) {
+  PointerValue& v = state.registers[op.to.reg];
+  const bool subtracts = op.action == Action::subtract;
+  PointerValue other{source(state, op)};
+  if (op.from.type == Type::reg) other.frame = state.registers[op.from.reg].frame;
+  const AddressSet terms = v.made_from | other.made_from | half_of_source(state, op);
+  const AddressSet result = op.to.size != kWord    ? 0
+                            : !subtracts           ? sum(v, other)
+                            : other.made_from != 0 ? 0
+                                                   : v.made_from;
+  if (result == 0) use(How::kept, terms, insn);
+  if (subtracts) {
+    bound(v.made_from, other.made_from, insn);
+    bound(other.made_from, v.made_from, insn);
+  }
+  if (op.from.type == Type::immediate && v.is_on_stack() && op.to.size == kWord)
+    v.offset += subtracts ? -op.immediate : op.immediate;
+  else if (op.to.reg == kRsp && v.is_on_stack())
+    v.frame = frame_made_by(insn), v.offset = 0;
+  else
+    v.forget_place();
+  v.made_from = result;
+}
+
+bool PointerSteps::is_step(uint32_t insn) const {
+  const InsnRef ref = code_.ref(insn);
+  const Code& part = group_.code.parts[ref.part];
+  const uint8_t* b = part.bytes.data() + part.insns[ref.insn].offset;
+  if (part.insns[ref.insn].length < 3 || (b[0] & 0xf8) != 0x48) return false;
+  const unsigned extension = b[2] >> 3 & 7;
+  constexpr unsigned kAdd = 0, kSubtract = 5, kDecrement = 1;
+  return (b[1] == 0xff && extension <= kDecrement) || b[1] == 0x01 || b[1] == 0x29 ||
+         ((b[1] == 0x81 || b[1] == 0x83) && (extension == kAdd || extension == kSubtract));
+}
+
+void PointerSteps::other(PointerState& state, const Operation& op, uint32_t insn) {
+  if (is_step(insn)) {
+    if (op.to.type == Type::reg) state.registers[op.to.reg].forget_place();
+    if (op.from.type == Type::reg) use(How::kept, state.registers[op.from.reg].made_from, insn);
+    return;
+  }
+  // Flags, and nothing else: bt, test.
+  const bool only_looks = op.writes_flags && op.writes == 0 && !op.memory_written;
+  for (uint8_t r = 0; r < kRegisters; ++r) {
+    PointerValue& v = state.registers[r];
+    if (op.addressing >> r & 1 && r != kRsp) {
+      use(How::accessed, v.made_from, insn);  // and steps on to the next: a string instruction
+      continue;
+    }
+    if (op.reads >> r & 1 && !only_looks) use(How::kept, v.made_from, insn);
+    if (op.writes >> r & 1) v = {};
+  }
+  if (op.memory_written) store(state, op, 0, op.memory_size, insn);
+  const InsnRef ref = code_.ref(insn);
+  const Code& part = group_.code.parts[ref.part];
+  if (!is_system_call(part, part.insns[ref.insn])) return;
+  const PointerArguments pointers = pointer_arguments(system_call_number(part, ref.insn));
+  for (uint8_t a = 0; a < kArguments; ++a) {
+    const AddressSet set = state.registers[kSystemCallRegisters[a]].made_from;
+    if (pointers.bytes >> a & 1) use(How::accessed, set, insn);
+    if (pointers.pages >> a & 1) use(How::remapped, set, insn);
+  }
+}
+
+bool PointerSteps::is_read_again(const Memory& m) {
+  if (stack_words_read_.empty())
+    for (uint32_t i = 0; i < code_.count(); ++i) {
+      const Operation& op = code_.operation(i);
+      const bool in_stack = op.memory.base == kRsp || op.memory.base == kRbp;
+      if (in_stack && op.memory_size == kWord && (op.to.type != Type::memory || op.action != Action::move))
+        stack_words_read_.emplace(op.memory.base, op.memory.displacement);
+    }
+  return stack_words_read_.contains({m.base, m.displacement});
+}
+
+}  // namespace profld

@@ -1,0 +1,68 @@
+// Some languages' run-time systems look at return addresses: Go's stack growth and garbage collector and OCaml's
+// collector find what a frame holds in tables keyed by them, and GHC puts such tables in front of the code. Copies have
+// other return addresses, so these programs would fail at the first collection.
+//
+// What tells them: Go's linker writes sections that its own tools need and strip keeps. Stripped OCaml and GHC programs
+// keep nothing but the name of the environment variable that their run-time system reads, a string of its own in
+// read-only data.
+
+#include "refuse.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+#include "linker-rewrite/elf/notes.h"
+#include "linker-rewrite/base/parallel.h"
+
+namespace profld {
+
+namespace {
+
+bool has_symbol(const Image& image, std::string_view name) {
+  auto named = [&](const Symbol& s) { return s.name == name; };
+  return std::ranges::any_of(image.symbols(), named) || std::ranges::any_of(image.dynamic_symbols(), named);
+}
+
+// True if the program holds the first word of `text` as a string of its own (a zero before and after it): in any
+// segment, as read-only data may lie in that of the code. What follows the word keeps profld, whose own data holds
+// `text`, from taking itself for such a program.
+bool has_string(const Image& image, std::string_view text) {
+  const std::string whole = std::string(1, '\0') + std::string(text.substr(0, text.find(' '))) + std::string(1, '\0');
+  return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {
+    if (s.p_type != PT_LOAD) return false;
+    const ByteView bytes = image.bytes_from(OldAddr(s.p_vaddr));
+    if (bytes.empty()) return false;
+    constexpr size_t kBlock = 1 << 20;
+    std::atomic<bool> found = false;
+    parallel_for(
+        bytes.size() / kBlock + 1,
+        [&](size_t i) {
+          // With those bytes of the next block that the string may end in.
+          const ByteView block = bytes.subspan(i * kBlock);
+          const size_t size = std::min(block.size(), kBlock + whole.size() - 1);
+          if (memmem(block.data(), size, whole.data(), whole.size())) found = true;
+        },
+        1);
+    return found.load();
+  });
+}
+
+}  // namespace
+
+void refuse_unsupported(const Image& image) {
+  if (is_rewritten(image)) throw Error("already rewritten by profld; give the original program");
+  if (image.segment(PT_LOAD) && image.link_type() == LinkType::shared_library && !image.segment(PT_DYNAMIC))
+    throw Error("neither a program nor a shared library; name a compiled program");
+  if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
+    throw Error("a Go program: its run-time system finds frames by return address, which copies change; use pprof");
+  if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") ||
+      has_string(image, "OCAMLRUNPARAM sets its parameters"))
+    throw Error("an OCaml program: its collector finds frames by return address, which copies change; use perf");
+  if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") ||
+      has_string(image, "GHCRTS sets its parameters"))
+    throw Error("a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof");
+}
+
+}  // namespace profld

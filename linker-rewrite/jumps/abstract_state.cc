@@ -1,0 +1,243 @@
+#include "abstract_state.h"
+
+#include <algorithm>
+
+namespace profld {
+
+namespace {
+
+using Kind = Value::Kind;
+
+constexpr size_t kMaxSlots = 1024;  // per state; what does not fit is unknown
+}  // namespace
+
+uint64_t Value::index_bound() const {
+  // A comparison of the low 32 bits bounds the index: compilers use it as one only when the rest is zero.
+  if (bound != kNoBound && (bound_width >= narrow || bound_width >= 32)) return bound;
+  return narrow == 8 ? 0xff : kNoBound;
+}
+
+ValueNumber Values::add(const Value& v) {
+  const bool unknown = v.kind == Kind::unknown && v.scale == 1 && v.size == 0 && v.address == 0 && v.table == 0 &&
+                       !v.sign_extended && v.origin == kNoOrigin && v.base_origin == kNoOrigin;
+  const bool unbounded = unknown && v.bound == kNoBound && v.bound_width == 64 && !v.exact;
+  unknown_.push_back({unknown, unbounded, v.computed, v.had_constant, v.narrow});
+  values_.push_back(v);
+  return ValueNumber(values_.size() - 1);
+}
+
+ValueNumber State::slot(const Value& a) const {
+  const std::pair key(a.id, int64_t(a.address));
+  auto it = std::ranges::lower_bound(slots, key, {}, &Slot::key);
+  return it != slots.end() && it->key() == key ? it->value : kNoValue;
+}
+
+void State::store(const Value& a, uint8_t size, ValueNumber value) {
+  const int64_t at = int64_t(a.address);
+  const std::pair first(a.id, at - 7), last(a.id, at + size - 1);
+  auto from = std::ranges::lower_bound(slots, first, {}, &Slot::key);
+  auto to = std::ranges::upper_bound(slots, last, {}, &Slot::key);
+  if (value != kNoValue && from != to && from->offset == at && to - from == 1) {
+    from->value = value;
+    return;
+  }
+  from = slots.erase(from, to);
+  if (value != kNoValue && slots.size() < kMaxSlots) slots.insert(from, {a.id, at, value});
+}
+
+void State::limit(const Comparison& c, uint64_t bound, Values& values) {
+  auto apply = [&](ValueNumber& n) {
+    const Value& v = values[n];
+    if (v.id != c.id || v.kind == Kind::stack || v.kind == Kind::constant) return;
+    if (c.scale != 1 && v.scale != c.scale) return;
+    if (v.exact && v.index_bound() <= bound / c.scale) return;
+    Value limited = v;
+    limited.bound = bound / c.scale;
+    limited.bound_width = c.width;
+    limited.exact = true;
+    n = values.add(limited);
+  };
+  if (c.id == 0) return;
+  for (ValueNumber& n : registers) apply(n);
+  for (Slot& s : slots) apply(s.value);
+}
+
+Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Origins& origins) {
+  if (a == b) return a;
+  auto is_address = [](const Value& v) { return v.is_address() || v.kind == Kind::element; };
+  if (meeting == Meeting::optimistic) {
+    auto is_anything = [](const Value& v) { return (v.kind == Kind::unknown && !v.had_constant) || v.is_number(); };
+    if (a.is_address() && is_anything(b)) return a;
+    if (b.is_address() && is_anything(a)) return b;
+  }
+  auto is_pointer = [](const Value& v) { return (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant; };
+  Value r = a;
+  const bool same_steps = a.kind == b.kind && a.scale == b.scale && a.size == b.size && a.address == b.address &&
+                          a.table == b.table && a.sign_extended == b.sign_extended &&
+                          (a.origin == kNoOrigin) == (b.origin == kNoOrigin);
+  if (!same_steps || a.kind == Kind::stack) {
+    // A pointer from here or a pointer from there is a pointer.
+    r = Value::unknown(Values::joined_at(key), !is_pointer(a) || !is_pointer(b));
+    r.had_constant = a.had_constant || b.had_constant || is_address(a) || is_address(b);
+    return r;
+  }
+  origins.join(a.origin, b.origin);
+  origins.join(a.base_origin, b.base_origin);
+  if (a.kind == Kind::constant) return r;
+  r.computed |= b.computed;
+  r.had_constant |= b.had_constant;
+  r.narrow = std::max(a.narrow, b.narrow);
+  if (a.id != b.id) r.id = Values::joined_at(key);
+  const bool grows_again = a.id == Values::joined_at(key) && b.bound > a.bound;
+  if (a.bound == kNoBound || b.bound == kNoBound || a.bound_width != b.bound_width || grows_again) {
+    r.bound = kNoBound;
+    r.bound_width = 64;
+    r.exact = false;
+  } else {
+    r.bound = std::max(a.bound, b.bound);
+    r.exact = a.exact && b.exact;
+  }
+  return r;
+}
+
+namespace {
+
+// Makes one of two values that meet at `key`. True if that changed the first.
+inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
+  if (into == with || values.absorbs(into, with, key)) return false;
+  const Value made = merged(values[into], values[with], key, meeting, origins);
+  if (made == values[into]) return false;
+  into = made == values[with] ? with : values.add(made);
+  return true;
+}
+
+}  // namespace
+
+// A slot that is missing on one side is unknown there.
+bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
+  const bool keep_addresses = meeting == Meeting::optimistic;
+  auto survives = [&](const Slot& s) {
+    return keep_addresses && (values[s.value].is_address() || values[s.value].had_constant);
+  };
+  bool changed = false;
+  auto here = slots.begin(), kept = slots.begin();
+  std::vector<Slot> added;
+  auto keep = [&] {
+    if (kept != here) *kept = *here;
+    ++kept;
+    ++here;
+  };
+  for (auto there = other.slots.begin(); here != slots.end() || there != other.slots.end();) {
+    if (here != slots.end() && there != other.slots.end() && here->is_at(*there)) {
+      changed |= join(here->value, there->value, key << 16 | (kRegisters + (uint64_t(here->offset) & 0xfff)), meeting,
+                      origins, values);
+      keep();
+      ++there;
+    } else if (there == other.slots.end() || (here != slots.end() && here->key() < there->key())) {
+      if (survives(*here)) {
+        keep();
+      } else {
+        changed = true;
+        ++here;
+      }
+    } else {
+      if (survives(*there)) added.push_back(*there);
+      ++there;
+    }
+  }
+  slots.erase(kept, slots.end());
+  if (!added.empty()) {
+    changed = true;
+    const auto middle = slots.insert(slots.end(), added.begin(), added.end());
+    std::inplace_merge(slots.begin(), middle, slots.end(),
+                       [](const Slot& a, const Slot& b) { return a.key() < b.key(); });
+  }
+  return changed;
+}
+
+bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
+  bool changed = false;
+  for (uint8_t i = 0; i < kRegisters; ++i)
+    changed |= join(registers[i], other.registers[i], key << 16 | i, meeting, origins, values);
+  changed |= merge_slots(other, key, meeting, origins, values);
+  if (comparison.id != 0 && comparison != other.comparison) {
+    comparison = {};
+    changed = true;
+  }
+  return changed;
+}
+
+Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id) {
+  if (size == 8) return v;
+  Value unknown = Value::unknown(fresh_id, true);
+  unknown.narrow = sign_extend ? 64 : uint8_t(size * 8);
+  unknown.had_constant = v.had_constant || v.is_address() || v.kind == Kind::element;
+  Value r = v;
+  switch (v.kind) {
+    case Kind::constant:
+      if (size == 4 && v.address <= (sign_extend ? INT32_MAX : UINT32_MAX)) return v;
+      return v.is_number() && !sign_extend ? Value::number(v.address & ((1ull << size * 8) - 1)) : unknown;
+    case Kind::unknown:
+      if (sign_extend && size != 4) return unknown;
+      r.narrow = std::min(v.narrow, uint8_t(size * 8));
+      r.computed = true;
+      return r;
+    case Kind::entry:
+      if (size != 4 || v.size != 4) return unknown;
+      r.sign_extended = v.sign_extended || sign_extend;
+      return r;
+    case Kind::element:  // 32-bit arithmetic with addresses below 4 GiB
+      return size == 4 && !sign_extend ? v : unknown;
+    default:
+      return unknown;
+  }
+}
+
+Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id) {
+  uint64_t number = 0;
+  const Value* address = nullptr;
+  const Value* other = nullptr;
+  Value unknown = Value::unknown(fresh_id, true);
+  bool several = false;
+  for (unsigned i = 0; i < count; ++i) {
+    const Value& v = terms[i];
+    unknown.had_constant |= v.had_constant || v.is_address() || v.kind == Kind::element;
+    if (v.is_number()) {
+      number += v.address;
+    } else {
+      const Value*& place = v.is_address() ? address : other;
+      several |= place != nullptr;
+      place = &v;
+    }
+  }
+  if (several) return unknown;
+  if (!other) {
+    Value r = address ? *address : Value::number(0);
+    r.address += number;
+    return r;
+  }
+  Value r = *other;
+  if (!address) {
+    if (number == 0) return r;
+    if (r.kind != Kind::stack && r.kind != Kind::element) return unknown;
+    r.address += number;
+    return r;
+  }
+  switch (r.kind) {
+    case Kind::unknown:
+      r.kind = Kind::element;
+      r.address = address->address + number;
+      r.origin = address->origin;
+      return r;
+    case Kind::entry:
+      r.kind = Kind::target;
+      r.table = r.address;
+      r.address = address->address + number;
+      r.base_origin = address->origin;
+      return r;
+    default:
+      return unknown;
+  }
+}
+
+}  // namespace profld

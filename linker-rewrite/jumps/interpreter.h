@@ -1,0 +1,114 @@
+// The effect of one instruction on what is known (abstract_state.h).
+
+#ifndef LINKER_REWRITE_JUMPS_INTERPRETER_H
+#define LINKER_REWRITE_JUMPS_INTERPRETER_H
+
+#include <vector>
+
+#include "linker-rewrite/elf/image.h"
+#include "instructions.h"
+#include "abstract_state.h"
+
+namespace profld {
+
+// What is done with a constant, besides reading a table at that address. A set of bits.
+enum Use : uint8_t {
+  kKept = 1,      // all its 8 bytes are stored in memory, or control jumps to it
+  kComputed = 2,  // anything else that is not a mere copy
+  kCompared = 4,
+  kOnStack = 8,  // a copy of all its 8 bytes is stored on the stack, perhaps for a while only
+};
+
+class Interpreter {
+ public:
+  // `code` must outlive it.
+  Interpreter(const Image& image, const Instructions& code);
+
+  // Less cautious, for what is not understood otherwise: registers that calls may change are taken to keep their values
+  // (a compiler that sees the callee knows which do), and paths meet as Meeting says.
+  void trust(bool calls_preserve, Meeting meeting) {
+    calls_preserve_ = calls_preserve;
+    meeting_ = meeting;
+  }
+
+  State entry_state();
+  // At a place that is reached in ways unknown; `insn` makes its frame different from others.
+  State unknown_state(uint32_t insn);
+  // The stack pointer's value in entry_state.
+  static Value stack_at_entry();
+  void step(State& state, uint32_t insn);
+  // At a call that does not return where it was called from but to a landing pad: the same as step, for an exception.
+  void catch_exception(State& state, uint32_t insn);
+  // What is known on the way taken (or not taken) by a conditional jump.
+  void branch(State& state, uint32_t insn, bool taken);
+  // Joins what is known on another way to the same place; see State::merge.
+  bool merge(State& into, const State& other, uint64_t key) {
+    return into.merge(other, key, meeting_, origins_, values_);
+  }
+  const Value& stack_pointer(const State& state) const { return value(state, kRsp); }
+  // Where an indirect jump goes.
+  Value jump_target(const State& state, uint32_t insn);
+  // The word that holds its target lies below the stack pointer, where the call of a hook would write.
+  bool jumps_through_red_zone(const State& state, uint32_t insn);
+
+  Origins& origins() { return origins_; }
+  uint64_t field_address(Origin o) const;  // what the field holds
+  // All addresses inside the program that stand in instructions.
+  std::vector<OldAddr> named_addresses() const;
+  // For each origin, the Uses of its constant. Meaningful after all was stepped through.
+  const std::vector<uint8_t>& uses() const { return uses_; }
+  // Constants inside the function that were used as the address of data.
+  bool reads_own_code() const { return reads_own_code_; }
+
+ private:
+  uint64_t fresh_id(uint32_t insn) const { return (uint64_t(insn) + 1) << 1; }
+  bool is_address_value(int64_t value) const;
+  // Of a register. Valid until a register is set.
+  const Value& value(const State& state, uint8_t reg) const { return values_[state.registers[reg]]; }
+  void set(State& state, uint8_t reg, const Value& value, uint32_t insn) {
+    state.registers[reg] = numbers_[insn].result.of(value, values_);
+  }
+  Value address_of(const State& state, uint32_t insn);
+  Value load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn);
+  Value operand(const State& state, const Operand& o, uint32_t insn, bool sign_extend, uint8_t extended_to);
+  ValueNumber operand_number(const State& state, const Operand& o, uint32_t insn, bool sign_extend,
+                             uint8_t extended_to);
+  void store(State& state, uint32_t insn, uint8_t size, ValueNumber value);
+  void set(State& state, const Operand& to, ValueNumber value, uint32_t insn);
+  void push(State& state, ValueNumber value, uint32_t insn);
+  Value pop(State& state, uint32_t insn);
+  ValueNumber left_by_call(uint32_t insn);
+  void call(State& state, uint32_t insn);
+  void compare(State& state, const Operation& op, uint32_t insn);
+  void note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const;
+  void add(State& state, const Operation& op, uint32_t insn);
+  void other(State& state, const Operation& op, uint32_t insn);
+  void used(const Value& v, Use use);
+  void dereferenced(const Value& v);
+
+  const Image& image_;
+  const Instructions& code_;
+  // The number that a value got when it was made last, in the same place: mostly it is the same value again.
+  struct LastNumber {
+    ValueNumber number = kNoValue;
+    ValueNumber of(const Value& v, Values& values) {
+      if (number == kNoValue || values[number] != v) number = values.add(v);
+      return number;
+    }
+  };
+  struct Numbers {
+    LastNumber result, stack_pointer;
+  };
+
+  Origins origins_;
+  Values values_;
+  std::vector<Numbers> numbers_;  // of what each instruction makes
+  std::vector<uint8_t> uses_;
+  bool calls_preserve_ = false;
+  Meeting meeting_ = Meeting::sound;
+  bool reads_own_code_ = false;
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,133 @@
+// The analysis of one function's indirect jumps: the interpretation of its code (jump_analysis.cc), and what follows
+// from it (tables.cc, labels.cc).
+
+#ifndef LINKER_REWRITE_JUMPS_JUMP_ANALYSIS_H
+#define LINKER_REWRITE_JUMPS_JUMP_ANALYSIS_H
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "interpreter.h"
+#include "label_words.h"
+#include "linker-rewrite/program/noreturn.h"
+#include "table_entries.h"
+
+namespace profld {
+
+// A set of numbers below `size`, of which the lowest is taken.
+class Pending {
+ public:
+  explicit Pending(size_t size) : words_(size / 64 + 1) {}
+  void insert(uint32_t n) {
+    words_[n / 64] |= uint64_t(1) << n % 64;
+    first_ = std::min(first_, n / 64);
+  }
+  std::optional<uint32_t> take() {
+    while (first_ < words_.size() && words_[first_] == 0) ++first_;
+    if (first_ == words_.size()) return std::nullopt;
+    uint64_t& word = words_[first_];
+    const uint32_t n = first_ * 64 + uint32_t(std::countr_zero(word));
+    word &= word - 1;
+    return n;
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+  uint32_t first_ = 0;  // no word before it has a number
+};
+
+class JumpAnalysis {
+ public:
+  // `code` must outlive it. `noreturn` null: all calls are taken to return. See Interpreter::trust for the others.
+  JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
+               Noreturn* noreturn, bool calls_preserve, Meeting meeting);
+
+  // Interprets the function until nothing new is learnt; to be called once.
+  void run();
+
+  // `uses`: of constants, see Interpreter.
+  std::optional<IndirectJumps> result(const std::vector<uint8_t>& uses, Unresolved* why);
+  const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
+  bool reads_own_code() const { return interpreter_.reads_own_code(); }
+  // What is done with the label whose address RIP-relative instructions take: a set of Use.
+  uint8_t uses_of(OldAddr label);
+
+ private:
+  // Jumps that can go to the same places: what is known before any of them is known at each target.
+  struct Hub {
+    std::vector<uint32_t> targets;
+    std::optional<State> state;
+  };
+  struct Table {
+    TableForm form;
+    std::set<uint32_t> jumps;  // that go or went through it
+    TableEntries entries;
+    uint64_t bound = 0;  // the greatest index of all jumps
+    bool exact = false;
+    Hub hub;
+  };
+  struct Jump {
+    Value target;
+    bool frame_is_empty = false;
+    bool stack_is_switched = false;
+    bool through_red_zone = false;
+    int table = -1;
+  };
+
+  void find_landing_pads();
+  void reach(uint32_t insn, const State& state);
+  void work();
+  void block(uint32_t leader);
+  void jump(const State& state, uint32_t insn);
+  int table_of(const Value& target, uint32_t jump);
+  void leave_through(Hub& hub, const State& state);
+  void find_labels();
+  void leave_out_tables(const std::vector<JumpTable>& tables);
+  bool frame_is_empty(const State& state, uint32_t insn) const;
+  bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
+                 const std::vector<uint8_t>& uses, Unresolved* why);
+  AddressField field_at(Origin o) const;
+  void sort_fields();
+  bool fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
+                 std::vector<AddressField>& fields, OldAddr* address, Unresolved* why);
+  bool add_label_fields(const std::vector<uint8_t>& uses, IndirectJumps& out);
+  bool compares_labels(const std::vector<uint8_t>& uses) const;
+  bool has_address_of_code() const;
+  std::optional<JumpKind> kind_of(const Jump& j, uint32_t insn, Unresolved* why);
+
+  const Image& image_;
+  const EhFrame& frames_;
+  const DataReferences& data_;
+  const FunctionCode& function_;
+  Noreturn* const noreturn_;  // null: all calls return
+  const Instructions& code_;
+  Interpreter interpreter_;
+  std::deque<State> states_;       // at leaders
+  std::vector<int32_t> state_of_;  // index in states_, -1
+  State here_, elsewhere_;         // of block() alone, kept for their memory
+  std::vector<bool> leader_;
+  std::vector<uint32_t> visited_;  // the round in which an instruction was interpreted, 0: never
+  uint32_t round_ = 1;
+  Pending pending_;                                     // leaders whose state changed
+  std::unordered_map<uint32_t, uint32_t> landing_pad_;  // of calls
+  std::vector<Table> tables_;
+  std::map<TableForm, int> table_index_;
+  std::map<uint32_t, Jump> jumps_;
+  Hub labels_;
+  bool labels_found_ = false;
+  bool has_label_instructions_ = false;
+  std::vector<Origin> label_fields_;  // immediates and displacements that may be addresses of labels (non-PIE)
+  LabelWords label_words_;
+  // The set of origins that each field with a constant is in, and the field; sorted, when nothing more is joined.
+  std::vector<std::pair<Origin, Origin>> fields_;
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,168 @@
+// How long is a jump table? Nothing says so. A comparison of the index, where one is found, gives the entries that
+// there must be. Beyond them, or without one, entries are taken as long as they make sense: too many are harmless in a
+// clone, which nobody else reads; one too few is a jump to nowhere.
+
+#include "table_entries.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "linker-rewrite/base/parallel.h"
+#include "abstract_state.h"
+
+namespace profld {
+
+namespace {
+
+constexpr uint64_t kMaxEntries = 1 << 16;
+// A table may be addressed from below its start, if its lowest index is not 0; what lies there leads to no code.
+constexpr uint64_t kMaxLowestIndex = 32;
+// A comparison found may not be the one that guards the jump: so many entries more than it asks for, and as many again
+// as that.
+constexpr uint64_t kEntriesBeyond = 16;
+
+std::string table_at(OldAddr a, const char* what) {
+  char text[128];
+  std::snprintf(text, sizeof text, "jump table at 0x%llx %s", static_cast<unsigned long long>(a.value), what);
+  return text;
+}
+
+uint64_t read_entry(const uint8_t* p, const TableForm& form) {
+  uint64_t v = 0;
+  std::memcpy(&v, p, form.size);
+  if (form.sign_extended && form.size < 8) {
+    const unsigned shift = 64 - form.size * 8u;
+    v = uint64_t(int64_t(v << shift) >> shift);
+  }
+  return form.relative ? form.base.value + v : v;
+}
+
+OldAddr next_object(const DataReferences& data, OldAddr after) {
+  auto it = std::ranges::upper_bound(data.object_starts, after);
+  return it != data.object_starts.end() ? *it : OldAddr(UINT64_MAX);
+}
+
+}  // namespace
+
+bool is_possible_target(const FunctionCode& function, OldAddr a) {
+  return std::ranges::any_of(function.parts, [&](const Code& part) { return part.range.end == a || part.index(a); });
+}
+
+bool is_label(const EhFrame& frames, const FunctionCode& function, OldAddr a) {
+  for (const Code& part : function.parts) {
+    if (!part.range.contains(a)) continue;
+    if (a != part.range.start) return part.index(a).has_value();
+    const Fde* fde = frames.find(a);
+    return a != function.entry && fde && fde->range.start == a && !fde->cfa_is_rsp_plus_8;  // a fragment's start
+  }
+  return false;
+}
+
+TableEntries read_table(const Image& image, const DataReferences& data, const FunctionCode& function,
+                        const TableForm& form, uint64_t bound, bool exact) {
+  TableEntries result;
+  const ByteView bytes = image.bytes_from(form.first);
+  const uint64_t available = std::min<uint64_t>(bytes.size() / form.size, kMaxEntries);
+  auto target = [&](uint64_t i) { return OldAddr(read_entry(bytes.data() + i * form.size, form)); };
+  auto is_valid = [&](uint64_t i) { return is_possible_target(function, target(i)); };
+
+  uint64_t first = 0;
+  const uint64_t last_first = std::min({available, bound == kNoBound ? kMaxLowestIndex : bound, kMaxLowestIndex});
+  while (first < last_first && !is_valid(first) && !image.is_code(target(first))) ++first;
+  uint64_t end = first;
+  const OldAddr next = next_object(data, form.first);
+  while (end < available) {
+    if (bound != kNoBound && end > bound &&
+        (!exact || form.first + end * form.size >= next || end > bound * 2 + kEntriesBeyond))
+      break;
+    if (!is_valid(end)) break;
+    ++end;
+  }
+  auto fails = [&](const char* why) {
+    result.why.reason = table_at(form.first, why);
+    return result;
+  };
+  const bool required = exact && bound != kNoBound && end <= bound;
+  const bool complete = bound != kNoBound && end > bound;
+  if (end < available && !complete && image.is_code(target(end)) && (required || form.first + end * form.size < next)) {
+    // It goes on with a fragment of the function that nobody knows to be one, or it is none.
+    bool more = end > first;
+    for (uint64_t i = end; i <= bound && i < std::min(available, end + kEntriesBeyond); ++i) more |= is_valid(i);
+    if (more) {
+      result.why.outside = target(end);
+      return fails("leads out of the function");
+    }
+  }
+  result.foreign = end == first;
+  if (end == first) return fails("has no entry that leads into the function");
+  if (required) return fails("has an entry that leads out of the function");
+  bool inside = false;
+  result.targets.resize(first, function.parts.front().range.end);
+  for (uint64_t i = first; i < end; ++i) {
+    result.targets.push_back(target(i));
+    inside |= target(i) != function.entry;
+  }
+  if (!inside) {
+    result.targets.clear();
+    result.foreign = true;
+    return fails("leads to the entry of the function only");
+  }
+  result.likely = exact && bound != kNoBound ? std::min(end, bound + 1)
+                                             : std::clamp((next - form.first) / form.size, first + 1, end);
+  return result;
+}
+
+std::vector<std::pair<OldAddr, OldAddr>> find_apparent_code_pointers(const Image& image) {
+  const Elf64_Ehdr& h = image.header();
+  const uint64_t headers_end = h.e_phoff + uint64_t(h.e_phnum) * h.e_phentsize;
+  // What lies between code, in blocks for all cores.
+  struct Block {
+    OldAddr start;
+    ByteView bytes;
+  };
+  constexpr uint64_t kBlock = 1 << 13;  // bytes
+  std::vector<Block> blocks;
+  for (const Elf64_Phdr& s : image.segments()) {
+    if (s.p_type != PT_LOAD) continue;
+    const uint64_t skipped = s.p_offset < headers_end ? headers_end - s.p_offset : 0;
+    const OldAddr start(align_up(s.p_vaddr + skipped, 8));
+    const ByteView bytes = image.bytes_from(start);
+    auto code = std::ranges::lower_bound(image.code(), start, {}, &OldRange::end);
+    for (uint64_t i = 0; i + 8 <= bytes.size();) {
+      if (code != image.code().end() && code->start <= start + i) {
+        i = align_up(code->end.value, 8) - start.value;
+        ++code;
+        continue;
+      }
+      uint64_t end = std::min<uint64_t>(i + kBlock, bytes.size());
+      if (code != image.code().end()) end = std::min(end, align_up(code->start - start, 8));
+      blocks.push_back({start + i, bytes.subspan(i, end - i)});
+      i = end;
+    }
+  }
+  using Pointer = std::pair<OldAddr, OldAddr>;
+  return parallel_collect<Pointer>(blocks.size(), [&](size_t block, std::vector<Pointer>& out) {
+    const auto& [start, bytes] = blocks[block];
+    for (uint64_t i = 0; i + 8 <= bytes.size(); i += 8) {
+      uint64_t v;
+      std::memcpy(&v, bytes.data() + i, sizeof v);
+      if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v))) out.emplace_back(start + i, OldAddr(v));
+    }
+  });
+}
+
+std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn) {
+  constexpr size_t kAddress = 4;  // bytes
+  if (insn.length < kAddress + 3 || insn.rip_relative || insn.field_size != 0) return std::nullopt;
+  const ByteView b = code.bytes.subspan(insn.offset, insn.length);
+  // What stands before the address: opcode, ModRM (a SIB follows), SIB (no base).
+  const uint8_t opcode = b[b.size() - kAddress - 3], modrm = b[b.size() - kAddress - 2],
+                sib = b[b.size() - kAddress - 1];
+  const bool jumps = insn.flow == Flow::jump_indirect && opcode == 0xff && modrm == 0x24;
+  const bool loads = insn.flow == Flow::next && insn.length == kAddress + 4 && (b[0] & 0xf8) == 0x48 &&
+                     opcode == 0x8b && (modrm & 0xc7) == 0x04;
+  if (!(jumps || loads) || (sib & 0x07) != 0x05) return std::nullopt;
+  return OldAddr(Reader(b.subspan(b.size() - kAddress), "code").u32());
+}
+
+}  // namespace profld

@@ -1,0 +1,42 @@
+// Reading a jump table whose place and form are known, but whose length is only guessed at.
+
+#ifndef LINKER_REWRITE_JUMPS_TABLE_ENTRIES_H
+#define LINKER_REWRITE_JUMPS_TABLE_ENTRIES_H
+
+#include <vector>
+
+#include "tables.h"
+
+namespace profld {
+
+struct TableForm {
+  OldAddr first;  // address of the entry with index 0
+  OldAddr base;   // relative: what is added to an entry
+  bool relative = false;
+  uint8_t size = 8;  // of an entry
+  bool sign_extended = false;
+  auto operator<=>(const TableForm&) const = default;
+};
+
+struct TableEntries {
+  std::vector<OldAddr> targets;  // empty if it is no jump table of this function
+  // How many of them the table most likely has: those up to the bound or the next object.
+  size_t likely = 0;
+  Unresolved why;        // if it is none
+  bool foreign = false;  // if it is none: not even one entry leads into the function
+};
+
+// `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table with fewer entries is none.
+TableEntries read_table(const Image& image, const DataReferences& data, const FunctionCode& function,
+                        const TableForm& form, uint64_t bound, bool exact);
+
+// True if control can be passed to `a` inside the function, or `a` is the end of one of its ranges, which stands for
+// what cannot happen.
+bool is_possible_target(const FunctionCode& function, OldAddr a);
+
+// True if `a` is inside the function, but no entry: the start of an instruction that only its own jumps can mean.
+bool is_label(const EhFrame& frames, const FunctionCode& function, OldAddr a);
+
+}  // namespace profld
+
+#endif

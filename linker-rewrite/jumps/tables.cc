@@ -1,0 +1,300 @@
+// An indirect jump inside a function goes through a table that the compiler made for a switch, or to a label whose
+// address the program keeps in data (computed goto), or it leaves the function for good. Which, the jump itself does
+// not tell; what computed its target does. Ways to find that out:
+//
+//   * Patterns of instructions before the jump: quick, and wrong as soon as a compiler moves a step out of a loop or
+//     keeps it on the stack.
+//   * Slicing backwards from the jump: finds the steps wherever they are, but must decide at every join of paths.
+//   * Interpreting the function forwards with abstract values (abstract_state.h), until nothing new is learnt.
+//
+// The last is what is done here (jump_analysis.cc), for the few functions that have indirect jumps.
+//
+// A table found is believed only if its entries make sense (table_entries.cc) and its address has no other use: the
+// copy of the function gets a table of its own, so whoever reads the address for another reason would read the wrong
+// data.
+
+#include "tables.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "jump_analysis.h"
+#include "linker-rewrite/decide/movability.h"
+
+namespace profld {
+
+namespace {
+
+using Kind = Value::Kind;
+
+std::string at(const char* before, OldAddr a, const char* after) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s 0x%llx %s", before, static_cast<unsigned long long>(a.value), after);
+  return text;
+}
+
+std::string jump_at(OldAddr a, const char* what) { return at("indirect jump at", a, what); }
+
+}  // namespace
+
+AddressField JumpAnalysis::field_at(Origin o) const {
+  const Operation& op = code_.operation(o / 2);
+  const bool immediate = o & 1;
+  return {code_.ref(o / 2), immediate ? op.immediate_field : op.memory.field, !immediate && op.memory.rip_relative};
+}
+
+void JumpAnalysis::sort_fields() {
+  fields_.clear();
+  for (uint32_t i : code_.with_constants())
+    for (Origin o : {displacement_of(i), immediate_of(i)})
+      if (field_at(o).field != 0) fields_.emplace_back(interpreter_.origins().find(o), o);
+  std::ranges::sort(fields_);
+}
+
+// The fields that a constant comes from, and the address that all of them name. False and `why` if they cannot be
+// changed.
+bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
+                             std::vector<AddressField>& fields, OldAddr* address, Unresolved* why) {
+  auto fails = [&](const std::string& reason) {
+    why->reason = jump_at(code_.address(jump), reason.c_str());
+    return false;
+  };
+  const Origin set = interpreter_.origins().find(origin);
+  bool found = false;
+  for (auto f = std::ranges::lower_bound(fields_, std::pair(set, Origin(0))); f != fields_.end() && f->first == set;
+       ++f) {
+    const Origin o = f->second;
+    const OldAddr a(interpreter_.field_address(o));
+    if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
+    if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
+    *address = a;
+    found = true;
+    fields.push_back(field_at(o));
+  }
+  return found || fails(std::string("computes ") + what + " in a way not understood");
+}
+
+// Fills in the table of a jump. False if the table cannot be cloned.
+bool JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
+                             const std::vector<uint8_t>& uses, Unresolved* why) {
+  const TableForm& form = tables_[size_t(j.table)].form;
+  auto [it, added] = known.emplace(form, out.tables.size());
+  if (!added) return true;
+  JumpTable table;
+  if (!fields_of(j.target.origin, "the address of its table", insn, uses, table.uses, &table.address, why))
+    return false;
+  table.base = table.address;
+  bool understood = true;
+  if (form.relative &&
+      interpreter_.origins().find(j.target.base_origin) != interpreter_.origins().find(j.target.origin)) {
+    std::vector<AddressField> fields;
+    if (!fields_of(j.target.base_origin, "the base of its table", insn, uses, fields, &table.base, why)) return false;
+    if (table.base == table.address)
+      table.uses.insert(table.uses.end(), fields.begin(), fields.end());
+    else
+      for (const AddressField& f : fields) out.label_uses.push_back({f, table.base});
+    understood = table.base == table.address || is_label(frames_, function_, table.base);
+  }
+  if (!understood || (form.relative && form.base != table.base) || form.first < table.address ||
+      (form.first - table.address) % form.size != 0 || form.first - table.address > 4096) {
+    why->reason = jump_at(code_.address(insn), "computes the address of its table in a way not understood");
+    return false;
+  }
+  table.relative = form.relative;
+  table.entry_size = form.size;
+  table.targets.assign((form.first - table.address) / form.size, function_.parts.front().range.end);
+  const std::vector<OldAddr>& targets = tables_[size_t(j.table)].entries.targets;
+  table.targets.insert(table.targets.end(), targets.begin(), targets.end());
+  out.tables.push_back(std::move(table));
+  return true;
+}
+
+// True if the function names an address from which, by whatever computation, an indirect jump could stay inside it: of
+// a label, or of what could be one of its jump tables.
+bool JumpAnalysis::has_address_of_code() const {
+  if (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty()) return true;
+  auto is_table = [&](OldAddr a) {
+    for (const TableForm& form : {TableForm{a, a, true, 4, true}, TableForm{a, a, true, 8, true},
+                                  TableForm{a, OldAddr(), false, 8, false}, TableForm{a, OldAddr(), false, 4, false}})
+      if (!read_table(image_, data_, function_, form, kNoBound, false).targets.empty()) return true;
+    return false;
+  };
+  for (uint32_t i : code_.with_constants()) {
+    const Operation& op = code_.operation(i);
+    for (Origin o : {displacement_of(i), immediate_of(i)}) {
+      const OldAddr a(interpreter_.field_address(o));
+      if (field_at(o).field == 0 || (op.memory.rip_relative && op.action != Action::lea)) continue;
+      if (image_.span().contains(a) && !image_.is_code(a) && is_table(a)) return true;
+    }
+  }
+  return false;
+}
+
+// The kind of a jump that goes through no table that is understood.
+std::optional<JumpKind> JumpAnalysis::kind_of(const Jump& j, uint32_t insn, Unresolved* why) {
+  constexpr uint64_t kMostLabels = 4096;
+  const Value& v = j.target;
+  const bool array = v.kind == Kind::entry && v.size == 8;
+  if (j.table >= 0 && !(array && tables_[size_t(j.table)].entries.foreign)) {
+    *why = tables_[size_t(j.table)].entries.why;
+    return std::nullopt;
+  }
+  const uint64_t last = std::min(v.index_bound(), kMostLabels);
+  const bool goes_to_labels =
+      array ? std::ranges::any_of(label_words_.certain,
+                                  [&](const auto& w) { return w.first.value - v.address <= last * 8; })
+      : v.kind == Kind::constant
+          ? is_label(frames_, function_, OldAddr(v.address))
+          : v.kind == Kind::unknown && !v.computed &&
+                (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty());
+  if (goes_to_labels) return JumpKind::labels;
+  // Not a tail call, as the frame is in place.
+  if (v.kind == Kind::unknown && !v.computed && !j.frame_is_empty && !label_words_.doubtful.empty())
+    return JumpKind::labels;
+  const bool pointer = (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant || array;
+  // A sum that no address of this function's code can be part of leads elsewhere.
+  const bool foreign_sum = v.kind == Kind::unknown && !v.had_constant && !has_address_of_code();
+  if ((pointer || foreign_sum) && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
+  if (pointer && j.stack_is_switched) return JumpKind::unwind;
+  why->reason =
+      jump_at(code_.address(insn), pointer ? "leaves the function with its frame in place" : "is not understood");
+  return std::nullopt;
+}
+
+std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& uses, Unresolved* why) {
+  IndirectJumps out;
+  std::map<TableForm, size_t> known;
+  auto goes_through_table = [&](const Jump& j) {
+    return j.table >= 0 && !tables_[size_t(j.table)].entries.targets.empty();
+  };
+  if (std::ranges::any_of(jumps_, [&](const auto& j) { return goes_through_table(j.second); })) sort_fields();
+  for (uint32_t i = 0; i < code_.count(); ++i) {
+    if (code_.insn(i).flow != Flow::jump_indirect) continue;
+    auto j = jumps_.find(i);
+    if (j == jumps_.end()) {
+      why->reason = jump_at(code_.address(i), "is not reached");
+      return std::nullopt;
+    }
+    if (goes_through_table(j->second) && !add_table(out, known, j->second, i, uses, why)) return std::nullopt;
+  }
+  find_labels();
+  leave_out_tables(out.tables);
+  bool labels = false;
+  for (const auto& [i, j] : jumps_) {
+    std::optional<JumpKind> kind = goes_through_table(j) ? JumpKind::table : kind_of(j, i, why);
+    if (!kind) return std::nullopt;
+    out.jumps.push_back({code_.ref(i), *kind});
+    if (*kind == JumpKind::table) out.jumps.back().table = known.at(tables_[size_t(j.table)].form);
+    labels |= *kind == JumpKind::labels;
+  }
+  const bool absolute_tables = std::ranges::any_of(out.tables, [](const JumpTable& t) { return !t.relative; });
+  if (labels ? !add_label_fields(uses, out) : absolute_tables && compares_labels(uses)) {
+    why->reason = "computed goto: a number in its code may be the address of a label or not";
+    return std::nullopt;
+  }
+  if (labels && !image_.is_position_independent()) {
+    for (const auto& w : label_words_.certain) out.label_words.push_back(w.first);
+    for (const auto& w : label_words_.doubtful) out.label_arrivals.push_back(w.second);
+  }
+  return out;
+}
+
+// Appends the RIP-relative instructions that take the address of a label, of this function's or of another's. False and
+// `why` if one takes the address of something between instructions.
+static bool find_label_instructions(const EhFrame& frames, const FunctionCode& function, std::vector<LabelUse>& uses,
+                                    std::vector<LabelUse>& foreign_uses, Unresolved* why) {
+  for (uint32_t p = 0; p < function.parts.size(); ++p) {
+    const Code& part = function.parts[p];
+    for (uint32_t i = 0; i < part.insns.size(); ++i) {
+      const Insn& insn = part.insns[i];
+      if (!insn.rip_relative || !takes_address(part, insn)) continue;
+      const OldAddr a = part.target(insn);
+      if (is_label(frames, function, a)) {
+        uses.push_back({{{p, i}, insn.field, true}, a});
+      } else if (std::ranges::any_of(function.parts,
+                                     [&](const Code& c) { return c.range.contains(a) && !c.index(a); })) {
+        why->reason = at("the instruction at", part.address(insn), "takes an address that is no instruction's");
+        return false;
+      } else if (const Fde* fde = frames.find(a); fde && fde->range.start != a && a != function.entry) {
+        foreign_uses.push_back({{{p, i}, insn.field, true}, a});
+      }
+    }
+  }
+  return true;
+}
+
+// The least that makes sense of the function's indirect jumps, of which it has some.
+static std::optional<IndirectJumps> analyze_jumps(const Image& image, const EhFrame& frames, const DataReferences& data,
+                                                  const FunctionCode& function, Unresolved* why) {
+  // From the cautious and cheap to what assumes more and costs more.
+  struct Attempt {
+    bool noreturn, calls_preserve;
+    Meeting meeting;
+  };
+  constexpr Attempt kAttempts[] = {
+      {false, false, Meeting::sound},     {true, false, Meeting::sound},     {true, true, Meeting::sound},
+      {true, false, Meeting::optimistic}, {true, true, Meeting::optimistic},
+  };
+  const Instructions code(function);
+  Noreturn noreturn(image, frames);
+  std::vector<uint8_t> uses;
+  for (const Attempt& a : kAttempts) {
+    JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.meeting);
+    analysis.run();
+    if (a.meeting == Meeting::sound && analysis.reads_own_code()) {
+      why->reason = "it reads its own code as data";
+      return std::nullopt;
+    }
+    // A constant that got somewhere by optimism was not used there.
+    if (a.meeting == Meeting::sound) uses = analysis.uses();
+    if (auto result = analysis.result(uses, why)) return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
+                                                    const DataReferences& data, const FunctionCode& function,
+                                                    Unresolved* why) {
+  std::vector<LabelUse> label_instructions, foreign_labels;
+  if (!find_label_instructions(frames, function, label_instructions, foreign_labels, why)) return std::nullopt;
+  IndirectJumps result;
+  if (std::ranges::any_of(function.parts, [](const Code& part) {
+        return std::ranges::any_of(part.insns, [](const Insn& i) { return i.flow == Flow::jump_indirect; });
+      })) {
+    auto jumps = analyze_jumps(image, frames, data, function, why);
+    if (!jumps) return std::nullopt;
+    result = std::move(*jumps);
+  }
+  // A label is for the function's own jumps to labels, or the base of one of its tables; or a jump that comes from
+  // elsewhere will go there.
+  const bool jumps_to_labels =
+      std::ranges::any_of(result.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::labels; });
+  std::erase_if(label_instructions,
+                [&](const LabelUse& u) { return std::ranges::find(result.label_uses, u) != result.label_uses.end(); });
+  if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
+    const Instructions code(function);
+    JumpAnalysis analysis(image, frames, data, code, nullptr, false, Meeting::sound);
+    analysis.run();
+    // Compared with a program counter, two labels of another function say whether control was between them.
+    auto is_only = [&](OldAddr label, uint8_t allowed) {
+      const uint8_t uses = analysis.uses_of(label);
+      return uses != 0 && !(uses & ~allowed) && !analysis.reads_own_code();
+    };
+    std::erase_if(foreign_labels, [&](const LabelUse& u) { return !is_only(u.label, kKept | kOnStack); });
+    for (const LabelUse& u : label_instructions) {
+      if (jumps_to_labels || is_only(u.label, kKept | kOnStack | kCompared)) continue;
+      const Code& part = function.parts[u.field.at.part];
+      why->reason = at("the address of its middle is taken at", part.address(part.insns[u.field.at.insn]),
+                       "for no jump that is known");
+      return std::nullopt;
+    }
+  }
+  for (const auto* uses : {&label_instructions, &foreign_labels})
+    result.label_uses.insert(result.label_uses.end(), uses->begin(), uses->end());
+  std::ranges::sort(result.label_uses);
+  result.label_uses.erase(std::unique(result.label_uses.begin(), result.label_uses.end()), result.label_uses.end());
+  return result;
+}
+
+}  // namespace profld

@@ -1,0 +1,26 @@
+// Where control may still arrive in the old text of functions that moved, and the jumps that lead it to the copies.
+
+#ifndef LINKER_REWRITE_MOVE_ENTRY_JUMPS_H
+#define LINKER_REWRITE_MOVE_ENTRY_JUMPS_H
+
+#include <vector>
+
+#include "linker-rewrite/program/fragments.h"
+
+namespace profld {
+
+// A jump in the old text. `from` and what it overwrites lie in functions that moved, or in the padding after them.
+struct Landing {
+  OldAddr arrival;  // where control arrives: an instruction of a range that moved; the jump leads to this one's copy
+  OldAddr from;     // where the jump starts: at `arrival`, or behind the ENDBR64 that stands there and is kept
+  OldAddr island;   // 0: a 5-byte jump at `from`. Else a 2-byte jump at `from` to a 5-byte jump here.
+  uint32_t range;
+};
+
+// Finds all places and room for their jumps. Groups that cannot be reached any more once moved get a reason to stay.
+// `moves[g]` says which groups are to be moved; it is cleared for those.
+std::vector<Landing> place_landings(Program& program, std::vector<bool>& moves);
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,186 @@
+// Compilers and linkers align functions, and fill the room before them with instructions that do nothing or with zeros.
+// That is room for jumps to copies. It is padding if control cannot come to it, and if nothing names it:
+//
+//   * no-operations behind a function that moved: its old code is dead.
+//   * no-operations in unknown code (start-up code has no unwind tables), behind an instruction that passes control on
+//     for good, up to an aligned address or the next function. Such code is decoded blindly: a byte that looks like a
+//     no-operation is no proof of anything there, one of several bytes is.
+//   * zeros between two sections.
+
+#include "padding.h"
+
+#include <algorithm>
+
+#include "linker-rewrite/base/parallel.h"
+
+namespace profld {
+
+namespace {
+
+constexpr uint64_t kCodeAlignment = 16;  // of functions, in hand-written code too
+
+bool is_no_operation(const Shape& in) {
+  return in.mnemonic == ZYDIS_MNEMONIC_NOP || in.mnemonic == ZYDIS_MNEMONIC_INT3;
+}
+
+bool ends_control(const Shape& in) {
+  return in.mnemonic == ZYDIS_MNEMONIC_JMP || in.mnemonic == ZYDIS_MNEMONIC_RET || in.mnemonic == ZYDIS_MNEMONIC_HLT ||
+         in.mnemonic == ZYDIS_MNEMONIC_UD2;
+}
+
+// Addresses in gaps that something names.
+std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRange>& gaps) {
+  const Image& image = *program.image;
+  auto name = [&](OldAddr a, std::vector<OldAddr>& named) {
+    if (image.is_code(a) && program.range_of(a) < 0) named.push_back(a);
+  };
+  std::vector<OldAddr> named =
+      parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
+        for (const Code& c : program.groups[g].code.parts)
+          for (const Insn& insn : c.insns)
+            if (insn.field_size != 0 && !c.range.contains(c.target(insn))) name(c.target(insn), out);
+      });
+  const std::vector<OldAddr> by_gaps = parallel_collect<OldAddr>(gaps.size(), [&](size_t i, std::vector<OldAddr>& out) {
+    decode_blindly(image, gaps[i], [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
+      if (target) name(*target, out);
+    });
+  });
+  named.insert(named.end(), by_gaps.begin(), by_gaps.end());
+  for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
+    for (const Symbol& s : *table) name(s.address, named);
+  for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)), named);
+  for (OldAddr site : program.patch_sites) name(site, named);
+  name(image.entry(), named);
+  parallel_sort(named);
+  return named;
+}
+
+// The end of the no-operations that start at `at`, at most `limit`.
+OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes) {
+  while (at < limit) {
+    const Shape* in =
+        Shapes::of_this_thread().find(*image.bytes(at, std::min<uint64_t>(limit - at, ZYDIS_MAX_INSTRUCTION_LENGTH)));
+    if (!in || !is_no_operation(*in)) break;
+    *several_bytes |= in->insn.length > 2;
+    at += in->insn.length;
+  }
+  return at;
+}
+
+// By address.
+std::vector<const Section*> executable_sections(const Image& image) {
+  std::vector<const Section*> sections;
+  for (const Section& s : image.sections())
+    if ((s.header.sh_flags & SHF_EXECINSTR) && s.header.sh_size != 0) sections.push_back(&s);
+  std::ranges::stable_sort(sections, {}, [](const Section* s) { return s->header.sh_addr; });
+  return sections;
+}
+
+class Finder {
+ public:
+  Finder(const Program& program, const std::vector<OldRange>& gaps)
+      : program_(program),
+        image_(*program.image),
+        gaps_(gaps),
+        stubs_(linkage_stubs(image_)),
+        named_(find_named(program, gaps)) {}
+
+  std::vector<Padding> find() {
+    std::vector<Padding> found = parallel_collect<Padding>(gaps_.size(), [&](size_t i, std::vector<Padding>& out) {
+      behind_function(gaps_[i], out);
+      decode_blindly(image_, gaps_[i], [&](OldAddr at, const Shape& in, std::optional<OldAddr>) {
+        if (ends_control(in)) behind_unknown_code(at + in.insn.length, gaps_[i].end, out);
+      });
+    });
+    between_sections(found);
+    std::ranges::stable_sort(found, {}, [](const Padding& p) { return p.range.start; });
+    std::vector<Padding> result;
+    for (const Padding& p : found)
+      if (result.empty() || result.back().range.end <= p.range.start) result.push_back(p);
+    return result;
+  }
+
+ private:
+  OldAddr next_named(OldAddr from, OldAddr limit) const {
+    auto it = std::ranges::lower_bound(named_, from);
+    return it != named_.end() ? std::min(*it, limit) : limit;
+  }
+
+  void behind_function(OldRange gap, std::vector<Padding>& found) const {
+    const ptrdiff_t before = program_.range_of(gap.start - 1);
+    if (before < 0) return;
+    bool several_bytes = false;
+    const OldAddr end = end_of_no_operations(image_, gap.start, next_named(gap.start, gap.end), &several_bytes);
+    if (end > gap.start) found.push_back({{gap.start, end}, before});
+  }
+
+  void behind_unknown_code(OldAddr start, OldAddr limit, std::vector<Padding>& found) const {
+    bool several_bytes = false;
+    const OldAddr end = end_of_no_operations(image_, start, limit, &several_bytes);
+    if (!several_bytes || (end != limit && end.value % kCodeAlignment != 0) || next_named(start, end) != end) return;
+    if (std::ranges::any_of(stubs_, [&](OldRange s) { return s.contains(start); })) return;
+    found.push_back({{start, end}, -1});
+  }
+
+  void between_sections(std::vector<Padding>& found) const {
+    const Section* last = nullptr;
+    for (const Section* s : executable_sections(image_)) {
+      const OldAddr end(s->header.sh_addr);
+      if (const OldAddr start = last ? OldAddr(last->header.sh_addr + last->header.sh_size) : end;
+          start < end && end - start < s->header.sh_addralign && program_.range_of(start) < 0)
+        if (auto fill = image_.bytes(start, end - start);
+            fill && std::ranges::all_of(*fill, [](uint8_t byte) { return byte == 0; }))
+          found.push_back({{start, end}, -1});
+      last = s;
+    }
+  }
+
+  const Program& program_;
+  const Image& image_;
+  const std::vector<OldRange>& gaps_;
+  const std::vector<OldRange> stubs_;
+  const std::vector<OldAddr> named_;  // sorted
+};
+
+}  // namespace
+
+std::vector<OldRange> find_gaps(const Program& program) {
+  std::vector<OldRange> gaps;
+  for (OldRange code : program.image->code()) {
+    OldAddr at = code.start;
+    for (const CodeRange& r : program.ranges) {
+      if (r.range.end <= at || r.range.start >= code.end) continue;
+      if (r.range.start > at) gaps.push_back({at, r.range.start});
+      at = r.range.end;
+    }
+    if (at < code.end) gaps.push_back({at, code.end});
+  }
+  return gaps;
+}
+
+// Decoding finds the right track by itself after a few instructions, and functions start at aligned addresses: so it is
+// tried from each of these, until it falls in with what has been decoded already.
+void decode_blindly(const Image& image, OldRange range, const FoundInstruction& found) {
+  auto bytes = image.bytes(range.start, range.size());
+  if (!bytes) return;
+  Shapes& shapes = Shapes::of_this_thread();
+  std::vector<bool> decoded(bytes->size());
+  for (uint64_t from = 0; from < bytes->size();
+       from = align_up((range.start + from).value + 1, kCodeAlignment) - range.start.value)
+    for (uint64_t at = from; at < bytes->size() && !decoded[at];) {
+      decoded[at] = true;
+      const Shape* in = shapes.find(bytes->subspan(at));
+      if (!in) break;
+      const OldAddr next = range.start + at + in->insn.length;
+      std::optional<OldAddr> target;
+      if (in->is_relative) target = next + uint64_t(in->immediate.read(bytes->data() + at));
+      at += in->insn.length;
+      found(next - in->insn.length, *in, target);
+    }
+}
+
+std::vector<Padding> find_padding(const Program& program, const std::vector<OldRange>& gaps) {
+  return Finder(program, gaps).find();
+}
+
+}  // namespace profld

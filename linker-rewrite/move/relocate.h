@@ -1,0 +1,61 @@
+// Copying functions with hooks laid in. In two steps: `plan` decides the length of every copy, `emit` writes them once
+// all addresses are known.
+
+#ifndef LINKER_REWRITE_MOVE_RELOCATE_H
+#define LINKER_REWRITE_MOVE_RELOCATE_H
+
+#include <functional>
+#include <vector>
+
+#include "linker-rewrite/program/fragments.h"
+#include "entry_jumps.h"
+#include "linker-rewrite/write/layout.h"
+
+namespace profld {
+
+class Relocator {
+ public:
+  // `moves` and `hooked` say of each group whether it moves, and whether its functions call the hooks.
+  Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked, NewAddr enter_slot,
+            NewAddr leave_slot);
+  ~Relocator();
+
+  // Places all copies from `text` on. Afterwards text_size() and the map are final.
+  void plan(NewAddr text);
+  uint64_t text_size() const { return text_size_; }
+  const CopyMap& copies() const { return copies_; }
+  CopyMap take_copies() { return std::move(copies_); }  // when nothing else is wanted
+  uint64_t returns() const { return returns_; }         // exits through ret that got a hook
+  uint64_t tail_jumps() const { return tail_jumps_; }   // exits through jumps that got one
+  uint64_t jump_tables() const;
+
+  // Writes the copies' jump tables, for an address that follows the copies. Then, on all cores, the copies, and calls
+  // `meanwhile`: other work that needs no more than the size of the tables.
+  void emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const;
+
+  // The jumps in the old text, and pointers to labels in data that must lead to the copies.
+  std::vector<Patch> patches(const std::vector<Landing>& landings) const;
+
+ private:
+  struct RangePlan;
+  class Emitter;
+
+  RangePlan plan_range(uint32_t index, RangeCopy& copy) const;
+  // Writes the clone of a jump table of the group, for the address `clone`.
+  void emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const;
+  // Where control that is passed on to `target` of the original must go.
+  NewAddr call_target(OldAddr target) const;
+  NewAddr jump_target(OldAddr target) const;  // not to an entry hook
+
+  const Program& program_;
+  const std::vector<bool>& moves_;
+  const std::vector<bool>& hooked_;
+  const NewAddr enter_slot_, leave_slot_;
+  CopyMap copies_;
+  std::vector<RangePlan> plans_;  // in the order of copies_
+  uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;
+};
+
+}  // namespace profld
+
+#endif

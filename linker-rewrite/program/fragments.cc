@@ -1,0 +1,323 @@
+// Compilers cut functions up. GCC moves the unlikely half of foo to foo.cold, far away, with an unwind entry of its
+// own; control jumps there and back. Such a fragment is not a function: it must get no entry hook, and jumps to it are
+// not tail calls. Clang can do the same with every basic block (-fbasic-block-sections: foo.__part.3). With symbols its
+// name tells; in a stripped program only control does:
+//
+//   * A jump into the middle of another range: both share control. No compiler jumps into another function.
+//   * A jump to the start of a range while the stack frame is not empty: a tail call needs an empty frame, so the
+//     target is a fragment. The unwind table knows the frame's size at the jump.
+//   * A range whose unwind program starts with a CFA other than rsp+8 begins in the middle of something.
+//   * A range that nobody calls or takes the address of, which jumps into the middle of a function: a fragment of it
+//     (the frameless parents that the rules before do not catch). Without symbols also a range that nobody
+//     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls. At a fixed
+//     address it must not be named by a number either, in data or in an instruction, that may be a pointer to it.
+//   * A range that nobody calls or takes the address of, which begins with something left below the stack pointer,
+//   where
+//     a caller leaves nothing; and one that goes on to such a range. A hook on the way would overwrite it.
+//
+// A jump to a function's own end is none of that: it is how compilers leave code that is never reached, for which they
+// need no instruction there. The next function starts at that address, unless its unwind program says otherwise.
+//
+// What is called directly is a function, whatever else says. Ranges that share control form a group; a group moves or
+// stays as a whole, because a jump into the middle of code that moved without us is the one thing that an entry jump
+// cannot redirect.
+
+#include "fragments.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "linker-rewrite/unwind/lsda.h"
+#include "linker-rewrite/x86/semantics.h"
+#include "linker-rewrite/base/parallel.h"
+
+namespace profld {
+
+namespace {
+
+struct CrossJump {
+  uint32_t from, to;  // ranges
+  OldAddr at;
+  bool to_start;
+  bool conditional;
+  bool never;  // to the end of `from`, where another function starts
+};
+
+struct Decoded {
+  Code code;
+  std::string reason;
+};
+
+// How some ranges refer to others.
+struct References {
+  std::vector<CrossJump> jumps;         // by range and address
+  std::vector<uint32_t> called;         // ranges whose start they call
+  std::vector<uint32_t> address_taken;  // ranges whose start they take the address of
+  std::vector<uint32_t> numbers;        // at a fixed address: ranges whose start may be the address that a number is
+};
+
+bool starts_like_function(const CodeRange& r) { return r.fde && r.fde->cfa_is_rsp_plus_8; }
+
+Decoded decode_range(const Program& program, uint32_t index, References& references) {
+  const Image& image = *program.image;
+  const std::vector<CodeRange>& ranges = program.ranges;
+  Decoded d;
+  auto code = decode(image, ranges[index].range, &d.reason);
+  if (!code) {
+    d.code.range = ranges[index].range;
+    return d;
+  }
+  d.code = std::move(*code);
+  const bool fixed = !image.is_position_independent();
+  for (const Insn& insn : d.code.insns) {
+    if (fixed && insn.length > 4 && !insn.rip_relative && insn.field_size == 0) {
+      const OldAddr number(Reader(d.code.bytes.subspan(insn.offset + insn.length - 4u, 4), "code").u32());
+      const ptrdiff_t to = image.is_code(number) ? program.range_of(number) : -1;
+      if (to >= 0 && ranges[size_t(to)].range.start == number) references.numbers.push_back(uint32_t(to));
+    }
+    const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
+    if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
+    const OldAddr target = d.code.target(insn);
+    if (ranges[index].range.contains(target)) continue;
+    ptrdiff_t to = program.range_of(target);
+    if (to < 0) continue;
+    const bool to_start = ranges[size_t(to)].range.start == target;
+    if (jump)
+      references.jumps.push_back({index, uint32_t(to), d.code.address(insn), to_start, insn.flow != Flow::jump,
+                                  target == ranges[index].range.end && starts_like_function(ranges[size_t(to)])});
+    else if (insn.flow == Flow::call && to_start)
+      references.called.push_back(uint32_t(to));
+    else if (insn.rip_relative && to_start)
+      references.address_taken.push_back(uint32_t(to));
+  }
+  return d;
+}
+
+// A disjoint-set forest over ranges.
+class Union {
+ public:
+  explicit Union(size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0); }
+  uint32_t find(uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(uint32_t a, uint32_t b) { parent_[std::max(find(a), find(b))] = std::min(find(a), find(b)); }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+// foo.cold is GCC's and clang's name, foo.__part.3 that of clang -fbasic-block-sections (of no type).
+std::vector<OldAddr> named_fragments(const Image& image) {
+  std::vector<OldAddr> starts;
+  for (const Symbol& s : image.symbols())
+    if (s.name.find(".cold") != std::string::npos || s.name.find(".__part.") != std::string::npos)
+      starts.push_back(s.address);
+  std::ranges::sort(starts);
+  return starts;
+}
+
+// True if it reads below the stack pointer what it has not written there.
+bool reads_red_zone(const Code& code) {
+  std::vector<int64_t> written;
+  for (const Insn& insn : code.insns) {
+    const Operation op = operation_of(code, insn);
+    if (op.memory_size != 0 && op.memory.base == kRsp && op.memory.displacement < 0) {
+      const bool only_writes = op.memory_written && op.action == Action::move;
+      if (!only_writes && std::ranges::find(written, op.memory.displacement) == written.end()) return true;
+      written.push_back(op.memory.displacement);
+    }
+    if (op.writes & (1u << kRsp)) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges) {
+  std::vector<OldAddr> starts;
+  starts.reserve(ranges.size());
+  for (const CodeRange& r : ranges) starts.push_back(r.range.start);
+  Program program{&image, &frames, std::move(ranges), {}, {}, AddressIndex(std::move(starts))};
+  std::vector<CodeRange>& all = program.ranges;
+  std::vector<Decoded> decoded(all.size());
+  constexpr size_t kBatch = 64;  // ranges
+  std::vector<References> references((all.size() + kBatch - 1) / kBatch);
+  parallel_for(
+      references.size(),
+      [&](size_t batch) {
+        for (size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, all.size()); ++i)
+          decoded[i] = decode_range(program, uint32_t(i), references[batch]);
+      },
+      1);
+
+  std::vector<bool> called(all.size()), address_taken(all.size()), maybe_taken(all.size());
+  for (const References& refs : references) {
+    for (uint32_t r : refs.called) called[r] = true;
+    for (uint32_t r : refs.address_taken) address_taken[r] = true;
+    for (uint32_t r : refs.numbers) maybe_taken[r] = true;
+  }
+  auto take_address = [&](OldAddr a, std::vector<bool>& taken) {
+    ptrdiff_t r = program.range_of(a);
+    if (r >= 0 && all[size_t(r)].range.start == a) taken[size_t(r)] = true;
+  };
+  for (const Relocation& r : image.relocations())
+    if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE || r.type == R_X86_64_64)
+      take_address(OldAddr(uint64_t(r.addend)), address_taken);
+  if (!image.is_position_independent()) {
+    program.apparent_pointers = find_apparent_code_pointers(image);
+    const auto& pointers = program.apparent_pointers;
+    const auto taken = parallel_collect<uint32_t>(pointers.size(), [&](size_t i, std::vector<uint32_t>& out) {
+      const ptrdiff_t r = program.range_of(pointers[i].second);
+      if (r >= 0 && all[size_t(r)].range.start == pointers[i].second) out.push_back(uint32_t(r));
+    });
+    for (uint32_t r : taken) maybe_taken[r] = true;
+  }
+  for (const Symbol& s : image.dynamic_symbols()) take_address(s.address, address_taken);
+  take_address(image.entry(), address_taken);
+
+  auto frame_is_empty = [&](uint32_t range, OldAddr at) {
+    const Fde* fde = all[range].fde;
+    if (fde && !fde->range.contains(at)) fde = frames.find(at);
+    return !fde || frame_is_empty_at(frames, *fde, at).value_or(true);
+  };
+
+  // Which ranges are fragments.
+  const std::vector<OldAddr> named = named_fragments(image);
+  const bool stripped = image.symbols().empty();
+  constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
+  std::vector<uint32_t> jumper(all.size(), kNobody);  // the only range that jumps to this one's start
+  std::vector<bool> jumped_to_conditionally(all.size()), jumps_into_middle(all.size());
+  for (const References& refs : references)
+    for (const CrossJump& j : refs.jumps) {
+      if (!j.to_start) jumps_into_middle[j.from] = true;
+      if (j.to_start && !j.never) {
+        jumper[j.to] = jumper[j.to] == kNobody || jumper[j.to] == j.from ? j.from : kSeveral;
+        if (j.conditional) jumped_to_conditionally[j.to] = true;
+      }
+    }
+  std::vector<bool> goes_on(all.size());  // with what is below the stack pointer
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    all[i].entered = called[i] || address_taken[i];
+    if (called[i]) continue;
+    const bool unreachable_as_function = !address_taken[i] && jumper[i] != kNobody;
+    all[i].fragment =
+        (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) ||
+        std::ranges::binary_search(named, all[i].range.start) ||
+        (unreachable_as_function && jumps_into_middle[i] && all[i].names.empty()) ||
+        (stripped && unreachable_as_function && !maybe_taken[i] && jumper[i] != kSeveral && jumped_to_conditionally[i]);
+    goes_on[i] = unreachable_as_function && all[i].names.empty() && reads_red_zone(decoded[i].code);
+    all[i].fragment = all[i].fragment || goes_on[i];
+  }
+  for (bool changed = true; std::exchange(changed, false);)
+    for (const References& refs : references)
+      for (const CrossJump& j : refs.jumps) {
+        const uint32_t i = j.from;
+        if (!goes_on[j.to] || goes_on[i] || all[i].entered || jumper[i] == kNobody || !all[i].names.empty()) continue;
+        goes_on[i] = all[i].fragment = changed = true;
+      }
+  const auto in_a_frame = parallel_collect<uint32_t>(
+      references.size(),
+      [&](size_t batch, std::vector<uint32_t>& out) {
+        for (const CrossJump& j : references[batch].jumps)
+          if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
+            out.push_back(j.to);
+      },
+      1);
+  for (uint32_t i : in_a_frame) all[i].fragment = true;
+
+  // Who belongs together.
+  Union groups(all.size());
+  for (const References& refs : references)
+    for (const CrossJump& j : refs.jumps)
+      if (!j.to_start || all[j.to].fragment) groups.join(j.from, j.to);
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    if (!all[i].fde || all[i].fde->lsda == OldAddr()) continue;
+    auto lsda = read_lsda(image, frames, *all[i].fde);
+    if (!lsda) continue;  // the range will stay, for that reason
+    for (const CallSite& c : lsda->call_sites)
+      if (c.landing_pad != OldAddr() && !all[i].range.contains(c.landing_pad))
+        if (ptrdiff_t pad = program.range_of(c.landing_pad); pad >= 0) groups.join(i, uint32_t(pad));
+  }
+
+  program.groups.reserve(all.size());
+  std::vector<uint32_t> group_of_root(all.size(), UINT32_MAX);
+  for (bool fragments : {false, true})
+    for (uint32_t i = 0; i < all.size(); ++i) {
+      if (all[i].fragment != fragments) continue;
+      uint32_t& group = group_of_root[groups.find(i)];
+      if (group == UINT32_MAX) {
+        group = uint32_t(program.groups.size());
+        program.groups.push_back({});
+        program.groups.back().code.entry = all[i].range.start;
+      }
+      Group& g = program.groups[group];
+      all[i].group = group;
+      all[i].part = uint32_t(g.ranges.size());
+      g.ranges.push_back(i);
+      g.code.parts.push_back(std::move(decoded[i].code));
+      if (g.reason.empty()) g.reason = decoded[i].reason;
+    }
+  return program;
+}
+
+void add_fragment(Program& program, uint32_t g, uint32_t fragment) {
+  Group& group = program.groups[g];
+  Group from = std::move(program.groups[program.ranges[fragment].group]);
+  program.groups[program.ranges[fragment].group] = {};
+  program.ranges[fragment].fragment = true;
+  if (group.reason.empty()) group.reason = from.reason;
+  for (size_t i = 0; i < from.ranges.size(); ++i) {
+    program.ranges[from.ranges[i]].group = g;
+    program.ranges[from.ranges[i]].part = uint32_t(group.ranges.size());
+    group.ranges.push_back(from.ranges[i]);
+    group.code.parts.push_back(std::move(from.code.parts[i]));
+  }
+}
+
+namespace {
+
+// A jump to the entry of its own function may be a loop, or a call of itself as the last thing it does. Right before
+// such a call it gives up its frame; no loop does.
+bool gives_up_frame_before(const Program& program, const CodeRange& from, OldAddr at) {
+  const Code& code = program.code(from);
+  const auto jump = code.index(at);
+  if (!from.fde || !jump || *jump == 0) return false;
+  const Insn& before = code.insns[*jump - 1];
+  auto frame_is_empty = [&](OldAddr a, bool otherwise) {
+    return from.fde->range.contains(a) ? frame_is_empty_at(*program.frames, *from.fde, a).value_or(otherwise)
+                                       : otherwise;
+  };
+  return before.flow == Flow::next && frame_is_empty(at, false) && !frame_is_empty(code.address(before), true);
+}
+
+}  // namespace
+
+bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target) {
+  if (from.range.contains(target))
+    return target == from.range.start && !from.fragment && gives_up_frame_before(program, from, at);
+  if (ptrdiff_t i = program.range_of(target); i >= 0) {
+    const CodeRange& to = program.ranges[size_t(i)];
+    if (to.range.start != target || to.fragment) return false;
+    if (from.fragment && from.group == to.group) return gives_up_frame_before(program, from, at);
+  }
+  const Fde* fde = from.fde && from.fde->range.contains(at) ? from.fde : program.frames->find(at);
+  return !fde || frame_is_empty_at(*program.frames, *fde, at).value_or(true);
+}
+
+// Only where unwind tables say of both that they are functions, and calls or pointers say it of the second: one
+// function may be cut into several ranges, and in its middle the hooks would spoil what it keeps below the stack
+// pointer.
+bool runs_into_function(const Program& program, const CodeRange& from) {
+  const ptrdiff_t i = program.range_of(from.range.end);
+  if (i < 0) return false;
+  const CodeRange& to = program.ranges[size_t(i)];
+  if (to.range.start != from.range.end || to.fragment || !to.entered || !to.fde || !to.fde->cfa_is_rsp_plus_8)
+    return false;
+  const OldAddr last = from.range.end - 1;
+  const Fde* fde = program.frames->find(last);
+  return fde && frame_is_empty_at(*program.frames, *fde, last).value_or(false);
+}
+
+}  // namespace profld

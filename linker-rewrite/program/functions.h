@@ -1,0 +1,37 @@
+// Which byte ranges of a program are functions. The unwind tables know every range that the compiler made, in stripped
+// programs too; symbols add hand-written functions that have none.
+
+#ifndef LINKER_REWRITE_PROGRAM_FUNCTIONS_H
+#define LINKER_REWRITE_PROGRAM_FUNCTIONS_H
+
+#include <string>
+#include <vector>
+
+#include "linker-rewrite/unwind/eh_frame.h"
+#include "linker-rewrite/elf/image.h"
+
+namespace profld {
+
+// A contiguous range of code: a function, or a part that the compiler split off it (a fragment: foo.cold).
+struct CodeRange {
+  OldRange range;
+  const Fde* fde = nullptr;        // the first that describes it; null if only a symbol does
+  std::vector<std::string> names;  // of the symbols at its start, the best one first; empty in stripped programs
+  bool fragment = false;
+  // Set by group_functions:
+  bool entered = false;  // called directly, or its address is taken
+  uint32_t group = 0;
+  uint32_t part = 0;  // index in the group's FunctionCode::parts
+
+  std::string name() const { return names.empty() ? std::string() : names.front(); }
+};
+
+// All ranges, ascending, not overlapping (ranges that overlap in the tables become one). Linkage stubs (.plt) are none.
+std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames);
+
+// Where the linker's stubs are (.plt and its like); empty if there are no section headers.
+std::vector<OldRange> linkage_stubs(const Image& image);
+
+}  // namespace profld
+
+#endif

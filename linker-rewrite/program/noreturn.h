@@ -1,0 +1,34 @@
+// Calls that do not return. What stands behind one belongs to some other path, so an analysis that follows it mixes up
+// what it knows.
+
+#ifndef LINKER_REWRITE_PROGRAM_NORETURN_H
+#define LINKER_REWRITE_PROGRAM_NORETURN_H
+
+#include <unordered_map>
+
+#include "linker-rewrite/x86/decode.h"
+#include "linker-rewrite/unwind/eh_frame.h"
+
+namespace profld {
+
+class Noreturn {
+ public:
+  Noreturn(const Image& image, const EhFrame& frames) : image_(image), frames_(frames) {}
+
+  // True if the call (whose Code::target() is `target`) is known not to return: of a function of this program out of
+  // which no path leads, or of one of the C and C++ libraries' functions that end the program or throw.
+  bool never_returns(const Insn& call, OldAddr target);
+
+ private:
+  bool function_never_returns(OldAddr function, unsigned depth);
+  bool path_ends(const Code& code, size_t from, unsigned depth);
+  bool imported_never_returns(OldAddr slot) const;
+
+  const Image& image_;
+  const EhFrame& frames_;
+  std::unordered_map<OldAddr, bool> known_;
+};
+
+}  // namespace profld
+
+#endif

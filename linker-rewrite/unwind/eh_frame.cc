@@ -1,0 +1,282 @@
+#include "eh_frame.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "cfa.h"
+#include "linker-rewrite/base/parallel.h"
+
+namespace profld {
+
+namespace {
+
+constexpr const char* kWhat = "unwind tables (.eh_frame)";
+
+[[noreturn]] void damaged(const char* how) {
+  throw Error(std::string("damaged ") + kWhat + ": " + how + "; use an intact file");
+}
+
+// What PT_GNU_EH_FRAME leads to.
+struct Header {
+  std::optional<OldAddr> eh_frame;
+  std::vector<OldAddr> fdes;  // those in its table
+};
+
+Header read_header(const Image& image, const RelocatedWords& relocated) {
+  Header header;
+  const Elf64_Phdr* segment = image.segment(PT_GNU_EH_FRAME);
+  if (!segment) return header;
+  const OldAddr base(segment->p_vaddr);
+  auto bytes = image.bytes(base, segment->p_filesz);
+  if (!bytes || bytes->size() < 4) return header;
+  Reader r(*bytes, "header of the unwind tables (.eh_frame_hdr)");
+  const uint8_t version = r.u8(), pointer_encoding = r.u8(), count_encoding = r.u8(), table_encoding = r.u8();
+  if (version != 1) return header;
+  auto pointer = read_encoded_pointer(r, base, pointer_encoding, relocated);
+  if (!pointer || !pointer->value || pointer->indirect) return header;
+  header.eh_frame = OldAddr(*pointer->value);
+
+  auto count = read_encoded_pointer(r, base, count_encoding, relocated);
+  if (!count || !count->value || table_encoding != (DW_EH_PE_datarel | DW_EH_PE_sdata4)) return header;
+  for (uint64_t i = 0; i < *count->value && r.remaining() >= 8; ++i) {
+    r.skip(4);
+    header.fdes.push_back(base + uint64_t(int64_t(r.read<int32_t>())));
+  }
+  return header;
+}
+
+// Reads the records of one image.
+class EhFrameReader {
+ public:
+  explicit EhFrameReader(const Image& image) : image_(image) { frames_.relocated = RelocatedWords(image); }
+  EhFrame read();
+
+ private:
+  void locate();
+  size_t read_from(size_t start);
+  size_t cie_at(size_t position);
+  Cie read_cie(size_t position);
+  void read_fde(OldAddr record, Reader& r, size_t end, size_t cie);
+  // Positions `r` behind the length field of the record there. The end of the record, or nullopt at a terminator.
+  std::optional<size_t> read_length(Reader& r) const;
+
+  const Image& image_;
+  ByteView bytes_;
+  OldAddr base_;
+  // Where to start reading.
+  std::vector<size_t> starts_;
+  // Behind a terminator more may follow: linkers concatenate what several inputs end with one. Where a section says how
+  // far it goes, reading just goes on; else it stops, and goes on at what the header's table has behind it.
+  bool section_ = false;
+  EhFrame frames_;
+  std::unordered_map<size_t, size_t> cies_;  // position -> index
+};
+
+void EhFrameReader::locate() {
+  Header header = read_header(image_, frames_.relocated);
+  if (const Section* s = image_.section(".eh_frame"); s && s->header.sh_type != SHT_NOBITS) {
+    const OldRange range{OldAddr(s->header.sh_addr), OldAddr(s->header.sh_addr + s->header.sh_size)};
+    auto view = image_.bytes(range.start, s->header.sh_size);
+    if (view && (!header.eh_frame || range.contains(*header.eh_frame))) {
+      base_ = range.start;
+      bytes_ = *view;
+      section_ = true;
+      starts_ = {0};
+      return;
+    }
+  }
+  if (!header.eh_frame) return;
+  // The whole segment, as far as the file has it.
+  for (const Elf64_Phdr& s : image_.segments())
+    if (s.p_type == PT_LOAD && header.eh_frame->value - s.p_vaddr < s.p_filesz) base_ = OldAddr(s.p_vaddr);
+  bytes_ = image_.bytes_from(base_);
+  header.fdes.push_back(*header.eh_frame);
+  std::ranges::sort(header.fdes);
+  for (OldAddr a : header.fdes)
+    if (a >= base_ && a - base_ < bytes_.size()) starts_.push_back(a - base_);
+}
+
+std::optional<size_t> EhFrameReader::read_length(Reader& r) const {
+  uint64_t length = r.u32();
+  if (length == 0) return std::nullopt;
+  if (length == 0xffffffff) length = r.u64();
+  if (length > r.remaining()) damaged("a record is longer than the table");
+  return r.position() + length;
+}
+
+// Reads records from a position on; where it stopped.
+size_t EhFrameReader::read_from(size_t start) {
+  Reader r(bytes_, kWhat);
+  r.seek(start);
+  while (r.remaining() >= 4) {
+    const OldAddr record = base_ + r.position();
+    auto end = read_length(r);
+    if (!end) {
+      if (!section_) break;
+      continue;
+    }
+    // Always 4 bytes, with the long form of the length too: 0 in a CIE, in an FDE the way back to its CIE.
+    const size_t id_at = r.position();
+    if (const uint32_t id = r.u32(); id != 0) {
+      if (id > id_at) damaged("a record refers to a place before the table");
+      Reader fde(bytes_.first(*end), kWhat);
+      fde.seek(r.position());
+      read_fde(record, fde, *end, cie_at(id_at - id));
+    }
+    r.seek(*end);
+  }
+  return r.position();
+}
+
+EhFrame EhFrameReader::read() {
+  locate();
+  size_t done = 0;
+  for (size_t start : starts_)
+    if (start >= done) done = read_from(start);
+
+  auto& fdes = frames_.fdes;
+  // Records of the same start stay in their order.
+  std::vector<std::pair<OldAddr, uint32_t>> order(fdes.size());
+  for (uint32_t i = 0; i < fdes.size(); ++i) order[i] = {fdes[i].range.start, i};
+  if (!std::ranges::is_sorted(order)) {
+    parallel_sort(order);
+    std::vector<Fde> sorted;
+    sorted.reserve(fdes.size());
+    for (const auto& [start, i] : order) sorted.push_back(fdes[i]);
+    fdes = std::move(sorted);
+  }
+  OldAddr reach;
+  frames_.reach.reserve(fdes.size());
+  for (const Fde& f : fdes) frames_.reach.push_back(reach = std::max(reach, f.range.end));
+  parallel_for(fdes.size(), [&](size_t i) {
+    Fde& f = fdes[i];
+    if (auto row = row_at(frames_, f, f.range.start)) {
+      f.cfa_is_rsp_plus_8 = row->is_empty_frame();
+      f.no_return_address = row->return_address_undefined;
+    }
+  });
+  return std::move(frames_);
+}
+
+size_t EhFrameReader::cie_at(size_t position) {
+  auto [it, is_new] = cies_.try_emplace(position, frames_.cies.size());
+  if (is_new) frames_.cies.push_back(read_cie(position));
+  return it->second;
+}
+
+Cie EhFrameReader::read_cie(size_t position) {
+  Reader whole(bytes_, kWhat);
+  whole.seek(position);
+  auto end = read_length(whole);
+  if (!end || whole.u32() != 0) damaged("a record refers to something that is no CIE");
+  Reader r(bytes_.first(*end), kWhat);
+  r.seek(whole.position());
+
+  Cie cie;
+  const uint8_t version = r.u8();
+  if (version != 1 && version != 3 && version != 4) damaged("a CIE of unknown version");
+  cie.augmentation = r.c_string();
+  const std::string& augmentation = cie.augmentation;
+  if (augmentation == "eh") {  // GCC 2
+    r.skip(8);
+    cie.unsupported = "its unwind table is of an outdated kind";
+  }
+  if (version == 4 && (r.u8() != 8 || r.u8() != 0)) damaged("a CIE for another kind of addresses");
+  cie.code_alignment = r.uleb();
+  cie.data_alignment = r.sleb();
+  cie.return_register = version == 1 ? r.u8() : r.uleb();
+
+  if (augmentation.starts_with('z')) {
+    const uint64_t size = r.uleb();
+    if (size > r.remaining()) r.fail();
+    const size_t instructions = r.position() + size;
+    for (char letter : augmentation.substr(1)) {
+      if (letter == 'R') {
+        cie.fde_encoding = r.u8();
+      } else if (letter == 'L') {
+        cie.lsda_encoding = r.u8();
+      } else if (letter == 'S') {
+        cie.signal_frame = true;
+      } else if (letter == 'P') {
+        const uint8_t encoding = r.u8();
+        auto p = read_encoded_pointer(r, base_, encoding, frames_.relocated);
+        if (!p) throw Error("unwind tables with pointers of an unknown kind (personality routine)");
+        // The word in the CIE that the dynamic linker fills in holds the address.
+        const bool word = !p->value && !p->indirect && p->size == 8;
+        if (!p->value && !word) cie.unsupported = "its personality routine is known at run time only";
+        cie.personality = word ? p->at : OldAddr(p->value.value_or(0));
+        cie.personality_indirect = word || p->indirect;
+      } else if (letter != 'B') {  // B: a key for signed return addresses; nothing on x86-64
+        cie.unsupported = "its unwind table has an unknown extension";
+        break;
+      }
+    }
+    r.seek(instructions);
+  } else if (!augmentation.empty() && augmentation != "eh") {
+    throw Error("unwind tables of an unknown kind (augmentation)");
+  }
+  cie.instructions_at = base_ + r.position();
+  cie.instructions = r.take(r.remaining());
+
+  if (cie.return_register != kRegisterRip) cie.unsupported = "its unwind table is not understood";
+  CfaReader program(frames_, cie, OldAddr());
+  for (CfaInstruction i; program.next(i);) continue;
+  if (program.why() && !cie.unsupported) cie.unsupported = program.why();
+  return cie;
+}
+
+void EhFrameReader::read_fde(OldAddr record, Reader& r, size_t end, size_t index) {
+  const Cie& cie = frames_.cies[index];
+  Fde fde;
+  fde.record = record;
+  fde.cie = index;
+  auto start = read_encoded_pointer(r, base_, cie.fde_encoding, frames_.relocated);
+  if (!start || !start->value || start->indirect) throw Error("unwind tables with pointers of an unknown kind");
+  auto size = read_encoded_number(r, cie.fde_encoding);
+  if (!size) throw Error("unwind tables with sizes of an unknown kind");
+  fde.range.start = OldAddr(*start->value);
+  fde.range.end = fde.range.start + *size;
+  // Linkers leave empty ranges, and address 0, for code that they threw away.
+  if (fde.range.end <= fde.range.start || !image_.is_code(fde.range.start) || !image_.is_code(fde.range.end - 1))
+    return;
+
+  if (cie.augmentation.starts_with('z')) {
+    const uint64_t augmentation_size = r.uleb();
+    if (augmentation_size > r.remaining()) r.fail();
+    const size_t instructions = r.position() + augmentation_size;
+    if (cie.lsda_encoding != DW_EH_PE_omit && augmentation_size != 0) {
+      auto lsda = read_encoded_pointer(r, base_, cie.lsda_encoding, frames_.relocated);
+      if (!lsda || !lsda->value || lsda->indirect) throw Error("unwind tables with pointers of an unknown kind (LSDA)");
+      fde.lsda = OldAddr(*lsda->value);
+    }
+    r.seek(instructions);
+  }
+  fde.instructions_at = base_ + r.position();
+  fde.instructions = r.take(end - r.position());
+  frames_.fdes.push_back(fde);
+}
+
+}  // namespace
+
+EhFrame read_eh_frame(const Image& image) { return EhFrameReader(image).read(); }
+
+const Fde* EhFrame::find(OldAddr address) const {
+  auto after = std::ranges::upper_bound(fdes, address, {}, [](const Fde& f) { return f.range.start; });
+  for (size_t i = size_t(after - fdes.begin()); i > 0; --i) {
+    if (fdes[i - 1].range.contains(address)) return &fdes[i - 1];
+    if (reach[i - 1] <= address) break;  // none of those before reaches so far
+  }
+  return nullptr;
+}
+
+size_t EhFrame::first_reaching(OldAddr address) const {
+  return size_t(std::ranges::upper_bound(reach, address) - reach.begin());
+}
+
+std::optional<bool> frame_is_empty_at(const EhFrame& frames, const Fde& fde, OldAddr address) {
+  auto row = row_at(frames, fde, address);
+  if (!row) return std::nullopt;
+  return row->is_empty_frame();
+}
+
+}  // namespace profld

@@ -1,0 +1,65 @@
+// Tables of exception handlers. An FDE leads to a "language-specific data area" (LSDA), whose form all compilers for
+// Linux share (Itanium C++ ABI, exception handling, level II; nowhere specified to the byte: see libgcc's unwind-c.c):
+//
+//   header           where landing pads are counted from (LPStart; the function's start if omitted), the encodings,
+//   where
+//                    the type table ends
+//   call sites       ranges of code, ascending: landing pad (0: none) and first action; code in no range must not throw
+//   actions          chains of filters: 0 clean up, positive: catch by that entry of the type table, negative: an
+//   exception
+//                    specification
+//   types            growing downwards from its end, the base: entry i lies i entries below
+//   specifications   lists of types, growing upwards from the base
+//
+// Nothing says how long the last three are; only following every chain tells. Actions and specifications do not
+// depend on places and are copied as they are. Landing pads may lie in another fragment of the function.
+
+#ifndef LINKER_REWRITE_UNWIND_LSDA_H
+#define LINKER_REWRITE_UNWIND_LSDA_H
+
+#include <optional>
+#include <vector>
+
+#include "linker-rewrite/base/copy_map.h"
+#include "eh_frame.h"
+
+namespace profld {
+
+struct CallSite {
+  OldRange range;
+  OldAddr landing_pad;  // 0 if none
+  uint64_t action;      // offset + 1 in the action table, 0 if none
+};
+
+struct Lsda {
+  std::vector<CallSite> call_sites;  // as in the file: ascending
+  ByteView actions;                  // in the image's bytes
+  bool has_types = false;
+  // Entries 1, 2, ... of the type table: addresses of type descriptions, or of words that hold those; 0 for catch
+  // (...).
+  std::vector<OldAddr> types;
+  bool types_indirect = false;
+  ByteView exception_specs;  // in the image's bytes
+};
+
+// The table of an FDE that has one. nullopt if it is not understood or damaged: the function is then left alone.
+std::optional<Lsda> read_lsda(const Image& image, const EhFrame& frames, const Fde& fde);
+
+// A part of an FDE's range, and where it went.
+struct PartCopy {
+  OldRange part;          // inside both the FDE's range and the copy's original
+  const RangeCopy* copy;  // null: it stayed where it was
+
+  NewAddr start() const { return map(part.start); }
+  NewAddr end() const;
+  // Where code from `a` on (inclusive) begins, hooks before it included. What lies before the part maps to its start.
+  NewAddr map(OldAddr a) const;
+};
+
+// Appends the table for a part's copy to `out`, whose first byte lies at `base`. Throws Error if something is too far
+// away.
+void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const PartCopy& part, const CopyMap& copies);
+
+}  // namespace profld
+
+#endif

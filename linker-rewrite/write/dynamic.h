@@ -1,0 +1,81 @@
+// The dynamic section of the output, and the tables it leads to that grow.
+
+#ifndef LINKER_REWRITE_WRITE_DYNAMIC_H
+#define LINKER_REWRITE_WRITE_DYNAMIC_H
+
+#include "segment.h"
+
+namespace profld {
+
+// The entries of PT_DYNAMIC, to be changed and written back where they are, if the room suffices, or elsewhere.
+class DynamicSection {
+ public:
+  explicit DynamicSection(const Image& image);  // Throws Error if the image has none
+
+  void set(int64_t tag, uint64_t value);  // changes the entry of that tag or adds one
+  void add(int64_t tag, uint64_t value);
+  const std::vector<Elf64_Dyn>& entries() const { return entries_; }
+  void insert(size_t index, int64_t tag);  // before the entry with that index
+  void set_entry(size_t index, uint64_t value) { entries_.at(index).d_un.d_val = value; }
+  bool fits() const { return encoded_size() <= room_; }
+  uint64_t encoded_size() const { return (entries_.size() + 1) * sizeof(Elf64_Dyn); }  // bytes, with DT_NULL
+  Bytes encode() const;
+
+  OldAddr address() const { return address_; }
+  void write_in_place(Bytes& file) const;  // if it fits
+
+ private:
+  std::vector<Elf64_Dyn> entries_;  // without DT_NULL
+  OldAddr address_;
+  FileOffset offset_;
+  uint64_t room_;  // bytes
+};
+
+// A dynamic program's need for libprof.so: the library's name, the symbols of the hooks, the slots that hold their
+// addresses.
+class HookImports {
+ public:
+  // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section leaves no way.
+  HookImports(const Image& image, std::string library);
+
+  // Step one: room in the new segments.
+  void reserve_tables(Segment& read_only);
+  void reserve_slots(Segment& writable);
+  NewAddr enter_slot() const { return slots_; }
+  NewAddr leave_slot() const { return slots_ + 8; }
+
+  // Step two. `file` is the original with all changes to its bytes; the dynamic section is changed in it if it can
+  // stay.
+  void write(Bytes& file, Segment& read_only, Segment& writable, SectionEdits& edits) const;
+  // Where PT_DYNAMIC has gone; nullopt if it stays.
+  std::optional<NewAddr> moved_dynamic() const { return dynamic_place_; }
+  uint64_t dynamic_size() const { return dynamic_.encoded_size(); }
+
+ private:
+  struct Table {
+    OldAddr old;
+    uint64_t old_size = 0;  // bytes
+    NewAddr place;
+    uint64_t size = 0;  // bytes
+    bool exists() const { return old.value != 0; }
+  };
+  void reserve_table(Segment& segment, Table& table, uint64_t size, uint64_t align);
+  size_t place_of_need() const;
+  Bytes old_bytes(ByteView file, const Table& table) const;
+  Bytes hash_table(ByteView file) const;
+  Bytes relocations(ByteView file) const;
+
+  const Image& image_;
+  std::string library_;
+  DynamicSection dynamic_;  // with all the entries it is to have; values are still missing
+  size_t need_;             // which of them is DT_NEEDED for libprof.so
+  uint32_t symbol_count_;   // of the original .dynsym
+  Table symbols_, strings_, versions_, hash_, rela_;
+  uint32_t buckets_ = 0, chains_ = 0;  // of hash_
+  NewAddr slots_;
+  std::optional<NewAddr> dynamic_place_;  // set if it has to move
+};
+
+}  // namespace profld
+
+#endif

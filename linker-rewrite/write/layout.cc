@@ -1,0 +1,299 @@
+// The output is the original file, with its bytes at their old offsets and addresses, and new segments behind
+// (segment.cc says where, and why there). In ascending order of their addresses:
+//
+//   RW   dynamic programs: the slots of the hooks, .dynamic if it has to move (dynamic.cc)
+//        static programs: the segments of the runtime (runtime.cc), at the end of its data the image of thread-local
+//        storage (tls.cc)
+//   R    program headers, notes; what a dynamic program's loader reads: .dynsym .dynstr .gnu.version .hash .rela.dyn
+//   RX   the copies
+//   R    cloned jump tables, .eh_frame, tables of exception handlers, .eh_frame_hdr
+//
+// The sizes of all but the last two are known before code is emitted, so code can be emitted at its final address.
+// Behind the last segment come the sections that are not mapped: .prof.map, symbols, section headers (sections.cc).
+//
+// strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
+// the ELF header, they put them immediately behind the segment before, without regard to their place in a page, and the
+// addresses of all that follows in the same segment come out wrong, unless the place in the page happens to be the
+// same, the next section follows immediately, and no section covers the headers themselves. So all three are made so;
+// and the writable segment comes first, because its end, unlike that of the original's last segment, is ours to choose.
+//
+// Everything old that is not named here stays: PT_INTERP, RELRO, GNU_STACK, GNU_PROPERTY, their order, and each
+// section's index. The kernel starts the heap (brk) behind the last segment, wherever that is.
+
+#include "layout.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "dynamic.h"
+#include "libprof/map.h"
+#include "linker-rewrite/elf/notes.h"
+#include "runtime.h"
+#include "sections.h"
+#include "symtab.h"
+#include "tls.h"
+
+namespace profld {
+
+namespace {
+
+constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // more, kernels refuse to load
+
+class ProgramLayout : public Layout {
+ public:
+  ProgramLayout(const Image& image, const std::string& runtime_path);
+
+  NewAddr enter_slot() const override { return imports_ ? imports_->enter_slot() : runtime_.enter_slot(); }
+  NewAddr leave_slot() const override { return imports_ ? imports_->leave_slot() : runtime_.leave_slot(); }
+  NewAddr text() const override { return text_; }
+  NewAddr read_only_start(uint64_t text_size) const override {
+    return NewAddr(align_up((text_ + text_size).value, kPage));
+  }
+  std::optional<AddedCode> added_code() const override {
+    return imports_ ? std::nullopt : std::optional(runtime_.code());
+  }
+  std::vector<FilePart> finish(Contents contents) override;
+
+ private:
+  size_t header_count() const;
+  bool needs_phdr() const;
+  std::vector<Elf64_Phdr> program_headers() const;
+  void emit_copies(Contents& contents, SectionEdits& edits);
+  std::vector<const Segment*> segments() const;  // ascending, without empty ones
+  void write_build_id(std::vector<FilePart>& mapped) const;
+
+  const Image& image_;
+  uint64_t kept_;  // bytes of the original file
+  Placement placement_;
+  Runtime runtime_;
+  Notes notes_;
+  std::optional<HookImports> imports_;          // dynamic programs
+  std::optional<ThreadLocalRoom> tls_;          // static programs
+  Segment read_only_, writable_, code_, tail_;  // writable_: dynamic programs only
+  NewAddr headers_;                             // of the program header table
+  NewAddr text_;
+  std::optional<Elf64_Phdr> unwind_header_;  // the new PT_GNU_EH_FRAME
+};
+
+ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path)
+    : image_(image),
+      kept_(kept_file_size(image)),
+      placement_(place_new_segments(image, kept_)),
+      runtime_(runtime_path),
+      notes_(image) {
+  if (image.is_static())
+    tls_.emplace(image, runtime_.tls(), runtime_.tls_initial());
+  else
+    imports_.emplace(image, std::filesystem::absolute(runtime_path).lexically_normal().string());
+
+  if (header_count() > kMaxHeaders)
+    throw Error("it has too many program headers: with those that are needed, kernels would refuse to load it");
+  if (imports_) {
+    writable_ = Segment(PF_R | PF_W, placement_.start);
+    imports_->reserve_slots(writable_);
+  } else {
+    runtime_.place(placement_.start);
+    tls_->reserve_image(runtime_.data());
+  }
+  const Segment& before = imports_ ? writable_ : runtime_.data();
+  read_only_ = Segment(PF_R, before.next_page() + before.end().value % kPage);
+  headers_ = read_only_.reserve(header_count() * sizeof(Elf64_Phdr), 1);
+  notes_.reserve(read_only_);
+  if (imports_)
+    imports_->reserve_tables(read_only_);
+  else
+    tls_->reserve_relocations(read_only_);
+  text_ = read_only_.next_page();
+}
+
+// A static PIE has no PT_PHDR; with it the runtime finds out where the program was loaded without asking /proc.
+bool ProgramLayout::needs_phdr() const { return image_.is_position_independent() && !image_.segment(PT_PHDR); }
+
+// How many program headers the output has if something was copied.
+size_t ProgramLayout::header_count() const {
+  size_t count = image_.segments().size();
+  count += 3 + (imports_ ? 1 : runtime_.segment_count());  // PT_LOADs, in the order above
+  count += 1;                                              // PT_NOTE
+  if (tls_ && !image_.segment(PT_TLS)) ++count;
+  if (!image_.segment(PT_GNU_EH_FRAME)) ++count;
+  if (needs_phdr()) ++count;
+  return count;
+}
+
+void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
+  code_ = Segment(PF_R | PF_X, text_);
+  code_.fill(std::move(contents.text));
+  tail_ = Segment(PF_R, read_only_start(code_.bytes().size()));
+  const NewAddr unwind_at(align_up((tail_.start() + contents.tables.size()).value, 8));
+  const UnwindPlaces places = unwind_places(contents.unwind, unwind_at);
+  tail_.expect(places.end - tail_.start());
+  tail_.append(contents.tables, 1);
+  if (!code_.empty()) edits.add(".prof.text", SHT_PROGBITS, SHF_EXECINSTR, text_, code_.bytes().size(), 64);
+  if (!tail_.empty()) edits.add(".prof.tables", SHT_PROGBITS, 0, tail_.start(), tail_.bytes().size(), 16);
+
+  const UnwindTables& unwind = contents.unwind;
+  auto emit = [&](const char* name, NewAddr at, const Bytes& bytes, const Section* old) {
+    if (bytes.empty()) return;
+    tail_.reserve(at + bytes.size() - tail_.end(), 1);
+    tail_.write(at, bytes);
+    if (old)
+      edits.move(old, at, bytes.size());
+    else
+      edits.add(name, SHT_PROGBITS, 0, at, bytes.size(), 8);
+  };
+  emit(".eh_frame", places.eh_frame, unwind.eh_frame, image_.section(".eh_frame"));
+  emit(".prof.except", places.except_table, unwind.except_table, nullptr);
+  emit(".eh_frame_hdr", places.eh_frame_hdr, unwind.eh_frame_hdr, image_.section(".eh_frame_hdr"));
+  if (unwind.eh_frame_hdr.empty()) return;
+  Elf64_Phdr h{};
+  h.p_type = PT_GNU_EH_FRAME;
+  h.p_flags = PF_R;
+  h.p_offset = placement_.file_offset(places.eh_frame_hdr).value;
+  h.p_vaddr = h.p_paddr = places.eh_frame_hdr.value;
+  h.p_filesz = h.p_memsz = unwind.eh_frame_hdr.size();
+  h.p_align = 4;
+  unwind_header_ = h;
+}
+
+std::vector<const Segment*> ProgramLayout::segments() const {
+  std::vector<const Segment*> all = {&writable_};
+  for (const Segment& s : runtime_.segments()) all.push_back(&s);
+  all.insert(all.end(), {&read_only_, &code_, &tail_});
+  std::erase_if(all, [](const Segment* s) { return s->empty(); });
+  return all;
+}
+
+std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
+  std::vector<Elf64_Phdr> out = image_.segments();
+  auto replace_or_add = [&](const Elf64_Phdr& h) {
+    auto it = std::ranges::find(out, h.p_type, &Elf64_Phdr::p_type);
+    if (it != out.end())
+      *it = h;
+    else
+      out.push_back(h);
+  };
+  if (tls_) replace_or_add(tls_->header(placement_));
+  if (unwind_header_) replace_or_add(*unwind_header_);
+  if (imports_ && imports_->moved_dynamic()) {
+    auto it = std::ranges::find(out, uint32_t(PT_DYNAMIC), &Elf64_Phdr::p_type);
+    it->p_vaddr = it->p_paddr = imports_->moved_dynamic()->value;
+    it->p_offset = placement_.file_offset(*imports_->moved_dynamic()).value;
+    it->p_filesz = it->p_memsz = imports_->dynamic_size();
+  }
+  out.push_back(notes_.header(placement_));
+
+  auto last_load = std::ranges::find(out.rbegin(), out.rend(), uint32_t(PT_LOAD), &Elf64_Phdr::p_type).base();
+  std::vector<Elf64_Phdr> loads;
+  for (const Segment* s : segments()) loads.push_back(s->header(placement_));
+  out.insert(last_load, loads.begin(), loads.end());
+
+  if (needs_phdr()) {
+    Elf64_Phdr h{};
+    h.p_type = PT_PHDR;
+    h.p_flags = PF_R;
+    h.p_align = 8;
+    out.insert(out.begin(), h);  // before all PT_LOADs, as the ELF specification wants
+  }
+  for (Elf64_Phdr& h : out) {
+    if (h.p_type != PT_PHDR) continue;
+    h.p_vaddr = h.p_paddr = headers_.value;
+    h.p_offset = placement_.file_offset(headers_).value;
+    h.p_filesz = h.p_memsz = out.size() * sizeof(Elf64_Phdr);
+  }
+  return out;
+}
+
+std::vector<FilePart> ProgramLayout::finish(Contents contents) {
+  Bytes kept;
+  kept.reserve(kept_);
+  while (kept.size() < kept_) {
+    constexpr size_t kBlock = 4 << 20;
+    append_bytes(kept, image_.file().subspan(kept.size(), std::min(kBlock, kept_ - kept.size())));
+    image_.release();
+  }
+  for (const Patch& p : contents.patches) {
+    if (p.at.value > kept_ || p.bytes.size() > kept_ - p.at.value)
+      throw Error("internal error: patch outside the file");
+    std::ranges::copy(p.bytes, kept.begin() + long(p.at.value));
+  }
+
+  SectionEdits edits;
+  notes_.write(read_only_, edits);
+  if (imports_) imports_->write(kept, read_only_, writable_, edits);
+  if (tls_) {
+    tls_->write(kept, read_only_, runtime_.data(), edits);
+    runtime_.write(image_.entry(), tls_->offset(), edits);
+  }
+  emit_copies(contents, edits);
+
+  std::vector<Elf64_Phdr> headers = program_headers();
+  Bytes table;
+  for (const Elf64_Phdr& h : headers) append(table, h);
+  read_only_.write(headers_, table);
+
+  Elf64_Ehdr elf = image_.header();
+  elf.e_phoff = placement_.file_offset(headers_).value;
+  elf.e_phnum = uint16_t(headers.size());
+  if (tls_) elf.e_entry = runtime_.start().value;
+  // Where the original has no section headers, the output has none of what is mapped either: to tools, half of them
+  // would be worse than none.
+  bool has_sections = !image_.sections().empty();
+  SectionTable sections(image_, placement_, has_sections ? edits : SectionEdits());
+  Elf64_Shdr map{};
+  map.sh_type = SHT_PROGBITS;
+  map.sh_addralign = 8;
+  sections.add(prof_format::kMapSection, map, encode_map(contents.copies));
+  if (has_sections)
+    write_symbols(sections, kept, image_, contents.copies,
+                  imports_ ? std::vector<Runtime::Function>() : runtime_.functions(), tls_ ? tls_->size() : 0);
+  const FileOffset behind(align_up(placement_.file_offset(segments().back()->end()).value, 8));
+  Bytes unmapped = sections.write(behind, elf);
+  put(kept, 0, elf);
+
+  std::vector<FilePart> file;
+  auto add = [&](Segment& s) {
+    if (!s.empty()) file.push_back({placement_.file_offset(s.start()), s.take()});
+  };
+  file.push_back({FileOffset(0), std::move(kept)});
+  add(writable_);
+  for (Segment& s : runtime_.segments()) add(s);
+  for (Segment* s : {&read_only_, &code_, &tail_}) add(*s);
+  write_build_id(file);
+  file.push_back({behind, std::move(unmapped)});
+  return file;
+}
+
+// From all that is mapped, without the hole. Nobody is to be deceived by it, so a quick hash will do.
+void ProgramLayout::write_build_id(std::vector<FilePart>& mapped) const {
+  const FileOffset at = notes_.build_id_at(placement_);
+  FilePart& part = *std::prev(std::ranges::upper_bound(mapped, at, {}, &FilePart::at));
+  const std::span<uint8_t> id = std::span(part.bytes).subspan(at - part.at, notes_.build_id_size());
+  std::ranges::fill(id, uint8_t(0));
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(), XXH3_freeState);
+  XXH3_128bits_reset(hash.get());
+  FileOffset end(0);
+  for (const FilePart& p : mapped) {
+    if (end == FileOffset(kept_)) end = placement_.offset;
+    const Bytes padding(p.at - end);
+    XXH3_128bits_update(hash.get(), padding.data(), padding.size());
+    XXH3_128bits_update(hash.get(), p.bytes.data(), p.bytes.size());
+    end = p.at + p.bytes.size();
+  }
+  XXH128_canonical_t digest;
+  XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(hash.get()));
+  for (uint64_t i = 0; i < id.size(); ++i) id[i] = digest.digest[i % sizeof digest.digest];
+}
+
+}  // namespace
+
+std::unique_ptr<Layout> Layout::begin(const Image& image, const std::string& runtime_path) {
+  if (is_rewritten(image)) throw Error("already rewritten by profld; name the original program");
+  if (image.link_type() == LinkType::shared_library)
+    throw Error("a shared library, not a program; only programs can be rewritten");
+  return std::make_unique<ProgramLayout>(image, runtime_path);
+}
+
+}  // namespace profld

@@ -1,0 +1,59 @@
+// Where the new parts of the output lie, and writing it: segments, program headers, dynamic section, thread-local word,
+// notes, symbols, section headers.
+//
+// The work is in two steps, because code refers to addresses that layout decides: `begin` places everything whose size
+// is known from the image alone; then the caller emits code, tables and unwind information at the addresses that it
+// gives; `finish` puts all together.
+
+#ifndef LINKER_REWRITE_WRITE_LAYOUT_H
+#define LINKER_REWRITE_WRITE_LAYOUT_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linker-rewrite/base/copy_map.h"
+#include "linker-rewrite/elf/image.h"
+#include "output_file.h"
+#include "linker-rewrite/unwind/unwind.h"
+
+namespace profld {
+
+// A change to bytes of the original that stay mapped where they are: entry jumps, redirected code pointers.
+struct Patch {
+  FileOffset at;
+  Bytes bytes;
+};
+
+// All that was emitted after `begin`, to be placed by `finish`.
+struct Contents {
+  Bytes text;           // the copies; starts at Layout::text()
+  Bytes tables;         // cloned jump tables; starts at read_only_start(text.size())
+  UnwindTables unwind;  // starts at align_up(tables' end, 8)
+  CopyMap copies;
+  std::vector<Patch> patches;
+};
+
+class Layout {
+ public:
+  // Reads the runtime (libprof.so) at `runtime_path`; appends its image if the program is static, else only names it as
+  // a needed library. Throws Error if the program's headers leave no way (reason in the message).
+  static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path);
+  virtual ~Layout() = default;
+
+  // The words through which copies call the hooks: call *slot(%rip).
+  virtual NewAddr enter_slot() const = 0;
+  virtual NewAddr leave_slot() const = 0;
+  virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
+  virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
+  // The appended runtime's (static programs).
+  virtual std::optional<AddedCode> added_code() const = 0;
+
+  // The output file. To be called once.
+  virtual std::vector<FilePart> finish(Contents contents) = 0;
+};
+
+}  // namespace profld
+
+#endif

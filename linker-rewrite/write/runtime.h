@@ -1,0 +1,56 @@
+// libprof.so as a part of a static program.
+
+#ifndef LINKER_REWRITE_WRITE_RUNTIME_H
+#define LINKER_REWRITE_WRITE_RUNTIME_H
+
+#include "segment.h"
+#include "linker-rewrite/unwind/unwind.h"
+
+namespace profld {
+
+// The runtime's file. Needed for dynamic programs too, to know that it is there and fit.
+class Runtime {
+ public:
+  explicit Runtime(const std::string& path);  // Throws Error if it is not profld's runtime
+
+  const Elf64_Phdr& tls() const;  // its PT_TLS
+  ByteView tls_initial() const;   // that segment's bytes in the file
+
+  size_t segment_count() const;
+
+  // Appends its segments to a static program, the first at `start`.
+  void place(NewAddr start);
+  const std::vector<Segment>& segments() const { return segments_; }
+  std::vector<Segment>& segments() { return segments_; }
+  Segment& data() { return segments_.back(); }  // writable; more may be put behind the runtime's own data
+  // Of the words through which the program calls the hooks.
+  NewAddr enter_slot() const { return address("_profhooks"); }
+  NewAddr leave_slot() const { return enter_slot() + 8; }
+  NewAddr start() const { return address("_profstart"); }
+  AddedCode code() const;
+
+  struct Function {
+    std::string name;
+    NewAddr address;
+    uint64_t size;
+    size_t segment;  // index in segments()
+  };
+  std::vector<Function> functions() const;
+
+  // `program_entry`: where it goes on when it is ready. `tls_offset`: its thread-local storage's, from the thread
+  // pointer.
+  void write(OldAddr program_entry, int64_t tls_offset, SectionEdits& edits);
+
+ private:
+  NewAddr address(const std::string& name) const;
+  NewAddr placed(uint64_t runtime_address) const { return base_ + runtime_address; }
+  void put_word(NewAddr at, uint64_t value);
+
+  Image image_;
+  NewAddr base_;  // address of the runtime's address 0
+  std::vector<Segment> segments_;
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,75 @@
+#include "decode.h"
+
+#include <bit>
+#include <cstdio>
+#include <utility>
+
+#include "decode_cache.h"
+
+namespace profld {
+
+namespace {
+
+std::string at(const char* what, OldAddr a) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s at 0x%llx", what, static_cast<unsigned long long>(a.value));
+  return text;
+}
+
+}  // namespace
+
+std::optional<size_t> Code::index(OldAddr a) const {
+  if (!range.contains(a) || starts.empty()) return std::nullopt;
+  const uint64_t offset = a - range.start, bit = uint64_t(1) << offset % 64;
+  const Starts& s = starts[offset / 64];
+  if (!(s.bits() & bit)) return std::nullopt;
+  return s.before + size_t(std::popcount(s.bits() & (bit - 1)));
+}
+
+size_t Code::covering(OldAddr a) const {
+  const uint64_t offset = a - range.start, bit = uint64_t(1) << offset % 64;
+  const Starts& s = starts[offset / 64];
+  return s.before + size_t(std::popcount(s.bits() & (bit | (bit - 1)))) - 1;
+}
+
+bool Code::is_target(OldAddr a) const {
+  if (!range.contains(a) || insns.empty()) return false;
+  const size_t i = covering(a);
+  const uint64_t into = a - address(insns[i]);
+  if (into == 0) return true;
+  if (i == 0 || insns[i].flow != Flow::next) return false;
+  const Shape* shape = Shapes::of_this_thread().find(bytes.subspan(insns[i].offset, insns[i].length));
+  return shape && into <= shape->prefixes;
+}
+
+std::optional<Code> decode(const Image& image, OldRange range, std::string* why) {
+  auto bytes = image.bytes(range.start, range.size());
+  if (!bytes || range.size() > (uint64_t(1) << 31)) {
+    *why = "its bytes are not in the file";
+    return std::nullopt;
+  }
+  thread_local std::vector<Insn> found;  // kept for its memory: `insns` then has no more than it needs
+  found.clear();
+  Shapes& shapes = Shapes::of_this_thread();
+  for (uint64_t offset = 0; offset < bytes->size();) {
+    const Insn* known = shapes.find_insn(bytes->subspan(offset));
+    if (!known) {
+      const Shape* shape = shapes.find(bytes->subspan(offset));
+      *why = at(shape ? shape->unusable : "bytes that are no instruction", range.start + offset);
+      return std::nullopt;
+    }
+    Insn& insn = found.emplace_back(*known);
+    insn.offset = uint32_t(offset);
+    offset += insn.length;
+  }
+  std::vector<Code::Starts> starts(range.size() / 64 + 1);
+  for (const Insn& insn : found) starts[insn.offset / 64].in[insn.offset / 32 % 2] |= uint32_t(1) << insn.offset % 32;
+  uint32_t before = 0;
+  for (Code::Starts& s : starts) {
+    s.before = before;
+    before += uint32_t(std::popcount(s.bits()));
+  }
+  return Code{range, *bytes, found, std::move(starts)};
+}
+
+}  // namespace profld

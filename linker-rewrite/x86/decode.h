@@ -1,0 +1,81 @@
+// The instructions of one range of code, reduced to what moving them needs: where they start, whether and where they
+// refer to something relative to themselves, and how they pass control on. Operands are decoded again, in full, by
+// those few places (jump tables) that look at registers.
+
+#ifndef LINKER_REWRITE_X86_DECODE_H
+#define LINKER_REWRITE_X86_DECODE_H
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linker-rewrite/elf/image.h"
+
+namespace profld {
+
+enum class Flow : uint8_t {
+  next,  // goes on with the next instruction
+  call,  // direct call: `target`
+  call_indirect,
+  jump,           // direct jump: `target`
+  jump_if,        // conditional jump: `target` or next
+  jump_if_short,  // loop, loope, loopne, jrcxz: exists with an 8-bit displacement only
+  jump_indirect,
+  ret,   // any near return
+  stop,  // ud2, hlt, int3: control does not go on
+};
+
+// There are millions of them: 8 bytes each.
+struct Insn {
+  uint32_t offset = 0;  // from the start of the range
+  uint8_t length = 0;
+  Flow flow = Flow::next;
+  uint8_t field : 4 = 0;          // offset in the instruction of the displacement (RIP-relative or branch)
+  uint8_t prefixes : 4 = 0;       // bytes before the opcode of a branch (bnd, notrack, hints) that must be kept
+  uint8_t field_size : 3 = 0;     // bytes of the displacement: 1 or 4; 0: it has none
+  bool rip_relative : 1 = false;  // has a RIP-relative memory operand
+};
+
+struct Code {
+  OldRange range;
+  ByteView bytes;
+  std::vector<Insn> insns;  // ascending, without gaps, covering the range
+  // Where they start, for each 64 bytes of the range: which instruction an address is in is asked about every branch.
+  struct Starts {
+    uint32_t before = 0;           // how many start before these bytes
+    std::array<uint32_t, 2> in{};  // a bit for each byte
+    uint64_t bits() const { return uint64_t(in[1]) << 32 | in[0]; }
+  };
+  std::vector<Starts> starts;  // none if there are no instructions
+
+  OldAddr address(const Insn& insn) const { return range.start + insn.offset; }
+  OldAddr next(const Insn& insn) const { return range.start + insn.offset + insn.length; }
+  // Of a direct branch, or the address of a RIP-relative operand.
+  OldAddr target(const Insn& insn) const { return next(insn) + uint64_t(displacement(insn)); }
+  // Index of the instruction that starts at `a`; nullopt if none does.
+  std::optional<size_t> index(OldAddr a) const;
+  // Index of the instruction that covers `a`, which must lie in the range.
+  size_t covering(OldAddr a) const;
+  // True if control can be passed to `a`: an instruction starts there, or goes on there behind some of its prefixes
+  // (hand-written code jumps behind a lock prefix where there is only one thread).
+  bool is_target(OldAddr a) const;
+
+ private:
+  // From the end of the instruction to its target.
+  int64_t displacement(const Insn& insn) const {
+    const uint8_t* at = bytes.data() + insn.offset + insn.field;
+    if (insn.field_size == 1) return int8_t(*at);
+    int32_t d = 0;
+    if (insn.field_size == 4) std::memcpy(&d, at, sizeof d);
+    return d;
+  }
+};
+
+// Decodes a range from its first byte to its last. If that fails, nullopt, and `why` says why, for the report.
+std::optional<Code> decode(const Image& image, OldRange range, std::string* why);
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,167 @@
+// Decoding takes a thousand instructions for each one decoded. But what an instruction is depends on its prefixes,
+// opcode, ModRM and SIB bytes alone, which differ far less than displacements and immediates do: gcc's compiler proper
+// has five million instructions, and in their first bytes a few ten thousand variants. So these bytes are kept in a
+// trie, with what the decoder said about them, and the decoder is asked only about what is not in it.
+//
+// Where these bytes end is the decoder's word too. It follows from the bytes themselves, so no entry of the trie is the
+// beginning of another, and nothing here has to know how instructions are encoded.
+
+#include "decode_cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "decoder.h"
+
+namespace profld {
+
+namespace {
+
+constexpr size_t kMostNodes = 1 << 14;  // of 512 bytes; a large compiler takes about a third
+
+Flow flow_of(const ZydisDecodedInstruction& in) {
+  switch (in.meta.category) {
+    case ZYDIS_CATEGORY_CALL:
+      return in.raw.imm[0].is_relative ? Flow::call : Flow::call_indirect;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+      return in.raw.imm[0].is_relative ? Flow::jump : Flow::jump_indirect;
+    case ZYDIS_CATEGORY_COND_BR:
+      if (!in.raw.imm[0].is_relative) return Flow::next;  // xend, xabort
+      switch (in.mnemonic) {
+        case ZYDIS_MNEMONIC_LOOP:
+        case ZYDIS_MNEMONIC_LOOPE:
+        case ZYDIS_MNEMONIC_LOOPNE:
+        case ZYDIS_MNEMONIC_JRCXZ:
+        case ZYDIS_MNEMONIC_JECXZ:
+          return Flow::jump_if_short;
+        default:
+          return Flow::jump_if;
+      }
+    case ZYDIS_CATEGORY_RET:
+      return Flow::ret;
+    default:
+      break;
+  }
+  switch (in.mnemonic) {
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT:
+    case ZYDIS_MNEMONIC_INT3:
+      return Flow::stop;
+    default:
+      return Flow::next;
+  }
+}
+
+// All of an Insn that its shape tells. Null, or why code that contains it cannot be moved.
+const char* describe(const ZydisDecodedInstruction& in, Insn& insn) {
+  insn.length = in.length;
+  insn.flow = flow_of(in);
+  if (in.meta.category == ZYDIS_CATEGORY_RET && in.meta.branch_type != ZYDIS_BRANCH_TYPE_NEAR) return "far return";
+  if (in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return "far branch";
+  if ((in.attributes & ZYDIS_ATTRIB_HAS_MODRM) && in.raw.modrm.mod == 0 && in.raw.modrm.rm == 5) {
+    insn.rip_relative = true;
+    insn.field = in.raw.disp.offset & 0xf;
+    insn.field_size = 4;
+    if (in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) return "32-bit instruction-relative address";
+  } else if (in.raw.imm[0].is_relative) {
+    insn.field = in.raw.imm[0].offset & 0xf;
+    insn.field_size = (in.raw.imm[0].size / 8) & 7;
+    insn.prefixes = in.raw.prefix_count & 0xf;
+    // With a 16-bit operand size prefix the displacement means different things to different processors; xbegin's is
+    // a branch that only an abort takes.
+    const bool known = insn.flow == Flow::call || insn.flow == Flow::jump || insn.flow == Flow::jump_if ||
+                       insn.flow == Flow::jump_if_short;
+    if ((insn.field_size != 1 && insn.field_size != 4) || !known) return "unusual branch";
+  }
+  return nullptr;
+}
+
+// Length of what makes the shape: all before the displacement and the immediates. 3DNow! has its opcode behind them.
+size_t length_of_head(const ZydisDecodedInstruction& in) {
+  if (in.opcode_map == ZYDIS_OPCODE_MAP_0F0F) return in.length;
+  if (in.raw.disp.size != 0) return in.raw.disp.offset;
+  return in.raw.imm[0].size != 0 ? in.raw.imm[0].offset : in.length;
+}
+
+}  // namespace
+
+int64_t NumberField::read(const uint8_t* insn) const {
+  uint64_t n = 0;
+  std::memcpy(&n, insn + offset, size);  // little-endian, as the machine itself
+  const unsigned unused = 64 - 8u * size;
+  return is_signed ? int64_t(n << unused) >> unused : int64_t(n);
+}
+
+Shapes& Shapes::of_this_thread() {
+  thread_local Shapes shapes;
+  return shapes;
+}
+
+uint32_t Shapes::index_of(ByteView code) const {
+  uint16_t node = 0;
+  for (const uint8_t byte : code) {
+    const uint16_t link = nodes_[node][byte];
+    if (link & kLeaf) return link & ~kLeaf;
+    if (link == 0) break;
+    node = link;
+  }
+  return kNone;
+}
+
+const Shape* Shapes::find(ByteView code) {
+  const uint32_t index = index_of(code);
+  if (index == kNone) return learn(code);
+  return shapes_[index].insn.length <= code.size() ? &shapes_[index] : nullptr;
+}
+
+const Insn* Shapes::find_insn(ByteView code) {
+  if (const uint32_t index = index_of(code); index != kNone) {
+    const Insn& insn = insns_[index];
+    return insn.length != 0 && insn.length <= code.size() ? &insn : nullptr;
+  }
+  const Shape* shape = learn(code);
+  return shape && !shape->unusable ? &shape->insn : nullptr;
+}
+
+const Shape* Shapes::learn(ByteView code) {
+  ZydisDecodedInstruction in;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  ZydisDecoderContext context;
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), &context, code.data(), code.size(), &in))) return nullptr;
+  Shape s;
+  s.unusable = describe(in, s.insn);
+  s.mnemonic = in.mnemonic;
+  s.prefixes = in.raw.prefix_count;
+  s.displacement = {in.raw.disp.offset, uint8_t(in.raw.disp.size / 8), true};
+  s.immediate = {in.raw.imm[0].offset, uint8_t(in.raw.imm[0].size / 8), in.raw.imm[0].is_signed != 0};
+  s.is_relative = in.raw.imm[0].is_relative;
+  // Other encodings scale displacements, and keep registers in immediates; the decoder leaves out some displacements
+  // of 32-bit addresses.
+  s.has_operation = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.address_width == 64 &&
+                    in.raw.imm[1].size == 0 &&
+                    ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder(), &context, &in, operands, in.operand_count));
+  if (s.has_operation) s.operation = operation_of(in, operands, s.insn.flow);
+
+  const size_t head = length_of_head(in);
+  if (nodes_.size() + head > kMostNodes || shapes_.size() == kLeaf) {
+    not_kept_ = s;
+    return &not_kept_;
+  }
+  uint16_t node = 0;
+  for (size_t i = 0; i + 1 < head; ++i) {
+    uint16_t link = nodes_[node][code[i]];
+    if (link == 0) {
+      nodes_[node][code[i]] = link = uint16_t(nodes_.size());
+      nodes_.emplace_back();
+    }
+    node = link;
+  }
+  nodes_[node][code[head - 1]] = uint16_t(kLeaf | shapes_.size());
+  insns_.push_back(s.unusable ? Insn() : s.insn);
+  shapes_.push_back(s);
+  return &shapes_.back();
+}
+
+}  // namespace profld

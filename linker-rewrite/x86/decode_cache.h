@@ -1,0 +1,66 @@
+// What the first bytes of an instruction tell about it: all but the values of its displacement and its immediates. A
+// program has millions of instructions but only some thousand shapes, and the decoder is asked about each shape once.
+
+#ifndef LINKER_REWRITE_X86_DECODE_CACHE_H
+#define LINKER_REWRITE_X86_DECODE_CACHE_H
+
+#include <Zydis/Zydis.h>
+
+#include <array>
+
+#include "semantics.h"
+
+namespace profld {
+
+// Bytes of an instruction that hold a number.
+struct NumberField {
+  uint8_t offset = 0;  // in the instruction
+  uint8_t size = 0;    // bytes: 1, 2, 4 or 8; 0: the instruction has no such field
+  bool is_signed = false;
+
+  int64_t read(const uint8_t* insn) const;
+};
+
+struct Shape {
+  Insn insn;                       // offset is not set
+  const char* unusable = nullptr;  // why code with such an instruction cannot be moved; null if it can
+  ZydisMnemonic mnemonic{};
+  uint8_t prefixes = 0;  // bytes before the opcode
+  NumberField displacement, immediate;
+  bool is_relative = false;  // the immediate is a distance from the end of the instruction
+  // False if more than the values of displacement and immediate is missing in `operation`: then it has to be decoded
+  // for each instruction.
+  bool has_operation = false;
+  Operation operation;
+};
+
+class Shapes {
+ public:
+  // Those that the calling thread knows. Threads share none: looking one up takes less time than agreeing would.
+  static Shapes& of_this_thread();
+
+  // The shape of the instruction that `code` starts with; null if that is no instruction. Valid until the next call.
+  const Shape* find(ByteView code);
+  // Shape::insn alone; null also for an instruction that is unusable. Valid until the next call.
+  const Insn* find_insn(ByteView code);
+
+ private:
+  // By the next byte of the instruction: the node that the following byte leads on from, or a shape (kLeaf and its
+  // index), or nothing known (0, which is the root). As small as can be: what is looked up is all over them.
+  using Node = std::array<uint16_t, 256>;
+  static constexpr uint16_t kLeaf = 1u << 15;
+
+  // The index of a shape, or kNone.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t index_of(ByteView code) const;
+  const Shape* learn(ByteView code);
+
+  std::vector<Node> nodes_ = std::vector<Node>(1);
+  std::vector<Shape> shapes_;
+  std::vector<Insn> insns_;  // of the same shapes; length 0 if unusable
+  Shape not_kept_;
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,85 @@
+// An instruction as the analysis of indirect jumps sees it: what it does to general registers and to memory, in the few
+// ways that matter for addresses of tables. Whatever else it may do is summed up in the registers that it reads and
+// writes.
+
+#ifndef LINKER_REWRITE_X86_SEMANTICS_H
+#define LINKER_REWRITE_X86_SEMANTICS_H
+
+#include <Zydis/Zydis.h>
+
+#include <cstdint>
+
+#include "decode.h"
+
+namespace profld {
+
+// General registers by their number in instructions: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8 8, ...
+inline constexpr uint8_t kRegisters = 16, kRax = 0, kRsp = 4, kRbp = 5, kNoRegister = 0xff;
+
+enum class Action : uint8_t {
+  other,     // see reads, writes, memory_written
+  move,      // to = from, sign- or zero-extended from from.size bytes
+  lea,       // to = the address of `memory`
+  add,       // to += from
+  subtract,  // to -= from
+  mask,      // to &= from, an immediate
+  shift,     // to <<= from, an immediate
+  zero,      // to = 0 (xor r,r)
+  forget,    // to = something that does not depend on it (sbb r,r; or $-1,r)
+  demangle,  // to ^= %fs:... (glibc keeps pointers to functions so)
+  push,      // from
+  pop,       // to
+  leave,     // rsp = rbp; pop rbp
+  call,
+  compare,   // flags of to - from
+  move_if,   // to = from, or not
+  exchange,  // of two registers
+};
+
+struct Operand {
+  enum class Type : uint8_t { none, reg, memory, immediate };
+  Type type = Type::none;
+  uint8_t reg = kNoRegister;
+  uint8_t size = 0;  // bytes
+  bool operator==(const Operand&) const = default;
+};
+
+struct Memory {
+  uint8_t base = kNoRegister, index = kNoRegister, scale = 0;
+  bool rip_relative = false;
+  bool thread_local_word = false;  // %fs:displacement
+  bool understood = true;          // false: segment fs or gs, 32-bit address, vector index
+  uint8_t field = 0;               // offset in the instruction of a 32-bit displacement; 0 if it has none
+  int64_t displacement = 0;        // rip_relative: the address itself
+  bool operator==(const Memory&) const = default;
+};
+
+struct Operation {
+  Action action = Action::other;
+  bool sign_extend = false;
+  bool memory_written = false;
+  bool writes_flags = false;
+  uint8_t memory_size = 0;      // bytes that are read or written at `memory`; 0: none, or not known
+  uint8_t immediate_field = 0;  // offset in the instruction of an immediate of 4 or 8 bytes; 0 if it has none
+  Operand to, from;
+  uint16_t reads = 0, writes = 0;  // sets of general registers, all of the instruction's, addresses not included
+  uint16_t addressing = 0;         // those of them that hold addresses of memory without saying so: string instructions
+  uint8_t condition = 0;           // of jump_if: the low four bits of the opcode
+  Memory memory;
+  int64_t immediate = 0;
+  bool operator==(const Operation&) const = default;
+};
+
+// The operation of an instruction of `code`. What is not understood is Action::other with all registers written.
+Operation operation_of(const Code& code, const Insn& insn);
+
+// The same by decoding it anew, instead of by what is known of instructions like it (decode_cache.h).
+Operation decoded_operation_of(const Code& code, const Insn& insn);
+
+// From what the decoder says; exact but for what the value of an immediate changes and for the address of a
+// RIP-relative operand.
+Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow);
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,26 @@
+// System calls: which one an instruction makes, and what its arguments are.
+
+#ifndef LINKER_REWRITE_X86_SYSTEM_CALLS_H
+#define LINKER_REWRITE_X86_SYSTEM_CALLS_H
+
+#include "decode.h"
+
+namespace profld {
+
+bool is_system_call(const Code& code, const Insn& insn);
+
+// The number of the system call that the instruction `index` makes, if it is loaded shortly before; else -1.
+int64_t system_call_number(const Code& code, size_t index);
+
+// A bit for each argument, the first is bit 0.
+struct PointerArguments {
+  uint8_t bytes = 0;  // the kernel reads or writes the bytes it points to; those that point to a structure are left out
+  uint8_t pages = 0;  // what may be done with the pages that it points to is changed
+};
+
+// For the number -1 all.
+PointerArguments pointer_arguments(int64_t system_call_number);
+
+}  // namespace profld
+
+#endif
