@@ -1,6 +1,6 @@
-// The stages, in their order; each file of this folder is one of them, and none knows the later ones:
+// The stages, in their order. docs/architecture has the rooms that they live in, of which none knows the later ones:
 //
-//   image -> functions -> groups (decode) -> stay (tables) -> landings -> relocate -> unwind -> layout
+//   image -> functions -> fragments (decode) -> movability (jump tables) -> entry jumps -> copies -> unwind -> layout
 
 #include "rewrite.h"
 
@@ -13,14 +13,16 @@
 #include <cstdlib>
 #include <memory>
 
-#include "linker-rewrite/move/entry_jumps.h"
-#include "linker-rewrite/write/layout.h"
 #include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/program/probes.h"
-#include "linker-rewrite/decide/refuse.h"
-#include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/decide/movability.h"
+#include "linker-rewrite/decide/refuse.h"
+#include "linker-rewrite/move/entry_jumps.h"
+#include "linker-rewrite/move/relocate.h"
+#include "linker-rewrite/program/data_references.h"
+#include "linker-rewrite/program/fragments.h"
+#include "linker-rewrite/program/probes.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "linker-rewrite/write/layout.h"
 
 namespace profld {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/base/progress.h"
 #include "linker-rewrite/elf/image.h"
 #include "linker-rewrite/write/output_file.h"
-#include "linker-rewrite/base/progress.h"
 #include "report.h"
 
 namespace profld {

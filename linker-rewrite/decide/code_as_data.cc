@@ -1,7 +1,8 @@
 // A function whose bytes are data must stay where it is, and as it is: a program that copies it, sums it up or patches
-// it would find the jump at its entry. Reading it by an instruction that names its address is plain to see (movability.cc).
-// But mostly a program takes the address, as for any callback, and gives it to somebody who reads: memcpy, write,
-// mprotect, or a function of its own. What tells such a pointer from a callback is only what becomes of it:
+// it would find the jump at its entry. Reading it by an instruction that names its address is plain to see
+// (movability.cc). But mostly a program takes the address, as for any callback, and gives it to somebody who reads:
+// memcpy, write, mprotect, or a function of its own. What tells such a pointer from a callback is only what becomes of
+// it:
 //
 //   * Each function that takes the address of another is looked at (pointer_flow.h): is something read or written
 //     through that address there, or is it passed on, as which argument of which function?
@@ -32,11 +33,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/imports.h"
 #include "linker-rewrite/x86/semantics.h"
-#include "linker-rewrite/base/parallel.h"
-#include "pointer_flow.h"
 #include "movability.h"
+#include "pointer_flow.h"
 
 namespace profld {
 

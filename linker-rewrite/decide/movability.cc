@@ -21,12 +21,14 @@
 #include <utility>
 
 #include "code_as_data.h"
-#include "linker-rewrite/x86/semantics.h"
 #include "linker-rewrite/base/parallel.h"
-#include "patch_sites.h"
+#include "linker-rewrite/jumps/tables.h"
+#include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/probes.h"
-#include "linker-rewrite/x86/system_calls.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "linker-rewrite/x86/semantics.h"
+#include "linker-rewrite/x86/system_calls.h"
+#include "patch_sites.h"
 #include "v8.h"
 
 namespace profld {
@@ -131,43 +133,6 @@ void keep_what_is_patched(Program& program) {
 }
 
 }  // namespace
-
-bool takes_address(const Code& code, const Insn& insn) {
-  constexpr uint8_t kLea = 0x8d;
-  return insn.rip_relative && insn.field >= 2 && code.bytes[insn.offset + insn.field - 2] == kLea;
-}
-
-DataReferences find_data_references(Program& program) {
-  DataReferences data;
-  data.code_pointers = std::exchange(program.apparent_pointers, {});
-  for (const auto* table : {&program.image->symbols(), &program.image->dynamic_symbols()})
-    for (const Symbol& s : *table)
-      if (s.type == STT_OBJECT && s.section != SHN_UNDEF) data.object_starts.push_back(s.address);
-  for (const Relocation& r : program.image->relocations()) {
-    if (r.type != R_X86_64_RELATIVE) continue;
-    const OldAddr target(uint64_t(r.addend));
-    if (program.range_of(target) >= 0)
-      data.code_pointers.emplace_back(r.where, target);
-    else
-      data.object_starts.push_back(target);
-  }
-  const std::vector<OldAddr> named =
-      parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
-        for (const Code& code : program.groups[g].code.parts)
-          for (const Insn& insn : code.insns)
-            if (insn.rip_relative)
-              out.push_back(code.target(insn));
-            else if (auto table = table_named_by(code, insn))
-              out.push_back(*table);
-      });
-  data.object_starts.insert(data.object_starts.end(), named.begin(), named.end());
-  parallel_sort(data.object_starts);
-  data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
-  parallel_sort(data.code_pointers, [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second < b.second : a.first < b.first;
-  });
-  return data;
-}
 
 void find_reasons_to_stay(Program& program, const DataReferences& data) {
   const OldRange builtins = v8_builtins(*program.image);

@@ -1,9 +1,9 @@
 // A dataflow over the blocks of one function. What is known at a place is, for each register and each word of the
 // stack, a set of followed addresses: its value is made from one of them for certain, or nothing is known of it. Where
 // two ways meet, a set is the union of two, and nothing if one of them is nothing. So a loop that counts a pointer up
-// still knows where it began (an interpretation with exact values, abstract_state.h, which is what jump tables need, forgets it
-// there), and what somebody left in a register long ago is not taken for an argument. Sets grow, or become nothing: it
-// ends. What each instruction does is in pointer_steps.cc.
+// still knows where it began (an interpretation with exact values, abstract_state.h, which is what jump tables need,
+// forgets it there), and what somebody left in a register long ago is not taken for an argument. Sets grow, or become
+// nothing: it ends. What each instruction does is in pointer_steps.cc.
 
 #include "pointer_flow.h"
 

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "linker-rewrite/elf/notes.h"
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/elf/notes.h"
 
 namespace profld {
 

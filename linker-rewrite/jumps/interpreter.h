@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "linker-rewrite/elf/image.h"
-#include "instructions.h"
 #include "abstract_state.h"
+#include "instructions.h"
+#include "linker-rewrite/elf/image.h"
 
 namespace profld {
 

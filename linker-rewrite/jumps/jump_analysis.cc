@@ -1,5 +1,5 @@
-// Interprets a function forwards with abstract values (abstract_state.h), block by block, until nothing new is learnt. A table
-// whose form is found adds its targets to the ways that control can take, and the interpretation goes on there.
+// Interprets a function forwards with abstract values (abstract_state.h), block by block, until nothing new is learnt.
+// A table whose form is found adds its targets to the ways that control can take, and the interpretation goes on there.
 //
 // A call may be left by an exception: handlers (landing pads) are reached from the calls that the LSDA names. Code that
 // is not reached at all, because a jump before it is not understood or because it is dead, is interpreted last, as if
@@ -13,7 +13,6 @@
 #include <algorithm>
 
 #include "linker-rewrite/unwind/lsda.h"
-#include "linker-rewrite/decide/movability.h"
 
 namespace profld {
 

@@ -16,7 +16,6 @@
 #include <algorithm>
 
 #include "jump_analysis.h"
-#include "linker-rewrite/decide/movability.h"
 
 namespace profld {
 

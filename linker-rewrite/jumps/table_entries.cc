@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "linker-rewrite/base/parallel.h"
 #include "abstract_state.h"
+#include "linker-rewrite/base/parallel.h"
 
 namespace profld {
 
@@ -110,59 +110,6 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
   result.likely = exact && bound != kNoBound ? std::min(end, bound + 1)
                                              : std::clamp((next - form.first) / form.size, first + 1, end);
   return result;
-}
-
-std::vector<std::pair<OldAddr, OldAddr>> find_apparent_code_pointers(const Image& image) {
-  const Elf64_Ehdr& h = image.header();
-  const uint64_t headers_end = h.e_phoff + uint64_t(h.e_phnum) * h.e_phentsize;
-  // What lies between code, in blocks for all cores.
-  struct Block {
-    OldAddr start;
-    ByteView bytes;
-  };
-  constexpr uint64_t kBlock = 1 << 13;  // bytes
-  std::vector<Block> blocks;
-  for (const Elf64_Phdr& s : image.segments()) {
-    if (s.p_type != PT_LOAD) continue;
-    const uint64_t skipped = s.p_offset < headers_end ? headers_end - s.p_offset : 0;
-    const OldAddr start(align_up(s.p_vaddr + skipped, 8));
-    const ByteView bytes = image.bytes_from(start);
-    auto code = std::ranges::lower_bound(image.code(), start, {}, &OldRange::end);
-    for (uint64_t i = 0; i + 8 <= bytes.size();) {
-      if (code != image.code().end() && code->start <= start + i) {
-        i = align_up(code->end.value, 8) - start.value;
-        ++code;
-        continue;
-      }
-      uint64_t end = std::min<uint64_t>(i + kBlock, bytes.size());
-      if (code != image.code().end()) end = std::min(end, align_up(code->start - start, 8));
-      blocks.push_back({start + i, bytes.subspan(i, end - i)});
-      i = end;
-    }
-  }
-  using Pointer = std::pair<OldAddr, OldAddr>;
-  return parallel_collect<Pointer>(blocks.size(), [&](size_t block, std::vector<Pointer>& out) {
-    const auto& [start, bytes] = blocks[block];
-    for (uint64_t i = 0; i + 8 <= bytes.size(); i += 8) {
-      uint64_t v;
-      std::memcpy(&v, bytes.data() + i, sizeof v);
-      if (image.span().contains(OldAddr(v)) && image.is_code(OldAddr(v))) out.emplace_back(start + i, OldAddr(v));
-    }
-  });
-}
-
-std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn) {
-  constexpr size_t kAddress = 4;  // bytes
-  if (insn.length < kAddress + 3 || insn.rip_relative || insn.field_size != 0) return std::nullopt;
-  const ByteView b = code.bytes.subspan(insn.offset, insn.length);
-  // What stands before the address: opcode, ModRM (a SIB follows), SIB (no base).
-  const uint8_t opcode = b[b.size() - kAddress - 3], modrm = b[b.size() - kAddress - 2],
-                sib = b[b.size() - kAddress - 1];
-  const bool jumps = insn.flow == Flow::jump_indirect && opcode == 0xff && modrm == 0x24;
-  const bool loads = insn.flow == Flow::next && insn.length == kAddress + 4 && (b[0] & 0xf8) == 0x48 &&
-                     opcode == 0x8b && (modrm & 0xc7) == 0x04;
-  if (!(jumps || loads) || (sib & 0x07) != 0x05) return std::nullopt;
-  return OldAddr(Reader(b.subspan(b.size() - kAddress), "code").u32());
 }
 
 }  // namespace profld

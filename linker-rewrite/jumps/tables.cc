@@ -20,7 +20,6 @@
 #include <map>
 
 #include "jump_analysis.h"
-#include "linker-rewrite/decide/movability.h"
 
 namespace profld {
 

@@ -22,9 +22,9 @@
 #include <functional>
 #include <optional>
 
-#include "padding.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/decide/pointer_flow.h"
+#include "padding.h"
 
 namespace profld {
 

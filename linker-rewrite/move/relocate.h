@@ -7,9 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "linker-rewrite/program/fragments.h"
 #include "entry_jumps.h"
-#include "linker-rewrite/write/layout.h"
+#include "linker-rewrite/base/copy_map.h"
+#include "linker-rewrite/base/patch.h"
+#include "linker-rewrite/program/fragments.h"
 
 namespace profld {
 

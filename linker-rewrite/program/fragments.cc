@@ -28,9 +28,10 @@
 #include <numeric>
 #include <utility>
 
+#include "data_references.h"
+#include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/unwind/lsda.h"
 #include "linker-rewrite/x86/semantics.h"
-#include "linker-rewrite/base/parallel.h"
 
 namespace profld {
 

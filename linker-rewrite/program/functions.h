@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/elf/image.h"
+#include "linker-rewrite/unwind/eh_frame.h"
 
 namespace profld {
 

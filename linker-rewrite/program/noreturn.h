@@ -6,8 +6,8 @@
 
 #include <unordered_map>
 
-#include "linker-rewrite/x86/decode.h"
 #include "linker-rewrite/unwind/eh_frame.h"
+#include "linker-rewrite/x86/decode.h"
 
 namespace profld {
 

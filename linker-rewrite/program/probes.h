@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "linker-rewrite/base/copy_map.h"
-#include "linker-rewrite/write/layout.h"
+#include "linker-rewrite/base/patch.h"
+#include "linker-rewrite/elf/image.h"
 
 namespace profld {
 

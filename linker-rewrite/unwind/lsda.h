@@ -20,8 +20,8 @@
 #include <optional>
 #include <vector>
 
-#include "linker-rewrite/base/copy_map.h"
 #include "eh_frame.h"
+#include "linker-rewrite/base/copy_map.h"
 
 namespace profld {
 

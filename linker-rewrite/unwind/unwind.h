@@ -9,8 +9,8 @@
 #ifndef LINKER_REWRITE_UNWIND_UNWIND_H
 #define LINKER_REWRITE_UNWIND_UNWIND_H
 
-#include "linker-rewrite/base/copy_map.h"
 #include "eh_frame.h"
+#include "linker-rewrite/base/copy_map.h"
 
 namespace profld {
 

@@ -31,6 +31,7 @@
 #include "dynamic.h"
 #include "libprof/map.h"
 #include "linker-rewrite/elf/notes.h"
+#include "new_notes.h"
 #include "runtime.h"
 #include "sections.h"
 #include "symtab.h"
@@ -69,7 +70,7 @@ class ProgramLayout : public Layout {
   uint64_t kept_;  // bytes of the original file
   Placement placement_;
   Runtime runtime_;
-  Notes notes_;
+  NewNotes notes_;
   std::optional<HookImports> imports_;          // dynamic programs
   std::optional<ThreadLocalRoom> tls_;          // static programs
   Segment read_only_, writable_, code_, tail_;  // writable_: dynamic programs only

@@ -14,17 +14,12 @@
 #include <vector>
 
 #include "linker-rewrite/base/copy_map.h"
+#include "linker-rewrite/base/patch.h"
 #include "linker-rewrite/elf/image.h"
-#include "output_file.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "output_file.h"
 
 namespace profld {
-
-// A change to bytes of the original that stay mapped where they are: entry jumps, redirected code pointers.
-struct Patch {
-  FileOffset at;
-  Bytes bytes;
-};
 
 // All that was emitted after `begin`, to be placed by `finish`.
 struct Contents {

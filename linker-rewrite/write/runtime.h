@@ -3,8 +3,8 @@
 #ifndef LINKER_REWRITE_WRITE_RUNTIME_H
 #define LINKER_REWRITE_WRITE_RUNTIME_H
 
-#include "segment.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "segment.h"
 
 namespace profld {
 

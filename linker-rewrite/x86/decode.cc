@@ -72,4 +72,9 @@ std::optional<Code> decode(const Image& image, OldRange range, std::string* why)
   return Code{range, *bytes, found, std::move(starts)};
 }
 
+bool takes_address(const Code& code, const Insn& insn) {
+  constexpr uint8_t kLea = 0x8d;
+  return insn.rip_relative && insn.field >= 2 && code.bytes[insn.offset + insn.field - 2] == kLea;
+}
+
 }  // namespace profld

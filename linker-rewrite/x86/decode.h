@@ -76,6 +76,9 @@ struct Code {
 // Decodes a range from its first byte to its last. If that fails, nullopt, and `why` says why, for the report.
 std::optional<Code> decode(const Image& image, OldRange range, std::string* why);
 
+// The address that a RIP-relative operand of `insn` names is taken (lea), not read.
+bool takes_address(const Code& code, const Insn& insn);
+
 }  // namespace profld
 
 #endif

@@ -1,7 +1,7 @@
 #include "semantics.h"
 
-#include "decoder.h"
 #include "decode_cache.h"
+#include "decoder.h"
 
 namespace profld {
 

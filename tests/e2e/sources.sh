@@ -11,10 +11,10 @@ check() {
     fail "$variable: $(diff <(listed "$variable" | sort) <(printf '%s\n' "$@" | sort) | grep '^[<>]' | paste -sd ' ') (< only listed, > only there)"
 }
 shopt -s nullglob
-check PROFLD_SOURCES linker-rewrite/*.cc
+check PROFLD_SOURCES linker-rewrite/*.cc linker-rewrite/*/*.cc
 check PROF_SOURCES prof/*.cc
 check LIBPROF_SOURCES libprof/*.cc libprof/*.S
-check HEADERS libprof/*.h linker-rewrite/*.h prof/*.h tests/fuzz/*.h tests/libprof/*.h tests/unit/*.h
+check HEADERS libprof/*.h linker-rewrite/*.h linker-rewrite/*/*.h prof/*.h tests/fuzz/*.h tests/libprof/*.h tests/unit/*.h
 check UNIT_TESTS tests/unit/*.cc
 check FUZZ_TARGETS tests/fuzz/*.cc
 check MANUALS man/*.[1-9]

@@ -2,10 +2,10 @@
 // second piece is read-only data, with jump tables perhaps. Whatever can be moved is moved and written.
 
 #include "fuzz.h"
-#include "linker-rewrite/program/fragments.h"
+#include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/move/entry_jumps.h"
 #include "linker-rewrite/move/relocate.h"
-#include "linker-rewrite/decide/movability.h"
+#include "linker-rewrite/program/fragments.h"
 #include "tests/unit/elf_fixture.h"
 
 using namespace profld;

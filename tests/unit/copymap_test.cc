@@ -1,6 +1,6 @@
-#include "linker-rewrite/base/copy_map.h"
-
 #include <doctest/doctest.h>
+
+#include "linker-rewrite/base/copy_map.h"
 
 using namespace profld;
 

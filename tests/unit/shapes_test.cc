@@ -1,9 +1,8 @@
-#include "linker-rewrite/x86/decode_cache.h"
-
 #include <doctest/doctest.h>
 
 #include <random>
 
+#include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/decoder.h"
 
 using namespace profld;

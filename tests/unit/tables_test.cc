@@ -7,8 +7,8 @@
 #include <map>
 #include <sstream>
 
-#include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/decide/movability.h"
+#include "linker-rewrite/program/fragments.h"
 #include "tests/unit/elf_fixture.h"
 
 using namespace profld;
