@@ -19,9 +19,10 @@ for type in $types; do
     # shellcheck disable=SC2086
     record signals 2 $mode
     grep -qx 'too many cycles 0' profile || fail "signals $mode, $type: the times do not add up: $(grep cycles profile)"
-    for name in handle helper jumper; do
-      counted=$(sed -n "s/^calls $name //p" stdout) recorded=$(awk -v name=$name '$1 == "total" && $4 == name { print $2 }' profile)
-      [ "$counted" = "${recorded:-0}" ] || fail "signals $mode, $type: $name called $counted times, recorded $recorded"
+    for function in handle helper jumper; do
+      counted=$(sed -n "s/^calls $function //p" stdout)
+      recorded=$(awk -v name=$function '$1 == "total" && $4 == name { print $2 }' profile)
+      [ "$counted" = "${recorded:-0}" ] || fail "signals $mode, $type: $function called $counted times, recorded $recorded"
     done
   done
 done

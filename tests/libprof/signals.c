@@ -1,6 +1,6 @@
-// signals SECONDS10 [alt] [jump] [threads N]: functions with hooks call one another at random while a signal handler, which
-// calls such functions as well, interrupts them as often as possible. Prints "calls NAME N", counted by the functions
-// themselves.
+// signals SECONDS10 [alt] [jump] [threads N]: functions with hooks call one another at random, for at least so many tenths
+// of a second, while a signal handler, which calls such functions as well, interrupts them as often as possible. Prints
+// "calls NAME N", counted by the functions themselves.
 //
 //   alt      the handler runs on a signal stack
 //   jump     every 16th handler leaves by siglongjmp (calls on the way may then be entered without being counted here,
@@ -21,6 +21,7 @@
 #include "hooked.h"
 
 #define FUNCTIONS 12
+enum { ENOUGH = 50 };  // calls of the handler
 static atomic_long counts[FUNCTIONS], handler_calls, helper_calls, jumper_calls;
 static volatile atomic_int done;
 static int jumps, alternate;
@@ -116,6 +117,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < thread_count; i++) pthread_create(&threads[i], NULL, work, (void*)(uintptr_t)(i + 1));
   pthread_create(&interrupter, NULL, interrupt, NULL);
   usleep((useconds_t)(seconds * 1e6));
+  while (handler_calls <= ENOUGH) usleep(1000);  // on a loaded machine signals are slow to come
   done = 1;
   pthread_join(interrupter, NULL);
   for (int i = 0; i < thread_count; i++) pthread_join(threads[i], NULL);
