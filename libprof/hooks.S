@@ -79,7 +79,7 @@
 // variant (variants.h); they are stored when the process begins, and a thread that is in the other variant by then has
 // no state yet, so it takes the slow path.
 
-#include "format.h"
+#include "libprof/format/format.h"
 #include "state.h"
 
 #define KEPT_RAX -8

@@ -8,7 +8,7 @@
 #include <elf.h>
 
 #include "file.h"
-#include "map.h"
+#include "libprof/format/map.h"
 #include "process.h"
 #include "settings.h"
 #include "syscall.h"

@@ -1,6 +1,6 @@
 #include "settings.h"
 
-#include "format.h"
+#include "libprof/format/format.h"
 #include "syscall.h"
 #include "text.h"
 

@@ -17,7 +17,7 @@
 #ifndef LIBPROF_STATE_H
 #define LIBPROF_STATE_H
 
-#include "format.h"
+#include "libprof/format/format.h"
 
 // Offsets in State that hooks.S uses; checked below.
 #define STATE_TOP 0

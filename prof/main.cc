@@ -5,12 +5,12 @@
 #include <exception>
 #include <new>
 
-#include "ctl.h"
-#include "message.h"
-#include "options.h"
-#include "run.h"
-#include "show.h"
-#include "top.h"
+#include "prof/commands/ctl.h"
+#include "prof/commands/options.h"
+#include "prof/commands/run.h"
+#include "prof/commands/show.h"
+#include "prof/commands/top.h"
+#include "prof/read/message.h"
 
 namespace {
 

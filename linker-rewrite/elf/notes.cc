@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "libprof/map.h"
+#include "libprof/format/map.h"
 
 namespace profld {
 

@@ -25,7 +25,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "libprof/map.h"
+#include "libprof/format/map.h"
 
 namespace profld {
 

@@ -29,7 +29,7 @@
 #include <memory>
 
 #include "dynamic.h"
-#include "libprof/map.h"
+#include "libprof/format/map.h"
 #include "linker-rewrite/elf/notes.h"
 #include "new_notes.h"
 #include "runtime.h"

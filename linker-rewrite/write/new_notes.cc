@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "libprof/map.h"
+#include "libprof/format/map.h"
 #include "linker-rewrite/elf/notes.h"
 
 namespace profld {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "libprof/map.h"
+#include "libprof/format/map.h"
 
 namespace profld {
 

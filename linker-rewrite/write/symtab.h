@@ -9,7 +9,7 @@
 
 namespace profld {
 
-// The contents of .prof.map (libprof/map.h).
+// The contents of .prof.map (libprof/format/map.h).
 Bytes encode_map(const CopyMap& copies);
 
 // Writes .symtab anew: the original's symbols, one for each copy whose original has a name, and the runtime's functions

@@ -1,33 +1,46 @@
-# Each room of the rewriter uses only those before it: the list of rooms in docs/architecture is the order.
+# Each room of the rewriter and of the reader uses only those before it: docs/architecture lists them in order.
 . "${0%/*}/common.inc"
 
 top=$(cd "$tests/.." && pwd)
-# wrong FOLDER: a line for each include of a file there that it must not have.
+# wrong FOLDER PROGRAM: a line for each include of a file of the program there that it must not have.
 wrong() {
-  grep -rHoE '^#include "[^"]+"' "$1/linker-rewrite" | sed "s#^$1/##" | awk -v rooms="$rooms" '
+  grep -rHoE '^#include "[^"]+"' "$1/$2" | sed "s#^$1/##" | awk -v program="$2" -v rooms="$rooms" '
     BEGIN { n = split(rooms, room, " "); for (i = 1; i <= n; i++) rank[room[i]] = i }
     {
       file = substr($0, 1, index($0, ":") - 1)
       included = substr($0, index($0, "\"") + 1)
       sub(/"$/, "", included)
       split(file, from, "/"); split(included, to, "/")
-      if (!(from[2] in rank)) next                       # main.cc, rewrite.cc and the report know all rooms
+      if (!(from[2] in rank)) next                       # main.cc and its like know all rooms
       if (index(included, "/") == 0) next                # its own room
       if (to[1] == "libprof") next                       # what the programs share
-      if (to[1] != "linker-rewrite" || !(to[2] in rank) || rank[to[2]] > rank[from[2]]) print file " includes " included
+      if (to[1] != program || !(to[2] in rank) || rank[to[2]] > rank[from[2]]) print file " includes " included
     }'
 }
 
-rooms=$(sed -n 's/^    \([a-z0-9]*\)\/  .*/\1/p' "$top/docs/architecture" | paste -sd ' ')
-[ "$rooms" = "base elf x86 unwind program jumps decide move write" ] || fail "docs/architecture lists the rooms $rooms"
-for room in $rooms; do [ -d "$top/linker-rewrite/$room" ] || fail "there is no room $room"; done
-for folder in "$top"/linker-rewrite/*/; do
-  [[ " $rooms " = *" $(basename "$folder") "* ]] || fail "docs/architecture does not list $(basename "$folder")"
-done
-[ -z "$(wrong "$top")" ] || fail "$(wrong "$top" | head -n 3)"
+# holds PROGRAM HEADING ROOM...: these rooms are listed below the heading, are all there are, and keep their order.
+holds() {
+  local program=$1 heading=$2 folder
+  shift 2
+  rooms=$(awk -v heading="$heading" '
+    $0 == heading { inside = 1; next }
+    inside && /^-+$/ { next }
+    /^[A-Z][a-z ]*$/ { inside = 0 }
+    inside && /^    [a-z0-9]+\/  / { sub(/\/.*/, "", $1); print $1 }' "$top/docs/architecture" | paste -sd ' ')
+  [ "$rooms" = "$*" ] || fail "docs/architecture lists the rooms $rooms of $program"
+  for folder in "$@"; do [ -d "$top/$program/$folder" ] || fail "there is no room $folder"; done
+  for folder in "$top/$program"/*/; do
+    [[ " $rooms " = *" $(basename "$folder") "* ]] || fail "docs/architecture does not list $program/$(basename "$folder")"
+  done
+  [ -z "$(wrong "$top" "$program")" ] || fail "$(wrong "$top" "$program" | head -n 3)"
+}
+holds linker-rewrite "The rewriter" base elf x86 unwind program jumps decide move write
 
 # The check sees an include that goes the wrong way.
 mkdir -p linker-rewrite/elf linker-rewrite/write
 echo '#include "linker-rewrite/write/layout.h"' >linker-rewrite/elf/image.cc
 echo '#include "linker-rewrite/elf/image.h"' >linker-rewrite/write/layout.cc
-[ "$(wrong "$PWD")" = "linker-rewrite/elf/image.cc includes linker-rewrite/write/layout.h" ] || fail "an include that goes the wrong way is not seen"
+[ "$(wrong "$PWD" linker-rewrite)" = "linker-rewrite/elf/image.cc includes linker-rewrite/write/layout.h" ] ||
+  fail "an include that goes the wrong way is not seen"
+
+holds prof "The reader" read model views commands

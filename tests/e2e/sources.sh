@@ -12,9 +12,9 @@ check() {
 }
 shopt -s nullglob
 check PROFLD_SOURCES linker-rewrite/*.cc linker-rewrite/*/*.cc
-check PROF_SOURCES prof/*.cc
+check PROF_SOURCES prof/*.cc prof/*/*.cc
 check LIBPROF_SOURCES libprof/*.cc libprof/*.S
-check HEADERS libprof/*.h linker-rewrite/*.h linker-rewrite/*/*.h prof/*.h tests/fuzz/*.h tests/libprof/*.h tests/unit/*.h
+check HEADERS libprof/*.h libprof/*/*.h linker-rewrite/*.h linker-rewrite/*/*.h prof/*.h prof/*/*.h tests/fuzz/*.h tests/libprof/*.h tests/unit/*.h
 check UNIT_TESTS tests/unit/*.cc
 check FUZZ_TARGETS tests/fuzz/*.cc
 check MANUALS man/*.[1-9]

@@ -1,7 +1,7 @@
-// The list of figures that prof ctl leaves (prof/limit.h), and what is left of a profile that is there. For an input of
-// odd size recording is on.
+// The list of figures that prof ctl leaves (prof/read/limit.h), and what is left of a profile that is there. For an
+// input of odd size recording is on.
 
-#include "prof/limit.h"
+#include "prof/read/limit.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,8 +9,8 @@
 #include <map>
 
 #include "fuzz.h"
-#include "prof/figures.h"
-#include "prof/message.h"
+#include "prof/read/figures.h"
+#include "prof/read/message.h"
 #include "tests/unit/prof_fixture.h"
 
 namespace {

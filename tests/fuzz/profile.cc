@@ -1,5 +1,5 @@
 // A profile, shown in every view, of a small program that is there. From where the input has the magic of a list of
-// figures (prof/limit.h) on, it is that list. Half of it may be a second profile, and be that of a run to be shown
+// figures (prof/read/limit.h) on, it is that list. Half of it may be a second profile, and be that of a run to be shown
 // beside the first. Names in the program have control characters in them.
 
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 
 #include "fuzz.h"
 #include "printed.h"
-#include "prof/limit.h"
-#include "prof/message.h"
-#include "prof/show.h"
-#include "prof/suggest.h"
-#include "prof/views.h"
+#include "prof/commands/show.h"
+#include "prof/commands/suggest.h"
+#include "prof/read/limit.h"
+#include "prof/read/message.h"
+#include "prof/views/views.h"
 
 namespace {
 

@@ -7,10 +7,10 @@
 
 #include "fuzz.h"
 #include "printed.h"
-#include "prof/elf_file.h"
-#include "prof/message.h"
-#include "prof/suggest.h"
-#include "prof/views.h"
+#include "prof/commands/suggest.h"
+#include "prof/read/elf_file.h"
+#include "prof/read/message.h"
+#include "prof/views/views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const int file = memfd_create("program", MFD_CLOEXEC);

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libprof/format.h"
+#include "libprof/format/format.h"
 
 using namespace prof_format;
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "elf_fixture.h"
-#include "libprof/map.h"
+#include "libprof/format/map.h"
 #include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/write/layout.h"
 

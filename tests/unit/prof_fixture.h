@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "libprof/format.h"
-#include "libprof/map.h"
+#include "libprof/format/format.h"
+#include "libprof/format/map.h"
 
 namespace prof_test {
 

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "prof/figures.h"
-#include "prof/limit.h"
-#include "prof/message.h"
-#include "prof/profile.h"
+#include "prof/read/figures.h"
+#include "prof/read/limit.h"
+#include "prof/read/message.h"
+#include "prof/read/profile.h"
 #include "prof_fixture.h"
 
 using namespace prof_test;

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <string>
 
-#include "prof/analysis.h"
-#include "prof/output.h"
-#include "prof/views.h"
+#include "prof/model/analysis.h"
+#include "prof/views/output.h"
+#include "prof/views/views.h"
 #include "prof_fixture.h"
 
 namespace prof_test {

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include "prof/clock.h"
-#include "prof/message.h"
-#include "prof/profile.h"
+#include "prof/read/clock.h"
+#include "prof/read/message.h"
+#include "prof/read/profile.h"
 #include "prof_fixture.h"
 
 using namespace prof_test;

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "prof/functions.h"
-#include "prof/message.h"
-#include "prof/symbols.h"
+#include "prof/model/functions.h"
+#include "prof/model/symbols.h"
+#include "prof/read/message.h"
 #include "prof_fixture.h"
 
 using namespace prof_test;

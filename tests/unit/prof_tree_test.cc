@@ -4,9 +4,9 @@
 #include <optional>
 #include <random>
 
-#include "prof/analysis.h"
-#include "prof/message.h"
-#include "prof/tree.h"
+#include "prof/model/analysis.h"
+#include "prof/model/tree.h"
+#include "prof/read/message.h"
 #include "prof_fixture.h"
 #include "prof_printed.h"
 

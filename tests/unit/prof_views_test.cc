@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "prof/message.h"
-#include "prof/suggest.h"
-#include "prof/views.h"
+#include "prof/commands/suggest.h"
+#include "prof/read/message.h"
+#include "prof/views/views.h"
 #include "prof_fixture.h"
 #include "prof_printed.h"
 

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "prof/analysis.h"
-#include "prof/message.h"
-#include "prof/views.h"
-#include "prof/waiting.h"
+#include "prof/model/analysis.h"
+#include "prof/model/waiting.h"
+#include "prof/read/message.h"
+#include "prof/views/views.h"
 #include "prof_fixture.h"
 #include "prof_printed.h"
 

@@ -1,0 +1,240 @@
+// The format of prof.<pid>, described for readers in prof(5).
+//
+// The file is the runtime's memory: it is mapped shared while the program runs, so it is complete at every instant,
+// whatever ends the process. Everything in it lives in blocks of 64 bytes, and everything is referred to by block
+// number (`Block`, offset in the file = number * 64), because every process maps the file at another address.
+// Block 0 starts the header; the number 0 therefore means "none".
+//
+//   Header ──> Module ──> Module ...       what was mapped where, to turn program counters into symbols later
+//      └─────> Thread ──> Thread ...       one tree and one shadow stack each
+//                 ├─> Node (root) ──> Node ...      the calling context tree
+//                 └─> FrameChunk ──> FrameChunk ... the frames that are open, bottom first
+//
+// Time. A node holds SELF cycles. Each hook gives the time since the thread's last hook to the node that ran since, in
+// two instructions: Thread.last_tsc becomes the time stamp, and the difference is added to the node (hooks.S says why
+// signal handlers cannot upset that). So the cycles of a thread's nodes add up to last_tsc - tsc_start. What the thread
+// ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top frame, and readers add
+// it. Inclusive time is the sum over the subtree.
+//
+// Time on a processor. With kCpu a thread's stamps are not those of the counter but the counter less the cycles that
+// the thread was off the processor since its first hook, so they begin at Thread::tsc_start like the others and fall
+// behind from there, differently in each thread. All of the above holds for them. But what a thread has had of the
+// processor since its last hook is known to nobody else: the thread that ends the process gives the time up to then to
+// its node, and readers add nothing for what comes after last_tsc: the header's stamps and their own are those of the
+// counter in every type.
+//
+// Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
+// (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
+// entering): readers add such nodes up.
+//
+// Interrupted stores. A process may be killed between any two instructions of a hook, and a signal handler may leave
+// one with siglongjmp. The time since the hook before is lost when that happens between the two instructions that give
+// it to a node; so the sum may be less than last_tsc - tsc_start, but not more, unless the counter was set back.
+//
+// Estimated times. With kAdaptive every call is counted, but only some are timed, from entry to exit: the first
+// kTimedFrom of each node, and then at random one in sampling_period(count). A timed call stands for itself and for
+// those that follow up to the next one: they are its weight. A node holds sums over the timed calls d with weights w,
+//
+//   timed_cycles = sum of w d    timed_squares = sum of w (d / kSquareUnit)^2    next = sum of w
+//
+// where `next` (in the place of `cycles`) is the number of calls before the one to be timed next. So the inclusive time
+// of all calls is timed_cycles * count / next, but for calls that have not returned: those that are timed are known by
+// their frames. A call that was folded onto an ancestor that is still open counts as one that takes no time,
+// because the ancestor's includes it.
+//
+// All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
+
+#ifndef LIBPROF_FORMAT_FORMAT_H
+#define LIBPROF_FORMAT_FORMAT_H
+
+#define PROF_BLOCK_SHIFT 6
+#define PROF_BLOCK_SIZE 64
+
+// Offsets that assembly needs; checked against the structures below.
+#define PROF_NODE_PC 0
+#define PROF_NODE_COUNT 8
+#define PROF_NODE_CYCLES 16
+#define PROF_NODE_PARENT 24
+#define PROF_NODE_CHILD 28
+#define PROF_NODE_SIBLING 32
+#define PROF_NODE_LAST 36
+#define PROF_NODE_NEXT PROF_NODE_CYCLES
+
+#define PROF_FRAME_SLOT 0
+#define PROF_FRAME_NODE 8
+#define PROF_FRAME_FLAGS 12
+#define PROF_FRAME_START 16
+#define PROF_FRAME_SIZE 24
+
+#define PROF_THREAD_LAST_TSC 64
+
+#ifndef __ASSEMBLER__
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace prof_format {
+
+using Block = uint32_t;  // number of a 64-byte block in the file; 0 is none
+
+inline constexpr char kMagic[8] = {'\x7f', 'P', 'R', 'O', 'F', '\r', '\n', '\x1a'};
+inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kByteOrder = 0x01020304;
+
+enum Type : uint32_t {
+  kElapsed = 1,   // cycles: time-stamp counter
+  kCount = 2,     // no time stamps: every `cycles` is 0
+  kCpu = 3,       // cycles in which the thread was on a processor
+  kUser = 4,      // user-mode cycles, rdpmc
+  kSample = 5,    // counts, and a program-counter histogram
+  kAdaptive = 6,  // counts exact, times estimated
+};
+
+enum HeaderFlags : uint32_t {
+  kEnded = 1,      // the process told us that it ends (exit handlers ran): tsc_end is its end
+  kTruncated = 2,  // the file could not grow (no room, file size limit, PROFSIZE): see lost and folded
+  kPrivate = 4,    // no shared mapping was possible: written once, at exit
+};
+
+// Header::control: this bit, and above it the number of changes that prof ctl made to it since. The runtime always
+// records; what was recorded while the bit was not set, or before it was told to begin anew, is for readers to leave
+// out. When there were changes, a file beside the profile tells what that is: prof(5).
+enum Control : uint32_t { kRecording = 1 };
+
+// 384 bytes from offset 0; later versions may make it longer (header_size says).
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t byte_order;   // kByteOrder
+  uint32_t header_size;  // bytes
+  uint32_t block_size;   // bytes: 64
+  uint32_t type;         // enum Type
+  uint32_t flags;        // enum HeaderFlags
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t control;   // enum Control; changed from outside
+  Block blocks_used;  // first block not yet allocated; grows
+  Block first_module;
+  Block first_thread;  // most recent thread first (list through Thread::next)
+  Block command_line;  // command_line_size bytes of NUL-terminated arguments, as in /proc/self/cmdline
+  uint32_t command_line_size;
+
+  // Three pairs of stamps, each taken together: at start, at the last opportunity, and at the end if there was one.
+  // hz = (tsc_last - tsc_start) / (ns_last - ns_start) when that spans long enough. Nanoseconds: CLOCK_MONOTONIC_RAW.
+  uint64_t tsc_start, ns_start;
+  uint64_t tsc_last, ns_last;
+  uint64_t tsc_end, ns_end;
+  uint64_t realtime_start;  // ns since the epoch
+
+  // What an enter/exit pair adds to an empty call, in cycles * 256: to the callee's self time (between the two
+  // time stamps) and to the caller's (before the first and after the second). Measured at the start, and if the program
+  // ran long enough and ended by itself, the mean of that and of what was measured at the end.
+  uint64_t probe_inside, probe_outside;
+
+  uint64_t node_limit;     // PROFSIZE: most nodes, as long as each thread can have one for each of its functions
+  uint64_t nodes;          // nodes made (approximate while threads run: counted per chunk)
+  uint64_t lost;           // calls that could not be recorded in any node
+  uint64_t folded_nodes;   // child links that were folded onto an ancestor because of a limit
+  char boot_id[40];        // /proc/sys/kernel/random/boot_id, to compare stamps with today's; empty if unknown
+  uint64_t start_time;     // field 22 of /proc/self/stat: tells this process from a later one with the same pid
+  uint64_t probe_counted;  // kAdaptive: what a pair adds to a call that is not timed, cycles * 256
+  uint64_t reserved[20];
+};
+
+// A mapped object file. `path_size` bytes of path (no NUL) follow the structure.
+struct Module {
+  Block next;
+  uint32_t path_size;
+  uint64_t bias;           // run-time address - address in the file
+  uint64_t start, end;     // run-time addresses covered
+  uint32_t build_id_size;  // bytes used of build_id; 0 if the object has none
+  uint8_t build_id[28];
+};
+
+struct Thread {
+  Block next;  // thread made before this one
+  uint32_t tid;
+  Block root;     // Node with pc 0: the parent of what had no caller
+  Block frames;   // first FrameChunk of the stack it is on
+  char name[16];  // as in /proc/self/task/TID/comm when the thread was first seen; NUL-padded
+  uint64_t lost;  // calls of this thread that found no node
+  uint64_t tsc_start;
+  Block stacks;  // first FrameChunk of the newest of its stacks (list through FrameChunk::next_stack)
+  uint32_t reserved0;
+  uint64_t reserved2;
+  // A cache line of its own, stored by each hook.
+  uint64_t last_tsc;  // up to when its nodes have been given its time; kCpu: a stamp of the thread's own clock
+  uint64_t reserved1[7];
+};
+
+// One function in one calling context. Plan 9's Plink.
+struct Node {
+  uint64_t pc;      // return address of the function's call to _profin; 0 in a root
+  uint64_t count;   // calls
+  uint64_t cycles;  // self cycles, see above; kAdaptive: `next`
+  Block parent;
+  Block child;    // head of the list of children
+  Block sibling;  // next in the parent's list
+  Block last;     // the node entered last from here: a child, or an ancestor that a call was folded onto
+  // kAdaptive, see above:
+  uint64_t timed;  // calls that were timed
+  uint64_t timed_cycles, timed_squares;
+};
+
+// A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer
+// in its hooks); bit 0 of it is a mark of the writer's. A frame that is being pushed has slot 0, and so have all
+// entries above the top; but entry 0 of a further chunk, a second copy of the last frame of the chunk before, may stay
+// behind. So the top is the last entry with a slot but for such copies. Entry 0 of a stack's first chunk is the base:
+// it stands for the code that called into profiled code.
+struct Frame {
+  uint64_t slot;
+  Block node;
+  uint32_t flags;  // the writer's own; kAdaptive: from bit kWeightShift on the weight of a timed call, else 0
+  uint64_t start;  // kAdaptive: time stamp at the entry of a timed call
+};
+
+inline constexpr int kWeightShift = 8;
+inline constexpr uint64_t kSquareUnit = 16;   // cycles
+inline constexpr uint64_t kTimedFrom = 1000;  // calls of a node that are all timed
+
+// After so many calls of a node, one in how many is timed: 1 up to kTimedFrom, then twice as many whenever the calls
+// have doubled, up to 64, where the timed ones cost next to nothing. More would make it a matter of luck whether one
+// in which the thread lost its processor is among them, and stands for a hundred others.
+inline constexpr uint64_t sampling_period(uint64_t count) {
+  uint64_t period = 1;
+  for (uint64_t n = kTimedFrom; n <= count && period < 64; n *= 2) period *= 2;
+  return period;
+}
+
+inline constexpr uint64_t kLargestChunk = 4096;  // bytes, with its frames
+
+// Frames of one stack, `capacity` of them following this structure. Chunks of deep stacks are chained.
+struct FrameChunk {
+  Block next;         // chunk with the frames above these
+  Block previous;     // chunk with the frames below these
+  uint32_t capacity;  // frames
+  Block stack;        // first chunk of this stack
+  Block next_stack;   // first chunk of another stack of the same thread (signal stack, coroutine)
+  // The writer's own, in the first chunk of a stack:
+  uint32_t kind;
+  uint64_t low, high;        // addresses of slots that belong to the stack
+  uint64_t saved_top;        // where the top of this stack was when the thread left it
+  uint64_t interrupted_top;  // signal stack: the top that was current when the signal came
+  uint64_t left_at;          // kAdaptive: time stamp of when the thread left this stack for another
+};
+
+static_assert(sizeof(Header) % PROF_BLOCK_SIZE == 0);
+static_assert(sizeof(Node) == PROF_BLOCK_SIZE && sizeof(Thread) == 2 * PROF_BLOCK_SIZE);
+static_assert(sizeof(FrameChunk) == PROF_BLOCK_SIZE && sizeof(Frame) == PROF_FRAME_SIZE);
+static_assert(offsetof(Node, pc) == PROF_NODE_PC && offsetof(Node, count) == PROF_NODE_COUNT);
+static_assert(offsetof(Node, cycles) == PROF_NODE_CYCLES && offsetof(Node, parent) == PROF_NODE_PARENT);
+static_assert(offsetof(Node, child) == PROF_NODE_CHILD && offsetof(Node, sibling) == PROF_NODE_SIBLING);
+static_assert(offsetof(Node, last) == PROF_NODE_LAST);
+static_assert(offsetof(Frame, slot) == PROF_FRAME_SLOT && offsetof(Frame, node) == PROF_FRAME_NODE);
+static_assert(offsetof(Frame, flags) == PROF_FRAME_FLAGS && offsetof(Frame, start) == PROF_FRAME_START);
+static_assert(offsetof(Thread, last_tsc) == PROF_THREAD_LAST_TSC);
+
+}  // namespace prof_format
+
+#endif  // __ASSEMBLER__
+#endif

@@ -1,0 +1,49 @@
+// What profld leaves in a rewritten program for its readers: the section .prof.map, which leads from addresses in the
+// copies back to the original program, and the note "prof", which marks a rewritten file.
+//
+// A profile's program counters lie in the copies. A reader subtracts Module::bias, finds the MapEntry that covers the
+// address, and reports `function`, the original entry point, whose symbols are those of the original program.
+//
+// Little-endian. Not mapped at run time (no SHF_ALLOC); the note is.
+//
+// And for the runtime: the entry kHooksTag in the dynamic section.
+
+#ifndef LIBPROF_FORMAT_MAP_H
+#define LIBPROF_FORMAT_MAP_H
+
+#include <stdint.h>
+
+namespace prof_format {
+
+inline constexpr char kMapSection[] = ".prof.map";
+inline constexpr char kMapMagic[8] = {'P', 'R', 'O', 'F', 'M', 'A', 'P', '1'};
+
+// Note with owner "prof" in .note.prof: the descriptor is the original's build-id (empty if it had none).
+inline constexpr char kNoteSection[] = ".note.prof";
+inline constexpr char kNoteOwner[] = "prof";
+inline constexpr uint32_t kNoteOriginalBuildId = 1;
+
+// Entry of the dynamic section, in the range left to operating systems: address of two words through which the program
+// calls the hooks, _profin's and behind it _profout's. The dynamic linker fills them with the addresses of these
+// symbols, the runtime with those of the variants that are in use, which saves each call a jump.
+inline constexpr int64_t kHooksTag = 0x6f50524f;
+
+struct MapHeader {
+  char magic[8];
+  uint32_t entry_size;  // sizeof(MapEntry); a later version may make it longer
+  uint32_t reserved;
+  uint64_t entries;  // MapEntry structures that follow, sorted by `copy`, not overlapping
+};
+
+// One range of original code and its copy. Addresses are link-time virtual addresses of the file.
+struct MapEntry {
+  uint64_t copy;           // start of the copy
+  uint64_t original;       // start of the original range
+  uint64_t function;       // original entry of the function it belongs to (differs from `original` in fragments)
+  uint32_t copy_size;      // bytes
+  uint32_t original_size;  // bytes
+};
+
+}  // namespace prof_format
+
+#endif

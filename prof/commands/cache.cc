@@ -1,0 +1,157 @@
+#include "cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <vector>
+
+#include "prof/read/elf_file.h"
+#include "prof/read/message.h"
+
+namespace prof {
+
+namespace {
+
+// FNV-1a. Programs are told apart by their build-ids, which are better hashes; this one only folds them together with
+// the rest into a name.
+class Key {
+ public:
+  void add(const char* bytes, size_t size) {
+    for (size_t i = 0; i < size; i++) hash_ = (hash_ ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3;
+  }
+  void add(const std::string& text) {
+    add(uint64_t(text.size()));
+    add(text.data(), text.size());
+  }
+  void add(uint64_t number) { add(reinterpret_cast<const char*>(&number), sizeof number); }
+  std::string text() const {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_));
+    return digits;
+  }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+void add_contents(Key& key, const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (!file) throw Error(path + ": " + system_error(errno));
+  std::vector<char> buffer(1 << 16);
+  for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), file)) > 0;) key.add(buffer.data(), n);
+  std::fclose(file);
+}
+
+// A file by what it holds: its build-id, or all of its bytes. Size and time as well, because a program can be edited
+// and keep its build-id.
+void add_file(Key& key, const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) throw Error(path + ": " + system_error(errno));
+  key.add(uint64_t(status.st_size));
+  key.add(uint64_t(status.st_mtim.tv_sec));
+  key.add(uint64_t(status.st_mtim.tv_nsec));
+  std::string build_id;
+  try {
+    build_id = ElfFile(path).build_id();
+  } catch (const Error&) {
+    // Not an ELF file: profld will say so.
+  }
+  key.add(build_id);
+  if (build_id.empty()) add_contents(key, path);
+}
+
+std::string own_directory() {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  if (n <= 0) return "";
+  const std::string text(path, size_t(n));
+  return text.substr(0, text.rfind('/'));
+}
+
+std::string find_profld() {
+  const std::string beside = own_directory() + "/profld";
+  if (access(beside.c_str(), X_OK) == 0) return beside;
+  const char* path = std::getenv("PATH");
+  for (std::string rest = path ? path : ""; !rest.empty();) {
+    const size_t colon = rest.find(':');
+    const std::string candidate = rest.substr(0, colon) + "/profld";
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
+  }
+  throw Error("profld is neither beside prof nor in PATH; install it");
+}
+
+std::string cache_directory() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && cache[0] == '/') return std::string(cache) + "/prof";  // relative ones are to be ignored
+  const char* home = std::getenv("HOME");
+  if (!home || home[0] == '\0') throw Error("no place for rewritten programs; set HOME or XDG_CACHE_HOME");
+  return std::string(home) + "/.cache/prof";
+}
+
+void make_directories(const std::string& path) {
+  for (size_t slash = 0; slash != std::string::npos;) {
+    slash = path.find('/', slash + 1);
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) throw Error(part + ": " + system_error(errno));
+  }
+}
+
+// Runs a command with its output on our standard error. Returns its exit status, -1 if a signal ended it.
+int run_command(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw Error("fork: " + system_error(errno));
+  if (child == 0) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    execv(argv[0], argv.data());
+    say(command[0] + ": " + system_error(errno));
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+std::string rewritten_copy(const std::string& program, const Options& options) {
+  const std::string profld = find_profld();
+  Key key;
+  add_file(key, program);
+  add_file(key, profld);
+  const std::string runtime = profld.substr(0, profld.rfind('/')) + "/../lib/libprof.so";
+  if (access(runtime.c_str(), R_OK) == 0) add_file(key, runtime);  // static programs carry it in them
+  for (const std::string& word : options.rewriting) key.add(word);
+
+  const std::string directory = cache_directory() + "/" + key.text();
+  const std::string name = program.substr(program.rfind('/') + 1);
+  const std::string copy = directory + "/" + name;
+  if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
+
+  make_directories(directory);
+  const std::string fresh = copy + "." + std::to_string(getpid());
+  std::vector<std::string> command = {profld, "-o", fresh};
+  command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
+  if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
+  command.push_back(program[0] == '-' ? "./" + program : program);
+  const int status = run_command(command);
+  if (status != 0) {
+    unlink(fresh.c_str());
+    rmdir(directory.c_str());  // if nothing else is in it
+    if (status < 0) throw Error(program + ": could not be rewritten: a signal ended profld");
+    return "";
+  }
+  if (rename(fresh.c_str(), copy.c_str()) != 0) throw Error(copy + ": " + system_error(errno));
+  return copy;
+}
+
+}  // namespace prof

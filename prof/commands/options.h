@@ -1,0 +1,46 @@
+// The command line of prof and of prof run.
+
+#ifndef PROF_COMMANDS_OPTIONS_H
+#define PROF_COMMANDS_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prof/views/views.h"
+
+namespace prof {
+
+struct Options {
+  enum class View { kFlat, kTree, kJson, kSuggestion, kNone };  // kNone: only files were asked for
+  View view = View::kFlat;
+  TreeOptions tree;
+  std::string gmon;           // file for -g; empty: none
+  std::string gprof_symbols;  // file for --gprof-symbols
+  bool raw_names = false;
+  bool raw_times = false;
+  Apart apart = Apart::kNothing;
+  std::optional<uint32_t> process;  // -p: only the profiles of this one
+  bool help = false;
+  bool version = false;
+
+  // prof: what is left. prof run: the program and its arguments.
+  std::vector<std::string> arguments;
+
+  // prof run: a counting run first, to leave out functions that would only measure the probe.
+  bool automatic = false;
+  // prof run: options for profld.
+  std::vector<std::string> rewriting;  // -F and -N with their patterns, --min-size, --no-leaves
+  std::string report;                  // file for --report
+};
+
+// Throw UsageError for what they do not know. `argv[0]` is skipped.
+Options parse_prof_options(int argc, char** argv);
+Options parse_run_options(int argc, char** argv);
+
+std::string help_text();
+
+}  // namespace prof
+
+#endif

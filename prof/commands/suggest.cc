@@ -1,0 +1,99 @@
+// A call costs its two time stamps, whatever the function does. A function that does less than that, and is called
+// often, makes the program slow and is not learnt much of: most of what is measured there is the measuring. Without
+// hooks in a few such functions most programs run nearly as fast as ever, and their time counts as their callers'.
+//
+// Taken are, by the number of their calls, functions that were found to do less than a pair of hooks costs (where
+// times are known), until what is left of the cost is small beside the program's own time.
+
+#include "suggest.h"
+
+#include <algorithm>
+
+#include "libprof/printable.h"
+#include "prof/read/message.h"
+
+namespace prof {
+
+namespace {
+
+// Cycles of a timed pair of hooks on the machine that tests/bench was first run on, for profiles without times.
+constexpr double kUsualPair = 64;
+constexpr double kSmallPart = 0.05;  // of the program's own time: what may be left
+constexpr double kTooLittle = 0.01;  // of the whole cost: what leaving a function out must save
+
+std::string as_pattern(const std::string& name) {
+  std::string pattern;
+  for (char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+// For a shell. What is not to be printed needs the quotes of POSIX's issue 8, as bash, zsh and ksh have them; in these
+// our escapes mean the same.
+std::string quoted(const std::string& word) {
+  const bool is_one_word = std::ranges::all_of(word, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  });
+  if (is_one_word) return word;
+  const bool is_plain = prof_text::is_printable(word);
+  std::string text = is_plain ? "'" : "$'";
+  for (char c : is_plain ? word : prof_text::printable(word)) {
+    if (c == '\'') text += is_plain ? "'\\'" : "\\";
+    text += c;
+  }
+  return text + "'";
+}
+
+}  // namespace
+
+Suggestion suggest(const Analysis& analysis) {
+  const std::vector<Function>& functions = analysis.functions.functions();
+  const double pair = analysis.timed && analysis.probe > 0 ? analysis.probe : kUsualPair;
+  std::vector<uint32_t> order;
+  double calls = 0;
+  for (uint32_t f = 0; f < functions.size(); f++) {
+    const FunctionSum& sum = analysis.sums[f];
+    if (sum.has_doubtful_calls) continue;
+    calls += double(sum.calls);
+    const bool does_little = !analysis.timed || double(sum.self) < pair * double(sum.calls);
+    if (functions[f].object == 0 && does_little && sum.calls > 1) order.push_back(f);
+  }
+  std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
+    if (analysis.sums[a].calls != analysis.sums[b].calls) return analysis.sums[a].calls > analysis.sums[b].calls;
+    return functions[a].address < functions[b].address;
+  });
+
+  Suggestion s;
+  s.cost = s.cost_left = pair * calls;
+  const double own_time = std::max(analysis.duration - (analysis.timed ? s.cost : 0), 0.0);
+  double taken = 0;
+  for (uint32_t f : order) {
+    const double saved = pair * double(analysis.sums[f].calls);
+    if (s.cost_left <= kSmallPart * own_time || saved < kTooLittle * s.cost) break;
+    s.patterns.push_back(as_pattern(functions[f].raw_name));
+    s.cost_left = std::max(s.cost_left - saved, 0.0);  // counts may be damaged
+    taken += double(analysis.sums[f].calls);
+  }
+  s.calls = calls > 0 ? taken / calls : 0;
+  return s;
+}
+
+void print_suggestion(const Analysis& analysis, Output& out) {
+  const Suggestion s = suggest(analysis);
+  for (const std::string& pattern : s.patterns)
+    out.text((&pattern == s.patterns.data() ? "-N " : " -N ") + quoted(pattern));
+  if (!s.patterns.empty()) out.text("\n");
+  const double second = analysis.seconds(1);
+  char text[200];
+  if (s.patterns.empty())
+    std::snprintf(text, sizeof text, "no function is worth leaving out: timing all calls took %.3f s", s.cost * second);
+  else
+    std::snprintf(
+        text, sizeof text, "%zu function%s with %.1f %% of all calls; without them timing takes %.3f s, not %.3f s",
+        s.patterns.size(), s.patterns.size() == 1 ? "" : "s", 100 * s.calls, s.cost_left * second, s.cost * second);
+  say(text);
+}
+
+}  // namespace prof

@@ -1,0 +1,68 @@
+// Everything the views show: profiles, symbols and the tree, read and put together.
+
+#ifndef PROF_MODEL_ANALYSIS_H
+#define PROF_MODEL_ANALYSIS_H
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "functions.h"
+#include "tree.h"
+#include "waiting.h"
+
+namespace prof {
+
+// What is shown apart, and not added up: the profiles of processes, or the threads in each.
+enum class Apart { kNothing, kProcesses, kThreads };
+
+struct Input {
+  std::string program;                // "": the one that the profile names
+  std::vector<std::string> profiles;  // at least one
+  bool raw_names = false;             // names as in the symbol table
+  bool raw_times = false;             // the probe's own cost is left in
+  bool remarks = true;                // say what the user should know of the profiles' quality; damage is always told
+  bool side_by_side = false;          // profiles may be of both types elapsed and cpu
+};
+
+struct Analysis {
+  Tree tree;
+  FunctionTable functions;
+  std::vector<FunctionSum> sums;  // one for each of functions.functions()
+  std::string program;            // path
+  bool timed = true;              // false: calls were counted, not timed, and all cycles are 0
+  bool estimated = false;         // times are estimates from samples
+  bool on_processor = false;      // times are those on a processor, without waiting
+  double tsc_hz = 0;              // 0 if unknown
+  bool complete = true;           // all programs ended by themselves, and all of their profiles could be read
+  bool damaged = false;           // part of a profile could not be read; the user has been told
+  uint64_t lost = 0;              // calls that are in no node
+  uint64_t folded = 0;            // contexts that were folded onto others
+  double probe = 0;               // cycles that a pair of hooks adds to a call, as measured; 0 if unknown
+  bool limited = false;           // recording was off, or began anew, for a part of a run
+  double duration = 0;            // cycles for which each program ran and recording was on, added up
+  // Of analyse_apart: whose part this is. Else 0 and empty.
+  uint32_t process = 0, parent_process = 0, thread = 0;
+  std::string command = {}, thread_name = {};
+  // Another run, with its times on a processor: all else is of the run with elapsed times, or of both.
+  std::optional<ProcessorRun> cpu = {};
+
+  double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
+};
+
+// Whether two profiles can be added up: one program, one type.
+bool are_alike(const Profile& a, const Profile& b);
+
+// Reads the profiles and sums them up, those of elapsed times and those of times on a processor apart. What there is to
+// say about them goes to standard error. Throws Error if a file cannot be used, or if the profiles are not of one
+// program, or of types that cannot be shown together.
+Analysis analyse(const Input& input);
+
+// The same for each part that is to be shown apart, one after the other; `show` is called with each. Returns false if
+// something could not be read.
+bool analyse_apart(const Input& input, Apart apart, const std::function<void(const Analysis&)>& show);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,187 @@
+#include "functions.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "prof/read/message.h"
+
+namespace prof {
+
+namespace {
+
+// Where distributions put symbols that were stripped off, by the build-id of what they were stripped from.
+std::string debug_file_path(const std::string& build_id) {
+  if (build_id.size() < 2) return "";
+  const std::string digits = hexadecimal(build_id);
+  return "/usr/lib/debug/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// profld's default name for the copy of `lua` is `lua.prof`.
+std::string original_name(const std::string& path) {
+  std::string name = base_name(path);
+  if (name.size() > 5 && name.ends_with(".prof")) name.resize(name.size() - 5);
+  return name;
+}
+
+// Files without a build-id cannot be told apart; they are believed.
+bool may_be_same(const std::string& build_id, const std::string& other) {
+  return build_id.empty() || other.empty() || build_id == other;
+}
+
+std::string hex_name(uint64_t address) {
+  static const char digits[] = "0123456789abcdef";
+  std::string text;
+  do {
+    text.insert(text.begin(), digits[address & 15]);
+    address >>= 4;
+  } while (address);
+  return text;
+}
+
+}  // namespace
+
+void Object::set_rewritten(ElfFile rewritten) {
+  map_ = rewritten.map();
+  const std::string debug = debug_file_path(rewritten.original_build_id());
+  add_symbols(std::move(rewritten));
+  if (debug.empty() || access(debug.c_str(), R_OK) != 0) return;
+  try {
+    add_symbols(ElfFile(debug));
+  } catch (const Error& e) {
+    say(e.what());  // names are missing, nothing else
+  }
+}
+
+void Object::add_symbols(ElfFile file) { files_.push_back(std::move(file)); }
+
+void Object::finish() {
+  for (const ElfFile& file : files_) symbols_.add(file);
+  symbols_.finish();
+}
+
+uint64_t Object::entry_of(uint64_t address) const {
+  auto after = std::upper_bound(map_.begin(), map_.end(), address,
+                                [](uint64_t a, const prof_format::MapEntry& entry) { return a < entry.copy; });
+  if (after != map_.begin()) {
+    const prof_format::MapEntry& entry = *(after - 1);
+    if (address - entry.copy < entry.copy_size) return entry.function;
+  }
+  const Symbol* symbol = symbols_.find(address);
+  return symbol ? symbol->address : address;
+}
+
+Object open_program(const Profile& profile, const std::string& given) {
+  if (profile.modules().empty()) {
+    throw Error(profile.path() + ": the profile does not say which program it is of" +
+                (profile.damage().empty() ? "" : "; it is damaged: " + profile.damage()[0]));
+  }
+  const Module& module = profile.modules()[0];
+  auto check = [&](const ElfFile& rewritten) {
+    if (!rewritten.is_rewritten()) {
+      throw Error(rewritten.path() + ": was not rewritten by profld, so it is not the program of " + profile.path());
+    }
+    if (!may_be_same(rewritten.build_id(), module.build_id)) {
+      throw Error(rewritten.path() + ": is not the program of " + profile.path() + ": its build-id is " +
+                  hexadecimal(rewritten.build_id()) + ", the profile's is " + hexadecimal(module.build_id));
+    }
+  };
+  auto open_recorded = [&](const char* advice) {
+    try {
+      return ElfFile(module.path);
+    } catch (const Error& e) {
+      throw Error(std::string(e.what()) + advice);
+    }
+  };
+
+  if (given.empty()) {
+    Object object(original_name(module.path));
+    ElfFile rewritten = open_recorded("; if the profiled program was moved, name it: prof PROGRAM PROFILE");
+    check(rewritten);
+    object.set_rewritten(std::move(rewritten));
+    object.finish();
+    return object;
+  }
+  ElfFile file(given);
+  Object object(original_name(given));
+  if (file.is_rewritten()) {
+    check(file);
+    object.set_rewritten(std::move(file));
+  } else {
+    ElfFile rewritten = open_recorded("; the rewritten program is needed to read its profile");
+    check(rewritten);
+    if (!may_be_same(file.build_id(), rewritten.original_build_id())) {
+      throw Error(given + ": is not the program of " + profile.path() + ": its build-id is " +
+                  hexadecimal(file.build_id()) + ", that of the original of " + module.path + " is " +
+                  hexadecimal(rewritten.original_build_id()));
+    }
+    object.set_rewritten(std::move(rewritten));
+    object.add_symbols(std::move(file));
+  }
+  object.finish();
+  return object;
+}
+
+FunctionTable::FunctionTable(Object program, bool raw_names) : raw_names_(raw_names) {
+  objects_.push_back(std::move(program));
+}
+
+uint32_t FunctionTable::at(uint32_t object, uint64_t entry) {
+  auto [at, is_new] = function_index_.try_emplace({object, entry}, uint32_t(functions_.size()));
+  if (is_new) {
+    Function f{object, entry, "#" + hex_name(entry), ""};
+    if (const Symbol* symbol = objects_[object].symbols().find(entry)) {
+      std::string offset = symbol->address == entry ? "" : "+0x" + hex_name(entry - symbol->address);
+      f.raw_name = symbol->name + offset;
+      f.name = raw_names_ ? f.raw_name : demangled(symbol->name) + offset;
+    } else {
+      f.raw_name = f.name;
+    }
+    functions_.push_back(std::move(f));
+  }
+  return at->second;
+}
+
+uint32_t FunctionTable::library(const Module& module) {
+  const std::string& key = module.build_id.empty() ? module.path : module.build_id;
+  auto [at, is_new] = library_index_.try_emplace(key, uint32_t(objects_.size()));
+  if (is_new) {
+    Object object(original_name(module.path));
+    try {
+      if (ElfFile file(module.path); may_be_same(file.build_id(), module.build_id)) {
+        object.set_rewritten(std::move(file));
+      } else {
+        say(module.path + ": has changed since it was profiled; its functions have no names");
+      }
+    } catch (const Error& e) {
+      say(std::string(e.what()) + "; its functions have no names");
+    }
+    object.finish();
+    objects_.push_back(std::move(object));
+  }
+  return at->second;
+}
+
+uint32_t FunctionTable::unknown_object() {
+  if (unknown_object_ == 0) {
+    unknown_object_ = uint32_t(objects_.size());
+    objects_.emplace_back("unknown");
+  }
+  return unknown_object_;
+}
+
+uint32_t Resolver::look_up(uint64_t pc) {
+  const uint64_t call = pc - 1;  // the last byte of `call _profin`: surely inside the copy
+  for (size_t i = 0; i < modules_.size(); i++) {
+    const Module& module = modules_[i];
+    if (call < module.start || call >= module.end) continue;
+    const uint32_t object = i == 0 ? 0 : table_.library(module);
+    return table_.at(object, table_.objects()[object].entry_of(call - module.bias));
+  }
+  return table_.at(table_.unknown_object(), pc);
+}
+
+}  // namespace prof

@@ -1,0 +1,107 @@
+// From program counters in a profile to functions of the original program.
+//
+// A node's program counter lies in a copy that profld made. Subtracting the module's bias gives an address in the
+// rewritten file, whose .prof.map leads to the original function's entry, whose name is a symbol of the original (the
+// rewritten file keeps those), or of a separate debug file that carries the original's build-id.
+
+#ifndef PROF_MODEL_FUNCTIONS_H
+#define PROF_MODEL_FUNCTIONS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "prof/read/elf_file.h"
+#include "prof/read/profile.h"
+#include "symbols.h"
+
+namespace prof {
+
+// A program or library whose functions occur in a profile.
+class Object {
+ public:
+  explicit Object(std::string name) : name_(std::move(name)) {}
+
+  // Sets what leads from copies to originals, and adds the names of `rewritten` and of its debug file.
+  void set_rewritten(ElfFile rewritten);
+  void add_symbols(ElfFile file);
+  void finish();  // once, after the above
+
+  const std::string& name() const { return name_; }  // for people: the original's file name
+  const SymbolTable& symbols() const { return symbols_; }
+
+  // The entry, in the original, of the function whose copy contains `address` (link-time); an address outside all
+  // copies is taken for one of the original.
+  uint64_t entry_of(uint64_t address) const;
+
+ private:
+  std::string name_;
+  std::vector<prof_format::MapEntry> map_;
+  std::vector<ElfFile> files_;
+  SymbolTable symbols_;
+};
+
+// The program of a profile. `given` is the file named by the user: the rewritten program, or the original; empty for
+// the file that the profile names. Throws Error if it is another program than the profile's.
+Object open_program(const Profile& profile, const std::string& given);
+
+struct Function {
+  uint32_t object;       // index into FunctionTable::objects; 0 is the program
+  uint64_t address;      // entry in the original, link-time
+  std::string name;      // for people
+  std::string raw_name;  // as in the symbol table, or equal to `name` if there is no symbol
+};
+
+class FunctionTable {
+ public:
+  // `raw_names`: functions are shown under the names in the symbol table.
+  FunctionTable(Object program, bool raw_names);
+
+  const std::vector<Object>& objects() const { return objects_; }
+  const std::vector<Function>& functions() const { return functions_; }
+  const Object& program() const { return objects_[0]; }
+
+  // Index of the function at an original address, which is added if it is new.
+  uint32_t at(uint32_t object, uint64_t entry);
+
+  // Index of the object that a library in a profile is; opened if it is new.
+  uint32_t library(const Module& module);
+
+  // Index of the object that stands for code in no module.
+  uint32_t unknown_object();
+
+ private:
+  std::vector<Object> objects_;
+  std::vector<Function> functions_;
+  std::map<std::string, uint32_t> library_index_;  // by build-id, or by path if there is none
+  uint32_t unknown_object_ = 0;                    // 0 until needed
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> function_index_;
+  bool raw_names_;
+};
+
+// Finds the functions of one profile's program counters.
+class Resolver {
+ public:
+  // Both must outlive the resolver.
+  Resolver(FunctionTable& table, const Profile& profile) : table_(table), modules_(profile.modules()) {}
+
+  // Index of the function in the table.
+  uint32_t find(uint64_t pc) {
+    auto [at, is_new] = known_.try_emplace(pc, 0);
+    if (is_new) at->second = look_up(pc);
+    return at->second;
+  }
+
+ private:
+  uint32_t look_up(uint64_t pc);
+
+  FunctionTable& table_;
+  const std::vector<Module>& modules_;  // the first is the program
+  std::unordered_map<uint64_t, uint32_t> known_;
+};
+
+}  // namespace prof
+
+#endif

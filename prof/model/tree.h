@@ -1,0 +1,96 @@
+// The calling context tree of everything that was read: the trees of all threads and profiles laid over each other.
+//
+// A profile's nodes hold self time in a raw form (libprof/format/format.h): the node that was running when the file was
+// last written is short by a time stamp, siblings may occur twice, links may be damaged. Here a node is one function in
+// one calling context, once, with times that are plain cycles.
+//
+// Numbers that cannot be (numbers.h) are kept, and marked as doubtful up to the figures that are shown.
+//
+// Nothing here recurses: a tree may be a million levels deep. Parents precede their children in `nodes`, so sums over
+// subtrees are loops from the back.
+//
+// The probe's own cost. Every call spends some cycles between its two time stamps (`inside`, which falsely count as the
+// callee's) and some before the first and after the second (`outside`, the caller's). Both are known from a
+// measurement at the program's start, on average; in a function that does next to nothing the processor overlaps the
+// probe with it, and the subtraction would go below zero. What cannot be taken from a callee is taken from its caller,
+// the other half of the same pair, so that the sum stays right. And since every call costs its caller `outside` cycles,
+// a caller with less time than that for its children's calls did not make them all: the others are folded recursion,
+// which was called further down in the tree, and their cost is taken there.
+//
+// Estimated times (PROFTYPE=adaptive) are inclusive (estimate.h): what a node did itself is its estimate less those of
+// its children, whose calls cost it a pair of hooks each. The children of a node cannot have taken longer than it did;
+// if their estimates say so, they are taken to have erred alike.
+
+#ifndef PROF_MODEL_TREE_H
+#define PROF_MODEL_TREE_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "functions.h"
+#include "prof/read/profile.h"
+
+namespace prof {
+
+struct CallNode {
+  uint32_t function = 0;      // index into the function table; meaningless in the root
+  uint32_t parent = 0;        // index into Tree::nodes; 0 is the root
+  uint32_t first_child = 0;   // children stand in order of first call; 0: none
+  uint32_t next_sibling = 0;  // 0: none
+  uint64_t calls = 0;
+  uint64_t self = 0;         // cycles
+  uint64_t total = 0;        // cycles, of the whole subtree
+  uint64_t self_probe = 0;   // cycles of the probe's that were subtracted from self
+  uint64_t total_probe = 0;  // from total
+  // Of the estimates of self and total, if they are that; cycles^2.
+  double self_variance = 0, total_variance = 0;
+  // A number in it cannot be.
+  bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
+};
+
+// Whether a time owes more to the subtraction of the probe's cost than to what was measured of the program: then it
+// may be wrong by some cycles for each call. Or whether it is an estimate whose standard error is more than 2 %.
+inline bool is_rough(uint64_t cycles, uint64_t probe, double variance) {
+  return probe > cycles || variance > 0.02 * 0.02 * double(cycles) * double(cycles);
+}
+
+struct Tree {
+  std::vector<CallNode> nodes;  // nodes[0] is the root: it stands for the code that called into profiled code
+};
+
+// Sums over all nodes of a function.
+struct FunctionSum {
+  uint64_t calls = 0;
+  uint64_t self = 0;                         // cycles
+  uint64_t total = 0;                        // cycles; those of a recursive function counted once
+  uint64_t self_probe = 0, total_probe = 0;  // as in CallNode
+  double self_variance = 0, total_variance = 0;
+  bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
+};
+
+// One for each of the first `functions` functions.
+std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions);
+
+class TreeBuilder {
+ public:
+  TreeBuilder();
+  ~TreeBuilder();
+
+  // Lays a profile's trees over what is there. Its cycles are multiplied with `scale`. Returns a phrase on what could
+  // not be read ("3 of its links are damaged"), empty if all was. `impossible_times` is counted up.
+  std::string add(const Profile& profile, Resolver& resolver, double scale, uint64_t& impossible_times);
+
+  // The tree with the probe's cost subtracted if `subtract_probe`. `overdrawn` is set to the cycles of probe cost that
+  // nothing was left to take from. To be called once.
+  Tree finish(bool subtract_probe, uint64_t& overdrawn);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,65 @@
+// What prof wants to know from an ELF file: its build-id, whether profld rewrote it, and the names of its functions.
+//
+// The file may be damaged in any way: libelf checks its own bounds, and what it cannot find is taken to be absent.
+
+#ifndef PROF_READ_ELF_FILE_H
+#define PROF_READ_ELF_FILE_H
+
+#include <libelf.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libprof/format/map.h"
+
+namespace prof {
+
+struct Symbol {
+  uint64_t address = 0;  // link-time
+  uint64_t size = 0;     // bytes; 0 if unknown
+  const char* name = nullptr;
+  unsigned char type = 0, binding = 0;  // STT_*, STB_*
+};
+
+class ElfFile {
+ public:
+  // Throws Error if `path` cannot be read or is not a 64-bit little-endian ELF file.
+  explicit ElfFile(const std::string& path);
+  ElfFile(ElfFile&&) noexcept;
+  ~ElfFile();
+
+  const std::string& path() const { return path_; }
+  const std::string& build_id() const { return build_id_; }  // raw bytes; empty if it has none
+
+  // profld wrote this file: it holds a map of copies. `original_build_id` is empty if the original had none.
+  bool is_rewritten() const { return rewritten_; }
+  const std::vector<prof_format::MapEntry>& map() const { return map_; }  // sorted by `copy`
+  const std::string& original_build_id() const { return original_build_id_; }
+
+  // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object.
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+
+ private:
+  void read_notes(Elf_Data* data);
+  void read_segment_notes();
+  void read_map(Elf_Scn* section);
+  void read_symbols(Elf_Scn* section);
+
+  std::string path_;
+  int fd_ = -1;
+  Elf* elf_ = nullptr;
+  bool rewritten_ = false;
+  std::string build_id_;
+  std::string original_build_id_;
+  std::vector<prof_format::MapEntry> map_;
+  std::vector<Symbol> symbols_;
+};
+
+// Lower-case hexadecimal digits, two per byte; "(none)" for no bytes.
+std::string hexadecimal(const std::string& bytes);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,31 @@
+// Files that somebody else may have made, opened and read with care.
+
+#ifndef PROF_READ_FILE_H
+#define PROF_READ_FILE_H
+
+#include <cstdint>
+#include <string>
+
+namespace prof {
+
+// Closes a file descriptor at its end.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  ~Descriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A descriptor or -1. Does not wait for a writer if `path` is a FIFO that happens to be called prof.1.
+int open_to_read(const std::string& path);
+
+// Reads `size` bytes at `offset`; returns how many there were. Throws Error about `path` if the file cannot be read.
+uint64_t read_at(int fd, void* to, uint64_t size, uint64_t offset, const std::string& path);
+
+}  // namespace prof
+
+#endif

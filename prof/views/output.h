@@ -1,0 +1,47 @@
+// Buffered text to a file, with errors kept: a full disk must not pass for success.
+
+#ifndef PROF_VIEWS_OUTPUT_H
+#define PROF_VIEWS_OUTPUT_H
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace prof {
+
+class Output {
+ public:
+  // Writes to an open stream, which stays the caller's. `name` is what errors call it.
+  Output(std::FILE* file, std::string name) : file_(file), name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+
+  void text(std::string_view s) {
+    buffer_ += s;
+    if (buffer_.size() >= kFull) flush();
+  }
+  void byte(char c) { text({&c, 1}); }
+  void number(uint64_t n) {
+    char digits[24];
+    text({digits, size_t(std::to_chars(digits, digits + sizeof digits, n).ptr - digits)});
+  }
+
+  // Writes out what is left. Throws Error if anything could not be written, but not for a pipe that its reader closed:
+  // whoever closes a pipe has seen enough.
+  void finish();
+
+ private:
+  static constexpr size_t kFull = 1 << 16;
+  void flush();
+
+  std::FILE* file_;
+  std::string name_;
+  std::string buffer_;
+  int error_ = 0;  // errno of the first failure
+};
+
+}  // namespace prof
+
+#endif
