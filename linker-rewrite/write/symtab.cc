@@ -79,7 +79,8 @@ void SymbolTable::read_original() {
   const Elf64_Shdr& strings = image_.sections()[strings_].header;
   old_strings_ = image_.file().subspan(strings.sh_offset, strings.sh_size);
   old_.resize(original_->header.sh_size / sizeof(Elf64_Sym));
-  std::memcpy(old_.data(), image_.file().data() + original_->header.sh_offset, old_.size() * sizeof(Elf64_Sym));
+  if (!old_.empty())  // else there is no address to copy to
+    std::memcpy(old_.data(), image_.file().data() + original_->header.sh_offset, old_.size() * sizeof(Elf64_Sym));
   locals_ = std::min<size_t>(original_->header.sh_info, old_.size());
   for (Elf64_Sym& s : old_) {
     uint8_t type = ELF64_ST_TYPE(s.st_info);
