@@ -3,9 +3,9 @@
 //
 //   HOW   none; root, user: another root or user; userspace: a name space in which it is nobody, by syscall(2);
 //         back: its own user again; descriptors: none is free; size: the limit on file sizes is lowered; unasked: the
-//         same, and a filter for system calls refuses to tell that limit; full: so many KiB are left on the profile's disk, named by END, for part of the calls, and
-//         then there is room again and as many are made in another thread; vfork: a child of vfork has no descriptor for as
-//         many calls
+//         same, and a filter for system calls refuses to tell that limit; full: so many KiB are left on the profile's
+//         disk, named by END, for part of the calls, and then there is room again and as many are made in another
+//         thread; vfork: a child of vfork has no descriptor for as many calls
 //   END   exit, _exit
 
 #define _GNU_SOURCE
@@ -44,7 +44,11 @@ static int lose_way(const char* how) {
   struct rlimit limit = {3, 3};
   if (!strcmp(how, "root")) return chroot("/proc") || chdir("/");
   if (!strcmp(how, "user")) return setuid(65534);
-  if (!strcmp(how, "userspace")) return syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) || chroot("/proc");
+  if (!strcmp(how, "userspace")) {
+    // Inside a chroot nobody gets a name space of users, but root can do without.
+    if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) && syscall(SYS_unshare, CLONE_NEWNS)) return 1;
+    return chroot("/proc");
+  }
   if (!strcmp(how, "back")) return seteuid(65534) || seteuid(0);
   if (!strcmp(how, "self")) return setuid(geteuid());
   if (!strcmp(how, "descriptors")) return setrlimit(RLIMIT_NOFILE, &limit);
