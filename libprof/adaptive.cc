@@ -25,7 +25,7 @@
 
 #include "adaptive.h"
 
-#include "slow.h"
+#include "shadow_stack.h"
 
 namespace libprof {
 
@@ -90,7 +90,7 @@ void add_square(Node* n, uint64_t cycles, uint64_t weight) {
 extern "C" [[gnu::visibility("hidden")]] void time_call(State* s, Frame* f) {
   Node* n = node_at(s, f->node);
   const uint64_t count = load(&n->count);
-  if (count < load(&n->cycles) || load(&counter_stopped_at) != 0) return;
+  if (count < load(&n->cycles) || load(&tsc_stopped_at) != 0) return;
   const uint32_t weight = draw_weight(s, count);
   store(&n->cycles, count + weight);
   if (!is_outermost(s, f)) return;
@@ -114,7 +114,7 @@ void record_call(State* s, Frame* f, uint64_t now) {
 
 // The fast exit comes here with a timed frame f that it found at the top: instructions d and e of hooks.S. A handler
 // may have left a copy of it above since, for frames of its own in a further chunk.
-extern "C" [[gnu::visibility("hidden")]] void leave_timed(State* s, Frame* f, uint64_t now) {
+extern "C" [[gnu::visibility("hidden")]] void leave_timed_call(State* s, Frame* f, uint64_t now) {
   record_call(s, f, now);
   store(&f->slot, uint64_t(0));
   store(&s->top, as_top(s, f - 1));

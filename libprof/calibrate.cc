@@ -13,7 +13,7 @@
 #include "calibrate.h"
 
 #include "adaptive.h"
-#include "slow.h"
+#include "shadow_stack.h"
 #include "syscall.h"
 #include "tree.h"
 
@@ -111,7 +111,7 @@ uint64_t time_single_calls(Scratch* s) {
 
 Calibration calibrate() {
   Calibration result = {0, 0, 0};
-  if ((!is_timed() && !is_adaptive()) || counter_stopped_at) return result;
+  if ((!is_timed() && !is_adaptive()) || tsc_stopped_at) return result;
   auto* scratch = static_cast<Scratch*>(map_memory(sizeof(Scratch)));
   if (!scratch) return result;
   State* own = get_state();

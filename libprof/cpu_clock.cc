@@ -33,10 +33,10 @@
 
 #include <linux/perf_event.h>
 
-#include "counter.h"
 #include "process.h"
 #include "syscall.h"
 #include "text.h"
+#include "tsc.h"
 
 namespace libprof {
 
@@ -95,7 +95,7 @@ uint64_t synchronize(State* s) {
   const uint64_t before = time_stamp(), cpu = clock(kClockThread), now = time_stamp();
   const uint64_t ns = clock(kClockMonotonicRaw);
   if (cpu == 0 || ns == 0) {
-    stop_counter();
+    stop_tsc();
     return last;
   }
   const Header* header = at<Header>(s->base, 0);

@@ -15,8 +15,9 @@
 // Entering. The one comparison  top.slot - slot - 1 < 32 KiB  (unsigned) covers everything that may be wrong: the
 // frame at the top is gone (its slot is not above ours), it lies on another stack, it is being filled (slot 0), the state
 // was wiped by fork (T is 0, so S itself is read, whose first word is T, 0). Whatever it does not cover is
-// settled in slow.cc. (When another stack is known to end just below this one, the "careful" variants of entering are in
-// use, with one comparison more: see stacks.cc.) The end of a chunk of frames is the end of a page. Then
+// settled in shadow_stack.cc. (When another stack is known to end just below this one, the "careful" variants of
+// entering are in use, with one comparison more: see stack_switch.cc.) The end of a chunk of frames is the end of a
+// page. Then
 //
 //     1  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"
 //     2  (T + 1).node = C, flags = 0
@@ -76,8 +77,8 @@
 // belongs to the node of its top frame (format.h).
 //
 // Threads. Everything above is the thread's own. Programs call the hooks through two words in memory, which choose the
-// variant (variants.h); they are stored when the process begins, and a thread that is in the other variant by then has
-// no state yet, so it takes the slow path.
+// variant (hook_selection.h); they are stored when the process begins, and a thread that is in the other variant by then
+// has no state yet, so it takes the slow path.
 
 #include "libprof/format/format.h"
 #include "state.h"
@@ -109,18 +110,18 @@ libprof_state:
 
         .data
         .balign 64
-        .hidden hook_in
-        .hidden hook_out
-        .globl  hook_in
-        .globl  hook_out
+        .hidden enter_hook
+        .hidden leave_hook
+        .globl  enter_hook
+        .globl  leave_hook
         .globl  _profhooks
         .type   _profhooks, @object
         .size   _profhooks, 16
 _profhooks:
-hook_in:
+enter_hook:
         .quad   enter_elapsed
-hook_out:
-        .quad   exit_elapsed
+leave_hook:
+        .quad   leave_elapsed
 
         .text
 
@@ -387,7 +388,7 @@ hook_out:
         ENTER_COUNT adaptive_carefully, 1, 1
 
 // rdx = time stamp; flags and registers are kept for the way through C++.
-.macro STAMP_EXIT
+.macro STAMP_LEAVE
         KEEP_FLAGS
         TIME_STAMP
         KEEP_TWO_MORE
@@ -412,82 +413,82 @@ hook_out:
         RESTORE_THREE_AND_RETURN
 .endm
 
-        HIDDEN_FUNCTION exit_elapsed
+        HIDDEN_FUNCTION leave_elapsed
         KEEP_THREE
-        STAMP_EXIT                              // a
+        STAMP_LEAVE                              // a
         FIND_STATE %rax, .Lno_state
         cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
-        jne     exit_slowly
+        jne     leave_slowly
         FIND_NODE_AND_THREAD
-.Lgive_exit:
-        GIVE_TIME exit                          // b, c
+.Lgive_leave:
+        GIVE_TIME leave                         // b, c
         POP_AND_RETURN
-.Lstamp_exit:
+.Lstamp_leave:
         TIME_STAMP
-        jmp     .Lgive_exit
-        GIVE_NO_TIME exit, 0
+        jmp     .Lgive_leave
+        GIVE_NO_TIME leave, 0
 .Lno_state:
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
-        END_FUNCTION exit_elapsed
+        END_FUNCTION leave_elapsed
 
-// As exit_elapsed, but only a thread that has frames has a clock; the slow path takes a stamp itself.
-        HIDDEN_FUNCTION exit_cpu
+// As leave_elapsed, but only a thread that has frames has a clock; the slow path takes a stamp itself.
+        HIDDEN_FUNCTION leave_cpu
         KEEP_THREE
         KEEP_FLAGS
         KEEP_TWO_MORE
         FIND_STATE %rax, .Lno_state
         cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
-        jne     exit_slowly
+        jne     leave_slowly
         FIND_NODE_AND_THREAD
-.Lstamp_exit_cpu:
+.Lstamp_leave_cpu:
         TIME_STAMP                              // a
         mov     STATE_CLOCK_LOCK(%rcx), %eax
         cmp     STATE_SWITCHES(%rcx), %eax
-        jne     exit_slowly
+        jne     leave_slowly
         sub     STATE_AWAY(%rcx), %rdx
-        GIVE_TIME exit_cpu                      // b, c
+        GIVE_TIME leave_cpu                     // b, c
         POP_AND_RETURN
-        GIVE_NO_TIME exit_cpu, 1
-        END_FUNCTION exit_cpu
+        GIVE_NO_TIME leave_cpu, 1
+        END_FUNCTION leave_cpu
 
-        HIDDEN_FUNCTION exit_count
+        HIDDEN_FUNCTION leave_count
         KEEP_THREE
         FIND_STATE %rdx, .Lno_state_count
         cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rdx)
-        jne     .Lexit_count_slowly
+        jne     .Lleave_count_slowly
         movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // d
         sub     $PROF_FRAME_SIZE, %rdx
         mov     %rdx, STATE_TOP(%rcx)           // e
 .Lno_state_count:
         RESTORE_THREE_AND_RETURN
-.Lexit_count_slowly:
+.Lleave_count_slowly:
         KEEP_FLAGS
         KEEP_TWO_MORE
         xor     %edx, %edx
-        jmp     exit_slowly
-        END_FUNCTION exit_count
+        jmp     leave_slowly
+        END_FUNCTION leave_count
 
-        HIDDEN_FUNCTION exit_adaptive
+        HIDDEN_FUNCTION leave_adaptive
         KEEP_THREE
         FIND_STATE %rdx, .Lno_state_count
         cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rdx)
-        jne     .Lexit_adaptive_slowly
+        jne     .Lleave_adaptive_slowly
         cmpl    $0, PROF_FRAME_FLAGS(%rcx,%rdx)
-        jne     .Lexit_timed
+        jne     .Lleave_timed
         movq    $0, PROF_FRAME_SLOT(%rcx,%rdx)  // d
         sub     $PROF_FRAME_SIZE, %rdx
         mov     %rdx, STATE_TOP(%rcx)           // e
         RESTORE_THREE_AND_RETURN
-.Lexit_timed:
+.Lleave_timed:
         mov     %rdx, KEPT_TOP(%rsp)
-        STAMP_EXIT
-        jmp     exit_timed
-.Lexit_adaptive_slowly:
-        STAMP_EXIT
-        jmp     exit_slowly
-        END_FUNCTION exit_adaptive
+        STAMP_LEAVE
+        jmp     leave_timed
+.Lleave_adaptive_slowly:
+        STAMP_LEAVE
+        jmp     leave_slowly
+        END_FUNCTION leave_adaptive
 
 // On the way to C++: what it may change and what the fast path has not kept is kept in the rest of the red zone, and
 // rsp moves below it.
@@ -545,9 +546,9 @@ hook_out:
         END_FUNCTION enter_switched
 
 // rcx = S, rdx = time stamp
-        HIDDEN_FUNCTION exit_slowly
-        CALL_SLOW exit_slow
-        END_FUNCTION exit_slowly
+        HIDDEN_FUNCTION leave_slowly
+        CALL_SLOW leave_slow
+        END_FUNCTION leave_slowly
 
 // rcx = S, rcx + rdx = the new frame, rsi = C, not yet counted
         HIDDEN_FUNCTION enter_timed
@@ -570,44 +571,44 @@ hook_out:
         END_FUNCTION enter_timed
 
 // rcx = S, the frame - S in KEPT_TOP, rdx = time stamp
-        HIDDEN_FUNCTION exit_timed
+        HIDDEN_FUNCTION leave_timed
         mov     %rcx, %rdi
         mov     KEPT_TOP(%rsp), %rsi
         add     %rcx, %rsi
-        CALL_CXX leave_timed
+        CALL_CXX leave_timed_call
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
-        END_FUNCTION exit_timed
+        END_FUNCTION leave_timed
 
 // Since the counter may not be read any more (sandbox.cc): the slow path takes the last stamp again and again.
-        HIDDEN_FUNCTION enter_without_counter
+        HIDDEN_FUNCTION enter_without_tsc
         KEEP_THREE
         KEEP_FLAGS
         KEEP_TWO_MORE
         FIND_STATE %rdx, 1f
 1:      jmp     enter_slowly
-        END_FUNCTION enter_without_counter
+        END_FUNCTION enter_without_tsc
 
-        HIDDEN_FUNCTION exit_without_counter
+        HIDDEN_FUNCTION leave_without_tsc
         KEEP_THREE
         KEEP_FLAGS
         KEEP_TWO_MORE
         FIND_STATE %rdx, .Lno_state
         xor     %edx, %edx                      // it may be readable again by now
-        jmp     exit_slowly
-        END_FUNCTION exit_without_counter
+        jmp     leave_slowly
+        END_FUNCTION leave_without_tsc
 
         HIDDEN_FUNCTION hook_off
         ret
         END_FUNCTION hook_off
 
         FUNCTION _profin
-        jmp     *hook_in(%rip)
+        jmp     *enter_hook(%rip)
         END_FUNCTION _profin
 
         FUNCTION _profout
-        jmp     *hook_out(%rip)
+        jmp     *leave_hook(%rip)
         END_FUNCTION _profout
 
         HIDDEN_FUNCTION get_state
@@ -649,11 +650,11 @@ hook_out:
 // calls, of which every other is of another function than the one before, or all are of the same.
 .macro PROBED name
         HIDDEN_FUNCTION \name
-        call    *hook_in(%rip)
+        call    *enter_hook(%rip)
         .hidden \name\()_pc
         .globl  \name\()_pc
 \name\()_pc:
-        call    *hook_out(%rip)
+        call    *leave_hook(%rip)
         ret
         END_FUNCTION \name
 .endm

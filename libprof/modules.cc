@@ -8,13 +8,13 @@
 #include <elf.h>
 
 #include "file.h"
+#include "hook_selection.h"
 #include "libprof/format/map.h"
 #include "process.h"
 #include "settings.h"
 #include "syscall.h"
 #include "text.h"
 #include "threads.h"
-#include "variants.h"
 
 namespace libprof {
 

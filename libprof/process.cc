@@ -8,23 +8,23 @@
 
 #include "adaptive.h"
 #include "calibrate.h"
-#include "counter.h"
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
+#include "hook_selection.h"
 #include "memory.h"
 #include "modules.h"
 #include "settings.h"
-#include "slow.h"
+#include "shadow_stack.h"
 #include "syscall.h"
 #include "text.h"
-#include "variants.h"
+#include "tsc.h"
 
 namespace libprof {
 
 Process* process;
 uint32_t profile_type = prof_format::kElapsed;
-uint64_t counter_stopped_at;
+uint64_t tsc_stopped_at;
 
 namespace {
 
@@ -36,16 +36,16 @@ Calibration calibration;
 
 void choose_hooks(uint32_t type) {
   profile_type = type;
-  if (type == prof_format::kCount || (type == prof_format::kAdaptive && counter_stopped_at)) {
-    use_variants(enter_count, exit_count);
+  if (type == prof_format::kCount || (type == prof_format::kAdaptive && tsc_stopped_at)) {
+    use_hooks(enter_count, leave_count);
   } else if (type == prof_format::kAdaptive) {
-    use_variants(enter_adaptive, exit_adaptive);
-  } else if (counter_stopped_at) {
-    use_variants(enter_without_counter, exit_without_counter);
+    use_hooks(enter_adaptive, leave_adaptive);
+  } else if (tsc_stopped_at) {
+    use_hooks(enter_without_tsc, leave_without_tsc);
   } else if (type == prof_format::kCpu) {
-    use_variants(enter_cpu, exit_cpu);
+    use_hooks(enter_cpu, leave_cpu);
   } else {
-    use_variants(enter_elapsed, exit_elapsed);
+    use_hooks(enter_elapsed, leave_elapsed);
   }
 }
 
@@ -113,7 +113,7 @@ Phase begin(Process* p) {
   const bool is_child = recording_process != 0;
   if (!settings.is_read) read_settings();
   if (settings.is_off) return kOff;
-  if (settings.type != prof_format::kCount && !is_child && !check_counter()) return kOff;
+  if (settings.type != prof_format::kCount && !is_child && !check_tsc()) return kOff;
   if (settings.type == prof_format::kCpu && !is_child && !check_cpu_clock()) return kOff;
   if (advise(p, sizeof(Process), kAdviseWipeOnFork) != 0) {
     if (!is_child) say("cannot create a profile: ", error_text(-kErrorNotSupported));
@@ -164,7 +164,7 @@ bool begin_process() {
     lock(&p->begin_lock);
     if (p->phase == kNotBegun) {
       const Phase phase = begin(p);
-      if (phase == kOff) use_variants(hook_off, hook_off);
+      if (phase == kOff) use_hooks(hook_off, hook_off);
       __atomic_store_n(&p->phase, phase, __ATOMIC_RELEASE);
     }
     unlock(&p->begin_lock);
@@ -178,7 +178,7 @@ void end_process() {
   auto* header = at<Header>(p->base, 0);
   stamp_last(header);
   // For readers: other threads are taken to have stood still since their last hooks.
-  if (State* s = get_state(); is_cpu_timed() && !counter_stopped_at && s && load(&s->top) != 0)
+  if (State* s = get_state(); is_cpu_timed() && !tsc_stopped_at && s && load(&s->top) != 0)
     give_time(s, node_at(s, load(&current_frame(s)->node)), cpu_stamp(s));
   header->tsc_end = header->tsc_last;
   header->ns_end = header->ns_last;
@@ -197,34 +197,34 @@ void note_lost_call() {
 }
 
 void use_careful_hooks() {
-  replace_entering(enter_elapsed, enter_elapsed_carefully);
-  replace_entering(enter_cpu, enter_cpu_carefully);
-  replace_entering(enter_count, enter_count_carefully);
-  replace_entering(enter_adaptive, enter_adaptive_carefully);
+  replace_enter_hook(enter_elapsed, enter_elapsed_carefully);
+  replace_enter_hook(enter_cpu, enter_cpu_carefully);
+  replace_enter_hook(enter_count, enter_count_carefully);
+  replace_enter_hook(enter_adaptive, enter_adaptive_carefully);
 }
 
-void stop_counter() {
+void stop_tsc() {
   const uint64_t now = time_stamp_if_readable();
-  store(&counter_stopped_at, now ? now : 1);
-  if (hook_in == reinterpret_cast<uint64_t>(&hook_off)) return;
-  if (is_timed()) use_variants(enter_without_counter, exit_without_counter);
-  if (is_adaptive()) use_variants(enter_count_carefully, exit_count);
+  store(&tsc_stopped_at, now ? now : 1);
+  if (enter_hook == reinterpret_cast<uint64_t>(&hook_off)) return;
+  if (is_timed()) use_hooks(enter_without_tsc, leave_without_tsc);
+  if (is_adaptive()) use_hooks(enter_count_carefully, leave_count);
 }
 
-void start_counter() {
-  store(&counter_stopped_at, uint64_t(0));
-  if (hook_in == reinterpret_cast<uint64_t>(&hook_off)) return;
+void start_tsc() {
+  store(&tsc_stopped_at, uint64_t(0));
+  if (enter_hook == reinterpret_cast<uint64_t>(&hook_off)) return;
   if (is_cpu_timed()) {
-    use_variants(enter_cpu_carefully, exit_cpu);
+    use_hooks(enter_cpu_carefully, leave_cpu);
   } else if (is_timed()) {
-    use_variants(enter_elapsed_carefully, exit_elapsed);
+    use_hooks(enter_elapsed_carefully, leave_elapsed);
   }
-  if (is_adaptive()) use_variants(enter_adaptive_carefully, exit_adaptive);
+  if (is_adaptive()) use_hooks(enter_adaptive_carefully, leave_adaptive);
 }
 
 void stamp_last(Header* header) {
   const uint64_t now = time_stamp_if_readable(), clock_now = clock(kClockMonotonicRaw);
-  if (counter_stopped_at != 0 || clock_now == 0) return;  // a pair of what belongs together, or none
+  if (tsc_stopped_at != 0 || clock_now == 0) return;  // a pair of what belongs together, or none
   header->tsc_last = now;
   header->ns_last = clock_now;
 }

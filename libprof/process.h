@@ -20,8 +20,8 @@ void note_lost_call();
 void use_careful_hooks();
 
 // The program is about to give up the right to read the time-stamp counter; it could not.
-void stop_counter();
-void start_counter();
+void stop_tsc();
+void start_tsc();
 
 // Puts the time now into tsc_last and ns_last.
 void stamp_last(Header* header);

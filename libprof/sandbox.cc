@@ -28,9 +28,9 @@
 #include <linux/seccomp.h>
 
 #include "file.h"
-#include "filter.h"
 #include "memory.h"
 #include "process.h"
+#include "seccomp_filter.h"
 #include "syscall.h"
 #include "text.h"
 
@@ -56,29 +56,29 @@ struct FilterProgram {  // struct sock_fprog
   const FilterInstruction* instructions;
 };
 
-enum class Effect { kNone, kFilter, kStrictMode, kNoCounter, kDispatch };
+enum class Effect { none, filter, strict_mode, no_tsc, dispatch };
 
 Effect effect_of_prctl(uint64_t option, uint64_t value) {
   switch (uint32_t(option)) {
     case PR_SET_SECCOMP:
-      return value == SECCOMP_MODE_FILTER ? Effect::kFilter : Effect::kStrictMode;
+      return value == SECCOMP_MODE_FILTER ? Effect::filter : Effect::strict_mode;
     case PR_SET_TSC:
-      return value == PR_TSC_ENABLE ? Effect::kNone : Effect::kNoCounter;
+      return value == PR_TSC_ENABLE ? Effect::none : Effect::no_tsc;
     case PR_SET_SYSCALL_USER_DISPATCH:
-      return value == PR_SYS_DISPATCH_ON ? Effect::kDispatch : Effect::kNone;
+      return value == PR_SYS_DISPATCH_ON ? Effect::dispatch : Effect::none;
     default:
-      return Effect::kNone;
+      return Effect::none;
   }
 }
 
 Effect effect_of_seccomp(uint64_t operation) {
   switch (uint32_t(operation)) {
     case SECCOMP_SET_MODE_FILTER:
-      return Effect::kFilter;
+      return Effect::filter;
     case SECCOMP_SET_MODE_STRICT:
-      return Effect::kStrictMode;
+      return Effect::strict_mode;
     default:
-      return Effect::kNone;
+      return Effect::none;
   }
 }
 
@@ -116,19 +116,18 @@ bool may_call(int64_t number, const uint64_t (&arguments)[6]) {
 extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, uint64_t a, uint64_t b, uint64_t c,
                                                               uint64_t d, uint64_t e) {
   const Effect effect = number == __NR_prctl ? effect_of_prctl(a, b) : effect_of_seccomp(a);
-  if (effect == Effect::kNone) return unchecked_syscall(number, a, b, c, d, e, 0);
-  const bool stops_counter =
-      (effect == Effect::kStrictMode || effect == Effect::kNoCounter) && load(&counter_stopped_at) == 0;
-  const bool forbids = effect != Effect::kNoCounter;
-  SeenFilter* memory = effect == Effect::kFilter ? static_cast<SeenFilter*>(map_guarded(sizeof(SeenFilter))) : nullptr;
-  if (stops_counter) stop_counter();
+  if (effect == Effect::none) return unchecked_syscall(number, a, b, c, d, e, 0);
+  const bool stops_tsc = (effect == Effect::strict_mode || effect == Effect::no_tsc) && load(&tsc_stopped_at) == 0;
+  const bool forbids = effect != Effect::no_tsc;
+  SeenFilter* memory = effect == Effect::filter ? static_cast<SeenFilter*>(map_guarded(sizeof(SeenFilter))) : nullptr;
+  if (stops_tsc) stop_tsc();
   if (forbids) {
     keep_room();
     forbid_all();
   }
   const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
   if (is_error(result)) {
-    if (stops_counter) start_counter();
+    if (stops_tsc) start_tsc();
     if (forbids) {
       undo_forbid_all();
       give_room_back();

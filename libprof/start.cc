@@ -16,7 +16,7 @@
 #include "process.h"
 #include "rights.h"
 #include "settings.h"
-#include "slow.h"
+#include "shadow_stack.h"
 #include "syscall.h"
 #include "threads.h"
 

@@ -6,10 +6,10 @@
 // that in a forked child they are zero, and zero means "not begun".
 //
 // Three kinds of code. FAST paths are the hooks themselves (hooks.S): a few dozen instructions, no call. SLOW paths
-// (slow.cc, stacks.cc, the look-up in tree.cc) run on the program's stack with signals enabled; they need little stack
-// and are written so that a signal handler may run hooks between any two instructions. HEAVY paths (everything that
-// makes system calls, takes a lock or needs stack) run on a stack of the thread's own, below its state, with all
-// signals blocked but SIGTRAP and SIGSYS; a hook that a handler of these runs there finds State::is_busy.
+// (shadow_stack.cc, stack_switch.cc, the look-up in tree.cc) run on the program's stack with signals enabled; they need
+// little stack and are written so that a signal handler may run hooks between any two instructions. HEAVY paths
+// (everything that makes system calls, takes a lock or needs stack) run on a stack of the thread's own, below its state,
+// with all signals blocked but SIGTRAP and SIGSYS; a hook that a handler of these runs there finds State::is_busy.
 //
 // Compiled with -ffreestanding -fno-exceptions -fno-rtti -mgeneral-regs-only -fno-stack-protector
 // -fno-threadsafe-statics -fPIC -fvisibility=hidden, linked with -nostdlib: see `sources`.
@@ -97,7 +97,7 @@ struct State {
   char* base;    // the mapping
   Thread* thread;
   Link* table;  // the word before it (TABLE_MASK) is its size in bytes - LINK_SIZE
-  // Slots below this are not on the stack that the thread is on; 0 if no other stack is known. See stacks.cc.
+  // Slots below this are not on the stack that the thread is on; 0 if no other stack is known. See stack_switch.cc.
   uint64_t barrier;
   // PROFTYPE=cpu, see cpu_clock.cc.
   uint64_t away;      // cycles
@@ -114,7 +114,7 @@ struct State {
   Block root;
   Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
-  uint64_t code_start, code_end;      // the mapping with the functions that have hooks, see stacks.cc
+  uint64_t code_start, code_end;      // the mapping with the functions that have hooks, see stack_switch.cc
   int32_t tid;
   uint64_t entering_at;  // where on the program's stack a heavy path is being entered
   uint32_t is_busy;      // on a heavy path
@@ -181,25 +181,25 @@ inline constexpr uint64_t kSlotTag = 1;
 extern Process* process;
 extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins
 // A time stamp, if the program may not read the counter any more: for its profile, time stands still from there on.
-extern uint64_t counter_stopped_at;
+extern uint64_t tsc_stopped_at;
 
 // hooks.S
 extern "C" {
-extern uint64_t hook_in, hook_out;  // addresses of the variants in use, see variants.h
+extern uint64_t enter_hook, leave_hook;  // addresses of the variants in use, see hook_selection.h
 void enter_elapsed();
-void exit_elapsed();
+void leave_elapsed();
 void enter_count();
-void exit_count();
+void leave_count();
 void enter_elapsed_carefully();
 void enter_count_carefully();
 void enter_cpu();
 void enter_cpu_carefully();
-void exit_cpu();
+void leave_cpu();
 void enter_adaptive();
 void enter_adaptive_carefully();
-void exit_adaptive();
-void enter_without_counter();
-void exit_without_counter();
+void leave_adaptive();
+void enter_without_tsc();
+void leave_without_tsc();
 void hook_off();
 State* get_state();
 void set_state(State* state);

@@ -11,17 +11,17 @@
 #include "threads.h"
 
 #include "adaptive.h"
-#include "counter.h"
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
 #include "memory.h"
 #include "process.h"
-#include "slow.h"
-#include "stacks.h"
+#include "shadow_stack.h"
+#include "stack_switch.h"
 #include "syscall.h"
 #include "text.h"
 #include "tree.h"
+#include "tsc.h"
 
 namespace libprof {
 

@@ -46,11 +46,11 @@ calls_but_for_jumps() {
 
 # The hooks themselves, with handlers that do not come back to them at once.
 at enter_elapsed 1 42 jump
-at exit_elapsed 1 33 jump
+at leave_elapsed 1 33 jump
 at enter_elapsed 1 42 leave
-at exit_elapsed 1 33 leave
+at leave_elapsed 1 33 leave
 at enter_elapsed_carefully 1 44 swap
-at exit_elapsed 1 33 swap
+at leave_elapsed 1 33 swap
 # Where signals are about to be blocked, because there are no nodes left.
 at run_heavyEP 12 36
 PROFSIZE=1 at run_heavyEP 12 36 wide
@@ -58,4 +58,4 @@ PROFSIZE=1 at run_heavyEP 12 36 wide
 at 9change_toEP 1 60 fibers
 # Where a timed call returns, also when its frame is the last of a chunk.
 export PROFTYPE=adaptive
-at exit_timed 1 8 deep
+at leave_timed 1 8 deep

@@ -1,8 +1,8 @@
 // Which stack a frame is on. A thread has its own stack, perhaps a stack for signal handlers, perhaps coroutines; each
-// has a list of frame chunks of its own, because slots can only be compared within one stack. See stacks.cc.
+// has a list of frame chunks of its own, because slots can only be compared within one stack. See stack_switch.cc.
 
-#ifndef LIBPROF_STACKS_H
-#define LIBPROF_STACKS_H
+#ifndef LIBPROF_STACK_SWITCH_H
+#define LIBPROF_STACK_SWITCH_H
 
 #include "state.h"
 

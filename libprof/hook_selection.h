@@ -1,25 +1,25 @@
 // Which variants of the hooks are in use.
 //
 // A program calls the hooks through two words, `call *word(%rip)`, so that choosing a variant costs the calls nothing.
-// In a static program, and for code that was linked with libprof.so, the words are ours, hook_in and hook_out. A
+// In a static program, and for code that was linked with libprof.so, the words are ours, enter_hook and leave_hook. A
 // dynamic program has words of its own (kHooksTag in map.h says where), which the dynamic linker fills with _profin and
 // _profout; these jump through our words, until the program's are found.
 
-#ifndef LIBPROF_VARIANTS_H
-#define LIBPROF_VARIANTS_H
+#ifndef LIBPROF_HOOK_SELECTION_H
+#define LIBPROF_HOOK_SELECTION_H
 
 #include "state.h"
 
 namespace libprof {
 
-using Variant = void();
+using Hook = void();
 
 // The words of the program: `words[0]` for _profin, `words[1]` for _profout. They take the present variants.
 void set_program_words(uint64_t* words);
 
-void use_variants(Variant* in, Variant* out);
+void use_hooks(Hook* in, Hook* out);
 // Changes the entering hook if it is `from`.
-void replace_entering(Variant* from, Variant* to);
+void replace_enter_hook(Hook* from, Hook* to);
 
 }  // namespace libprof
 

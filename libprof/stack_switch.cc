@@ -29,12 +29,12 @@
 // Limits. A coroutine's stack within the thread's own (an array in main) is taken for that. A coroutine that another
 // thread goes on with has the context of what resumed it there. Counts are exact in both cases.
 
-#include "stacks.h"
+#include "stack_switch.h"
 
 #include "adaptive.h"
 #include "file.h"
 #include "process.h"
-#include "slow.h"
+#include "shadow_stack.h"
 #include "syscall.h"
 #include "text.h"
 #include "threads.h"

@@ -11,11 +11,11 @@
 // the top again at each step, claims a frame with one instruction, and moves the top only from where it saw it. See
 // hooks.S for the entries that are being filled.
 
-#include "slow.h"
+#include "shadow_stack.h"
 
 #include "adaptive.h"
 #include "cpu_clock.h"
-#include "stacks.h"
+#include "stack_switch.h"
 #include "syscall.h"
 #include "threads.h"
 #include "tree.h"
@@ -30,7 +30,7 @@ constexpr uint64_t kSmallestSignalFrame = 1024;
 
 uint64_t stamp(State* s) {
   if (!is_timed() && !is_adaptive()) return 0;
-  if (load(&counter_stopped_at)) return load(&s->thread->last_tsc);
+  if (load(&tsc_stopped_at)) return load(&s->thread->last_tsc);
   return is_cpu_timed() ? cpu_stamp(s) : time_stamp();
 }
 
@@ -227,10 +227,10 @@ extern "C" [[gnu::visibility("hidden")]] void enter_after_switch(State* s, Frame
   store(&f->slot, slot);
 }
 
-extern "C" [[gnu::visibility("hidden")]] void exit_slow(State* s, uint64_t slot, uint64_t now) {
+extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot, uint64_t now) {
   if (load(&s->top) == 0) leave_wiped_state(s);
   if (load(&s->top) == 0 || s->is_left || s->is_busy) return;
-  if (load(&counter_stopped_at) != 0 || is_cpu_timed()) now = stamp(s);
+  if (load(&tsc_stopped_at) != 0 || is_cpu_timed()) now = stamp(s);
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
   pop_gone(s, slot, now);

@@ -1,7 +1,7 @@
 // The programs of seccomp filters: classic BPF over the data of one system call.
 
-#ifndef LIBPROF_FILTER_H
-#define LIBPROF_FILTER_H
+#ifndef LIBPROF_SECCOMP_FILTER_H
+#define LIBPROF_SECCOMP_FILTER_H
 
 #include <stddef.h>
 #include <stdint.h>

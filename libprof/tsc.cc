@@ -3,7 +3,7 @@
 // asked, which watches the counter and gives it up as a clock when it is not to be trusted. A program may also have
 // been started without the right to read it (PR_SET_TSC): rdtsc would be a SIGSEGV.
 
-#include "counter.h"
+#include "tsc.h"
 
 #include <cpuid.h>
 
@@ -39,10 +39,10 @@ uint64_t time_stamp_if_readable() {
     is_asked = true;
   }
   if (!is_readable) return 0;
-  return counter_stopped_at ? counter_stopped_at : time_stamp();
+  return tsc_stopped_at ? tsc_stopped_at : time_stamp();
 }
 
-bool check_counter() {
+bool check_tsc() {
   if (time_stamp_if_readable() == 0) {
     say("the program may not read the time-stamp counter; PROFTYPE=count needs none; nothing is recorded");
     return false;

@@ -1,4 +1,4 @@
-#include "filter.h"
+#include "seccomp_filter.h"
 
 #include <linux/filter.h>
 

@@ -1,7 +1,7 @@
-// What the fast paths leave to C++: see hooks.S for what a frame is, slow.cc for the rules.
+// What the fast paths leave to C++: see hooks.S for what a frame is, shadow_stack.cc for the rules.
 
-#ifndef LIBPROF_SLOW_H
-#define LIBPROF_SLOW_H
+#ifndef LIBPROF_SHADOW_STACK_H
+#define LIBPROF_SHADOW_STACK_H
 
 #include "state.h"
 
