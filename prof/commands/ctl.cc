@@ -28,7 +28,7 @@ Limit change(Limit limit, Command command, Profile& whole) {
   Figures now(whole);
   if (command == Command::kReset) {
     // What is shown is nothing, or all is subtracted.
-    limit.figures = limit.is_on ? now.list() : std::vector<Figure>();
+    limit.figures = limit.is_on ? now.list() : std::vector<BlockCounters>();
     limit.parts = limit.is_on;
   } else {
     now.subtract(limit.figures);

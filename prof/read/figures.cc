@@ -60,9 +60,9 @@ void Figures::add_tree(const Thread& thread, std::vector<bool>& seen) {
 }
 
 template <class Change>
-void Figures::change(const std::vector<Figure>& figures, Change change) {
+void Figures::change(const std::vector<BlockCounters>& figures, Change change) {
   auto cell = cells_.begin();
-  for (const Figure& f : figures) {
+  for (const BlockCounters& f : figures) {
     while (cell != cells_.end() && cell->block < f.block) ++cell;
     if (cell == cells_.end()) break;
     if (cell->block == f.block) change(*cell, f);
@@ -70,26 +70,26 @@ void Figures::change(const std::vector<Figure>& figures, Change change) {
   none_ = 0;  // a damaged list may have put something there
 }
 
-void Figures::subtract(const std::vector<Figure>& figures) {
-  change(figures, [](const Cell& c, const Figure& f) {
+void Figures::subtract(const std::vector<BlockCounters>& figures) {
+  change(figures, [](const Cell& c, const BlockCounters& f) {
     *c.calls -= std::min(*c.calls, f.calls);
     *c.cycles -= std::min(*c.cycles, f.cycles);
     *c.timed -= std::min(*c.timed, f.timed);
   });
 }
 
-void Figures::replace(const std::vector<Figure>& figures) {
-  const std::vector<Figure> all = list();
-  change(all, [](const Cell& c, const Figure&) { *c.calls = *c.cycles = *c.timed = 0; });
-  change(figures, [](const Cell& c, const Figure& f) {
+void Figures::replace(const std::vector<BlockCounters>& figures) {
+  const std::vector<BlockCounters> all = list();
+  change(all, [](const Cell& c, const BlockCounters&) { *c.calls = *c.cycles = *c.timed = 0; });
+  change(figures, [](const Cell& c, const BlockCounters& f) {
     *c.calls = f.calls;
     *c.cycles = f.cycles;
     *c.timed = f.timed;
   });
 }
 
-std::vector<Figure> Figures::list() const {
-  std::vector<Figure> figures;
+std::vector<BlockCounters> Figures::list() const {
+  std::vector<BlockCounters> figures;
   for (const Cell& c : cells_) {
     if (*c.calls || *c.cycles) figures.push_back({*c.calls, *c.cycles, c.block, 0, *c.timed});
   }

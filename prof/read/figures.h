@@ -20,11 +20,11 @@ class Figures {
 
   // Takes figures away, or puts them in the place of what is there. No figure gets less than 0: one that was read while
   // the program ran may be a little too large.
-  void subtract(const std::vector<Figure>& figures);
-  void replace(const std::vector<Figure>& figures);
+  void subtract(const std::vector<BlockCounters>& figures);
+  void replace(const std::vector<BlockCounters>& figures);
 
   // Those that are not 0.
-  std::vector<Figure> list() const;
+  std::vector<BlockCounters> list() const;
 
   // Takes the nodes out of the trees that have neither calls nor time, nor have any below them.
   void leave_out_empty();
@@ -37,7 +37,7 @@ class Figures {
     uint64_t* timed;
   };
   template <class Change>
-  void change(const std::vector<Figure>& figures, Change change);
+  void change(const std::vector<BlockCounters>& figures, Change change);
   void add_tree(const Thread& thread, std::vector<bool>& seen);
   prof_format::Node* node(prof_format::Block block) const;
 

@@ -17,24 +17,8 @@ namespace prof {
 
 namespace {
 
+using prof_format::ControlList;
 using prof_format::Header;
-
-constexpr uint32_t kVersion = 1;
-
-// The list begins with this; figures follow, in ascending order of their blocks.
-struct ListHeader {
-  char magic[8];
-  uint32_t version;
-  uint32_t byte_order;  // as in Header
-  uint32_t entry_size;  // bytes
-  uint32_t entries;
-  uint32_t control;  // Header::control of the profile once the change is made
-  uint32_t pid;      // of the profile, as are:
-  uint64_t tsc_start, realtime_start;
-  uint64_t start_time;
-  uint64_t parts;  // how often recording began
-};
-static_assert(sizeof(ListHeader) == 64);
 
 Limit unusable(const Header& header, const std::string& problem) {
   Limit limit = limit_of_header(header);
@@ -42,7 +26,7 @@ Limit unusable(const Header& header, const std::string& problem) {
   return limit;
 }
 
-bool is_of_same_process(const ListHeader& list, const Header& header) {
+bool is_of_same_process(const ControlList& list, const Header& header) {
   return list.pid == header.pid && list.tsc_start == header.tsc_start && list.realtime_start == header.realtime_start &&
          list.start_time == header.start_time;
 }
@@ -106,14 +90,15 @@ Limit limit_of_header(const Header& header) {
 }
 
 Limit parse_limit(const ReadBytes& read, uint64_t size, const Header& header) {
-  ListHeader list;
+  ControlList list;
   if (read(&list, sizeof list, 0) < sizeof list) return unusable(header, "is cut off");
-  if (kListMagic != std::string_view(list.magic, sizeof list.magic))
+  if (std::memcmp(list.magic, prof_format::kControlListMagic, sizeof list.magic) != 0)
     return unusable(header, "was not made by prof ctl");
-  if (list.version != kVersion || list.byte_order != prof_format::kByteOrder || list.entry_size != sizeof(Figure))
+  if (list.version != prof_format::kControlListVersion || list.byte_order != prof_format::kByteOrder ||
+      list.entry_size != sizeof(BlockCounters))
     return unusable(header, "is of a version that this prof does not know, or damaged");
   if (!is_of_same_process(list, header)) return unusable(header, "is that of another process");
-  if (size - sizeof list != uint64_t(list.entries) * sizeof(Figure)) return unusable(header, "is cut off");
+  if (size - sizeof list != uint64_t(list.entries) * sizeof(BlockCounters)) return unusable(header, "is cut off");
   if (list.control >> 1 < header.control >> 1) return unusable(header, "is older than the last change");
 
   Limit limit;
@@ -125,7 +110,8 @@ Limit parse_limit(const ReadBytes& read, uint64_t size, const Header& header) {
   for (size_t done = 0; done < list.entries;) {
     const size_t now = std::min<size_t>(list.entries - done, kAtOnce);
     limit.figures.resize(done + now);
-    if (read(&limit.figures[done], now * sizeof(Figure), sizeof list + done * sizeof(Figure)) < now * sizeof(Figure))
+    if (read(&limit.figures[done], now * sizeof(BlockCounters), sizeof list + done * sizeof(BlockCounters)) <
+        now * sizeof(BlockCounters))
       return unusable(header, "is cut off");
     for (; done < limit.figures.size(); done++) {
       if (done > 0 && limit.figures[done].block <= limit.figures[done - 1].block) return unusable(header, "is damaged");
@@ -160,11 +146,11 @@ Limit read_limit(const std::string& profile_path, const Header& header) {
 void write_limit(const Limit& limit, const std::string& profile_path, const Header& header) {
   struct stat status;
   if (stat(profile_path.c_str(), &status) != 0) throw Error(profile_path + ": " + system_error(errno));
-  ListHeader list{};
-  kListMagic.copy(list.magic, sizeof list.magic);
-  list.version = kVersion;
+  ControlList list{};
+  std::memcpy(list.magic, prof_format::kControlListMagic, sizeof list.magic);
+  list.version = prof_format::kControlListVersion;
   list.byte_order = prof_format::kByteOrder;
-  list.entry_size = sizeof(Figure);
+  list.entry_size = sizeof(BlockCounters);
   list.entries = uint32_t(limit.figures.size());
   list.control = control_word(limit.is_on, limit.changes);
   list.pid = header.pid;
@@ -175,7 +161,7 @@ void write_limit(const Limit& limit, const std::string& profile_path, const Head
   NewFile file(limit_path(profile_path));
   file.give_to(status.st_uid, status.st_gid);
   file.write(&list, sizeof list);
-  file.write(limit.figures.data(), limit.figures.size() * sizeof(Figure));
+  file.write(limit.figures.data(), limit.figures.size() * sizeof(BlockCounters));
   file.finish();
 }
 

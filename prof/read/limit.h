@@ -23,31 +23,20 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "libprof/format/format.h"
+#include "libprof/format/control_list.h"
 
 namespace prof {
 
-struct Figure {
-  uint64_t calls = 0;
-  uint64_t cycles = 0;
-  prof_format::Block block = 0;
-  uint32_t reserved = 0;
-  uint64_t timed = 0;  // calls that were timed, if not all were (PROFTYPE=adaptive)
-};
-static_assert(sizeof(Figure) == 32);
-
-// What a list begins with.
-inline constexpr std::string_view kListMagic("\x7fPCTL\r\n\x1a", 8);
+using prof_format::BlockCounters;
 
 struct Limit {
   bool is_on = true;
-  uint32_t changes = 0;         // made by prof ctl
-  uint64_t parts = 1;           // how often recording began since the last reset, or the start
-  std::vector<Figure> figures;  // by block; what they are: see above
-  std::string problem;          // why the list cannot be used, else empty; then there are no figures
+  uint32_t changes = 0;                // made by prof ctl
+  uint64_t parts = 1;                  // how often recording began since the last reset, or the start
+  std::vector<BlockCounters> figures;  // by block; what they are: see above
+  std::string problem;                 // why the list cannot be used, else empty; then there are no figures
 
   // Whether something may not be shown.
   bool is_limited() const { return !is_on || changes > 0; }

@@ -8,9 +8,16 @@ awk '
     ++checks
   }
   BEGIN {
-    print "#include \"libprof/format/format.h\"\n#include \"libprof/format/map.h\"\nusing namespace prof_format;"
+    print "#include \"libprof/format/control_list.h\"\n#include \"libprof/format/format.h\""
+    print "#include \"libprof/format/map.h\"\nusing namespace prof_format;"
+    # The structures that the tables of a section are of, in their order.
+    tables["Header"] = "Header"; tables["Module"] = "Module"; tables["Thread"] = "Thread"; tables["Node"] = "Node"
+    tables["Limits"] = "ControlList BlockCounters"
+    tables["From addresses to functions"] = "MapHeader MapEntry"
   }
-  /^\.Ss/ { structure = $2 ~ /^(Header|Module|Thread|Node)$/ ? $2 : "" }
+  /^\.Ss/ { sub(/^\.Ss /, ""); section = $0; table = 0; structure = "" }
+  /^\.Bl -column/ { split(tables[section], structures, " "); structure = structures[++table] }
+  /^\.El/ { structure = "" }
   structure != "" && /^\.It [0-9]+ Ta [0-9]+ Ta Va / {
     sub(/ No .*/, "")
     sub(/.* Va /, $2 " " $4 " ")                        # offset, size, names with commas or colons between
@@ -18,10 +25,13 @@ awk '
     names = NF - 2
     for (i = 3; i <= NF; i++) check($i, $1 + (i - 3) * $2 / names, $2 / names)
   }
-  END { print "static_assert(" checks + 0 " > 45);" }' "$tests/../man/prof.5" >offsets.cc
+  END { print "static_assert(" checks + 0 " > 65);" }' "$tests/../man/prof.5" >offsets.cc
 g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong || fail "$(grep -m 3 error wrong)"
 
 # A table that is wrong is seen.
 sed -i 's/offsetof(Node, count) == 8/offsetof(Node, count) == 16/' offsets.cc
 g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong && fail "a wrong offset is not seen"
 grep -q 'Node count' wrong || fail "$(head -n 3 wrong)"
+for structure in Header Module Thread Node ControlList BlockCounters MapHeader MapEntry; do
+  grep -q "offsetof($structure," offsets.cc || fail "no table of $structure is seen"
+done

@@ -15,7 +15,7 @@
 
 namespace {
 
-using prof::Figure;
+using prof_format::BlockCounters;
 
 // main calls a and b, a calls c.
 struct Example {
@@ -37,7 +37,9 @@ void check(bool is_so) {
   if (!is_so) std::abort();
 }
 
-bool is_sorted(const std::vector<Figure>& figures) { return std::ranges::is_sorted(figures, {}, &Figure::block); }
+bool is_sorted(const std::vector<BlockCounters>& figures) {
+  return std::ranges::is_sorted(figures, {}, &BlockCounters::block);
+}
 
 }  // namespace
 
@@ -60,8 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
     prof::Profile profile = prof::Profile::read_whole(example.path);
     prof::Figures figures(profile);
-    std::map<prof_format::Block, Figure> before;
-    for (const Figure& f : figures.list()) before[f.block] = f;
+    std::map<prof_format::Block, BlockCounters> before;
+    for (const BlockCounters& f : figures.list()) before[f.block] = f;
     if (limit.is_on) {
       figures.subtract(limit.figures);
     } else {
@@ -70,11 +72,11 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     // What a list takes away leaves no more than there was; what it shows is in it.
     if (!limit.is_on) {
       before.clear();
-      for (const Figure& f : limit.figures) before[f.block] = f;
+      for (const BlockCounters& f : limit.figures) before[f.block] = f;
     }
-    const std::vector<Figure> after = figures.list();
+    const std::vector<BlockCounters> after = figures.list();
     check(is_sorted(after));
-    for (const Figure& f : after) check(f.calls <= before[f.block].calls && f.cycles <= before[f.block].cycles);
+    for (const BlockCounters& f : after) check(f.calls <= before[f.block].calls && f.cycles <= before[f.block].cycles);
     figures.leave_out_empty();
   } catch (const prof::Error&) {
   }

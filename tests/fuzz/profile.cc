@@ -1,5 +1,5 @@
 // A profile, shown in every view, of a small program that is there. From where the input has the magic of a list of
-// figures (prof/read/limit.h) on, it is that list. Half of it may be a second profile, and be that of a run to be shown
+// counters (libprof/format/control_list.h) on, it is that list. Half of it may be a second profile, and be that of a run to be shown
 // beside the first. Names in the program have control characters in them.
 
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 #include "prof/views/views.h"
 
 namespace {
+
+constexpr std::string_view kListMagic(prof_format::kControlListMagic, sizeof prof_format::kControlListMagic);
 
 struct Directory {
   Directory() {
@@ -46,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::string path = directory.path + "/prof.1", list_path = prof::limit_path(path);
   static const std::string other_path = directory.path + "/prof.2";
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const size_t end = std::min(bytes.find(prof::kListMagic), size);
+  const size_t end = std::min(bytes.find(kListMagic), size);
   write(path, bytes.substr(0, end));
   write(list_path, bytes.substr(end));
   const fuzz::Messages messages;

@@ -7,10 +7,10 @@
 #include "prof_fixture.h"
 
 using namespace prof_test;
-using prof::Figure;
 using prof::Figures;
 using prof::Limit;
 using prof::Profile;
+using prof_format::BlockCounters;
 
 namespace {
 
@@ -27,7 +27,7 @@ struct Example {
     w.write(path);
   }
   // The profile limited by a list, after the header was told that there is one.
-  Profile limited(bool is_on, std::vector<Figure> figures) {
+  Profile limited(bool is_on, std::vector<BlockCounters> figures) {
     w.header().control = prof::control_word(is_on, 1);
     w.write(path);
     Limit limit;
@@ -107,7 +107,7 @@ TEST_CASE("the list of one state turns into that of the other by subtracting it"
   Profile p = Profile::read_whole(e.path);
   Figures now(p);
   now.subtract({{0, 1000, e.main}, {15, 500, e.a}});
-  const std::vector<Figure> list = now.list();
+  const std::vector<BlockCounters> list = now.list();
   const Profile off = e.limited(false, list);
   CHECK(text(off) == "100:1:0(300:30:3000 200:5:1500(400:40:4000))");
   // Switched on again at once, it is the same.
@@ -126,7 +126,7 @@ TEST_CASE("a function that runs has its time up to the moment of the change") {
   Profile p = Profile::read_whole(e.path);
   Figures now(p);
   uint64_t cycles = 0;
-  for (const Figure& f : now.list()) cycles += f.block == e.b ? f.cycles : 0;
+  for (const BlockCounters& f : now.list()) cycles += f.block == e.b ? f.cycles : 0;
   CHECK(cycles == 3600);
   // It is in the figures then, and not added once more.
   const Profile later = e.limited(true, {{0, 100, e.b}});
