@@ -34,6 +34,7 @@ objects = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 runtime_objects = $(patsubst %,$(BUILD)/runtime/%.o,$(1))
 profld_objects = $(call objects,$(PROFLD_SOURCES))
 prof_objects = $(call objects,$(PROF_SOURCES))
+shared_objects = $(call objects,$(SHARED_SOURCES))
 libprof_objects = $(call runtime_objects,$(LIBPROF_SOURCES))
 unit_objects = $(call objects,$(UNIT_TESTS))
 tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects))
@@ -55,7 +56,7 @@ $(profld): $(profld_objects)
 	@mkdir -p $(@D); echo "LINK  $@"
 	$(Q)$(CXX) $(host_link) -o $@ $^ $(PROFLD_LIBS)
 
-$(prof): $(prof_objects)
+$(prof): $(prof_objects) $(shared_objects)
 	@mkdir -p $(@D); echo "LINK  $@"
 	$(Q)$(CXX) $(host_link) -o $@ $^ $(PROF_LIBS)
 

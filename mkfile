@@ -13,6 +13,7 @@ DESTDIR=
 
 PROFLD_OBJECTS=${PROFLD_SOURCES:%=$BUILD/obj/%.o}
 PROF_OBJECTS=${PROF_SOURCES:%=$BUILD/obj/%.o}
+SHARED_OBJECTS=${SHARED_SOURCES:%=$BUILD/obj/%.o}
 UNIT_OBJECTS=${UNIT_TESTS:%=$BUILD/obj/%.o}
 LIBPROF_OBJECTS=${LIBPROF_SOURCES:%=$BUILD/runtime/%.o}
 PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/lib/libprof.so
@@ -23,7 +24,7 @@ $BUILD/bin/profld: $PROFLD_OBJECTS
 	mkdir -p $BUILD/bin
 	$CXX -o $target $prereq $PROFLD_LIBS
 
-$BUILD/bin/prof: $PROF_OBJECTS
+$BUILD/bin/prof: $PROF_OBJECTS $SHARED_OBJECTS
 	mkdir -p $BUILD/bin
 	$CXX -o $target $prereq $PROF_LIBS
 

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "libprof/format/map.h"
+
 namespace profld {
 
 namespace {
@@ -357,22 +359,24 @@ bool Image::is_writable(OldAddr address) const {
 }
 
 Bytes Image::build_id() const {
-  for (const Elf64_Phdr& s : segments_) {
-    if (s.p_type != PT_NOTE) continue;
-    ByteView notes = file_.subspan(s.p_offset, s.p_filesz);
-    uint64_t align = s.p_align == 8 ? 8 : 4;
-    while (notes.size() >= sizeof(Elf64_Nhdr)) {
-      Elf64_Nhdr h;
-      std::memcpy(&h, notes.data(), sizeof h);
-      uint64_t desc = sizeof h + align_up(h.n_namesz, align);
-      uint64_t end = desc + align_up(h.n_descsz, align);
-      if (desc + h.n_descsz > notes.size()) break;
-      if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && std::memcmp(notes.data() + sizeof h, "GNU", 4) == 0)
-        return Bytes(notes.begin() + long(desc), notes.begin() + long(desc + h.n_descsz));
-      notes = notes.subspan(std::min<uint64_t>(end, notes.size()));
-    }
-  }
-  return {};
+  Bytes id;
+  each_loaded_note(*this, [&](const Note& n) {
+    if (n.is_build_id()) id.assign(n.descriptor.begin(), n.descriptor.end());
+    return !id.empty();
+  });
+  return id;
+}
+
+void each_loaded_note(const Image& image, const std::function<bool(const Note&)>& f) {
+  for (const Elf64_Phdr& s : image.segments())
+    if (s.p_type == PT_NOTE && each_note(image.file().subspan(s.p_offset, s.p_filesz), s.p_align == 8 ? 8 : 4, f))
+      return;
+}
+
+bool is_rewritten(const Image& image) {
+  bool found = false;
+  each_loaded_note(image, [&](const Note& n) { return found = n.is_from(prof_format::kNoteOwner); });
+  return found;
 }
 
 }  // namespace profld

@@ -15,6 +15,7 @@
 
 #include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/bytes.h"
+#include "notes.h"
 
 namespace profld {
 
@@ -117,6 +118,12 @@ class Image {
   std::vector<Relocation> relocations_;
   OldRange span_;
 };
+
+// Calls `f` for each note of the image that is loaded until it returns true.
+void each_loaded_note(const Image& image, const std::function<bool(const Note&)>& f);
+
+// True if profld wrote this file.
+bool is_rewritten(const Image& image);
 
 }  // namespace profld
 

@@ -1,9 +1,12 @@
 #include "notes.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "libprof/format/map.h"
+#include "linker-rewrite/base/address.h"
 
 namespace profld {
 
@@ -28,16 +31,10 @@ bool Note::is_from(const char* name) const {
   return owner.size() == size && std::memcmp(owner.data(), name, size) == 0;
 }
 
-void each_loaded_note(const Image& image, const std::function<bool(const Note&)>& f) {
-  for (const Elf64_Phdr& s : image.segments())
-    if (s.p_type == PT_NOTE && each_note(image.file().subspan(s.p_offset, s.p_filesz), s.p_align == 8 ? 8 : 4, f))
-      return;
-}
+bool Note::is_build_id() const { return type == NT_GNU_BUILD_ID && is_from(ELF_NOTE_GNU) && !descriptor.empty(); }
 
-bool is_rewritten(const Image& image) {
-  bool found = false;
-  each_loaded_note(image, [&](const Note& n) { return found = n.is_from(prof_format::kNoteOwner); });
-  return found;
+bool Note::is_original_build_id() const {
+  return type == prof_format::kNoteOriginalBuildId && is_from(prof_format::kNoteOwner);
 }
 
 }  // namespace profld

@@ -1,11 +1,12 @@
-// The notes of a program.
+// Notes of ELF files, from the bytes of a section or segment of them. profld and prof both read notes with this, and so
+// agree on what the build-id of a file is, and on what profld wrote.
 
 #ifndef LINKER_REWRITE_ELF_NOTES_H
 #define LINKER_REWRITE_ELF_NOTES_H
 
 #include <functional>
 
-#include "image.h"
+#include "linker-rewrite/base/bytes.h"
 
 namespace profld {
 
@@ -14,17 +15,13 @@ struct Note {
   ByteView owner;  // with its NUL
   ByteView descriptor;
   bool is_from(const char* name) const;  // whether that is the owner
+  bool is_build_id() const;              // one that is not empty; the descriptor is the build-id
+  bool is_original_build_id() const;     // profld's: the descriptor is the original's build-id, or empty
 };
 
 // Calls `f` for each note of a section or segment until it returns true; says whether it did. What is behind a damaged
 // note is left out. `align`: 4 or 8 bytes.
 bool each_note(ByteView notes, uint64_t align, const std::function<bool(const Note&)>& f);
-
-// The same for each note of the image that is loaded.
-void each_loaded_note(const Image& image, const std::function<bool(const Note&)>& f);
-
-// True if profld wrote this file.
-bool is_rewritten(const Image& image);
 
 }  // namespace profld
 

@@ -33,9 +33,8 @@ constexpr uint64_t kIdOffset = sizeof(Elf64_Nhdr) + sizeof "GNU";  // in its not
 NewNotes::NewNotes(const Image& image) : id_size_(kIdSize) {
   ByteView old_id;
   each_loaded_note(image, [&](const Note& n) {
-    bool found = n.type == NT_GNU_BUILD_ID && n.is_from(ELF_NOTE_GNU) && !n.descriptor.empty();
-    if (found) old_id = n.descriptor;
-    return found;
+    if (n.is_build_id()) old_id = n.descriptor;
+    return n.is_build_id();
   });
   if (!old_id.empty()) {
     old_id_ = FileOffset(uint64_t(old_id.data() - image.file().data()));

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
+#include "linker-rewrite/elf/notes.h"
 #include "message.h"
 
 namespace prof {
@@ -42,7 +42,7 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header)) continue;
-    if (header.sh_type == SHT_NOTE) read_notes(elf_getdata(section, nullptr));
+    if (header.sh_type == SHT_NOTE) read_notes(elf_rawdata(section, nullptr), header.sh_addralign);
     if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) read_symbols(section);
     const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
     if (name && std::strcmp(name, prof_format::kMapSection) == 0) read_map(section);
@@ -69,26 +69,22 @@ ElfFile::~ElfFile() {
 void ElfFile::read_segment_notes() {
   size_t count = 0;
   if (elf_getphdrnum(elf_, &count) != 0) return;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
     if (!gelf_getphdr(elf_, int(i), &header) || header.p_type != PT_NOTE) continue;
-    const Elf_Type type = header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
-    read_notes(elf_getdata_rawchunk(elf_, int64_t(header.p_offset), header.p_filesz, type));
+    read_notes(elf_getdata_rawchunk(elf_, int64_t(header.p_offset), header.p_filesz, ELF_T_BYTE), header.p_align);
   }
 }
 
-void ElfFile::read_notes(Elf_Data* data) {
+void ElfFile::read_notes(const Elf_Data* data, uint64_t align) {
   if (!data || !data->d_buf) return;
-  GElf_Nhdr note;
-  size_t name = 0, descriptor = 0;
-  for (size_t at = 0; (at = gelf_getnote(data, at, &note, &name, &descriptor)) > 0;) {
-    const char* bytes = static_cast<const char*>(data->d_buf);
-    const std::string_view owner(bytes + name, note.n_namesz ? note.n_namesz - 1 : 0);
-    const std::string value(bytes + descriptor, note.n_descsz);
-    if (owner == "GNU" && note.n_type == NT_GNU_BUILD_ID) build_id_ = value;
-    if (owner == prof_format::kNoteOwner && note.n_type == prof_format::kNoteOriginalBuildId)
-      original_build_id_ = value;
-  }
+  const profld::ByteView notes(static_cast<const uint8_t*>(data->d_buf), data->d_size);
+  profld::each_note(notes, align == 8 ? 8 : 4, [&](const profld::Note& note) {
+    const std::string value(note.descriptor.begin(), note.descriptor.end());
+    if (note.is_build_id()) build_id_ = value;
+    if (note.is_original_build_id()) original_build_id_ = value;
+    return false;
+  });
 }
 
 void ElfFile::read_map(Elf_Scn* section) {

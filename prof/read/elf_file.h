@@ -1,6 +1,10 @@
 // What prof wants to know from an ELF file: its build-id, whether profld rewrote it, and the names of its functions.
 //
 // The file may be damaged in any way: libelf checks its own bounds, and what it cannot find is taken to be absent.
+//
+// profld's image (linker-rewrite/elf/image.h) is no reader for prof: it refuses what cannot run, and a file of stripped
+// symbols cannot; and it maps the file, so that a file that somebody truncates meanwhile is a SIGBUS. What both need,
+// they share: notes, and with them build-ids.
 
 #ifndef PROF_READ_ELF_FILE_H
 #define PROF_READ_ELF_FILE_H
@@ -42,7 +46,7 @@ class ElfFile {
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
  private:
-  void read_notes(Elf_Data* data);
+  void read_notes(const Elf_Data* data, uint64_t align);
   void read_segment_notes();
   void read_map(Elf_Scn* section);
   void read_symbols(Elf_Scn* section);
