@@ -6,11 +6,11 @@
 #include <new>
 
 #include "prof/commands/ctl.h"
+#include "prof/commands/message.h"
 #include "prof/commands/options.h"
 #include "prof/commands/run.h"
 #include "prof/commands/show.h"
 #include "prof/commands/top.h"
-#include "prof/read/message.h"
 
 namespace {
 

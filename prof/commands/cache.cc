@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "message.h"
 #include "prof/read/elf_file.h"
-#include "prof/read/message.h"
 
 namespace prof {
 
@@ -22,7 +22,7 @@ namespace {
 class Key {
  public:
   void add(const char* bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) hash_ = (hash_ ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3;
+    for (size_t i = 0; i < size; ++i) hash_ = (hash_ ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3;
   }
   void add(const std::string& text) {
     add(uint64_t(text.size()));

@@ -1,5 +1,5 @@
-// Looks at the profile as every view does, leaves its figures for those that come after (limit.h), and says in the
-// profile that it did. The program is not asked, and does not notice.
+// Looks at the profile as every view does, leaves its counters for those that read it later (recording.h), and
+// says in the profile that it did. The program is not asked, and does not notice.
 
 #include "ctl.h"
 
@@ -10,10 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "message.h"
 #include "prof/read/clock.h"
-#include "prof/read/figures.h"
+#include "prof/read/counters.h"
 #include "prof/read/file.h"
-#include "prof/read/message.h"
+#include "prof/read/find.h"
+#include "prof/read/header.h"
 #include "prof/read/profile.h"
 #include "prof/views/output.h"
 
@@ -23,37 +25,36 @@ namespace {
 
 using Command = ControlOptions::Command;
 
-// What a limit is after the command; `whole` is the profile now, and is changed.
-Limit change(Limit limit, Command command, Profile& whole) {
-  Figures now(whole);
-  if (command == Command::kReset) {
-    // What is shown is nothing, or all is subtracted.
-    limit.figures = limit.is_on ? now.list() : std::vector<BlockCounters>();
-    limit.parts = limit.is_on;
+// What is recorded after the command; `calls` are all calls of the program up to now, and are changed.
+Recording change(Recording recording, Command command, Calls& calls, const prof_format::Header& header) {
+  if (command == Command::reset) {
+    // While recording is off, nothing is shown then; while it is on, all up to now is subtracted.
+    recording.counters = recording.is_on ? list_counters(calls) : std::vector<BlockCounters>();
+    recording.parts = recording.is_on;
   } else {
-    now.subtract(limit.figures);
-    limit.figures = now.list();
-    limit.is_on = command == Command::kOn;
-    limit.parts += limit.is_on;
+    subtract_counters(calls, header, recording.counters);
+    recording.counters = list_counters(calls);
+    recording.is_on = command == Command::on;
+    recording.parts += recording.is_on;
   }
-  limit.changes++;
-  return limit;
+  ++recording.changes;
+  return recording;
 }
 
 int show_status(const std::string& path) {
   const Profile profile = Profile::read(path);
-  const Limit& limit = profile.limit();
+  const Recording& recording = profile.recording();
   const double hz = time_stamp_rate(profile.header());
   char text[160];
-  std::snprintf(text, sizeof text, "%s: %.3f s of %.3f s are recorded, in %llu part%s%s\n", limit.is_on ? "on" : "off",
-                double(profile.recorded()) / (hz > 0 ? hz : 1e9), double(profile.lifetime()) / (hz > 0 ? hz : 1e9),
-                static_cast<unsigned long long>(limit.parts), limit.parts == 1 ? "" : "s",
-                profile.live() ? "" : "; the program has ended");
+  std::snprintf(text, sizeof text, "%s: %.3f s of %.3f s are recorded, in %llu part%s%s\n",
+                recording.is_on ? "on" : "off", double(profile.recorded()) / (hz > 0 ? hz : 1e9),
+                double(profile.lifetime()) / (hz > 0 ? hz : 1e9), static_cast<unsigned long long>(recording.parts),
+                recording.parts == 1 ? "" : "s", profile.is_live() ? "" : "; the program has ended");
   Output out(stdout, "standard output");
   out.text(text);
   out.finish();
-  if (limit.problem.empty()) return 0;
-  say(limit_path(path) + " " + limit.problem + "; all of the run is shown");
+  if (recording.problem.empty()) return 0;
+  say(control_list_path(path) + " " + recording.problem + "; all of the run is shown");
   return 1;
 }
 
@@ -63,11 +64,11 @@ ControlOptions parse_control_options(int argc, char** argv) {
   ControlOptions o;
   const std::string word = argc > 1 ? argv[1] : "";
   if (word == "on") {
-    o.command = Command::kOn;
+    o.command = Command::on;
   } else if (word == "off") {
-    o.command = Command::kOff;
+    o.command = Command::off;
   } else if (word == "reset") {
-    o.command = Command::kReset;
+    o.command = Command::reset;
   } else if (word != "status") {
     throw UsageError("ctl: say what to do; prof ctl on|off|reset|status PID");
   }
@@ -77,30 +78,32 @@ ControlOptions parse_control_options(int argc, char** argv) {
 }
 
 int control(const ControlOptions& options) {
-  const std::string path = find_profile(options.subject);
-  if (options.command == Command::kStatus) return show_status(path);
+  const auto [path, remarks] = find_profile(options.subject);
+  say_all(remarks);
+  if (options.command == Command::status) return show_status(path);
 
-  if (kind_of_file(path) != FileKind::kProfile) {
+  if (kind_of_file(path) != FileKind::profile) {
     throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
   }
   // One change after the other. The list's name follows the profile's, so this must be the profile and not a link.
   const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (file.get() < 0 || flock(file.get(), LOCK_EX) != 0) throw Error(path + ": " + system_error(errno));
-  Profile profile = Profile::read_whole(path);
-  if (!profile.live()) throw Error(path + ": the program has ended; what it recorded cannot be changed any more");
+  const Profile profile = Profile::read_whole(path);
+  if (!profile.is_live()) throw Error(path + ": the program has ended; what it recorded cannot be changed any more");
   if (profile.header().flags & prof_format::kPrivate) {
     throw Error(path + ": its file system has no shared mappings, so nothing is known of the program before it exits");
   }
-  const Limit before = read_limit(path, profile.header());
-  if (!before.problem.empty() && options.command != Command::kReset) {
-    throw Error(path + ": " + limit_path(path) + " " + before.problem + "; prof ctl reset begins anew");
+  const Recording before = read_recording(path, profile.header());
+  if (!before.problem.empty() && options.command != Command::reset) {
+    throw Error(path + ": " + control_list_path(path) + " " + before.problem + "; prof ctl reset begins anew");
   }
-  if (options.command == (before.is_on ? Command::kOn : Command::kOff)) {
+  if (options.command == (before.is_on ? Command::on : Command::off)) {
     say(path + ": recording is " + (before.is_on ? "on" : "off") + " already");
     return 0;
   }
-  const Limit after = change(before, options.command, profile);
-  write_limit(after, path, profile.header());
+  Calls calls = profile.calls();
+  const Recording after = change(before, options.command, calls, profile.header());
+  write_control_list(after, path, profile.header());
   const uint32_t word = control_word(after.is_on, after.changes);
   if (pwrite(file.get(), &word, sizeof word, offsetof(prof_format::Header, control)) != sizeof word) {
     throw Error(path + ": " + system_error(errno));

@@ -8,8 +8,8 @@
 namespace prof {
 
 struct ControlOptions {
-  enum class Command { kOn, kOff, kReset, kStatus };
-  Command command = Command::kStatus;
+  enum class Command { on, off, reset, status };
+  Command command = Command::status;
   std::string subject;  // the number of a process or the path of a profile
 };
 

@@ -4,46 +4,46 @@
 
 #include <charconv>
 
-#include "prof/read/message.h"
+#include "message.h"
 
 namespace prof {
 
 namespace {
 
 enum LongOption {
-  kJson = 256,
-  kRawNames,
-  kGprofSymbols,
-  kReport,
-  kProcesses,
-  kSuggest,
-  kAuto,
-  kMinSize,
-  kNoLeaves,
-  kHelp,
-  kVersion
+  option_json = 256,
+  option_raw_names,
+  option_gprof_symbols,
+  option_report,
+  option_processes,
+  option_suggest,
+  option_automatic,
+  option_min_size,
+  option_no_leaves,
+  option_help,
+  option_version
 };
 
 const option kProfOptions[] = {
-    {"json", no_argument, nullptr, kJson},
-    {"raw-names", no_argument, nullptr, kRawNames},
-    {"gprof-symbols", required_argument, nullptr, kGprofSymbols},
-    {"processes", no_argument, nullptr, kProcesses},
-    {"suggest", no_argument, nullptr, kSuggest},
-    {"help", no_argument, nullptr, kHelp},
-    {"version", no_argument, nullptr, kVersion},
+    {"json", no_argument, nullptr, option_json},
+    {"raw-names", no_argument, nullptr, option_raw_names},
+    {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
+    {"processes", no_argument, nullptr, option_processes},
+    {"suggest", no_argument, nullptr, option_suggest},
+    {"help", no_argument, nullptr, option_help},
+    {"version", no_argument, nullptr, option_version},
     {nullptr, 0, nullptr, 0},
 };
 
 const option kRunOptions[] = {
-    {"json", no_argument, nullptr, kJson},
-    {"raw-names", no_argument, nullptr, kRawNames},
-    {"gprof-symbols", required_argument, nullptr, kGprofSymbols},
-    {"report", required_argument, nullptr, kReport},
-    {"auto", no_argument, nullptr, kAuto},
-    {"min-size", required_argument, nullptr, kMinSize},
-    {"no-leaves", no_argument, nullptr, kNoLeaves},
-    {"help", no_argument, nullptr, kHelp},
+    {"json", no_argument, nullptr, option_json},
+    {"raw-names", no_argument, nullptr, option_raw_names},
+    {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
+    {"report", required_argument, nullptr, option_report},
+    {"auto", no_argument, nullptr, option_automatic},
+    {"min-size", required_argument, nullptr, option_min_size},
+    {"no-leaves", no_argument, nullptr, option_no_leaves},
+    {"help", no_argument, nullptr, option_help},
     {nullptr, 0, nullptr, 0},
 };
 
@@ -67,7 +67,7 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
   for (int c; (c = getopt_long(argc, argv, letters, words, nullptr)) != -1;) {
     switch (c) {
       case 'd':
-        choose(Options::View::kTree);
+        choose(Options::View::tree);
         break;
       case 'r':
         o.tree.whole_recursion = true;
@@ -82,10 +82,10 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
         o.process = parse_pid(optarg);
         break;
       case 't':
-        o.apart = Apart::kThreads;
+        o.apart = Apart::threads;
         break;
-      case kProcesses:
-        if (o.apart == Apart::kNothing) o.apart = Apart::kProcesses;
+      case option_processes:
+        if (o.apart == Apart::nothing) o.apart = Apart::processes;
         break;
       case 'g':
         o.gmon = optarg;
@@ -95,34 +95,34 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
         o.rewriting.push_back(std::string("-") + char(c));
         o.rewriting.push_back(optarg);
         break;
-      case kJson:
-        choose(Options::View::kJson);
+      case option_json:
+        choose(Options::View::json);
         break;
-      case kSuggest:
-        choose(Options::View::kSuggestion);
+      case option_suggest:
+        choose(Options::View::suggestion);
         break;
-      case kAuto:
+      case option_automatic:
         o.automatic = true;
         break;
-      case kMinSize:
+      case option_min_size:
         o.rewriting.push_back(std::string("--min-size=") + optarg);
         break;
-      case kNoLeaves:
+      case option_no_leaves:
         o.rewriting.push_back("--no-leaves");
         break;
-      case kRawNames:
+      case option_raw_names:
         o.raw_names = true;
         break;
-      case kGprofSymbols:
+      case option_gprof_symbols:
         o.gprof_symbols = optarg;
         break;
-      case kReport:
+      case option_report:
         o.report = optarg;
         break;
-      case kHelp:
+      case option_help:
         o.help = true;
         break;
-      case kVersion:
+      case option_version:
         o.version = true;
         break;
       case ':':
@@ -135,8 +135,8 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
       }
     }
   }
-  if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::kNone;
-  if (o.apart != Apart::kNothing && o.view == Options::View::kNone) {
+  if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::none;
+  if (o.apart != Apart::nothing && o.view == Options::View::none) {
     throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
   }
   o.arguments.assign(argv + optind, argv + argc);

@@ -13,14 +13,14 @@
 namespace prof {
 
 struct Options {
-  enum class View { kFlat, kTree, kJson, kSuggestion, kNone };  // kNone: only files were asked for
-  View view = View::kFlat;
+  enum class View { flat, tree, json, suggestion, none };  // none: only files were asked for
+  View view = View::flat;
   TreeOptions tree;
   std::string gmon;           // file for -g; empty: none
   std::string gprof_symbols;  // file for --gprof-symbols
   bool raw_names = false;
   bool raw_times = false;
-  Apart apart = Apart::kNothing;
+  Apart apart = Apart::nothing;
   std::optional<uint32_t> process;  // -p: only the profiles of this one
   bool help = false;
   bool version = false;

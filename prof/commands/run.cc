@@ -18,10 +18,11 @@
 #include <vector>
 
 #include "cache.h"
+#include "message.h"
 #include "prof/model/analysis.h"
 #include "prof/read/clock.h"
-#include "prof/read/message.h"
-#include "prof/read/profile.h"
+#include "prof/read/find.h"
+#include "prof/read/header.h"
 #include "show.h"
 #include "suggest.h"
 
@@ -123,7 +124,7 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
   child.start_time = process_start_time(uint32_t(child.pid));
   running_child = child.pid;
   struct sigaction old[std::size(kForwarded)];
-  for (size_t i = 0; i < std::size(kForwarded); i++) {
+  for (size_t i = 0; i < std::size(kForwarded); ++i) {
     struct sigaction action = {};
     action.sa_sigaction = forward;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -136,13 +137,14 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
   while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
   running_child = 0;
-  for (size_t i = 0; i < std::size(kForwarded); i++) sigaction(kForwarded[i], &old[i], nullptr);
+  for (size_t i = 0; i < std::size(kForwarded); ++i) sigaction(kForwarded[i], &old[i], nullptr);
   return status;
 }
 
 // The profile that the program left; "" if there is none. One of an earlier process with its number is none.
 std::string profile_of(const Child& child, const std::string& directory) {
-  const std::string path = newest_profile(directory, uint32_t(child.pid));
+  const auto [path, remarks] = newest_profile(directory, uint32_t(child.pid));
+  say_all(remarks);
   if (path.empty()) return "";
   const uint64_t start_time = read_header(path).start_time;
   return start_time == 0 || child.start_time == 0 || start_time == child.start_time ? path : "";
@@ -196,7 +198,9 @@ void leave_out_by_counts(const std::string& program, Options& options) {
     say("the counting run left no profile; all functions are timed");
     return;
   }
-  const Suggestion s = suggest(analyse({copy, {profile}, false, false, false}));
+  const Analysis analysis = analyse({copy, {profile}, false, false, false});
+  say_all(analysis.remarks);
+  const Suggestion s = suggest(analysis);
   for (const std::string& pattern : s.patterns) options.rewriting.insert(options.rewriting.end(), {"-N", pattern});
   char text[120];
   std::snprintf(text, sizeof text, "after a counting run %zu function%s with %.1f %% of all calls %s left out",

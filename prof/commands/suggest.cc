@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "libprof/printable.h"
-#include "prof/read/message.h"
+#include "message.h"
 
 namespace prof {
 
@@ -53,7 +53,7 @@ Suggestion suggest(const Analysis& analysis) {
   const double pair = analysis.timed && analysis.probe > 0 ? analysis.probe : kUsualPair;
   std::vector<uint32_t> order;
   double calls = 0;
-  for (uint32_t f = 0; f < functions.size(); f++) {
+  for (uint32_t f = 0; f < functions.size(); ++f) {
     const FunctionSum& sum = analysis.sums[f];
     if (sum.has_doubtful_calls) continue;
     calls += double(sum.calls);

@@ -15,8 +15,9 @@
 #include <map>
 
 #include "libprof/printable.h"
+#include "message.h"
 #include "prof/model/analysis.h"
-#include "prof/read/message.h"
+#include "prof/read/find.h"
 #include "prof/read/profile.h"
 #include "prof/views/output.h"
 
@@ -36,7 +37,7 @@ using Sums = std::map<std::pair<uint32_t, uint64_t>, FunctionSum>;
 
 Sums sums_of(const Analysis& a) {
   Sums sums;
-  for (size_t f = 0; f < a.sums.size(); f++)
+  for (size_t f = 0; f < a.sums.size(); ++f)
     sums[{a.functions.functions()[f].object, a.functions.functions()[f].address}] = a.sums[f];
   return sums;
 }
@@ -45,7 +46,7 @@ Sums sums_of(const Analysis& a) {
 // may shrink a little.
 std::vector<Row> rows_since(const Sums& before, const Analysis& now) {
   std::vector<Row> rows;
-  for (size_t f = 0; f < now.sums.size(); f++) {
+  for (size_t f = 0; f < now.sums.size(); ++f) {
     const Function& function = now.functions.functions()[f];
     const auto old = before.find({function.object, function.address});
     const FunctionSum was = old == before.end() ? FunctionSum{} : old->second;
@@ -92,7 +93,7 @@ void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds,
                 rows.size(), is_on ? "" : "; recording is off");
   out.text(line);
   out.text("  %     Time   Calls/s  Name\n");
-  for (size_t i = 0; i < std::min(rows.size(), most); i++) {
+  for (size_t i = 0; i < std::min(rows.size(), most); ++i) {
     const Row& r = rows[i];
     const double whole = a.timed ? self : calls, part = a.timed ? double(r.self) : double(r.calls);
     if (a.timed)
@@ -144,17 +145,21 @@ TopOptions parse_top_options(int argc, char** argv) {
 }
 
 int top(const TopOptions& options) {
-  const std::string path = find_profile(options.subject);
+  const auto [path, remarks] = find_profile(options.subject);
+  say_all(remarks);
   const bool terminal = isatty(STDOUT_FILENO);
   const Input input = {"", {path}, options.raw_names, options.raw_times, false};
-  if (!Profile::read(path).live()) throw Error(path + ": the program has ended; prof shows what it did");
-  Sums before = sums_of(analyse(input));
+  if (!Profile::read(path).is_live()) throw Error(path + ": the program has ended; prof shows what it did");
+  const Analysis first = analyse(input);
+  say_all(first.remarks);
+  Sums before = sums_of(first);
   double last = now();
   Output out(stdout, "standard output");
-  for (uint64_t n = 0; options.times == 0 || n < options.times; n++) {
+  for (uint64_t n = 0; options.times == 0 || n < options.times; ++n) {
     wait_until(last + options.interval);
     const Profile profile = Profile::read(path);
     const Analysis a = analyse(input);
+    say_all(a.remarks);
     const double seconds = std::max(now() - last, 1e-6);
     last += seconds;
     const Size size = terminal ? terminal_size() : Size{kRowsInFile + 3, SIZE_MAX};
@@ -162,9 +167,9 @@ int top(const TopOptions& options) {
       out.text("\x1b[H\x1b[J");
     else if (n > 0)
       out.text("\n");
-    print_rows(rows_since(before, a), a, seconds, size.rows - 3, size.columns, profile.limit().is_on, out);
+    print_rows(rows_since(before, a), a, seconds, size.rows - 3, size.columns, profile.recording().is_on, out);
     out.finish();
-    if (!profile.live()) {
+    if (!profile.is_live()) {
       say(path + ": the program has ended");
       break;
     }

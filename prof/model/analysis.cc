@@ -4,7 +4,8 @@
 #include <cstdio>
 
 #include "prof/read/clock.h"
-#include "prof/read/message.h"
+#include "prof/read/error.h"
+#include "prof/read/header.h"
 
 namespace prof {
 
@@ -14,63 +15,62 @@ std::string count_of(uint64_t n, const std::string& thing) {
   return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
 }
 
-uint64_t lost_calls(const Profile& profile) {
-  uint64_t lost = profile.header().lost;
-  for (const Thread& thread : profile.threads()) lost += thread.lost;
-  return lost;
-}
-
-// What there is to tell about the quality of all profiles together.
-struct Remarks {
+// How complete all profiles together are.
+struct Quality {
   size_t profiles = 0, not_ended = 0, live = 0, unwritten = 0, limited = 0, never_on = 0;
   uint64_t lost = 0, folded = 0, parts = 0;
   double lifetime = 0, recorded = 0;  // seconds, of limited profiles
 
   void add(const Profile& profile) {
-    profiles++;
-    live += profile.live();
+    ++profiles;
+    live += profile.is_live();
     const uint32_t flags = profile.header().flags;
     const bool ended = flags & prof_format::kEnded;
-    not_ended += !profile.live() && !ended;
+    not_ended += !profile.is_live() && !ended;
     unwritten += (flags & prof_format::kPrivate) && !ended;
-    lost += lost_calls(profile);
-    folded += profile.header().folded_nodes;
-    if (!profile.limit().problem.empty() || !profile.limit().is_limited()) return;
-    never_on += profile.limit().is_never_on();
-    limited++;
-    parts += profile.limit().parts;
+    lost += profile.lost();
+    folded += profile.folded();
+    if (!profile.recording().problem.empty() || !profile.recording().is_limited()) return;
+    never_on += profile.recording().is_never_on();
+    ++limited;
+    parts += profile.recording().parts;
     const double hz = time_stamp_rate(profile.header());
     lifetime += double(profile.lifetime()) / (hz > 0 ? hz : 1e9);
     recorded += double(profile.recorded()) / (hz > 0 ? hz : 1e9);
   }
 
-  void say_all(const std::string& first_path) const {
+  // What to tell the user of that.
+  std::vector<std::string> remarks(const std::string& first_path) const {
+    std::vector<std::string> found;
     const std::string all = profiles == 1 ? first_path : count_of(profiles, "profile");
     auto part = [&](size_t n) { return profiles == 1 ? all : std::to_string(n) + " of " + all; };
-    if (live) say(part(live) + ": the program is still running; this is its profile up to now");
+    if (live) found.push_back(part(live) + ": the program is still running; this is its profile up to now");
     if (not_ended) {
-      say(part(not_ended) +
+      found.push_back(
+          part(not_ended) +
           ": the program did not end by exit (killed, crashed, _exit or exec); times go up to its last call");
     }
     if (unwritten) {
-      say(part(unwritten) +
+      found.push_back(
+          part(unwritten) +
           ": its file system has no shared mappings, so calls are written when the program exits, which it has not");
     }
-    if (never_on) say(part(never_on) + ": recording was never switched on (PROFSTART=off, see prof ctl)");
+    if (never_on) found.push_back(part(never_on) + ": recording was never switched on (PROFSTART=off, see prof ctl)");
     if (limited > never_on) {
       char text[120];
       std::snprintf(text, sizeof text, ": recording was on for %.3f s of %.3f s, in %s", recorded, lifetime,
                     count_of(parts, "part").c_str());
-      say(part(limited) + text);
+      found.push_back(part(limited) + text);
     }
     if (lost) {
-      say(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +
-          " not shown; free room in the file system, or raise what ulimit -f or -v says");
+      found.push_back(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +
+                      " not shown; free room in the file system, or raise what ulimit -f or -v says");
     }
     if (folded) {
-      say(all + ": in " + count_of(folded, "context") +
-          " calls were folded onto earlier calls of the same functions; counts are exact");
+      found.push_back(all + ": in " + count_of(folded, "context") +
+                      " calls were folded onto earlier calls of the same functions; counts are exact");
     }
+    return found;
   }
 };
 
@@ -95,10 +95,6 @@ void check_same_type(const Profile& first, const Profile& other) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Puts one part together: some of the profiles, or one thread of one.
 class Part {
  public:
@@ -115,31 +111,32 @@ class Part {
     const bool scaled = a_.tsc_hz > 0 && hz > 0 && std::abs(hz / a_.tsc_hz - 1) > 0.001;
     Resolver resolver(a_.functions, profile);
     std::vector<std::string> damage = profile.damage();
-    uint64_t impossible_times = 0;
-    const std::string tree_damage = builder_.add(profile, resolver, scaled ? a_.tsc_hz / hz : 1, impossible_times);
-    if (!tree_damage.empty()) damage.push_back(tree_damage);
+    const TreeFaults faults = builder_.add(profile, resolver, scaled ? a_.tsc_hz / hz : 1);
+    if (!faults.damage().empty()) damage.push_back(faults.damage());
+    for (std::string& remark : a_.functions.take_remarks()) a_.remarks.push_back(std::move(remark));
     if (!damage.empty()) {
       std::string text = profile.path() + ": the profile is damaged: ";
       for (const std::string& d : damage) text += d + "; ";
-      say(text + "what could be read is shown");
+      a_.remarks.push_back(text + "what could be read is shown");
       a_.damaged = true;
     }
-    if (impossible_times) {
-      say(profile.path() + ": " + count_of(impossible_times, "time") +
-          " cannot be, being longer than the thread ran; shown with ? is the nearest that can");
+    if (faults.impossible_times) {
+      a_.remarks.push_back(profile.path() + ": " + count_of(faults.impossible_times, "time") +
+                           " cannot be, being longer than the thread ran; shown with ? is the nearest that can");
     }
-    if (!profile.limit().problem.empty()) {
-      say(profile.path() + ": prof ctl limited what is recorded, but its list " + limit_path(profile.path()) + " " +
-          profile.limit().problem + "; all of the run is shown");
+    if (!profile.recording().problem.empty()) {
+      a_.remarks.push_back(profile.path() + ": prof ctl limited what is recorded, but its list " +
+                           control_list_path(profile.path()) + " " + profile.recording().problem +
+                           "; all of the run is shown");
       a_.damaged = true;
     }
-    a_.limited = a_.limited || profile.limit().is_limited();
-    remarks_.add(profile);
+    a_.limited = a_.limited || profile.recording().is_limited();
+    quality_.add(profile);
     const bool whole =
-        (profile.header().flags & prof_format::kEnded) && damage.empty() && profile.limit().problem.empty();
+        (profile.header().flags & prof_format::kEnded) && damage.empty() && profile.recording().problem.empty();
     a_.complete = a_.complete && whole;
-    a_.lost += lost_calls(profile);
-    a_.folded += profile.header().folded_nodes;
+    a_.lost += profile.lost();
+    a_.folded += profile.folded();
     const prof_format::Header& h = profile.header();
     const double scale = scaled ? a_.tsc_hz / hz : 1;
     const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
@@ -149,16 +146,16 @@ class Part {
 
   // `name` is what remarks are about.
   void finish(const std::string& name) {
-    uint64_t overdrawn = 0;
-    a_.tree = builder_.finish(!input_.raw_times && a_.timed, overdrawn);
+    a_.tree = builder_.finish(!input_.raw_times && a_.timed);
     a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
     if (!input_.remarks) return;
-    remarks_.say_all(name);
+    for (std::string& remark : quality_.remarks(name)) a_.remarks.push_back(std::move(remark));
     if (a_.timed && a_.tsc_hz <= 0)
-      say(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
-    if (a_.tree.nodes.size() == 1 && !a_.damaged) say(name + ": no calls were recorded");
-    if (overdrawn > a_.tree.nodes[0].total / 20) {
-      say(name +
+      a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
+    if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
+    if (a_.tree.overdrawn > a_.tree.nodes[0].total / 20) {
+      a_.remarks.push_back(
+          name +
           ": the probe's measured cost exceeds the time that was measured; use -R to see times as they were measured");
     }
   }
@@ -167,11 +164,13 @@ class Part {
   Analysis& a_;
   const Input& input_;
   TreeBuilder builder_;
-  Remarks remarks_;
+  Quality quality_;
 };
 
 Analysis prepare(const Input& input, const Profile& first) {
-  Analysis a{{}, FunctionTable(open_program(first, input.program), input.raw_names), {}, input.program};
+  std::vector<std::string> remarks;
+  Analysis a{{}, FunctionTable(open_program(first, input.program, remarks), input.raw_names), {}, input.program};
+  a.remarks = std::move(remarks);
   if (a.program.empty()) a.program = first.modules()[0].path;
   a.timed = first.header().type != prof_format::kCount;
   a.estimated = first.header().type == prof_format::kAdaptive;
@@ -184,7 +183,7 @@ Analysis prepare(const Input& input, const Profile& first) {
 void sum_up(Analysis& a, const Input& input, const Profile& first, const std::vector<std::string>& paths) {
   Part all(a, input);
   all.add(first);
-  for (size_t i = 1; i < paths.size(); i++) {
+  for (size_t i = 1; i < paths.size(); ++i) {
     const Profile profile = Profile::read(paths[i]);
     check_same_program(first, profile);
     check_same_type(first, profile);
@@ -221,7 +220,8 @@ void lay_beside(Analysis& a, Analysis b, const Input& input) {
   a.lost += b.lost;
   a.folded += b.folded;
   const std::string different = different_calls(a.sums, a.cpu->sums, a.functions.functions());
-  if (input.remarks && !different.empty()) say(different);
+  a.remarks.insert(a.remarks.end(), b.remarks.begin(), b.remarks.end());
+  if (input.remarks && !different.empty()) a.remarks.push_back(different);
 }
 
 }  // namespace
@@ -252,22 +252,27 @@ bool analyse_apart(const Input& input, Apart apart, const std::function<void(con
   const Profile first = Profile::read(input.profiles.at(0));
   Analysis a = prepare(input, first);
   for (const std::string& path : input.profiles) {
-    const Profile profile = Profile::read(path);
+    Profile profile = Profile::read(path);
     check_same_program(first, profile);
     check_same_type(first, profile);
     a.process = profile.header().pid;
     a.parent_process = profile.header().parent_pid;
     a.command = profile.command_line();
-    std::vector<Profile> parts = apart == Apart::kThreads ? profile.by_thread() : std::vector<Profile>{profile};
+    std::vector<Profile> parts;
+    if (apart == Apart::threads)
+      parts = Profile::by_thread(std::move(profile));
+    else
+      parts.push_back(std::move(profile));
     for (const Profile& p : parts) {
       Part part(a, input);
       part.add(p);
-      if (apart == Apart::kThreads) {
+      if (apart == Apart::threads) {
         a.thread = p.threads()[0].tid;
         a.thread_name = p.threads()[0].name;
       }
-      part.finish(apart == Apart::kThreads ? path + ", thread " + std::to_string(a.thread) : path);
+      part.finish(apart == Apart::threads ? path + ", thread " + std::to_string(a.thread) : path);
       show(a);
+      a.remarks.clear();
     }
   }
   return !a.damaged;

@@ -15,14 +15,14 @@
 namespace prof {
 
 // What is shown apart, and not added up: the profiles of processes, or the threads in each.
-enum class Apart { kNothing, kProcesses, kThreads };
+enum class Apart { nothing, processes, threads };
 
 struct Input {
   std::string program;                // "": the one that the profile names
   std::vector<std::string> profiles;  // at least one
   bool raw_names = false;             // names as in the symbol table
   bool raw_times = false;             // the probe's own cost is left in
-  bool remarks = true;                // say what the user should know of the profiles' quality; damage is always told
+  bool remarks = true;                // on what is not complete; damage is always remarked on
   bool side_by_side = false;          // profiles may be of both types elapsed and cpu
 };
 
@@ -36,7 +36,7 @@ struct Analysis {
   bool on_processor = false;      // times are those on a processor, without waiting
   double tsc_hz = 0;              // 0 if unknown
   bool complete = true;           // all programs ended by themselves, and all of their profiles could be read
-  bool damaged = false;           // part of a profile could not be read; the user has been told
+  bool damaged = false;           // part of a profile could not be read; a remark tells
   uint64_t lost = 0;              // calls that are in no node
   uint64_t folded = 0;            // contexts that were folded onto others
   double probe = 0;               // cycles that a pair of hooks adds to a call, as measured; 0 if unknown
@@ -47,6 +47,7 @@ struct Analysis {
   std::string command = {}, thread_name = {};
   // Another run, with its times on a processor: all else is of the run with elapsed times, or of both.
   std::optional<ProcessorRun> cpu = {};
+  std::vector<std::string> remarks = {};  // what to tell the user of the profiles and their programs, a line each
 
   double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
 };
@@ -54,13 +55,12 @@ struct Analysis {
 // Whether two profiles can be added up: one program, one type.
 bool are_alike(const Profile& a, const Profile& b);
 
-// Reads the profiles and sums them up, those of elapsed times and those of times on a processor apart. What there is to
-// say about them goes to standard error. Throws Error if a file cannot be used, or if the profiles are not of one
-// program, or of types that cannot be shown together.
+// Reads the profiles and sums them up, those of elapsed times and those of times on a processor apart. Throws Error if a
+// file cannot be used, or if the profiles are not of one program, or of types that cannot be shown together.
 Analysis analyse(const Input& input);
 
-// The same for each part that is to be shown apart, one after the other; `show` is called with each. Returns false if
-// something could not be read.
+// The same for each part that is to be shown apart, one after the other; `show` is called with each, and with the
+// remarks that are new. Returns false if something could not be read.
 bool analyse_apart(const Input& input, Apart apart, const std::function<void(const Analysis&)>& show);
 
 }  // namespace prof

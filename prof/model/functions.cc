@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "prof/read/message.h"
+#include "prof/read/error.h"
 
 namespace prof {
 
@@ -27,7 +27,7 @@ std::string original_name(const std::string& path) {
   return name;
 }
 
-// Files without a build-id cannot be told apart; they are believed.
+// Whether two files may be the same by their build-ids. Nothing speaks against it if one of them has none.
 bool may_be_same(const std::string& build_id, const std::string& other) {
   return build_id.empty() || other.empty() || build_id == other;
 }
@@ -44,16 +44,17 @@ std::string hex_name(uint64_t address) {
 
 }  // namespace
 
-void Object::set_rewritten(ElfFile rewritten) {
+std::string Object::set_rewritten(ElfFile rewritten) {
   map_ = rewritten.map();
   const std::string debug = debug_file_path(rewritten.original_build_id());
   add_symbols(std::move(rewritten));
-  if (debug.empty() || access(debug.c_str(), R_OK) != 0) return;
+  if (debug.empty() || access(debug.c_str(), R_OK) != 0) return "";
   try {
     add_symbols(ElfFile(debug));
   } catch (const Error& e) {
-    say(e.what());  // names are missing, nothing else
+    return e.what();  // names are missing, nothing else
   }
+  return "";
 }
 
 void Object::add_symbols(ElfFile file) { files_.push_back(std::move(file)); }
@@ -74,7 +75,7 @@ uint64_t Object::entry_of(uint64_t address) const {
   return symbol ? symbol->address : address;
 }
 
-Object open_program(const Profile& profile, const std::string& given) {
+Object open_program(const Profile& profile, const std::string& given, std::vector<std::string>& remarks) {
   if (profile.modules().empty()) {
     throw Error(profile.path() + ": the profile does not say which program it is of" +
                 (profile.damage().empty() ? "" : "; it is damaged: " + profile.damage()[0]));
@@ -89,6 +90,9 @@ Object open_program(const Profile& profile, const std::string& given) {
                   hexadecimal(rewritten.build_id()) + ", the profile's is " + hexadecimal(module.build_id));
     }
   };
+  auto set_rewritten = [&](Object& object, ElfFile rewritten) {
+    if (std::string remark = object.set_rewritten(std::move(rewritten)); !remark.empty()) remarks.push_back(remark);
+  };
   auto open_recorded = [&](const char* advice) {
     try {
       return ElfFile(module.path);
@@ -101,7 +105,7 @@ Object open_program(const Profile& profile, const std::string& given) {
     Object object(original_name(module.path));
     ElfFile rewritten = open_recorded("; if the profiled program was moved, name it: prof PROGRAM PROFILE");
     check(rewritten);
-    object.set_rewritten(std::move(rewritten));
+    set_rewritten(object, std::move(rewritten));
     object.finish();
     return object;
   }
@@ -109,7 +113,7 @@ Object open_program(const Profile& profile, const std::string& given) {
   Object object(original_name(given));
   if (file.is_rewritten()) {
     check(file);
-    object.set_rewritten(std::move(file));
+    set_rewritten(object, std::move(file));
   } else {
     ElfFile rewritten = open_recorded("; the rewritten program is needed to read its profile");
     check(rewritten);
@@ -118,7 +122,7 @@ Object open_program(const Profile& profile, const std::string& given) {
                   hexadecimal(file.build_id()) + ", that of the original of " + module.path + " is " +
                   hexadecimal(rewritten.original_build_id()));
     }
-    object.set_rewritten(std::move(rewritten));
+    set_rewritten(object, std::move(rewritten));
     object.add_symbols(std::move(file));
   }
   object.finish();
@@ -152,12 +156,12 @@ uint32_t FunctionTable::library(const Module& module) {
     Object object(original_name(module.path));
     try {
       if (ElfFile file(module.path); may_be_same(file.build_id(), module.build_id)) {
-        object.set_rewritten(std::move(file));
+        if (std::string remark = object.set_rewritten(std::move(file)); !remark.empty()) remarks_.push_back(remark);
       } else {
-        say(module.path + ": has changed since it was profiled; its functions have no names");
+        remarks_.push_back(module.path + ": has changed since it was profiled; its functions have no names");
       }
     } catch (const Error& e) {
-      say(std::string(e.what()) + "; its functions have no names");
+      remarks_.push_back(std::string(e.what()) + "; its functions have no names");
     }
     object.finish();
     objects_.push_back(std::move(object));
@@ -175,7 +179,7 @@ uint32_t FunctionTable::unknown_object() {
 
 uint32_t Resolver::look_up(uint64_t pc) {
   const uint64_t call = pc - 1;  // the last byte of `call _profin`: surely inside the copy
-  for (size_t i = 0; i < modules_.size(); i++) {
+  for (size_t i = 0; i < modules_.size(); ++i) {
     const Module& module = modules_[i];
     if (call < module.start || call >= module.end) continue;
     const uint32_t object = i == 0 ? 0 : table_.library(module);

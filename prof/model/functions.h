@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "prof/read/elf_file.h"
@@ -24,8 +25,9 @@ class Object {
  public:
   explicit Object(std::string name) : name_(std::move(name)) {}
 
-  // Sets what leads from copies to originals, and adds the names of `rewritten` and of its debug file.
-  void set_rewritten(ElfFile rewritten);
+  // Sets what leads from copies to originals, and adds the names of `rewritten` and of its debug file. Returns what to
+  // tell the user: why the debug file cannot be read; else "".
+  std::string set_rewritten(ElfFile rewritten);
   void add_symbols(ElfFile file);
   void finish();  // once, after the above
 
@@ -44,8 +46,9 @@ class Object {
 };
 
 // The program of a profile. `given` is the file named by the user: the rewritten program, or the original; empty for
-// the file that the profile names. Throws Error if it is another program than the profile's.
-Object open_program(const Profile& profile, const std::string& given);
+// the file that the profile names. Throws Error if it is another program than the profile's. What to tell the user is
+// added to `remarks`.
+Object open_program(const Profile& profile, const std::string& given, std::vector<std::string>& remarks);
 
 struct Function {
   uint32_t object;       // index into FunctionTable::objects; 0 is the program
@@ -72,6 +75,9 @@ class FunctionTable {
   // Index of the object that stands for code in no module.
   uint32_t unknown_object();
 
+  // What to tell the user of libraries that were opened since the last call.
+  std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
+
  private:
   std::vector<Object> objects_;
   std::vector<Function> functions_;
@@ -79,6 +85,7 @@ class FunctionTable {
   uint32_t unknown_object_ = 0;                    // 0 until needed
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> function_index_;
   bool raw_names_;
+  std::vector<std::string> remarks_;
 };
 
 // Finds the functions of one profile's program counters.

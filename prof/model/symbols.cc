@@ -39,7 +39,7 @@ void SymbolTable::finish() {
   });
   reach_.resize(symbols_.size());
   uint64_t reach = 0;
-  for (size_t i = 0; i < symbols_.size(); i++) {
+  for (size_t i = 0; i < symbols_.size(); ++i) {
     if (is_function(symbols_[i])) reach = std::max(reach, end_of(symbols_[i]));
     reach_[i] = reach;
   }
@@ -54,7 +54,7 @@ const Symbol* SymbolTable::find(uint64_t address) const {
     if (!is_function(s) || end_of(s) <= address) continue;
     while (i > 0 && symbols_[i - 1].address == s.address && is_function(symbols_[i - 1]) &&
            end_of(symbols_[i - 1]) > address) {
-      i--;
+      --i;
     }
     return &symbols_[i];
   }

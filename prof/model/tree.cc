@@ -1,18 +1,14 @@
 #include "tree.h"
 
 #include <algorithm>
-#include <optional>
 
-#include "prof/read/estimate.h"
-#include "prof/read/numbers.h"
+#include "prof/read/self_time.h"
 
 namespace prof {
 
 namespace {
 
-using RawNode = prof_format::Node;
-
-// Cycles, not negative, as a whole number. Damaged profiles have too many.
+// Cycles, not negative, as a whole number. Those of damaged profiles may not fit into one.
 uint64_t whole(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
 
 // Damaged counts may be as great as they can be.
@@ -29,7 +25,8 @@ struct TreeBuilder::State {
   std::vector<double> outside;  // cycles of probe cost that the calls of each node brought upon its parent
   bool is_folded = false;       // some calls were made by others than the node's parent
 
-  // Which child of the parent that is being filled a function is. A mark of an earlier parent is void.
+  // Which child of the parent that is being filled a function is. A mark with another number is of an earlier parent,
+  // and does not count.
   struct Mark {
     uint32_t parent_number = 0, child = 0;
   };
@@ -50,10 +47,10 @@ struct TreeBuilder::State {
     return index;
   }
 
-  // Moves cost of folded calls from nodes that have no time for it to the nodes that were called.
+  // Moves the cost of folded calls from nodes with too little time for it to the nodes that were called.
   void lower_folded_cost() {
     const std::vector<CallNode>& nodes = tree.nodes;
-    for (size_t i = 1; i < nodes.size(); i++) {
+    for (size_t i = 1; i < nodes.size(); ++i) {
       const double missing = probe[i] - double(nodes[i].self);
       if (missing <= 0) continue;
       double all = 0;
@@ -67,7 +64,7 @@ struct TreeBuilder::State {
 
   // To be called before the children of a parent are asked for.
   void begin_children(uint32_t parent) {
-    parent_number++;
+    ++parent_number;
     for (uint32_t c = tree.nodes[parent].first_child; c != 0; c = tree.nodes[c].next_sibling) {
       marks[tree.nodes[c].function] = {parent_number, c};
     }
@@ -90,139 +87,173 @@ struct TreeBuilder::State {
 TreeBuilder::TreeBuilder() : state_(std::make_unique<State>()) {}
 TreeBuilder::~TreeBuilder() = default;
 
-std::string TreeBuilder::add(const Profile& profile, Resolver& resolver, double scale, uint64_t& impossible_times) {
-  State& s = *state_;
-  const prof_format::Header& header = profile.header();
-  const double inside = double(header.probe_inside) / 256 * scale, outside = double(header.probe_outside) / 256 * scale;
-  const double counted = double(header.probe_counted) / 256 * scale;
-  const bool is_estimated = header.type == prof_format::kAdaptive;
-  s.is_folded = s.is_folded || header.folded_nodes > 0;
-  s.tree.nodes.reserve(s.tree.nodes.size() + std::min<size_t>(profile.blocks(), header.nodes));
+std::string TreeFaults::damage() const {
+  std::string text;
+  if (broken_links)
+    text = std::to_string(broken_links) + " of the links in its tree are broken, the calls behind them are missing";
+  if (impossible_counts)
+    text += (text.empty() ? "" : "; ") + std::to_string(impossible_counts) +
+            " of its counts are greater than any can be, and shown with ?";
+  return text;
+}
 
-  // Nodes are far apart in memory, so each is looked at once and what is needed of it kept.
-  struct Child {
-    Block block, first_child;
-    uint64_t pc, calls;
-    double self, inclusive;  // cycles; one is known, and the other 0
-    double variance;
-    double outside;  // cycles of probe cost for the caller
-    bool has_doubtful_calls, has_doubtful_self;
-  };
-  struct Pending {
-    Block block, first_child;
-    uint32_t node;
-    double inclusive;
-  };
-  std::vector<Pending> pending;
-  std::vector<Child> children;
-  std::vector<bool> seen(profile.blocks());
-  uint64_t broken_links = 0, impossible_counts = 0;
+namespace {
 
-  for (const Thread& thread : profile.threads()) {
-    const RawNode* root = profile.node(thread.root);
-    if (!root || seen[thread.root]) {
-      broken_links++;
-      continue;
+// Cycles that the probe adds to a call, by the header of a profile.
+struct ProbeCost {
+  ProbeCost(const prof_format::Header& header, double scale)
+      : inside(double(header.probe_inside) / 256 * scale),
+        outside(double(header.probe_outside) / 256 * scale),
+        counted(double(header.probe_counted) / 256 * scale) {}
+  double inside, outside;
+  double counted;  // inside and outside of a call that is not timed, of estimated times
+};
+
+// A recorded node, with its times as they go into the tree.
+struct Child {
+  const RecordedNode* node;
+  double self = 0, inclusive = 0;  // cycles; one is known, and the other 0
+  double variance = 0;
+  double outside = 0;  // cycles of probe cost for the caller
+  bool has_doubtful_calls = false;
+};
+
+Child self_timed(const RecordedNode& node, const ProbeCost& probe, double scale) {
+  Child c{&node};
+  c.has_doubtful_calls = !is_possible_count(node.calls);
+  c.self = node.cycles * scale;
+  // No cost is subtracted for an impossible number of calls.
+  c.outside = probe.outside * (c.has_doubtful_calls ? 0 : double(node.calls));
+  return c;
+}
+
+Child estimated(const RecordedNode& node, const ProbeCost& probe, double scale) {
+  Child c{&node};
+  c.has_doubtful_calls = !is_possible_count(node.calls);
+  const double calls = c.has_doubtful_calls ? 0 : double(node.calls);
+  const double timed = std::min(double(std::min(node.timed, node.calls)), calls);
+  c.inclusive = std::max(node.cycles * scale - probe.inside * calls, 0.0);
+  c.variance = node.variance * scale * scale;
+  c.outside = (probe.inside + probe.outside) * timed + probe.counted * (calls - timed);
+  return c;
+}
+
+}  // namespace
+
+// Lays the trees of one profile over what is there.
+class TreeBuilder::Overlay {
+ public:
+  Overlay(State& state, const Profile& profile, Resolver& resolver, double scale)
+      : state_(state),
+        resolver_(resolver),
+        scale_(scale),
+        probe_(profile.header(), scale),
+        is_estimated_(profile.header().type == prof_format::kAdaptive) {}
+
+  void add(const Thread& thread) {
+    if (thread.nodes.empty()) {
+      ++faults_.broken_links;
+      return;
     }
-    const NumberReader numbers(profile, thread);
-    std::optional<Estimator> estimator;
-    if (is_estimated) estimator.emplace(profile, thread);
-    auto self_of = [&](Block b, const RawNode& node) {
-      SelfTime self = numbers.self(b, node.cycles);
-      self.is_possible = self.is_possible && !profile.has_impossible_time(b);
-      impossible_times += !self.is_possible;
-      return self;
-    };
-    seen[thread.root] = true;
-    if (!estimator) {
-      const SelfTime self = self_of(thread.root, *root);
-      s.tree.nodes[0].self += whole(double(self.cycles) * scale);
-      s.tree.nodes[0].has_doubtful_self |= !self.is_possible;
+    const RecordedNode& root = thread.nodes[0];
+    faults_.impossible_times += root.has_impossible_time;
+    if (!is_estimated_) {
+      state_.tree.nodes[0].self += whole(root.cycles * scale_);
+      state_.tree.nodes[0].has_doubtful_self |= root.has_impossible_time;
     }
-    pending.push_back({thread.root, root->child, 0, estimator ? estimator->whole() * scale : 0});
-    while (!pending.empty()) {
-      const Pending parent = pending.back();
-      pending.pop_back();
-      children.clear();
-      for (Block b = parent.first_child; b != 0;) {
-        const RawNode* child = profile.node(b);
-        if (!child || seen[b] || child->parent != parent.block) {
-          broken_links++;
-          break;
-        }
-        seen[b] = true;
-        const bool is_possible = is_possible_count(child->count);
-        impossible_counts += !is_possible;
-        // No cost is subtracted for calls that cannot be.
-        const double calls = is_possible ? double(child->count) : 0;
-        Child c = {b, child->child, child->pc, child->count, 0, 0, 0, outside * calls, !is_possible, false};
-        if (estimator) {
-          const Estimate e = estimator->inclusive(b, *child);
-          const double timed = std::min(estimator->timed(*child), calls);
-          c.inclusive = std::max(e.cycles * scale - inside * calls, 0.0);
-          c.variance = e.variance * scale * scale;
-          c.outside = (inside + outside) * timed + counted * (calls - timed);
-        } else {
-          const SelfTime self = self_of(b, *child);
-          c.self = double(self.cycles) * scale;
-          c.has_doubtful_self = !self.is_possible;
-        }
-        children.push_back(c);
-        b = child->sibling;
-      }
-      if (estimator) {
-        double all = 0, rest = parent.inclusive;
-        for (const Child& c : children) all += c.inclusive + c.outside;
-        const double part = all > rest ? rest / all : 1;
-        for (Child& c : children) {
-          c.inclusive *= part;
-          c.outside *= part;
-          rest -= c.inclusive;
-          s.tree.nodes[parent.node].self_variance += c.variance;
-        }
-        s.tree.nodes[parent.node].self += whole(std::max(rest, 0.0));
-      }
-      if (children.empty()) continue;
-      // Order of first call.
-      std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) { return a.block < b.block; });
-      s.begin_children(parent.node);
-      const ptrdiff_t pushed = ptrdiff_t(pending.size());
-      for (const Child& c : children) {
-        const uint32_t index = s.child(parent.node, resolver.find(c.pc));
-        CallNode& node = s.tree.nodes[index];
-        add_calls(node.calls, c.calls);
-        node.has_doubtful_calls |= c.has_doubtful_calls;
-        node.has_doubtful_self |= c.has_doubtful_self;
-        node.self += whole(c.self);
-        node.self_variance += c.variance;
-        node.total_variance += c.variance;
-        if (!estimator) s.probe[index] += c.has_doubtful_calls ? 0 : inside * double(c.calls);
-        s.probe[parent.node] += c.outside;
-        s.outside[index] += c.outside;
-        if (c.first_child) {
-          pending.push_back({c.block, c.first_child, index, c.inclusive});
-        } else {
-          node.self += whole(c.inclusive);
-        }
-      }
-      std::reverse(pending.begin() + pushed, pending.end());
+    pending_.push_back({&root, 0, is_estimated_ ? root.cycles * scale_ : 0});
+    while (!pending_.empty()) {
+      const Pending parent = pending_.back();
+      pending_.pop_back();
+      read_children(thread, *parent.recorded);
+      if (is_estimated_) share_out(parent);
+      add_children(parent);
     }
   }
 
-  std::string damage;
-  if (broken_links)
-    damage = std::to_string(broken_links) + " of the links in its tree are broken, the calls behind them are missing";
-  if (impossible_counts)
-    damage += (damage.empty() ? "" : "; ") + std::to_string(impossible_counts) +
-              " of its counts are greater than any can be, and shown with ?";
-  return damage;
+  const TreeFaults& faults() const { return faults_; }
+
+ private:
+  struct Pending {
+    const RecordedNode* recorded;
+    uint32_t node;  // in the tree
+    double inclusive;
+  };
+
+  void read_children(const Thread& thread, const RecordedNode& parent) {
+    children_.clear();
+    faults_.broken_links += parent.children != RecordedNode::Children::whole;
+    for (uint32_t i = parent.first_child; i < parent.first_child + parent.child_count; ++i) {
+      const RecordedNode& node = thread.nodes[i];
+      children_.push_back(is_estimated_ ? estimated(node, probe_, scale_) : self_timed(node, probe_, scale_));
+      faults_.impossible_counts += children_.back().has_doubtful_calls;
+      faults_.impossible_times += node.has_impossible_time;
+    }
+  }
+
+  // Of estimated times: makes the children's fit into the parent's, and gives it the rest.
+  void share_out(const Pending& parent) {
+    double all = 0, rest = parent.inclusive;
+    for (const Child& c : children_) all += c.inclusive + c.outside;
+    const double part = all > rest ? rest / all : 1;
+    for (Child& c : children_) {
+      c.inclusive *= part;
+      c.outside *= part;
+      rest -= c.inclusive;
+      state_.tree.nodes[parent.node].self_variance += c.variance;
+    }
+    state_.tree.nodes[parent.node].self += whole(std::max(rest, 0.0));
+  }
+
+  void add_children(const Pending& parent) {
+    if (children_.empty()) return;
+    state_.begin_children(parent.node);
+    const ptrdiff_t pushed = ptrdiff_t(pending_.size());
+    for (const Child& c : children_) {
+      const uint32_t index = state_.child(parent.node, resolver_.find(c.node->pc));
+      CallNode& node = state_.tree.nodes[index];
+      add_calls(node.calls, c.node->calls);
+      node.has_doubtful_calls |= c.has_doubtful_calls;
+      node.has_doubtful_self |= c.node->has_impossible_time;
+      node.self += whole(c.self);
+      node.self_variance += c.variance;
+      node.total_variance += c.variance;
+      if (!is_estimated_) state_.probe[index] += c.has_doubtful_calls ? 0 : probe_.inside * double(c.node->calls);
+      state_.probe[parent.node] += c.outside;
+      state_.outside[index] += c.outside;
+      if (c.node->child_count != 0 || c.node->children != RecordedNode::Children::whole) {
+        pending_.push_back({c.node, index, c.inclusive});
+      } else {
+        node.self += whole(c.inclusive);
+      }
+    }
+    std::reverse(pending_.begin() + pushed, pending_.end());
+  }
+
+  State& state_;
+  Resolver& resolver_;
+  const double scale_;
+  const ProbeCost probe_;
+  const bool is_estimated_;
+  std::vector<Pending> pending_;  // whose children are to be added, the next one last
+  std::vector<Child> children_;   // of the parent that is being filled
+  TreeFaults faults_;
+};
+
+TreeFaults TreeBuilder::add(const Profile& profile, Resolver& resolver, double scale) {
+  size_t nodes = state_->tree.nodes.size();
+  for (const Thread& thread : profile.threads()) nodes += thread.nodes.size();
+  state_->tree.nodes.reserve(nodes);
+  state_->is_folded = state_->is_folded || profile.folded() > 0;
+  Overlay overlay(*state_, profile, resolver, scale);
+  for (const Thread& thread : profile.threads()) overlay.add(thread);
+  return overlay.faults();
 }
 
-Tree TreeBuilder::finish(bool subtract_probe, uint64_t& overdrawn) {
+Tree TreeBuilder::finish(bool subtract_probe) {
   if (subtract_probe && state_->is_folded) state_->lower_folded_cost();
   Tree tree = std::move(state_->tree);
   std::vector<double>& probe = state_->probe;
-  overdrawn = 0;
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     CallNode& node = tree.nodes[i];
     const uint64_t measured = node.self;
@@ -235,7 +266,7 @@ Tree TreeBuilder::finish(bool subtract_probe, uint64_t& overdrawn) {
         if (i != 0)
           probe[node.parent] -= rest;
         else
-          overdrawn = uint64_t(std::min(-rest, 1e18));
+          tree.overdrawn = uint64_t(std::min(-rest, 1e18));
       }
     }
     node.self_probe = measured - node.self;
@@ -276,7 +307,7 @@ std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
     }
     // Leave every subtree that ends here.
     for (;;) {
-      open[nodes[at].function]--;
+      --open[nodes[at].function];
       if (nodes[at].next_sibling) {
         at = nodes[at].next_sibling;
         break;

@@ -1,10 +1,9 @@
 // The calling context tree of everything that was read: the trees of all threads and profiles laid over each other.
 //
-// A profile's nodes hold self time in a raw form (libprof/format/format.h): the node that was running when the file was
-// last written is short by a time stamp, siblings may occur twice, links may be damaged. Here a node is one function in
-// one calling context, once, with times that are plain cycles.
+// Among the nodes of a thread, as they were recorded, siblings may be the same function. Here a node is one function in
+// one calling context, once.
 //
-// Numbers that cannot be (numbers.h) are kept, and marked as doubtful up to the figures that are shown.
+// Impossible counts and times (read/self_time.h) are kept, and marked as doubtful, and so is what is computed of them.
 //
 // Nothing here recurses: a tree may be a million levels deep. Parents precede their children in `nodes`, so sums over
 // subtrees are loops from the back.
@@ -12,14 +11,14 @@
 // The probe's own cost. Every call spends some cycles between its two time stamps (`inside`, which falsely count as the
 // callee's) and some before the first and after the second (`outside`, the caller's). Both are known from a
 // measurement at the program's start, on average; in a function that does next to nothing the processor overlaps the
-// probe with it, and the subtraction would go below zero. What cannot be taken from a callee is taken from its caller,
+// probe with it, and the difference would be less than zero. What cannot be taken from a callee is taken from its caller,
 // the other half of the same pair, so that the sum stays right. And since every call costs its caller `outside` cycles,
-// a caller with less time than that for its children's calls did not make them all: the others are folded recursion,
-// which was called further down in the tree, and their cost is taken there.
+// a caller with less time than its children's calls cost did not make them all: the others are folded recursion, which
+// was called further down in the tree, and their cost is subtracted there.
 //
-// Estimated times (PROFTYPE=adaptive) are inclusive (estimate.h): what a node did itself is its estimate less those of
-// its children, whose calls cost it a pair of hooks each. The children of a node cannot have taken longer than it did;
-// if their estimates say so, they are taken to have erred alike.
+// Estimated times (PROFTYPE=adaptive) are inclusive (read/estimate.h). The self time of a node is its estimate minus
+// those of its children, and minus a pair of hooks for each of their calls. The children of a node cannot have taken
+// longer than it did; if their estimates say so, all of them are made smaller by the same factor.
 
 #ifndef PROF_MODEL_TREE_H
 #define PROF_MODEL_TREE_H
@@ -46,7 +45,7 @@ struct CallNode {
   uint64_t total_probe = 0;  // from total
   // Of the estimates of self and total, if they are that; cycles^2.
   double self_variance = 0, total_variance = 0;
-  // A number in it cannot be.
+  // It is impossible, or made of what is.
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };
 
@@ -58,6 +57,7 @@ inline bool is_rough(uint64_t cycles, uint64_t probe, double variance) {
 
 struct Tree {
   std::vector<CallNode> nodes;  // nodes[0] is the root: it stands for the code that called into profiled code
+  uint64_t overdrawn = 0;       // cycles of probe cost that nothing was left to subtract from
 };
 
 // Sums over all nodes of a function.
@@ -73,21 +73,30 @@ struct FunctionSum {
 // One for each of the first `functions` functions.
 std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions);
 
+// What is wrong with the trees of a profile.
+struct TreeFaults {
+  uint64_t broken_links = 0;
+  uint64_t impossible_counts = 0;
+  uint64_t impossible_times = 0;
+
+  // A phrase on the first two of these, which are damage ("3 of its links are damaged"); empty if there are none.
+  std::string damage() const;
+};
+
 class TreeBuilder {
  public:
   TreeBuilder();
   ~TreeBuilder();
 
-  // Lays a profile's trees over what is there. Its cycles are multiplied with `scale`. Returns a phrase on what could
-  // not be read ("3 of its links are damaged"), empty if all was. `impossible_times` is counted up.
-  std::string add(const Profile& profile, Resolver& resolver, double scale, uint64_t& impossible_times);
+  // Lays a profile's trees over what is there. Its cycles are multiplied with `scale`.
+  TreeFaults add(const Profile& profile, Resolver& resolver, double scale);
 
-  // The tree with the probe's cost subtracted if `subtract_probe`. `overdrawn` is set to the cycles of probe cost that
-  // nothing was left to take from. To be called once.
-  Tree finish(bool subtract_probe, uint64_t& overdrawn);
+  // The tree, with the probe's cost subtracted if `subtract_probe`. To be called once.
+  Tree finish(bool subtract_probe);
 
  private:
   struct State;
+  class Overlay;
   std::unique_ptr<State> state_;
 };
 

@@ -12,13 +12,13 @@ void unite(Tree& first, Tree& second) {
   std::unordered_map<uint64_t, uint32_t> child_of;
   child_of.reserve(std::max(nodes.size(), second.nodes.size()));
   std::vector<uint32_t> last_child(nodes.size());
-  for (uint32_t i = 1; i < nodes.size(); i++) {
+  for (uint32_t i = 1; i < nodes.size(); ++i) {
     child_of.emplace(key(nodes[i].parent, nodes[i].function), i);
     if (nodes[i].next_sibling == 0) last_child[nodes[i].parent] = i;
   }
 
   std::vector<uint32_t> place(second.nodes.size());  // in `first`
-  for (uint32_t i = 1; i < second.nodes.size(); i++) {
+  for (uint32_t i = 1; i < second.nodes.size(); ++i) {
     const uint32_t parent = place[second.nodes[i].parent], function = second.nodes[i].function;
     const auto [at, is_new] = child_of.try_emplace(key(parent, function), uint32_t(nodes.size()));
     place[i] = at->second;
@@ -34,8 +34,8 @@ void unite(Tree& first, Tree& second) {
 
   Tree united;
   united.nodes.resize(nodes.size());
-  for (uint32_t i = 0; i < second.nodes.size(); i++) united.nodes[place[i]] = second.nodes[i];
-  for (uint32_t i = 0; i < nodes.size(); i++) {
+  for (uint32_t i = 0; i < second.nodes.size(); ++i) united.nodes[place[i]] = second.nodes[i];
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
     CallNode& node = united.nodes[i];
     node.function = nodes[i].function;
     node.parent = nodes[i].parent;
@@ -51,7 +51,7 @@ std::string different_calls(const std::vector<FunctionSum>& first, const std::ve
   auto difference = [&](size_t f) {
     return std::max(first[f].calls, second[f].calls) - std::min(first[f].calls, second[f].calls);
   };
-  for (size_t f = 0; f < functions.size(); f++) {
+  for (size_t f = 0; f < functions.size(); ++f) {
     if (difference(f) == 0) continue;
     if (different++ == 0 || difference(f) > difference(example)) example = f;
   }

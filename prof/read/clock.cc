@@ -58,10 +58,10 @@ std::string state_of_process(uint32_t pid) {
 // Field 22, counted from 1, is the start time. 0 if it is not there.
 uint64_t start_time_in(const std::string& state) {
   size_t at = 0;
-  for (int field = 3; field < 22; field++) {
+  for (int field = 3; field < 22; ++field) {
     at = state.find(' ', at);
     if (at == std::string::npos) return 0;
-    at++;
+    ++at;
   }
   return std::strtoull(state.c_str() + at, nullptr, 10);
 }

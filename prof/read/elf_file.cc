@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "error.h"
 #include "linker-rewrite/elf/notes.h"
-#include "message.h"
 
 namespace prof {
 
@@ -98,7 +98,7 @@ void ElfFile::read_map(Elf_Scn* section) {
   rewritten_ = true;
   const uint64_t room = (data->d_size - sizeof header) / header.entry_size;
   map_.resize(std::min(header.entries, room));
-  for (size_t i = 0; i < map_.size(); i++) {
+  for (size_t i = 0; i < map_.size(); ++i) {
     std::memcpy(&map_[i], bytes + sizeof header + i * header.entry_size, sizeof(MapEntry));
   }
   auto by_copy = [](const MapEntry& a, const MapEntry& b) { return a.copy < b.copy; };
@@ -111,7 +111,7 @@ void ElfFile::read_symbols(Elf_Scn* section) {
   if (!data || !gelf_getshdr(section, &header) || header.sh_entsize != sizeof(Elf64_Sym)) return;
   const size_t count = data->d_size / sizeof(Elf64_Sym);
   symbols_.reserve(symbols_.size() + count);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; ++i) {
     GElf_Sym s;
     if (!gelf_getsym(data, int(i), &s)) continue;
     const unsigned char type = GELF_ST_TYPE(s.st_info);

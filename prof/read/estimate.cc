@@ -34,29 +34,26 @@ double sum_of_weights_beyond_one(uint64_t count) {
 
 }  // namespace
 
-Estimator::Estimator(const Profile& profile, const Thread& thread)
-    : is_plain_(profile.has_plain_estimates()),
-      whole_(thread.end > thread.start ? double(thread.end - thread.start) : 0) {
-  const prof_format::Node* root = profile.node(thread.root);
-  if (is_plain_ && root) whole_ = std::min(whole_, double(root->cycles));
-  if (!is_plain_) find_open(profile, thread);
+Estimator::Estimator(const Snapshot& snapshot, const prof_format::Thread& thread, uint64_t end)
+    : whole_(end > thread.tsc_start ? double(end - thread.tsc_start) : 0) {
+  find_open(snapshot, thread, end);
 }
 
-void Estimator::find_open(const Profile& profile, const Thread& thread) {
+void Estimator::find_open(const Snapshot& snapshot, const prof_format::Thread& thread, uint64_t end) {
   std::unordered_set<Block> seen;
   for (Block stack = thread.stacks; stack != 0 && seen.insert(stack).second;) {
-    const FrameChunk* first = profile.frames(stack);
+    const FrameChunk* first = snapshot.frames(stack);
     if (!first) return;
-    // What is suspended took the time up to then.
+    // Calls on a stack that the thread left took time up to then.
     const bool is_suspended = first->left_at != 0 && thread.frames != stack;
-    const uint64_t until = is_suspended ? std::min(thread.end, first->left_at) : thread.end;
+    const uint64_t until = is_suspended ? std::min(end, first->left_at) : end;
     std::vector<const Frame*> frames;
     std::unordered_set<Block> nodes;  // of a node that is there twice the outer call is the one that counts
     for (const FrameChunk* chunk = first; chunk;) {
       const Frame* entries = reinterpret_cast<const Frame*>(chunk + 1);
-      for (uint32_t i = 1; i < chunk->capacity; i++)
+      for (uint32_t i = 1; i < chunk->capacity; ++i)
         if (entries[i].slot != 0 && nodes.insert(entries[i].node).second) frames.push_back(&entries[i]);
-      chunk = seen.insert(chunk->next).second ? profile.frames(chunk->next) : nullptr;
+      chunk = seen.insert(chunk->next).second ? snapshot.frames(chunk->next) : nullptr;
     }
     uint64_t latest = until;  // when the call was open at the latest
     for (size_t i = frames.size(); i-- > 0;) {
@@ -64,7 +61,7 @@ void Estimator::find_open(const Profile& profile, const Thread& thread) {
       const uint64_t weight = f->flags >> kWeightShift;
       if (weight != 0) latest = std::min(f->start, until);
       Open& open = open_[f->node];
-      open.calls++;
+      ++open.calls;
       open.weight += weight;
       open.cycles += double(until - latest);
     }
@@ -72,10 +69,7 @@ void Estimator::find_open(const Profile& profile, const Thread& thread) {
   }
 }
 
-double Estimator::timed(const prof_format::Node& node) const { return double(std::min(node.timed, node.count)); }
-
 Estimate Estimator::inclusive(Block block, const prof_format::Node& node) const {
-  if (is_plain_) return {std::min(double(node.cycles), whole_), 0};
   const auto found = open_.find(block);
   const Open open = found == open_.end() ? Open{} : found->second;
   const uint64_t calls = node.count - std::min(node.count, open.calls);

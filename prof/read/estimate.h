@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "profile.h"
+#include "snapshot.h"
 
 namespace prof {
 
@@ -18,16 +18,14 @@ struct Estimate {
 // Of the nodes of one thread.
 class Estimator {
  public:
-  Estimator(const Profile& profile, const Thread& thread);
+  // `end`: the time stamp up to which the thread is known to have run.
+  Estimator(const Snapshot& snapshot, const prof_format::Thread& thread, uint64_t end);
 
-  // Never more cycles than the thread lived.
+  // Of the node in a block. Never more cycles than the thread lived.
   Estimate inclusive(Block block, const prof_format::Node& node) const;
 
-  // Of the root: what the thread lived.
+  // Of the root: cycles that the thread lived.
   double whole() const { return whole_; }
-
-  // How many calls of a node were timed.
-  double timed(const prof_format::Node& node) const;
 
  private:
   // Calls of a node that have not returned.
@@ -36,9 +34,8 @@ class Estimator {
     uint64_t weight = 0;  // of those that are timed
     double cycles = 0;    // that they have taken so far, as far as it is known
   };
-  void find_open(const Profile& profile, const Thread& thread);
+  void find_open(const Snapshot& snapshot, const prof_format::Thread& thread, uint64_t end);
 
-  bool is_plain_;
   double whole_;
   std::unordered_map<Block, Open> open_;
 };

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "message.h"
+#include "error.h"
 
 namespace prof {
 

@@ -41,7 +41,7 @@ void print_flat(const Analysis& analysis, Output& out) {
   auto was_on_processor = [&](uint32_t f) { return cpu && (cpu->sums[f].calls != 0 || cpu->sums[f].self != 0); };
   std::vector<uint32_t> order;
   double whole = 0;  // what 100 % are
-  for (uint32_t f = 0; f < sums.size(); f++) {
+  for (uint32_t f = 0; f < sums.size(); ++f) {
     if (sums[f].calls == 0 && sums[f].self == 0 && !was_on_processor(f)) continue;
     order.push_back(f);
     whole += double(analysis.timed ? sums[f].self : sums[f].calls);

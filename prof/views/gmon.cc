@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "prof/read/message.h"
+#include "prof/read/error.h"
 #include "views.h"
 
 namespace prof {
@@ -76,7 +76,7 @@ class GmonFile {
   template <class T>
   void number(T n) {
     char bytes[sizeof n];  // little-endian
-    for (size_t i = 0; i < sizeof n; i++) bytes[i] = char(n >> (8 * i));
+    for (size_t i = 0; i < sizeof n; ++i) bytes[i] = char(n >> (8 * i));
     out_.text({bytes, sizeof n});
   }
 
@@ -112,7 +112,7 @@ std::optional<uint64_t> start_address(const Analysis& analysis) {
 // Self cycles by bin. Two entries in one unit of two bytes cannot be told apart; gprof gives the sum to the later.
 std::map<uint64_t, uint64_t> bins(const Analysis& analysis) {
   std::map<uint64_t, uint64_t> cycles;
-  for (size_t f = 0; f < analysis.sums.size(); f++) {
+  for (size_t f = 0; f < analysis.sums.size(); ++f) {
     const Function& function = analysis.functions.functions()[f];
     if (function.object == kProgram && analysis.sums[f].self)
       cycles[function.address & ~uint64_t(1)] += analysis.sums[f].self;
@@ -148,7 +148,7 @@ void write_arcs(const Analysis& analysis, GmonFile& gmon, uint64_t& calls_left_o
     bool operator<(const Arc& other) const { return from != other.from ? from < other.from : to < other.to; }
   };
   std::vector<Arc> arcs;
-  for (size_t i = 1; i < nodes.size(); i++) {
+  for (size_t i = 1; i < nodes.size(); ++i) {
     const uint32_t caller = nearest[nodes[i].parent], callee = nodes[i].function;
     const bool shown = functions[callee].object == kProgram;
     nearest[i] = shown ? callee : caller;
@@ -172,7 +172,7 @@ void write_arcs(const Analysis& analysis, GmonFile& gmon, uint64_t& calls_left_o
 
 }  // namespace
 
-void write_gmon(const Analysis& analysis, const std::string& path) {
+std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path) {
   uint64_t calls_left_out = 0;
   write_file(path, [&](Output& out) {
     GmonFile gmon(out);
@@ -189,23 +189,26 @@ void write_gmon(const Analysis& analysis, const std::string& path) {
     write_arcs(analysis, gmon, calls_left_out);
   });
 
+  std::vector<std::string> remarks;
   uint64_t self_left_out = 0, others = 0;
-  for (size_t f = 0; f < analysis.sums.size(); f++) {
+  for (size_t f = 0; f < analysis.sums.size(); ++f) {
     if (analysis.functions.functions()[f].object == kProgram) continue;
     if (analysis.sums[f].calls == 0 && analysis.sums[f].self == 0) continue;
     self_left_out += analysis.sums[f].self;
-    others++;
+    ++others;
   }
   if (others) {
     char seconds[64];
     std::snprintf(seconds, sizeof seconds, "%.3f", analysis.seconds(self_left_out));
-    say(path + ": leaves out " + std::to_string(others) + (others == 1 ? " function" : " functions") +
-        " outside the program, " + seconds + " s of self time");
+    remarks.push_back(path + ": leaves out " + std::to_string(others) + (others == 1 ? " function" : " functions") +
+                      " outside the program, " + seconds + " s of self time");
   }
   if (calls_left_out) {
-    say(path + ": leaves out " + std::to_string(calls_left_out) + (calls_left_out == 1 ? " call" : " calls") +
-        " from outside the program: it has no symbol _start to stand for their caller");
+    remarks.push_back(path + ": leaves out " + std::to_string(calls_left_out) +
+                      (calls_left_out == 1 ? " call" : " calls") +
+                      " from outside the program: it has no symbol _start to stand for their caller");
   }
+  return remarks;
 }
 
 void write_gprof_symbols(const Analysis& analysis, const std::string& path) {

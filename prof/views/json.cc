@@ -64,7 +64,7 @@ void print_json(const Analysis& analysis, Output& out) {
 
   out.text(",\n\"functions\":[");
   const std::vector<Function>& functions = analysis.functions.functions();
-  for (size_t i = 0; i < functions.size(); i++) {
+  for (size_t i = 0; i < functions.size(); ++i) {
     const Function& f = functions[i];
     out.text(i ? ",\n" : "\n");
     out.text("{\"name\":" + quoted(f.name) + ",\"module\":" + quoted(analysis.functions.objects()[f.object].name()));
@@ -96,7 +96,7 @@ void print_json(const Analysis& analysis, Output& out) {
   // The root stands for the world outside; it is left out, and its children's parent is -1.
   out.text("],\n\"tree\":[");
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
-  for (size_t i = 1; i < nodes.size(); i++) {
+  for (size_t i = 1; i < nodes.size(); ++i) {
     const CallNode& node = nodes[i];
     out.text(i > 1 ? ",\n" : "\n");
     field("{\"function\":", node.function);

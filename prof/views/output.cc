@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "prof/read/message.h"
+#include "prof/read/error.h"
 
 namespace prof {
 

@@ -72,8 +72,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
     steps.pop_back();
     const CallNode& node = nodes[step.node];
     if (step.leaving) {
-      open[node.function]--;
-      level--;
+      --open[node.function];
+      --level;
       continue;
     }
     indent(level);
@@ -103,8 +103,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
       continue;
     }
     steps.push_back({step.node, true});
-    open[node.function]++;
-    level++;
+    ++open[node.function];
+    ++level;
     push_children(step.node);
   }
 }

@@ -4,6 +4,7 @@
 #define PROF_VIEWS_VIEWS_H
 
 #include <string>
+#include <vector>
 
 #include "output.h"
 #include "prof/model/analysis.h"
@@ -38,8 +39,9 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
 // Everything, for programs.
 void print_json(const Analysis& analysis, Output& out);
 
-// What gprof reads, for the functions of the program itself. Says on standard error what gmon.out has no room for.
-void write_gmon(const Analysis& analysis, const std::string& path);
+// What gprof reads, for the functions of the program itself. Returns what to tell the user: what gmon.out has no room
+// for. Throws Error if the file cannot be written.
+std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path);
 
 // The names that gmon.out needs, in the form that `gprof -S` reads: gprof's own reading of a program's symbols leaves
 // out local ones with dots in their names.

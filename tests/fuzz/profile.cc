@@ -14,10 +14,10 @@
 
 #include "fuzz.h"
 #include "printed.h"
+#include "prof/commands/message.h"
 #include "prof/commands/show.h"
 #include "prof/commands/suggest.h"
-#include "prof/read/limit.h"
-#include "prof/read/message.h"
+#include "prof/read/recording.h"
 #include "prof/views/views.h"
 
 namespace {
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const char* const program = std::getenv("PROGRAM");
   if (!program) std::abort();  // tests/fuzz/run sets it
   static const Directory directory;
-  static const std::string path = directory.path + "/prof.1", list_path = prof::limit_path(path);
+  static const std::string path = directory.path + "/prof.1", list_path = prof::control_list_path(path);
   static const std::string other_path = directory.path + "/prof.2";
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const size_t end = std::min(bytes.find(kListMagic), size);
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     // One thing at a time: reading the profile takes longer than showing it.
     if (size % 3 == 0) {
       prof::Options options;
-      options.apart = size % 2 ? prof::Apart::kThreads : prof::Apart::kProcesses;
+      options.apart = size % 2 ? prof::Apart::threads : prof::Apart::processes;
       prof::show(options, program, {path}, printed.stream);
       return 0;
     }
@@ -71,12 +71,13 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       profiles.push_back(other_path);
     }
     const prof::Analysis a = prof::analyse({program, profiles, size % 2 == 1, size % 4 < 2, true, true});
+    prof::say_all(a.remarks);
     prof::Output out(printed.stream, "printed");
     prof::print_flat(a, out);
     prof::print_tree(a, {size % 8 < 4, size % 16 < 8}, out);
     prof::print_json(a, out);
     prof::print_suggestion(a, out);
-    prof::write_gmon(a, "/dev/null");
+    prof::say_all(prof::write_gmon(a, "/dev/null"));
     out.finish();
     static const std::string symbols = directory.path + "/symbols";
     prof::write_gprof_symbols(a, symbols);

@@ -121,7 +121,7 @@ class ProfileWriter {
     n.parent = parent;
     n.sibling = node(parent).child;
     node(parent).child = b;
-    header().nodes++;
+    ++header().nodes;
     return b;
   }
 
@@ -173,7 +173,7 @@ inline void be_this_process(prof_format::Header& h) {
   h.pid = uint32_t(getpid());
   std::istringstream stat(read_file("/proc/self/stat"));
   std::string field;
-  for (int i = 1; i <= 22; i++) stat >> field;  // the name of the tests' program is one word
+  for (int i = 1; i <= 22; ++i) stat >> field;  // the name of the tests' program is one word
   h.start_time = std::stoull(field);
   read_file("/proc/sys/kernel/random/boot_id").copy(h.boot_id, sizeof h.boot_id - 1);
 }
@@ -276,7 +276,7 @@ class LetteredRun {
     ElfWriter e;
     e.rewritten = true;
     e.build_id = "id";
-    for (unsigned i = 0; i < 26; i++) {
+    for (unsigned i = 0; i < 26; ++i) {
       e.add_symbol(std::string(1, char('a' + i)), address(i), 16);
       e.add_copy(0x10000 + address(i), address(i));
     }
@@ -298,21 +298,11 @@ class LetteredRun {
   Block thread = 0;
 };
 
-// Runs `body` with standard error in a file and returns what was written there.
-template <class Body>
-std::string standard_error_of(Body body) {
-  TemporaryDirectory dir;
-  const std::string path = dir / "stderr";
-  std::fflush(stderr);
-  const int saved = dup(STDERR_FILENO);
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  dup2(fileno(file), STDERR_FILENO);
-  body();
-  std::fflush(stderr);
-  dup2(saved, STDERR_FILENO);
-  close(saved);
-  std::fclose(file);
-  return read_file(path);
+// Remarks, a line each.
+inline std::string lines(const std::vector<std::string>& remarks) {
+  std::string text;
+  for (const std::string& remark : remarks) text += remark + "\n";
+  return text;
 }
 
 }  // namespace prof_test

@@ -102,10 +102,9 @@ TEST_CASE("a running program's profile is whole at whatever moment it is read, a
       prof::FunctionTable functions(prof::Object("program"), true);
       prof::Resolver resolver(functions, profile);
       prof::TreeBuilder builder;
-      uint64_t impossible_times = 0, overdrawn = 0;
-      said += builder.add(profile, resolver, 1, impossible_times);
+      said += builder.add(profile, resolver, 1).damage();
       for (const std::string& damage : profile.damage()) said += damage;
-      const prof::Tree tree = builder.finish(false, overdrawn);
+      const prof::Tree tree = builder.finish(false);
       uint64_t now = 0;
       for (const prof::CallNode& node : tree.nodes) now += node.calls;
       is_shrinking = is_shrinking || now < calls || profile.threads().size() < threads;

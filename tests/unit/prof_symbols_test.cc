@@ -2,16 +2,21 @@
 
 #include "prof/model/functions.h"
 #include "prof/model/symbols.h"
-#include "prof/read/message.h"
+#include "prof/read/error.h"
 #include "prof_fixture.h"
 
 using namespace prof_test;
 
 namespace {
 
+prof::Object open_program(const prof::Profile& profile, const std::string& program) {
+  std::vector<std::string> remarks;
+  return prof::open_program(profile, program, remarks);
+}
+
 std::string error_of(const prof::Profile& profile, const std::string& program) {
   try {
-    prof::open_program(profile, program);
+    open_program(profile, program);
   } catch (const prof::Error& e) {
     return e.what();
   }
@@ -111,7 +116,7 @@ TEST_CASE("program counters in copies are counted for the original's entry, what
   w.add_module(dir / "program", "", 0x70000000, 0x70000000, 0x70002000);
   w.write(dir / "prof.1");
   const prof::Profile profile = prof::Profile::read(dir / "prof.1");
-  prof::FunctionTable table(prof::open_program(profile, ""), false);
+  prof::FunctionTable table(open_program(profile, ""), false);
   prof::Resolver resolver(table, profile);
   const uint32_t one = resolver.find(0x70001005);
   CHECK(table.functions()[one].name == "one");
@@ -156,7 +161,7 @@ TEST_CASE("the program must be the profile's: the rewritten one, or its original
   const std::string other_copy = error_of(profile, dir / "other-copy");
   CHECK(contains(other_copy, prof::hexadecimal("new!")));
   CHECK(contains(other_copy, prof::hexadecimal("copy")));
-  CHECK(prof::open_program(profile, dir / "original").symbols().find(0x100) != nullptr);
+  CHECK(open_program(profile, dir / "original").symbols().find(0x100) != nullptr);
 
   std::filesystem::remove(dir / "copy");
   CHECK(contains(error_of(profile, ""), "was moved"));
@@ -187,8 +192,8 @@ TEST_CASE("damaged programs give an error or what can be read, whatever byte is 
     } catch (const prof::Error&) {
     }
   };
-  for (size_t size = 0; size < whole.size(); size++) try_to_read(whole.substr(0, size));
-  for (size_t i = 0; i < whole.size(); i++) {
+  for (size_t size = 0; size < whole.size(); ++size) try_to_read(whole.substr(0, size));
+  for (size_t i = 0; i < whole.size(); ++i) {
     for (int value : {0, 1, 0x7f, 0xff}) {
       std::string bytes = whole;
       bytes[i] = char(value);

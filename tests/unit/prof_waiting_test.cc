@@ -5,7 +5,7 @@
 
 #include "prof/model/analysis.h"
 #include "prof/model/waiting.h"
-#include "prof/read/message.h"
+#include "prof/read/error.h"
 #include "prof/views/views.h"
 #include "prof_fixture.h"
 #include "prof_printed.h"
@@ -44,9 +44,7 @@ struct TwoRuns {
 
 // Analyses, and what that says.
 struct Analysed {
-  explicit Analysed(const prof::Input& input) {
-    said = standard_error_of([&] { analysis.emplace(prof::analyse(input)); });
-  }
+  explicit Analysed(const prof::Input& input) : analysis(prof::analyse(input)), said(lines(analysis->remarks)) {}
   std::optional<Analysis> analysis;
   std::string said;
 };
@@ -96,8 +94,8 @@ TEST_CASE("trees are united by the paths of functions, in the order of the first
   CHECK(text(second) == "1:11(2:21(3:33 4:41) 3:32(1:12)) 4:42");
   CHECK(first.nodes[0].self == 7);
   CHECK(second.nodes[0].self == 8);
-  for (size_t i = 1; i < first.nodes.size(); i++) CHECK(first.nodes[i].parent < i);
-  for (size_t i = 0; i < first.nodes.size(); i++) {
+  for (size_t i = 1; i < first.nodes.size(); ++i) CHECK(first.nodes[i].parent < i);
+  for (size_t i = 0; i < first.nodes.size(); ++i) {
     CHECK(second.nodes[i].function == first.nodes[i].function);
     CHECK(second.nodes[i].parent == first.nodes[i].parent);
   }
@@ -190,7 +188,7 @@ TEST_CASE("a program that did not do the same twice is told of, once, with what 
   runs.cpu.call(runs.cb, 'd', 50, 5 * kMilli);  // in this run only
   const Analysed a(runs.input());
   CHECK(a.said ==
-        "prof: 2 functions were not called as often in both runs (d 0 and 50 times): the program did not do the same "
+        "2 functions were not called as often in both runs (d 0 and 50 times): the program did not do the same "
         "twice\n");
   CHECK(flat(*a.analysis).find(" 0.0    0.000    0.005    0.000        0\td\n") != std::string::npos);
   CHECK(tree(*a.analysis) ==
@@ -205,8 +203,7 @@ TEST_CASE("a program that did not do the same twice is told of, once, with what 
 
   TwoRuns others;
   others.elapsed.writer.node(others.ec).count = 4;
-  CHECK(Analysed(others.input()).said.find("prof: 1 function was not called as often in both runs (c 4 and 3 times)") ==
-        0);
+  CHECK(Analysed(others.input()).said.find("1 function was not called as often in both runs (c 4 and 3 times)") == 0);
 }
 
 TEST_CASE("several profiles of each of the two types are summed by type") {
@@ -265,7 +262,7 @@ TEST_CASE("only elapsed times and times on a processor are shown side by side, a
   prof::Input input = runs.input();
   input.side_by_side = false;
   CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("different PROFTYPEs; name those of one"), prof::Error);
-  CHECK_THROWS_WITH_AS(prof::analyse_apart(runs.input(), prof::Apart::kProcesses, [](const Analysis&) {}),
+  CHECK_THROWS_WITH_AS(prof::analyse_apart(runs.input(), prof::Apart::processes, [](const Analysis&) {}),
                        doctest::Contains("different PROFTYPEs; name those of one"), prof::Error);
   for (const uint32_t type : {prof_format::kCount, prof_format::kAdaptive}) {
     TwoRuns others;

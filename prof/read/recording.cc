@@ -1,4 +1,4 @@
-#include "limit.h"
+#include "recording.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "error.h"
 #include "file.h"
-#include "message.h"
 
 namespace prof {
 
@@ -20,10 +20,10 @@ namespace {
 using prof_format::ControlList;
 using prof_format::Header;
 
-Limit unusable(const Header& header, const std::string& problem) {
-  Limit limit = limit_of_header(header);
-  limit.problem = problem;
-  return limit;
+Recording unusable(const Header& header, const std::string& problem) {
+  Recording recording = recording_of_header(header);
+  recording.problem = problem;
+  return recording;
 }
 
 bool is_of_same_process(const ControlList& list, const Header& header) {
@@ -31,7 +31,7 @@ bool is_of_same_process(const ControlList& list, const Header& header) {
          list.start_time == header.start_time;
 }
 
-// A file that is gone with this object unless it was given its name.
+// A new file under a temporary name. It is removed with this object unless `finish` gave it its own name.
 class NewFile {
  public:
   explicit NewFile(const std::string& name)
@@ -71,7 +71,7 @@ class NewFile {
 
 }  // namespace
 
-std::string limit_path(const std::string& profile_path) {
+std::string control_list_path(const std::string& profile_path) {
   const size_t slash = profile_path.rfind('/');
   const size_t name = slash == std::string::npos ? 0 : slash + 1;
   return profile_path.substr(0, name) + "ctl." + profile_path.substr(name);
@@ -81,15 +81,15 @@ uint32_t control_word(bool is_on, uint32_t changes) {
   return changes << 1 | (is_on ? uint32_t(prof_format::kRecording) : 0);
 }
 
-Limit limit_of_header(const Header& header) {
-  Limit limit;
-  limit.is_on = header.control & prof_format::kRecording;
-  limit.changes = header.control >> 1;
-  limit.parts = limit.is_on;
-  return limit;
+Recording recording_of_header(const Header& header) {
+  Recording recording;
+  recording.is_on = header.control & prof_format::kRecording;
+  recording.changes = header.control >> 1;
+  recording.parts = recording.is_on;
+  return recording;
 }
 
-Limit parse_limit(const ReadBytes& read, uint64_t size, const Header& header) {
+Recording parse_control_list(const ReadBytes& read, uint64_t size, const Header& header) {
   ControlList list;
   if (read(&list, sizeof list, 0) < sizeof list) return unusable(header, "is cut off");
   if (std::memcmp(list.magic, prof_format::kControlListMagic, sizeof list.magic) != 0)
@@ -101,49 +101,50 @@ Limit parse_limit(const ReadBytes& read, uint64_t size, const Header& header) {
   if (size - sizeof list != uint64_t(list.entries) * sizeof(BlockCounters)) return unusable(header, "is cut off");
   if (list.control >> 1 < header.control >> 1) return unusable(header, "is older than the last change");
 
-  Limit limit;
-  limit.is_on = list.control & prof_format::kRecording;
-  limit.changes = list.control >> 1;
-  limit.parts = list.parts;
-  // Little by little: what is only a hole in a file ends at its second figure.
+  Recording recording;
+  recording.is_on = list.control & prof_format::kRecording;
+  recording.changes = list.control >> 1;
+  recording.parts = list.parts;
+  // In parts: a file that is a hole of gigabytes is found to be damaged at its second entry, before all is in memory.
   constexpr size_t kAtOnce = 4096;
   for (size_t done = 0; done < list.entries;) {
     const size_t now = std::min<size_t>(list.entries - done, kAtOnce);
-    limit.figures.resize(done + now);
-    if (read(&limit.figures[done], now * sizeof(BlockCounters), sizeof list + done * sizeof(BlockCounters)) <
+    recording.counters.resize(done + now);
+    if (read(&recording.counters[done], now * sizeof(BlockCounters), sizeof list + done * sizeof(BlockCounters)) <
         now * sizeof(BlockCounters))
       return unusable(header, "is cut off");
-    for (; done < limit.figures.size(); done++) {
-      if (done > 0 && limit.figures[done].block <= limit.figures[done - 1].block) return unusable(header, "is damaged");
+    for (; done < recording.counters.size(); ++done) {
+      if (done > 0 && recording.counters[done].block <= recording.counters[done - 1].block)
+        return unusable(header, "is damaged");
     }
   }
-  return limit;
+  return recording;
 }
 
-Limit read_limit(const std::string& profile_path, const Header& header) {
-  const std::string path = limit_path(profile_path);
+Recording read_recording(const std::string& profile_path, const Header& header) {
+  const std::string path = control_list_path(profile_path);
   const bool is_needed = header.control >> 1 != 0;
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (file.get() < 0) {
-    if (!is_needed) return limit_of_header(header);
+    if (!is_needed) return recording_of_header(header);
     return unusable(header, errno == ENOENT ? "is missing" : "cannot be read: " + system_error(errno));
   }
   struct stat status, profile_status;
-  Limit limit;
+  Recording recording;
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    limit = unusable(header, "is not a regular file");
+    recording = unusable(header, "is not a regular file");
   } else if (stat(profile_path.c_str(), &profile_status) != 0 || status.st_uid != profile_status.st_uid) {
-    limit = unusable(header, "belongs to another user than the profile");
+    recording = unusable(header, "belongs to another user than the profile");
   } else {
     auto read = [&](void* to, uint64_t size, uint64_t offset) { return read_at(file.get(), to, size, offset, path); };
-    limit = parse_limit(read, uint64_t(status.st_size), header);
+    recording = parse_control_list(read, uint64_t(status.st_size), header);
   }
-  // What lies there of an earlier process with the same number does not matter to a profile that was never limited.
-  if (!is_needed && !limit.problem.empty()) return limit_of_header(header);
-  return limit;
+  // A profile that was never limited needs no list: one that lies there is of an earlier process with the same number.
+  if (!is_needed && !recording.problem.empty()) return recording_of_header(header);
+  return recording;
 }
 
-void write_limit(const Limit& limit, const std::string& profile_path, const Header& header) {
+void write_control_list(const Recording& recording, const std::string& profile_path, const Header& header) {
   struct stat status;
   if (stat(profile_path.c_str(), &status) != 0) throw Error(profile_path + ": " + system_error(errno));
   ControlList list{};
@@ -151,17 +152,17 @@ void write_limit(const Limit& limit, const std::string& profile_path, const Head
   list.version = prof_format::kControlListVersion;
   list.byte_order = prof_format::kByteOrder;
   list.entry_size = sizeof(BlockCounters);
-  list.entries = uint32_t(limit.figures.size());
-  list.control = control_word(limit.is_on, limit.changes);
+  list.entries = uint32_t(recording.counters.size());
+  list.control = control_word(recording.is_on, recording.changes);
   list.pid = header.pid;
   list.tsc_start = header.tsc_start;
   list.realtime_start = header.realtime_start;
   list.start_time = header.start_time;
-  list.parts = limit.parts;
-  NewFile file(limit_path(profile_path));
+  list.parts = recording.parts;
+  NewFile file(control_list_path(profile_path));
   file.give_to(status.st_uid, status.st_gid);
   file.write(&list, sizeof list);
-  file.write(limit.figures.data(), limit.figures.size() * sizeof(BlockCounters));
+  file.write(recording.counters.data(), recording.counters.size() * sizeof(BlockCounters));
   file.finish();
 }
 

@@ -1,7 +1,7 @@
-// What prof says to its user on standard error: always one line, `prof: ...`.
+// The one exception of prof, and the text of the system's errors.
 
-#ifndef PROF_READ_MESSAGE_H
-#define PROF_READ_MESSAGE_H
+#ifndef PROF_READ_ERROR_H
+#define PROF_READ_ERROR_H
 
 #include <stdexcept>
 #include <string>
@@ -13,14 +13,6 @@ namespace prof {
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-// A command line that makes no sense: exit status 2.
-struct UsageError : Error {
-  using Error::Error;
-};
-
-// Prints `prof: text`, with what is not fit to be printed escaped (libprof/printable.h).
-void say(const std::string& text);
 
 // The text of an errno value.
 std::string system_error(int error);

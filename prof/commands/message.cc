@@ -1,7 +1,6 @@
 #include "message.h"
 
 #include <cstdio>
-#include <system_error>
 
 #include "libprof/printable.h"
 
@@ -12,6 +11,8 @@ void say(const std::string& text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-std::string system_error(int error) { return std::generic_category().message(error); }
+void say_all(const std::vector<std::string>& remarks) {
+  for (const std::string& remark : remarks) say(remark);
+}
 
 }  // namespace prof

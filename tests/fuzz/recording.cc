@@ -1,7 +1,7 @@
-// The list of figures that prof ctl leaves (prof/read/limit.h), and what is left of a profile that is there. For an
+// The list of counters that prof ctl leaves (prof/read/recording.h), and what is left of a profile that is there. For an
 // input of odd size recording is on.
 
-#include "prof/read/limit.h"
+#include "prof/read/recording.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,8 +9,8 @@
 #include <map>
 
 #include "fuzz.h"
-#include "prof/read/figures.h"
-#include "prof/read/message.h"
+#include "prof/read/counters.h"
+#include "prof/read/error.h"
 #include "tests/unit/prof_fixture.h"
 
 namespace {
@@ -37,8 +37,8 @@ void check(bool is_so) {
   if (!is_so) std::abort();
 }
 
-bool is_sorted(const std::vector<BlockCounters>& figures) {
-  return std::ranges::is_sorted(figures, {}, &BlockCounters::block);
+bool is_sorted(const std::vector<BlockCounters>& list) {
+  return std::ranges::is_sorted(list, {}, &BlockCounters::block);
 }
 
 }  // namespace
@@ -53,31 +53,26 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return n;
   };
   try {
-    prof::Limit limit = prof::parse_limit(read, size, header);
-    check(is_sorted(limit.figures));
-    if (!limit.problem.empty()) {
-      check(limit.figures.empty());
+    const prof::Recording recording = prof::parse_control_list(read, size, header);
+    check(is_sorted(recording.counters));
+    if (!recording.problem.empty()) {
+      check(recording.counters.empty());
       return 0;
     }
 
-    prof::Profile profile = prof::Profile::read_whole(example.path);
-    prof::Figures figures(profile);
-    std::map<prof_format::Block, BlockCounters> before;
-    for (const BlockCounters& f : figures.list()) before[f.block] = f;
-    if (limit.is_on) {
-      figures.subtract(limit.figures);
-    } else {
-      figures.replace(limit.figures);
-    }
+    prof::Calls calls = prof::Profile::read_whole(example.path).calls();
+    std::map<prof_format::Block, BlockCounters> most;
     // What a list takes away leaves no more than there was; what it shows is in it.
-    if (!limit.is_on) {
-      before.clear();
-      for (const BlockCounters& f : limit.figures) before[f.block] = f;
+    for (const BlockCounters& c : recording.is_on ? prof::list_counters(calls) : recording.counters) most[c.block] = c;
+    if (recording.is_on) {
+      prof::subtract_counters(calls, header, recording.counters);
+    } else {
+      prof::replace_counters(calls, header, recording.counters);
     }
-    const std::vector<BlockCounters> after = figures.list();
+    const std::vector<BlockCounters> after = prof::list_counters(calls);
     check(is_sorted(after));
-    for (const BlockCounters& f : after) check(f.calls <= before[f.block].calls && f.cycles <= before[f.block].cycles);
-    figures.leave_out_empty();
+    for (const BlockCounters& c : after) check(c.calls <= most[c.block].calls && c.cycles <= most[c.block].cycles);
+    prof::leave_out_empty_nodes(calls);
   } catch (const prof::Error&) {
   }
   return 0;

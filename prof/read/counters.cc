@@ -1,0 +1,125 @@
+#include "counters.h"
+
+#include <algorithm>
+
+#include "self_time.h"
+
+namespace prof {
+
+namespace {
+
+// Lists have whole numbers.
+uint64_t whole_cycles(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
+
+// What a list has of a block; zeros if nothing.
+BlockCounters counters_of(const std::vector<BlockCounters>& list, Block block) {
+  const auto at =
+      std::lower_bound(list.begin(), list.end(), block, [](const BlockCounters& c, Block b) { return c.block < b; });
+  return at != list.end() && at->block == block ? *at : BlockCounters{};
+}
+
+// Calls `change` with the counters of each block and with what a list has of it.
+template <class Change>
+void change_counters(Calls& calls, const std::vector<BlockCounters>& list, Change change) {
+  auto apply = [&](Block block, BlockCounters counters) {
+    change(counters, counters_of(list, block));
+    return counters;
+  };
+  const BlockCounters process = apply(0, {calls.lost, calls.cycles});
+  calls.lost = process.calls;
+  calls.cycles = process.cycles;
+  for (Thread& thread : calls.threads) {
+    thread.lost = apply(thread.block, {thread.lost}).calls;
+    for (RecordedNode& node : thread.nodes) {
+      if (!is_possible_count(node.calls)) continue;
+      const BlockCounters c = apply(node.block, {node.calls, whole_cycles(node.cycles), node.block, 0, node.timed});
+      node.calls = c.calls;
+      node.cycles = double(c.cycles);
+      node.timed = c.timed;
+    }
+  }
+}
+
+// Makes the times of all nodes possible again: a list may be damaged.
+void bound_times(Calls& calls, const prof_format::Header& header) {
+  const bool is_estimated = header.type == prof_format::kAdaptive;
+  for (Thread& thread : calls.threads) {
+    if (thread.nodes.empty()) continue;
+    const SelfTimeLimit limit(header, thread.end);
+    const double lived = thread.end > thread.start ? double(thread.end - thread.start) : 0;
+    const double whole = std::min(lived, thread.nodes[0].cycles);
+    for (RecordedNode& node : thread.nodes) {
+      node.variance = 0;
+      if (is_estimated) {
+        node.cycles = std::min(node.cycles, whole);
+      } else {
+        const SelfTime self = limit.of(uint64_t(node.cycles));
+        node.cycles = double(self.cycles);
+        node.has_impossible_time |= !self.is_possible;
+      }
+    }
+  }
+}
+
+// Takes the nodes that are not kept out of a tree.
+void leave_out(std::vector<RecordedNode>& nodes, const std::vector<bool>& kept) {
+  std::vector<uint32_t> place(nodes.size() + 1);  // of each node, or of the first that is kept behind it
+  for (size_t i = 0; i < nodes.size(); ++i) place[i + 1] = place[i] + kept[i];
+  for (RecordedNode& node : nodes) {
+    const uint32_t first = node.first_child, end = first + node.child_count;
+    node.first_child = place[first];
+    node.child_count = place[end] - place[first];
+  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (kept[i]) nodes[place[i]] = nodes[i];
+  nodes.resize(place.back());
+}
+
+}  // namespace
+
+std::vector<BlockCounters> list_counters(const Calls& calls) {
+  std::vector<BlockCounters> list;
+  auto add = [&](const BlockCounters& counters) {
+    if (counters.calls || counters.cycles) list.push_back(counters);
+  };
+  add({calls.lost, calls.cycles});
+  for (const Thread& thread : calls.threads) {
+    add({thread.lost, 0, thread.block});
+    for (const RecordedNode& node : thread.nodes)
+      if (is_possible_count(node.calls)) add({node.calls, whole_cycles(node.cycles), node.block, 0, node.timed});
+  }
+  std::sort(list.begin(), list.end(), [](const BlockCounters& a, const BlockCounters& b) { return a.block < b.block; });
+  return list;
+}
+
+void subtract_counters(Calls& calls, const prof_format::Header& header, const std::vector<BlockCounters>& list) {
+  change_counters(calls, list, [](BlockCounters& counters, const BlockCounters& listed) {
+    counters.calls -= std::min(counters.calls, listed.calls);
+    counters.cycles -= std::min(counters.cycles, listed.cycles);
+    counters.timed -= std::min(counters.timed, listed.timed);
+  });
+  bound_times(calls, header);
+}
+
+void replace_counters(Calls& calls, const prof_format::Header& header, const std::vector<BlockCounters>& list) {
+  change_counters(calls, list, [](BlockCounters& counters, const BlockCounters& listed) { counters = listed; });
+  bound_times(calls, header);
+}
+
+void leave_out_empty_nodes(Calls& calls) {
+  for (const Thread& thread : calls.threads)
+    for (const RecordedNode& node : thread.nodes)
+      if (node.children == RecordedNode::Children::broken) return;
+  for (Thread& thread : calls.threads) {
+    std::vector<RecordedNode>& nodes = thread.nodes;
+    std::vector<bool> kept(nodes.size());
+    for (size_t i = nodes.size(); i-- > 0;) {
+      kept[i] = i == 0 || nodes[i].calls != 0 || nodes[i].cycles != 0;
+      const uint32_t first = nodes[i].first_child;
+      for (uint32_t c = first; c < first + nodes[i].child_count && !kept[i]; ++c) kept[i] = kept[c];
+    }
+    if (!nodes.empty()) leave_out(nodes, kept);
+  }
+}
+
+}  // namespace prof

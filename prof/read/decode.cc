@@ -1,0 +1,210 @@
+#include "decode.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "clock.h"
+#include "estimate.h"
+#include "self_time.h"
+
+namespace prof {
+
+namespace {
+
+using prof_format::Header;
+using RawNode = prof_format::Node;
+using RawThread = prof_format::Thread;
+
+constexpr uint32_t kLongestPath = 1 << 16;  // bytes; the kernel's own limit is 4096
+
+// Up to when a thread is known to have run: the time after its last call belongs to its open functions, if it lived that
+// long. The first thread is taken to live as long as the process. With PROFTYPE=cpu only the thread's own stamps tell
+// for how much of the time it had a processor.
+uint64_t end_of(const Snapshot& snapshot, const RawThread& thread, uint64_t last_tsc) {
+  const Header& header = snapshot.header();
+  if (header.type == prof_format::kCpu) return last_tsc;
+  uint64_t end = last_tsc;
+  if (snapshot.is_live()) {
+    if (thread_is_running(header.pid, thread.tid)) end = snapshot.taken_at();
+  } else if (thread.tid == header.pid) {
+    end = (header.flags & prof_format::kEnded) ? header.tsc_end : header.tsc_last;
+  }
+  return std::max(last_tsc, end);
+}
+
+// The node of the top frame of a stack: see Frame in libprof/format/format.h. 0 if that is not known.
+Block node_on_top(const Snapshot& snapshot, Block stack) {
+  Block node = 0;
+  std::unordered_set<Block> seen;
+  for (Block b = stack; b != 0 && seen.insert(b).second;) {
+    const prof_format::FrameChunk* chunk = snapshot.frames(b);
+    if (!chunk || chunk->capacity == 0) break;
+    const auto* entries = reinterpret_cast<const prof_format::Frame*>(chunk + 1);
+    if (entries[0].slot == 0) break;
+    for (uint32_t i = b == stack ? 0 : 1; i < chunk->capacity; ++i) {
+      if (entries[i].slot != 0) node = entries[i].node;
+    }
+    b = chunk->next;
+  }
+  return node;
+}
+
+// Decodes nodes of one thread, without their links.
+class NodeDecoder {
+ public:
+  NodeDecoder(const Snapshot& snapshot, const RawThread& thread, uint64_t last_tsc, uint64_t end)
+      : limit_(snapshot.header(), end), root_(thread.root), since_last_hook_(end - last_tsc) {
+    running_ = node_on_top(snapshot, thread.frames);
+    if (snapshot.header().type == prof_format::kAdaptive) estimator_.emplace(snapshot, thread, end);
+  }
+
+  RecordedNode decode(Block block, const RawNode& raw) const {
+    RecordedNode node;
+    node.pc = raw.pc;
+    node.calls = raw.count;
+    node.timed = raw.timed;
+    node.block = block;
+    if (estimator_) {
+      const Estimate e = block == root_ ? Estimate{estimator_->whole(), 0} : estimator_->inclusive(block, raw);
+      node.cycles = e.cycles;
+      node.variance = e.variance;
+    } else {
+      // The time since the last hook belongs to the node that runs, but is not in it yet.
+      const SelfTime self = limit_.of(raw.cycles, block == running_ ? since_last_hook_ : 0);
+      node.has_impossible_time = !self.is_possible;
+      node.cycles = double(self.cycles);
+    }
+    return node;
+  }
+
+ private:
+  SelfTimeLimit limit_;
+  std::optional<Estimator> estimator_;
+  Block root_, running_ = 0;
+  uint64_t since_last_hook_;  // cycles
+};
+
+// Decodes the trees of all threads. A node that is in several places is taken where it is met first.
+class TreeDecoder {
+ public:
+  explicit TreeDecoder(const Snapshot& snapshot) : snapshot_(snapshot), seen_(snapshot.blocks()) {}
+
+  std::vector<RecordedNode> decode(Block root, const NodeDecoder& decoder) {
+    std::vector<RecordedNode> nodes;
+    const RawNode* raw = snapshot_.structure<RawNode>(root);
+    if (!raw || seen_[root]) return nodes;
+    seen_[root] = true;
+    append(nodes, decoder.decode(root, *raw));
+    std::vector<uint32_t> parents = {0};  // whose children were not read yet, the next one last
+    while (!parents.empty()) {
+      const uint32_t parent = parents.back();
+      parents.pop_back();
+      const uint32_t first = uint32_t(nodes.size());
+      const Block first_block = std::exchange(nodes[parent].first_child, first);
+      const auto found = append_children(nodes, nodes[parent].block, first_block, decoder);
+      nodes[parent].children = found;
+      nodes[parent].child_count = uint32_t(nodes.size()) - first;
+      for (uint32_t i = uint32_t(nodes.size()); i-- > first;)
+        if (nodes[i].first_child != 0) parents.push_back(i);
+    }
+    return nodes;
+  }
+
+ private:
+  // Until the children of a node are read, its first_child is the block of the first of them.
+  void append(std::vector<RecordedNode>& nodes, RecordedNode node) const {
+    node.first_child = snapshot_.child_of(node.block);
+    nodes.push_back(node);
+  }
+
+  RecordedNode::Children append_children(std::vector<RecordedNode>& nodes, Block parent, Block first_block,
+                                         const NodeDecoder& decoder) {
+    const auto first = ptrdiff_t(nodes.size());
+    auto found = RecordedNode::Children::whole;
+    for (Block b = first_block; b != 0;) {
+      const RawNode* raw = snapshot_.structure<RawNode>(b);
+      if (!raw || seen_[b] || raw->parent != parent) {
+        found = raw ? RecordedNode::Children::broken : RecordedNode::Children::cut_off;
+        break;
+      }
+      seen_[b] = true;
+      append(nodes, decoder.decode(b, *raw));
+      b = raw->sibling;
+    }
+    std::sort(nodes.begin() + first, nodes.end(),
+              [](const RecordedNode& a, const RecordedNode& b) { return a.block < b.block; });
+    return found;
+  }
+
+  const Snapshot& snapshot_;
+  std::vector<bool> seen_;  // by block
+};
+
+}  // namespace
+
+std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::string>& damage) {
+  std::vector<Module> modules;
+  std::unordered_set<Block> seen;
+  for (Block b = snapshot.header().first_module; b != 0; b = snapshot.module_after(b)) {
+    const auto* raw = snapshot.structure<prof_format::Module>(b);
+    const uint64_t left = raw ? (uint64_t(snapshot.blocks()) - b) * PROF_BLOCK_SIZE - sizeof *raw : 0;
+    if (!raw || !seen.insert(b).second || raw->path_size > left || raw->path_size > kLongestPath ||
+        raw->build_id_size > sizeof raw->build_id || raw->start > raw->end) {
+      damage.push_back("its list of modules is damaged");
+      break;
+    }
+    Module module;
+    module.path.assign(reinterpret_cast<const char*>(raw + 1), raw->path_size);
+    module.path.resize(std::strlen(module.path.c_str()));  // a path holds no NUL
+    module.build_id.assign(reinterpret_cast<const char*>(raw->build_id), raw->build_id_size);
+    module.bias = raw->bias;
+    module.start = raw->start;
+    module.end = raw->end;
+    modules.push_back(std::move(module));
+  }
+  return modules;
+}
+
+std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::string>& damage) {
+  std::vector<std::pair<Block, const RawThread*>> found;
+  std::unordered_set<Block> seen;
+  for (Block b = snapshot.header().first_thread; b != 0;) {
+    const auto* raw = snapshot.structure<RawThread>(b);
+    if (!raw || !seen.insert(b).second) {
+      damage.push_back("its list of threads is damaged");
+      break;
+    }
+    found.emplace_back(b, raw);
+    b = raw->next;
+  }
+  std::reverse(found.begin(), found.end());
+
+  TreeDecoder trees(snapshot);
+  std::vector<Thread> threads;
+  for (const auto& [block, raw] : found) {
+    const uint64_t last_tsc = snapshot.last_tsc(block), end = end_of(snapshot, *raw, last_tsc);
+    Thread thread;
+    thread.block = block;
+    thread.tid = raw->tid;
+    thread.name.assign(raw->name, strnlen(raw->name, sizeof raw->name));
+    thread.lost = raw->lost;
+    thread.start = raw->tsc_start;
+    thread.end = end;
+    thread.nodes = trees.decode(raw->root, NodeDecoder(snapshot, *raw, last_tsc, end));
+    threads.push_back(std::move(thread));
+  }
+  return threads;
+}
+
+std::string decode_command_line(const Snapshot& snapshot) {
+  const Header& header = snapshot.header();
+  std::string text(snapshot.bytes(header.command_line, header.command_line_size));
+  while (!text.empty() && text.back() == 0) text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+}  // namespace prof

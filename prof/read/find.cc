@@ -1,0 +1,85 @@
+#include "find.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "error.h"
+#include "header.h"
+
+namespace prof {
+
+using prof_format::Header;
+
+std::vector<std::string> profiles_in(const std::string& directory, std::optional<uint32_t> pid) {
+  DIR* dir = opendir(directory.c_str());
+  if (!dir) throw Error(directory + ": " + system_error(errno));
+  // Sorted by the time of the start. The time of modification does not tell: stores through a mapping change it late
+  // or never, and copying the file changes it.
+  std::vector<std::pair<uint64_t, std::string>> found;
+  while (const dirent* entry = readdir(dir)) {
+    if (std::strncmp(entry->d_name, "prof.", 5) != 0) continue;
+    const std::string path = directory == "." ? entry->d_name : directory + "/" + entry->d_name;
+    Header header{};
+    if (peek_at_header(path, header) && (!pid || header.pid == *pid)) found.emplace_back(header.realtime_start, path);
+  }
+  closedir(dir);
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> paths;
+  for (auto& [start, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+std::vector<std::string> leave_out_earlier_processes(std::vector<std::string>& paths) {
+  Header last{};
+  for (const std::string& path : paths) {
+    Header header{};
+    if (peek_at_header(path, header) && header.realtime_start >= last.realtime_start) last = header;
+  }
+  const size_t left_out = std::erase_if(paths, [&](const std::string& path) {
+    Header header{};
+    return peek_at_header(path, header) && (header.start_time != last.start_time ||
+                                            std::memcmp(header.boot_id, last.boot_id, sizeof last.boot_id) != 0);
+  });
+  if (left_out == 0) return {};
+  return {"the number " + std::to_string(last.pid) + " was that of several processes: " + paths.back() +
+          " is of the last one, " + std::to_string(left_out) + (left_out == 1 ? " profile" : " profiles") +
+          " of others left out"};
+}
+
+FoundProfile newest_profile(const std::string& directory, std::optional<uint32_t> pid) {
+  std::vector<std::string> paths = profiles_in(directory, pid);
+  if (paths.empty()) return {};
+  if (!pid) {
+    Header newest{};
+    if (peek_at_header(paths.back(), newest)) paths = profiles_in(directory, newest.pid);
+  }
+  std::vector<std::string> remarks = leave_out_earlier_processes(paths);
+  return {paths.back(), std::move(remarks)};
+}
+
+FoundProfile find_profile(const std::string& subject) {
+  uint32_t pid = 0;
+  const char* const end = subject.data() + subject.size();
+  if (const auto [at, error] = std::from_chars(subject.data(), end, pid); error != std::errc() || at != end)
+    return {subject, {}};
+  const char* directory = std::getenv("PROFDIR");
+  for (const std::string& where : {std::string("."), std::string(directory ? directory : "")}) {
+    if (where.empty()) continue;
+    if (FoundProfile found = newest_profile(where, pid); !found.path.empty()) return found;
+    const std::string path = where + "/prof." + subject;
+    if (access(path.c_str(), R_OK) != 0 && errno == EACCES) throw Error(path + ": " + system_error(EACCES));
+  }
+  const bool exists = kill(pid_t(pid), 0) == 0 || errno != ESRCH;
+  throw Error((exists ? "no profile of process " : "there is no process ") + subject +
+              (exists ? " in" : ", and no profile of it in") + " the current directory or $PROFDIR");
+}
+
+}  // namespace prof
