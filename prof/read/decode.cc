@@ -92,8 +92,10 @@ class TreeDecoder {
  public:
   explicit TreeDecoder(const Snapshot& snapshot) : snapshot_(snapshot), seen_(snapshot.blocks()) {}
 
-  std::vector<RecordedNode> decode(Block root, const NodeDecoder& decoder) {
+  // `expected`: about how many nodes there are; 0 if that is not known.
+  std::vector<RecordedNode> decode(Block root, const NodeDecoder& decoder, uint64_t expected) {
     std::vector<RecordedNode> nodes;
+    nodes.reserve(std::min<uint64_t>(expected, snapshot_.blocks()));
     const RawNode* raw = snapshot_.structure<RawNode>(root);
     if (!raw || seen_[root]) return nodes;
     seen_[root] = true;
@@ -182,6 +184,8 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
   }
   std::reverse(found.begin(), found.end());
 
+  // The header counts the nodes of all threads together.
+  const uint64_t expected = found.size() == 1 ? snapshot.header().nodes : 0;
   TreeDecoder trees(snapshot);
   std::vector<Thread> threads;
   for (const auto& [block, raw] : found) {
@@ -193,7 +197,7 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
     thread.lost = raw->lost;
     thread.start = raw->tsc_start;
     thread.end = end;
-    thread.nodes = trees.decode(raw->root, NodeDecoder(snapshot, *raw, last_tsc, end));
+    thread.nodes = trees.decode(raw->root, NodeDecoder(snapshot, *raw, last_tsc, end), expected);
     threads.push_back(std::move(thread));
   }
   return threads;

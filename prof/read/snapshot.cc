@@ -1,5 +1,6 @@
 #include "snapshot.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,8 @@ Snapshot::Snapshot(const std::string& path) : path_(path), file_(open_to_read(pa
   taken_at_ = time_stamp();
 }
 
+void Snapshot::Unmap::operator()(const char* p) const { munmap(const_cast<char*>(p), size); }
+
 Snapshot::Blocks Snapshot::read_blocks(uint64_t file_size) {
   const uint64_t in_file = std::min<uint64_t>(file_size / PROF_BLOCK_SIZE, UINT32_MAX);
   uint64_t wanted = header_.blocks_used;
@@ -64,11 +67,15 @@ Snapshot::Blocks Snapshot::read_blocks(uint64_t file_size) {
                       std::to_string(wanted * PROF_BLOCK_SIZE) + " bytes are left");
     wanted = in_file;
   }
-  Blocks blocks;
-  blocks.bytes.reset(static_cast<char*>(std::calloc(wanted, PROF_BLOCK_SIZE)));
-  if (!blocks.bytes && wanted) throw Error(path_ + ": the profile does not fit into memory");
-  const uint64_t end = wanted * PROF_BLOCK_SIZE;
-  blocks.count = Block(read_range(file_.get(), blocks.bytes.get(), 0, end, path_) / PROF_BLOCK_SIZE);
+  if (wanted == 0) return {};
+  const uint64_t size = wanted * PROF_BLOCK_SIZE;
+  void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw Error(path_ + ": the profile does not fit into memory");
+  // Large pages save most of the time that reading takes in the kernel. Without effect where there are none.
+  madvise(memory, size, MADV_HUGEPAGE);
+  char* const bytes = static_cast<char*>(memory);
+  Blocks blocks{{bytes, Unmap{size}}};
+  blocks.count = Block(read_range(file_.get(), bytes, 0, size, path_) / PROF_BLOCK_SIZE);
   return blocks;
 }
 

@@ -19,7 +19,6 @@
 #define PROF_READ_SNAPSHOT_H
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -68,12 +67,13 @@ class Snapshot {
   uint64_t last_tsc(Block thread) const;
 
  private:
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
+  struct Unmap {
+    uint64_t size;  // bytes
+    void operator()(const char* p) const;
   };
   // So many blocks from the start of the file, as they were read.
   struct Blocks {
-    std::unique_ptr<char, Free> bytes;
+    std::unique_ptr<const char, Unmap> bytes;
     Block count = 0;
   };
   Blocks read_blocks(uint64_t file_size);
