@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "libprof/format/map.h"
+#include "linker-rewrite/base/refusal.h"
 
 namespace profld {
 
@@ -49,14 +50,8 @@ FileBytes map_file(const std::string& path) {
   const OpenFile file(path);
   struct stat st {};
   if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) throw Error("not a regular file; name an ELF program");
-  if (st.st_mode & (S_ISUID | S_ISGID))
-    throw Error(
-        "set-user-id or set-group-id program: a copy would lose its rights; profile it under its own user from a copy "
-        "without them");
-  if (::fgetxattr(file.get(), "security.capability", nullptr, 0) >= 0)
-    throw Error(
-        "program with file capabilities: a copy would lose them; profile a copy without them, started with the "
-        "capabilities it needs");
+  if (st.st_mode & (S_ISUID | S_ISGID)) throw refusal(Refusal::set_user_id);
+  if (::fgetxattr(file.get(), "security.capability", nullptr, 0) >= 0) throw refusal(Refusal::file_capabilities);
   const size_t size = size_t(st.st_size);
   if (size == 0) return {};
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
@@ -116,16 +111,13 @@ Image Image::from_bytes(Bytes file) {
 
 Image::Image(std::shared_ptr<const void> owner, ByteView file) : owner_(std::move(owner)), file_(file) {
   const ByteView f = file_;
-  if (f.size() < SELFMAG || std::memcmp(f.data(), ELFMAG, SELFMAG) != 0)
-    throw Error("not an ELF file; name a compiled program (for a script, its interpreter)");
+  if (f.size() < SELFMAG || std::memcmp(f.data(), ELFMAG, SELFMAG) != 0) throw refusal(Refusal::not_elf);
   if (f.size() < EI_NIDENT) throw Error(kTruncated);
-  if (f[EI_CLASS] != ELFCLASS64 || f[EI_DATA] != ELFDATA2LSB)
-    throw Error("not a 64-bit little-endian ELF file; only x86-64 programs can be rewritten");
+  if (f[EI_CLASS] != ELFCLASS64 || f[EI_DATA] != ELFDATA2LSB) throw refusal(Refusal::not_64_bit);
   if (f.size() < sizeof(Elf64_Ehdr)) throw Error(kTruncated);
   std::memcpy(&header_, f.data(), sizeof header_);
-  if (header_.e_machine != EM_X86_64) throw Error("not an x86-64 program; only x86-64 programs can be rewritten");
-  if (header_.e_type != ET_EXEC && header_.e_type != ET_DYN)
-    throw Error("not a program (an object file or a core file); link it first");
+  if (header_.e_machine != EM_X86_64) throw refusal(Refusal::not_x86_64);
+  if (header_.e_type != ET_EXEC && header_.e_type != ET_DYN) throw refusal(Refusal::not_linked);
   read_segments();
   read_sections();
   find_code();

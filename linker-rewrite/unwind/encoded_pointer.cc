@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "linker-rewrite/base/refusal.h"
+
 namespace profld {
 
 namespace {
@@ -109,9 +111,7 @@ std::optional<EncodedPointer> read_encoded_pointer(Reader& reader, OldAddr base,
 
 int32_t distance(NewAddr from, NewAddr to) {
   int64_t d = int64_t(to - from);
-  if (d != int32_t(d))
-    throw Error(
-        "too large: its code and its unwind tables would lie more than 2 GiB apart; choose fewer functions (-F)");
+  if (d != int32_t(d)) throw refusal(Refusal::unwind_tables_too_far);
   return int32_t(d);
 }
 

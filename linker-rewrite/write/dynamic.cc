@@ -26,6 +26,7 @@
 #include <cstring>
 
 #include "libprof/format/map.h"
+#include "linker-rewrite/base/refusal.h"
 
 namespace profld {
 
@@ -131,8 +132,7 @@ void DynamicSection::write_in_place(Bytes& file) const {
 HookImports::HookImports(const Image& image, std::string library)
     : image_(image), library_(std::move(library)), dynamic_(image) {
   auto value = [&](int64_t tag) { return image.dynamic_value(tag).value_or(0); };
-  if (!image.segment(PT_INTERP))
-    throw Error("dynamically linked, but it names no dynamic linker (PT_INTERP): nothing would load libprof.so");
+  if (!image.segment(PT_INTERP)) throw refusal(Refusal::no_interpreter);
   symbols_.old = OldAddr(value(DT_SYMTAB));
   strings_.old = OldAddr(value(DT_STRTAB));
   strings_.old_size = value(DT_STRSZ);

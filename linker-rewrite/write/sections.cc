@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "linker-rewrite/base/refusal.h"
+
 namespace profld {
 
 namespace {
@@ -136,7 +138,7 @@ uint32_t SectionTable::add_string(unsigned table, const std::string& s) {
   Bytes& strings = contents_[table];
   if (strings.empty() || strings.back() != 0) strings.push_back(0);
   uint64_t at = strings.size();
-  if (at + s.size() >= UINT32_MAX) throw Error("its symbol names are too long; strip it");
+  if (at + s.size() >= UINT32_MAX) throw refusal(Refusal::names_too_long);
   strings.insert(strings.end(), s.begin(), s.end());
   strings.push_back(0);
   return uint32_t(at);
@@ -154,7 +156,7 @@ unsigned SectionTable::add(const std::string& name, const Elf64_Shdr& header, By
 }
 
 unsigned SectionTable::add_header(const std::string& name, const Elf64_Shdr& header) {
-  if (headers_.size() + 1 >= SHN_LORESERVE) throw Error("it has too many sections; strip it");
+  if (headers_.size() + 1 >= SHN_LORESERVE) throw refusal(Refusal::too_many_sections);
   headers_.push_back(header);
   headers_.back().sh_name = add_string(names_, name);
   return unsigned(headers_.size() - 1);

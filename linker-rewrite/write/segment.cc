@@ -20,6 +20,8 @@
 
 #include <algorithm>
 
+#include "linker-rewrite/base/refusal.h"
+
 namespace profld {
 
 namespace {
@@ -41,8 +43,7 @@ Placement place_new_segments(const Image& image, uint64_t kept) {
   if (!first) throw Error("no loadable segment: not a program that can run");
 
   uint64_t end = align_up(image.span().end.value, kPage);
-  if (end - first->p_vaddr >= kReach)
-    throw Error("its segments span more than 2 GiB, farther than new code can reach; link it smaller");
+  if (end - first->p_vaddr >= kReach) throw refusal(Refusal::segments_too_far);
   uint64_t distance = first->p_vaddr - first->p_offset;  // address - offset, modulo 2^64
   uint64_t behind_file = align_up(distance + kept, kPage);
   if (behind_file <= end && end - behind_file <= kMaxHole) return {NewAddr(end), FileOffset(end - distance)};

@@ -1,0 +1,107 @@
+// Why a program is not rewritten at all: the words of all refusals that are no damaged or unreadable files, in one
+// table, which the test of the manual reads.
+
+#ifndef LINKER_REWRITE_BASE_REFUSAL_H
+#define LINKER_REWRITE_BASE_REFUSAL_H
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "error.h"
+
+namespace profld {
+
+// In the order of the list in profld(1).
+enum class Refusal {
+  not_elf,
+  not_64_bit,
+  not_x86_64,
+  not_linked,
+  shared_library,
+  neither_program_nor_library,
+  already_rewritten,
+  set_user_id,
+  file_capabilities,
+  go_program,
+  ocaml_program,
+  ghc_program,
+  no_functions,
+  nothing_can_move,
+  nothing_selected,
+  no_interpreter,
+  segments_too_far,
+  unwind_tables_too_far,
+  data_too_far,
+  too_many_headers,
+  tls_not_aligned,
+  no_room_for_relocations,
+  names_too_long,
+  too_many_sections,
+  unknown_unwind_pointers,
+  unknown_unwind_sizes,
+  unknown_unwind_tables,
+};
+
+struct RefusalWords {
+  Refusal code;
+  std::string_view words;  // what is wrong; what to do
+};
+
+inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
+    {Refusal::not_elf, "not an ELF file; name a compiled program (for a script, its interpreter)"},
+    {Refusal::not_64_bit, "not a 64-bit little-endian ELF file; only x86-64 programs can be rewritten"},
+    {Refusal::not_x86_64, "not an x86-64 program; only x86-64 programs can be rewritten"},
+    {Refusal::not_linked, "not a program (an object file or a core file); link it first"},
+    {Refusal::shared_library, "a shared library, not a program; only programs can be rewritten"},
+    {Refusal::neither_program_nor_library, "neither a program nor a shared library; name a compiled program"},
+    {Refusal::already_rewritten, "already rewritten by profld; give the original program"},
+    {Refusal::set_user_id,
+     "set-user-id or set-group-id program: a copy would lose its rights; profile it under its own user from a copy "
+     "without them"},
+    {Refusal::file_capabilities,
+     "program with file capabilities: a copy would lose them; profile a copy without them, started with the "
+     "capabilities it needs"},
+    {Refusal::go_program,
+     "a Go program: its run-time system finds frames by return address, which copies change; use pprof"},
+    {Refusal::ocaml_program,
+     "an OCaml program: its collector finds frames by return address, which copies change; use perf"},
+    {Refusal::ghc_program, "a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof"},
+    {Refusal::no_functions,
+     "no functions found: neither unwind tables nor symbols name any; build it with -fasynchronous-unwind-tables"},
+    {Refusal::nothing_can_move, "no function can be instrumented; the first stays in place for this reason:"},
+    {Refusal::nothing_selected,
+     "no function matches -F, -N, --min-size and --no-leaves; check the patterns against nm(1)"},
+    {Refusal::no_interpreter,
+     "dynamically linked, but it names no dynamic linker (PT_INTERP): nothing would load libprof.so"},
+    {Refusal::segments_too_far, "its segments span more than 2 GiB, farther than new code can reach; link it smaller"},
+    {Refusal::unwind_tables_too_far,
+     "too large: its code and its unwind tables would lie more than 2 GiB apart; choose fewer functions (-F)"},
+    {Refusal::data_too_far, "too large: code and data lie more than 2 GiB apart"},
+    {Refusal::too_many_headers,
+     "it has too many program headers: with those that are needed, kernels would refuse to load it"},
+    {Refusal::tls_not_aligned,
+     "its thread-local storage does not start at a multiple of its alignment; link it with a current linker"},
+    {Refusal::no_room_for_relocations, "its dynamic section has no room for a relocation table; link it without RELR"},
+    {Refusal::names_too_long, "its symbol names are too long; strip it"},
+    {Refusal::too_many_sections, "it has too many sections; strip it"},
+    {Refusal::unknown_unwind_pointers, "unwind tables with pointers of an unknown kind"},
+    {Refusal::unknown_unwind_sizes, "unwind tables with sizes of an unknown kind"},
+    {Refusal::unknown_unwind_tables, "unwind tables of an unknown kind"},
+});
+static_assert([] {
+  for (size_t i = 0; i < kRefusals.size(); ++i)
+    if (kRefusals[i].code != Refusal(i)) return false;
+  return kRefusals.size() == size_t(Refusal::unknown_unwind_tables) + 1;
+}());
+
+constexpr std::string_view words_of(Refusal code) { return kRefusals[size_t(code)].words; }
+
+// To be thrown. `detail`, if it is not empty, comes behind the words and a space.
+inline Error refusal(Refusal code, const std::string& detail = "") {
+  return Error(std::string(words_of(code)) + (detail.empty() ? "" : " " + detail));
+}
+
+}  // namespace profld
+
+#endif
