@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
+#include <string_view>
 
 namespace profld {
 
@@ -15,9 +16,6 @@ std::string hex(OldAddr a) {
   s << "0x" << std::hex << a.value;
   return s.str();
 }
-
-// A reason without the addresses in it, to count by.
-std::string kind(const std::string& reason) { return reason.substr(0, reason.find(" 0x")); }
 
 }  // namespace
 
@@ -31,7 +29,7 @@ void write_json(std::ostream& out, const Report& report) {
   j["jump_tables"] = report.jump_tables;
   j["skipped"] = nlohmann::ordered_json::array();
   for (const Report::Skipped& s : report.skipped)
-    j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", s.reason}});
+    j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", text_of(s.reason)}});
   // Names are bytes, not always UTF-8. Whatever is not ASCII is escaped, controls with it.
   out << j.dump(1, '\t', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
@@ -40,9 +38,9 @@ void write_text(std::ostream& out, const Report& report) {
   out << report.functions_instrumented << " of " << report.functions_total << " functions instrumented, "
       << report.returns << " returns, " << report.tail_jumps << " tail jumps, " << report.jump_tables
       << " jump tables\n";
-  std::map<std::string, uint64_t> reasons;
-  for (const Report::Skipped& s : report.skipped) ++reasons[kind(s.reason)];
-  for (const auto& [reason, count] : reasons) out << std::setw(8) << count << "  left in place: " << reason << '\n';
+  std::map<std::string_view, uint64_t> counts;
+  for (const Report::Skipped& s : report.skipped) ++counts[words_of(s.reason.code)];
+  for (const auto& [words, count] : counts) out << std::setw(8) << count << "  left in place: " << words << '\n';
 }
 
 }  // namespace profld

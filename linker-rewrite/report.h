@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "linker-rewrite/base/address.h"
+#include "linker-rewrite/base/reason.h"
 
 namespace profld {
 
@@ -16,7 +16,7 @@ struct Report {
   struct Skipped {
     std::string name;  // empty if it has no symbol
     OldAddr address;
-    std::string reason;
+    Reason reason;
   };
   uint64_t functions_total = 0;     // fragments are not functions
   uint64_t functions_selected = 0;  // by -F and -N; the total if neither was given
@@ -30,7 +30,7 @@ struct Report {
 // As JSON, in the form that profld(1) documents.
 void write_json(std::ostream& out, const Report& report);
 
-// For people: totals, then how often each reason was met.
+// For people: totals, then how often each reason was met, whatever the address.
 void write_text(std::ostream& out, const Report& report);
 
 }  // namespace profld

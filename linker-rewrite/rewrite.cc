@@ -1,19 +1,14 @@
-// The stages, in their order. docs/architecture has the rooms that they live in, of which none knows the later ones:
-//
-//   image -> functions -> fragments (decode) -> movability (jump tables) -> entry jumps -> copies -> unwind -> layout
+// The stages, in their order. docs/architecture has the rooms that they live in, of which none knows the later ones.
 
 #include "rewrite.h"
 
-#include <cxxabi.h>
-#include <fnmatch.h>
 #include <malloc.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
+#include <utility>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/decide/refuse.h"
 #include "linker-rewrite/move/entry_jumps.h"
@@ -28,81 +23,57 @@ namespace profld {
 
 namespace {
 
-bool matches(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::ranges::any_of(patterns, [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
+void refuse_without_functions(const Program& program) {
+  if (std::ranges::none_of(program.ranges, &CodeRange::is_function)) throw refusal(Refusal::no_functions);
 }
 
-bool matches(const std::vector<std::string>& patterns, const CodeRange& r) {
-  if (patterns.empty()) return false;
-  if (r.names.empty()) {
-    char name[24];
-    std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(r.range.start.value));
-    return matches(patterns, name);
-  }
-  return std::ranges::any_of(r.names, [&](const std::string& name) {
-    if (matches(patterns, name)) return true;
-    std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr),
-                                                          std::free);
-    return demangled && matches(patterns, demangled.get());
-  });
-}
-
-bool is_selected(const Selection& s, const CodeRange& r) {
-  return (s.only.empty() || matches(s.only, r)) && !matches(s.not_, r);
-}
-
-uint64_t size_of(const Group& g) {
-  uint64_t size = 0;
-  for (const Code& part : g.code.parts) size += part.range.size();
-  return size;
-}
-
-// True if nothing is called from the group, by a tail call either.
-bool is_leaf(const Program& program, const Group& g) {
-  auto leaves_by = [&](const CodeRange& from, const Insn& insn) {
-    if (insn.flow == Flow::call || insn.flow == Flow::call_indirect) return true;
-    const bool jumps = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
-    return jumps && is_tail_call(program, from, program.code(from).address(insn), program.code(from).target(insn));
-  };
-  for (uint32_t r : g.ranges)
-    for (const Insn& insn : program.code(program.ranges[r]).insns)
-      if (leaves_by(program.ranges[r], insn)) return false;
-  return std::ranges::none_of(g.indirect.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::tail_call; });
-}
-
-// Where the kernel enters (_start) nobody called and nothing returns: no function, so it has no call to count.
-bool is_function(const CodeRange& r) { return !r.fragment && !(r.fde && r.fde->no_return_address); }
-
-void count_functions(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& selected,
-                     Report& report) {
+Report count_functions(const Program& program) {
+  Report report;
   for (const CodeRange& r : program.ranges) {
-    if (!is_function(r)) continue;
+    if (!r.is_function()) continue;
     ++report.functions_total;
-    if (!selected[r.group]) continue;
+    const Group& group = program.groups[r.group];
+    if (!group.selected) continue;
     ++report.functions_selected;
-    if (moves[r.group])
-      ++report.functions_instrumented;
+    if (group.reason)
+      report.skipped.push_back({r.name(), r.range.start, *group.reason});
     else
-      report.skipped.push_back({r.name(), r.range.start, program.groups[r.group].reason});
+      ++report.functions_instrumented;
   }
+  return report;
+}
+
+void refuse_if_nothing_moves(const Report& report) {
+  if (report.functions_selected == 0) throw refusal(Refusal::nothing_selected);
+  if (report.functions_instrumented == 0)
+    throw refusal(Refusal::nothing_can_move, text_of(report.skipped.front().reason));
 }
 
 // To the system, what was freed in small pieces. What comes next are large ones, which do not fit in.
-void give_back_memory() {
+void give_back_freed() {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
 }
 
-void forget(Program program) {
-  program = Program();
-  give_back_memory();
+// At the end of a stage: the pages of the file that it read, as well.
+void give_back_memory(const Image& image) {
+  image.release();
+  give_back_freed();
 }
 
-// All that is new.
-Contents copy_functions(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
-                        const std::vector<Landing>& landings, const Layout& layout, Report& report) {
-  Relocator relocator(program, moves, hooked, layout.enter_slot(), layout.leave_slot());
+// The file's data is read first, and its pages are given back before the code is gone through.
+void decide_what_moves(Program& program) {
+  const DataReferences data = find_data_references(program);
+  give_back_memory(*program.image);
+  find_reasons_to_stay(program, data);
+  give_back_memory(*program.image);
+}
+
+// All that is new: the copies and what belongs to them, and the changes to the original's bytes.
+Contents copy_functions(const Program& program, const std::vector<Landing>& landings, const Layout& layout,
+                        Report& report) {
+  Relocator relocator(program, layout.enter_slot(), layout.leave_slot());
   relocator.plan(layout.text());
   report.returns = relocator.returns();
   report.tail_jumps = relocator.tail_jumps();
@@ -121,59 +92,64 @@ Contents copy_functions(const Program& program, const std::vector<bool>& moves, 
   return contents;
 }
 
+// To forget the program takes almost as long as to put the file together, so both are done at once.
+std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program program) {
+  std::vector<FilePart> file;
+  parallel_for(
+      2,
+      [&](size_t i) {
+        if (i == 0) {
+          file = layout.finish(std::move(contents));
+        } else {
+          program = Program();
+          give_back_freed();
+        }
+      },
+      1);
+  return file;
+}
+
 }  // namespace
 
 // The parts of the work that the stages are were measured with gcc's cc1.
 Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path,
                   const ShowStage& show) {
+  // Refuse what its symbols and strings tell about. Now the program's run-time system bears copies.
   refuse_unsupported(image);
+
+  // Find and decode the code. Now each range of code is a function or a fragment, and each group of them has all that
+  // control passes between without calls, but for fragments that only a jump table leads to.
   show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
   Program program = group_functions(image, frames, find_functions(image, frames));
-  if (std::ranges::none_of(program.ranges, is_function))
-    throw Error(
-        "no functions found: neither unwind tables nor symbols name any; build it with -fasynchronous-unwind-tables");
-  image.release();  // from here on it is mostly about the instructions
+  refuse_without_functions(program);
+  give_back_memory(image);
+
+  // Decide what can move. Now each group has a reason to stay, or it is known where all its jumps lead.
   show(0.2, "understanding jumps");
-  find_reasons_to_stay(program, find_data_references(program));
-  give_back_memory();
+  decide_what_moves(program);
 
-  // A group is hooked as a whole: control passes between its ranges without calls.
-  std::vector<bool> selected(program.groups.size());
-  for (const CodeRange& r : program.ranges)
-    if (!r.fragment && is_selected(selection, r)) selected[r.group] = true;
-  for (size_t g = 0; g < selected.size(); ++g) {
-    const Group& group = program.groups[g];
-    if (size_of(group) < selection.min_size || (selection.no_leaves && is_leaf(program, group))) selected[g] = false;
-  }
-  std::vector<bool> moves(program.groups.size());
-  for (size_t g = 0; g < moves.size(); ++g) moves[g] = selected[g] && program.groups[g].reason.empty();
+  // Ask what the user wants. Now each group knows whether it is selected, and so whether it moves, and is hooked.
+  select_groups(program, selection);
+
+  // Find where control may still arrive in the old code. Now there is room for a jump to the copy at each such place,
+  // and groups without that room have a reason to stay. From here on nothing changes what moves.
   show(0.65, "placing jumps to the copies");
-  const std::vector<Landing> landings = place_landings(program, moves);
+  const std::vector<Landing> landings = place_landings(program);
+  Rewritten result{{}, count_functions(program)};
+  refuse_if_nothing_moves(result.report);
+  give_back_memory(image);
 
-  Rewritten result;
-  count_functions(program, moves, selected, result.report);
-  if (result.report.functions_selected == 0)
-    throw Error("no function matches -F, -N, --min-size and --no-leaves; check the patterns against nm(1)");
-  if (result.report.functions_instrumented == 0)
-    throw Error("no function can be instrumented; the first stays in place for this reason: " +
-                result.report.skipped.front().reason);
-
+  // Copy what moves. Now all new code, tables and unwind tables are there, for the addresses at which they will lie,
+  // and the changes to the old bytes.
   show(0.7, "copying functions");
-  auto layout = Layout::begin(image, runtime_path);
-  const std::vector<bool> hooked = selection.no_hooks ? std::vector<bool>(selected.size()) : selected;
-  Contents contents = copy_functions(program, moves, hooked, landings, *layout, result.report);
+  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime_path);
+  Contents contents = copy_functions(program, landings, *layout, result.report);
+  give_back_memory(image);
+
+  // Put the file together. Now it only has to be written.
   show(0.85, "putting the file together");
-  // To forget the program takes almost as long as to put the file together.
-  parallel_for(
-      2,
-      [&](size_t i) {
-        if (i == 0)
-          result.file = layout->finish(std::move(contents));
-        else
-          forget(std::move(program));
-      },
-      1);
+  result.file = finish_file(*layout, std::move(contents), std::move(program));
   return result;
 }
 

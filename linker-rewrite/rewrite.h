@@ -7,21 +7,12 @@
 #include <vector>
 
 #include "linker-rewrite/base/progress.h"
+#include "linker-rewrite/decide/selection.h"
 #include "linker-rewrite/elf/image.h"
 #include "linker-rewrite/write/output_file.h"
 #include "report.h"
 
 namespace profld {
-
-struct Selection {
-  // Patterns as of fnmatch(3), matched against a function's names, mangled and demangled. A function without a symbol
-  // is named #address, in hexadecimal.
-  std::vector<std::string> only;  // -F: those that match one; all if empty
-  std::vector<std::string> not_;  // -N: but not those
-  uint64_t min_size = 0;          // --min-size: only functions of at least so many bytes of code, fragments included
-  bool no_leaves = false;         // --no-leaves: only functions that call others
-  bool no_hooks = false;          // --no-hooks: these functions are moved, but call no hooks
-};
 
 struct Rewritten {
   std::vector<FilePart> file;

@@ -17,7 +17,7 @@
 #include "movability.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "code_as_data.h"
@@ -34,12 +34,6 @@
 namespace profld {
 
 namespace {
-
-std::string hex(const char* what, OldAddr a) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%s 0x%llx", what, static_cast<unsigned long long>(a.value));
-  return text;
-}
 
 bool leaves_twice(const Code& code) {
   constexpr int64_t kClone = 56, kVfork = 58, kClone3 = 435;
@@ -81,43 +75,41 @@ OldAddr find_fragment_behind(const Program& program, const FunctionCode& functio
 }
 
 // Reasons that one group has in itself. `outside`: see Unresolved.
-std::string own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
+std::optional<Reason> own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
   for (const Code& code : group.code.parts)
-    if (code.insns.empty()) return "a part of it does not decode";
+    if (code.insns.empty()) return ReasonCode::part_not_decoded;
   for (uint32_t index : group.ranges) {
     const CodeRange& r = program.ranges[index];
     const Code& code = program.code(r);
-    if (r.fde && r.fde->no_return_address) return "outermost function: it has no return address";
-    const char* why = nullptr;
-    if (!can_rewrite_unwind(*program.image, *program.frames, r.range, &why)) return why;
-    if (leaves_twice(code)) return "vfork or clone: the system call in it returns twice";
-    if (splits_stack(code)) return "its stack is split: what it calls for more goes on behind the return address";
+    if (r.fde && r.fde->no_return_address) return ReasonCode::no_return_address;
+    if (const auto why = why_not_rewritable(*program.image, *program.frames, r.range)) return why;
+    if (leaves_twice(code)) return ReasonCode::returns_twice;
+    if (splits_stack(code)) return ReasonCode::splits_stack;
     for (const Insn& insn : code.insns) {
       if (insn.rip_relative || insn.field_size == 0) continue;
       const OldAddr target = code.target(insn);
       if (insn.flow == Flow::call) {
         if (r.range.contains(target) && target != r.range.start)
-          return hex("calls into its own middle at", code.address(insn));
+          return Reason(ReasonCode::calls_own_middle, code.address(insn));
         continue;
       }
       for (const Code& part : group.code.parts)
         if (part.range.contains(target) && !part.is_target(target))
-          return hex("jumps between two instructions at", code.address(insn));
+          return Reason(ReasonCode::jumps_between_instructions, code.address(insn));
     }
   }
-  if (return_address_is_changed(group.code)) return "it changes its return address";
-  Unresolved unresolved;
-  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, data, group.code, &unresolved);
+  if (return_address_is_changed(group.code)) return ReasonCode::changes_return_address;
+  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, data, group.code);
   if (!indirect) {
-    *outside = unresolved.outside;
-    return unresolved.reason;
+    *outside = indirect.error().outside;
+    return indirect.error().reason;
   }
   if (const OldAddr fragment = find_fragment_behind(program, group.code, *indirect); fragment != OldAddr()) {
     *outside = fragment;
-    return hex("a jump table of it leads to", fragment);
+    return Reason(ReasonCode::table_of_fragment, fragment);
   }
   group.indirect = std::move(*indirect);
-  return {};
+  return std::nullopt;
 }
 
 // A site in front of a function, in no range, belongs to that function.
@@ -127,8 +119,7 @@ void keep_what_is_patched(Program& program) {
     ptrdiff_t i = program.range_of(site);
     if (i < 0) i = program.range_starts.last_not_above(site) + 1;
     if (size_t(i) == program.ranges.size()) break;
-    std::string& reason = program.groups[program.ranges[size_t(i)].group].reason;
-    if (reason.empty()) reason = hex("the program may patch it at", site);
+    program.groups[program.ranges[size_t(i)].group].stay({ReasonCode::patched, site});
   }
 }
 
@@ -137,14 +128,12 @@ void keep_what_is_patched(Program& program) {
 void find_reasons_to_stay(Program& program, const DataReferences& data) {
   const OldRange builtins = v8_builtins(*program.image);
   for (const CodeRange& r : program.ranges)
-    if (builtins.contains(r.range.start))
-      program.groups[r.group].reason = "a builtin of V8, which finds frames by return address and sums up its code";
+    if (builtins.contains(r.range.start)) program.groups[r.group].reason = ReasonCode::v8_builtin;
   keep_what_is_patched(program);
   std::vector<OldAddr> outside(program.groups.size());
   parallel_for(program.groups.size(), [&](size_t i) {
-    if (i % Image::kGoneThrough == 0) program.image->release();
     Group& g = program.groups[i];
-    if (g.reason.empty()) g.reason = own_reason(program, data, g, &outside[i]);
+    if (!g.reason) g.reason = own_reason(program, data, g, &outside[i]);
   });
   // A fragment that only a jump table leads to.
   for (uint32_t i = 0; i < program.groups.size(); ++i)
@@ -157,21 +146,19 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       Group& g = program.groups[i];
       g.reason = own_reason(program, data, g, &outside[i]);
     }
+  program.image->release();  // all code was gone through, and is once more
 
   // What other code does to them.
-  auto stays = [&](ptrdiff_t range, std::string reason) {
-    Group& g = program.groups[program.ranges[size_t(range)].group];
-    if (g.reason.empty()) g.reason = std::move(reason);
+  auto stays = [&](ptrdiff_t range, const Reason& reason) {
+    program.groups[program.ranges[size_t(range)].group].stay(reason);
   };
   auto goes_to_label = [&](uint32_t from, InsnRef at, const CodeRange& r, OldAddr label) {
     const std::vector<LabelUse>& uses = program.groups[from].indirect.label_uses;
     return std::ranges::binary_search(uses, LabelUse{{at, 0, true}, label}) && program.code(r).index(label);
   };
-  const char* const kReadAsData = "its bytes are read as data by the instruction at";
   struct Reference {
     ptrdiff_t to;  // a range that stays because of it
-    const char* what;
-    OldAddr at;
+    Reason reason;
   };
   const auto references =
       parallel_collect<Reference>(program.groups.size(), [&](size_t g, std::vector<Reference>& out) {
@@ -189,25 +176,25 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
               const OldAddr end = target + operation_of(code, insn).memory_size;
               for (size_t read = size_t(to); read < program.ranges.size(); ++read) {
                 if (read != size_t(to) && program.ranges[read].range.start >= end) break;
-                out.push_back({ptrdiff_t(read), kReadAsData, code.address(insn)});
+                out.push_back({ptrdiff_t(read), {ReasonCode::bytes_read_by_code, code.address(insn)}});
               }
             } else if (insn.flow == Flow::call && inside)
-              out.push_back({to, "called in its middle from", code.address(insn)});
+              out.push_back({to, {ReasonCode::called_in_middle, code.address(insn)}});
             else if (insn.rip_relative && inside && r.group != g && !goes_to_label(uint32_t(g), {part, i}, r, target))
-              out.push_back({to, "an address inside it is used at", code.address(insn)});
+              out.push_back({to, {ReasonCode::inner_address_used, code.address(insn)}});
           }
         }
       });
-  for (const Reference& r : references) stays(r.to, hex(r.what, r.at));
+  for (const Reference& r : references) stays(r.to, r.reason);
   for (const Probe& probe : find_probes(*program.image))
     if (const ptrdiff_t i = program.range_of(probe.address); i >= 0)
       if (!program.code(program.ranges[size_t(i)]).index(probe.address))
-        stays(i, hex("a probe lies between two of its instructions at", probe.address));
-  for (const CodeAccess& a : find_code_accesses(program)) stays(a.range, hex(kReadAsData, a.at));
+        stays(i, {ReasonCode::probe_between_instructions, probe.address});
+  for (const CodeAccess& a : find_code_accesses(program)) stays(a.range, {ReasonCode::bytes_read_by_code, a.at});
   if (const Section* rseq = program.image->section("__rseq_cs"))
     for (const auto& [word, target] : data.code_pointers)
       if (word.value - rseq->header.sh_addr < rseq->header.sh_size)
-        if (const ptrdiff_t to = program.range_of(target); to >= 0) stays(to, "restartable sequence");
+        if (const ptrdiff_t to = program.range_of(target); to >= 0) stays(to, ReasonCode::restartable_sequence);
 }
 
 }  // namespace profld

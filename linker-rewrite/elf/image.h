@@ -58,7 +58,7 @@ class Image {
   ByteView file() const { return file_; }
   // Gives back the memory that the file's bytes take. What is looked at later is read again.
   void release() const;
-  // Where all functions are gone through in their order, after so many is a time to do that.
+  // Where all functions are copied in their order, after so many is a time to do that: the copies take the same room.
   static constexpr size_t kGoneThrough = 4096;
   const Elf64_Ehdr& header() const { return header_; }
   LinkType link_type() const { return link_type_; }

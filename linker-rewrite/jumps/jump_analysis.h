@@ -52,7 +52,7 @@ class JumpAnalysis {
   void run();
 
   // `uses`: of constants, see Interpreter.
-  std::optional<IndirectJumps> result(const std::vector<uint8_t>& uses, Unresolved* why);
+  Expected<IndirectJumps, Unresolved> result(const std::vector<uint8_t>& uses);
   const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
   bool reads_own_code() const { return interpreter_.reads_own_code(); }
   // What is done with the label whose address RIP-relative instructions take: a set of Use.
@@ -90,16 +90,16 @@ class JumpAnalysis {
   void find_labels();
   void leave_out_tables(const std::vector<JumpTable>& tables);
   bool frame_is_empty(const State& state, uint32_t insn) const;
-  bool add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
-                 const std::vector<uint8_t>& uses, Unresolved* why);
+  std::optional<Reason> add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
+                                  const std::vector<uint8_t>& uses);
   AddressField field_at(Origin o) const;
   void sort_fields();
-  bool fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
-                 std::vector<AddressField>& fields, OldAddr* address, Unresolved* why);
+  Expected<OldAddr, ReasonCode> fields_of(Origin origin, bool is_base, const std::vector<uint8_t>& uses,
+                                          std::vector<AddressField>& fields);
   bool add_label_fields(const std::vector<uint8_t>& uses, IndirectJumps& out);
   bool compares_labels(const std::vector<uint8_t>& uses) const;
   bool has_address_of_code() const;
-  std::optional<JumpKind> kind_of(const Jump& j, uint32_t insn, Unresolved* why);
+  Expected<JumpKind, Unresolved> kind_of(const Jump& j, uint32_t insn);
 
   const Image& image_;
   const EhFrame& frames_;

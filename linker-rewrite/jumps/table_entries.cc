@@ -5,7 +5,6 @@
 #include "table_entries.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "abstract_state.h"
 #include "linker-rewrite/base/parallel.h"
@@ -20,12 +19,6 @@ constexpr uint64_t kMaxLowestIndex = 32;
 // A comparison found may not be the one that guards the jump: so many entries more than it asks for, and as many again
 // as that.
 constexpr uint64_t kEntriesBeyond = 16;
-
-std::string table_at(OldAddr a, const char* what) {
-  char text[128];
-  std::snprintf(text, sizeof text, "jump table at 0x%llx %s", static_cast<unsigned long long>(a.value), what);
-  return text;
-}
 
 uint64_t read_entry(const uint8_t* p, const TableForm& form) {
   uint64_t v = 0;
@@ -78,8 +71,8 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
     if (!is_valid(end)) break;
     ++end;
   }
-  auto fails = [&](const char* why) {
-    result.why.reason = table_at(form.first, why);
+  auto fails = [&](ReasonCode code, OldAddr outside = OldAddr()) {
+    result.why = {{code, form.first}, outside};
     return result;
   };
   const bool required = exact && bound != kNoBound && end <= bound;
@@ -88,14 +81,11 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
     // It goes on with a fragment of the function that nobody knows to be one, or it is none.
     bool more = end > first;
     for (uint64_t i = end; i <= bound && i < std::min(available, end + kEntriesBeyond); ++i) more |= is_valid(i);
-    if (more) {
-      result.why.outside = target(end);
-      return fails("leads out of the function");
-    }
+    if (more) return fails(ReasonCode::table_leads_out, target(end));
   }
   result.foreign = end == first;
-  if (end == first) return fails("has no entry that leads into the function");
-  if (required) return fails("has an entry that leads out of the function");
+  if (end == first) return fails(ReasonCode::table_without_entry);
+  if (required) return fails(ReasonCode::table_entry_leads_out);
   bool inside = false;
   result.targets.resize(first, function.parts.front().range.end);
   for (uint64_t i = first; i < end; ++i) {
@@ -105,7 +95,7 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
   if (!inside) {
     result.targets.clear();
     result.foreign = true;
-    return fails("leads to the entry of the function only");
+    return fails(ReasonCode::table_of_entry_only);
   }
   result.likely = exact && bound != kNoBound ? std::min(end, bound + 1)
                                              : std::clamp((next - form.first) / form.size, first + 1, end);

@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_JUMPS_TABLE_ENTRIES_H
 #define LINKER_REWRITE_JUMPS_TABLE_ENTRIES_H
 
+#include <optional>
 #include <vector>
 
 #include "tables.h"
@@ -22,8 +23,8 @@ struct TableEntries {
   std::vector<OldAddr> targets;  // empty if it is no jump table of this function
   // How many of them the table most likely has: those up to the bound or the next object.
   size_t likely = 0;
-  Unresolved why;        // if it is none
-  bool foreign = false;  // if it is none: not even one entry leads into the function
+  std::optional<Unresolved> why;  // if it is none
+  bool foreign = false;           // if it is none: not even one entry leads into the function
 };
 
 // `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table with fewer entries is none.

@@ -16,7 +16,6 @@
 #include "tables.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "jump_analysis.h"
@@ -26,14 +25,6 @@ namespace profld {
 namespace {
 
 using Kind = Value::Kind;
-
-std::string at(const char* before, OldAddr a, const char* after) {
-  char text[160];
-  std::snprintf(text, sizeof text, "%s 0x%llx %s", before, static_cast<unsigned long long>(a.value), after);
-  return text;
-}
-
-std::string jump_at(OldAddr a, const char* what) { return at("indirect jump at", a, what); }
 
 }  // namespace
 
@@ -51,44 +42,43 @@ void JumpAnalysis::sort_fields() {
   std::ranges::sort(fields_);
 }
 
-// The fields that a constant comes from, and the address that all of them name. False and `why` if they cannot be
-// changed.
-bool JumpAnalysis::fields_of(Origin origin, const char* what, uint32_t jump, const std::vector<uint8_t>& uses,
-                             std::vector<AddressField>& fields, OldAddr* address, Unresolved* why) {
-  auto fails = [&](const std::string& reason) {
-    why->reason = jump_at(code_.address(jump), reason.c_str());
-    return false;
-  };
+// The fields that a constant comes from, a table's address or (`is_base`) its base, and the address that all of them
+// name; or why they cannot be changed.
+Expected<OldAddr, ReasonCode> JumpAnalysis::fields_of(Origin origin, bool is_base, const std::vector<uint8_t>& uses,
+                                                      std::vector<AddressField>& fields) {
   const Origin set = interpreter_.origins().find(origin);
-  bool found = false;
+  std::optional<OldAddr> address;
   for (auto f = std::ranges::lower_bound(fields_, std::pair(set, Origin(0))); f != fields_.end() && f->first == set;
        ++f) {
     const Origin o = f->second;
     const OldAddr a(interpreter_.field_address(o));
-    if (found && *address != a) return fails(std::string("has ") + what + " from several places that differ");
-    if (uses[o] & ~kOnStack) return fails(std::string("uses ") + what + " otherwise as well");
-    *address = a;
-    found = true;
+    if (address && *address != a) return is_base ? ReasonCode::table_bases_differ : ReasonCode::table_addresses_differ;
+    if (uses[o] & ~kOnStack) return is_base ? ReasonCode::table_base_used : ReasonCode::table_address_used;
+    address = a;
     fields.push_back(field_at(o));
   }
-  return found || fails(std::string("computes ") + what + " in a way not understood");
+  if (!address) return is_base ? ReasonCode::table_base_computed : ReasonCode::table_address_computed;
+  return *address;
 }
 
-// Fills in the table of a jump. False if the table cannot be cloned.
-bool JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
-                             const std::vector<uint8_t>& uses, Unresolved* why) {
+// Fills in the table of a jump. The reason if the table cannot be cloned.
+std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j,
+                                              uint32_t insn, const std::vector<uint8_t>& uses) {
   const TableForm& form = tables_[size_t(j.table)].form;
   auto [it, added] = known.emplace(form, out.tables.size());
-  if (!added) return true;
+  if (!added) return std::nullopt;
+  const auto because = [&](ReasonCode code) { return Reason(code, code_.address(insn)); };
   JumpTable table;
-  if (!fields_of(j.target.origin, "the address of its table", insn, uses, table.uses, &table.address, why))
-    return false;
-  table.base = table.address;
+  const auto address = fields_of(j.target.origin, false, uses, table.uses);
+  if (!address) return because(address.error());
+  table.address = table.base = *address;
   bool understood = true;
   if (form.relative &&
       interpreter_.origins().find(j.target.base_origin) != interpreter_.origins().find(j.target.origin)) {
     std::vector<AddressField> fields;
-    if (!fields_of(j.target.base_origin, "the base of its table", insn, uses, fields, &table.base, why)) return false;
+    const auto base = fields_of(j.target.base_origin, true, uses, fields);
+    if (!base) return because(base.error());
+    table.base = *base;
     if (table.base == table.address)
       table.uses.insert(table.uses.end(), fields.begin(), fields.end());
     else
@@ -96,17 +86,15 @@ bool JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& kn
     understood = table.base == table.address || is_label(frames_, function_, table.base);
   }
   if (!understood || (form.relative && form.base != table.base) || form.first < table.address ||
-      (form.first - table.address) % form.size != 0 || form.first - table.address > 4096) {
-    why->reason = jump_at(code_.address(insn), "computes the address of its table in a way not understood");
-    return false;
-  }
+      (form.first - table.address) % form.size != 0 || form.first - table.address > 4096)
+    return because(ReasonCode::table_address_computed);
   table.relative = form.relative;
   table.entry_size = form.size;
   table.targets.assign((form.first - table.address) / form.size, function_.parts.front().range.end);
   const std::vector<OldAddr>& targets = tables_[size_t(j.table)].entries.targets;
   table.targets.insert(table.targets.end(), targets.begin(), targets.end());
   out.tables.push_back(std::move(table));
-  return true;
+  return std::nullopt;
 }
 
 // True if the function names an address from which, by whatever computation, an indirect jump could stay inside it: of
@@ -131,14 +119,13 @@ bool JumpAnalysis::has_address_of_code() const {
 }
 
 // The kind of a jump that goes through no table that is understood.
-std::optional<JumpKind> JumpAnalysis::kind_of(const Jump& j, uint32_t insn, Unresolved* why) {
+Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t insn) {
   constexpr uint64_t kMostLabels = 4096;
   const Value& v = j.target;
   const bool array = v.kind == Kind::entry && v.size == 8;
-  if (j.table >= 0 && !(array && tables_[size_t(j.table)].entries.foreign)) {
-    *why = tables_[size_t(j.table)].entries.why;
-    return std::nullopt;
-  }
+  if (j.table >= 0 && !(array && tables_[size_t(j.table)].entries.foreign))
+    return tables_[size_t(j.table)].entries.why.value_or(
+        Unresolved{{ReasonCode::jump_not_understood, code_.address(insn)}});
   const uint64_t last = std::min(v.index_bound(), kMostLabels);
   const bool goes_to_labels =
       array ? std::ranges::any_of(label_words_.certain,
@@ -156,12 +143,10 @@ std::optional<JumpKind> JumpAnalysis::kind_of(const Jump& j, uint32_t insn, Unre
   const bool foreign_sum = v.kind == Kind::unknown && !v.had_constant && !has_address_of_code();
   if ((pointer || foreign_sum) && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
   if (pointer && j.stack_is_switched) return JumpKind::unwind;
-  why->reason =
-      jump_at(code_.address(insn), pointer ? "leaves the function with its frame in place" : "is not understood");
-  return std::nullopt;
+  return Unresolved{{pointer ? ReasonCode::jump_with_frame : ReasonCode::jump_not_understood, code_.address(insn)}};
 }
 
-std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& uses, Unresolved* why) {
+Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8_t>& uses) {
   IndirectJumps out;
   std::map<TableForm, size_t> known;
   auto goes_through_table = [&](const Jump& j) {
@@ -171,27 +156,23 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& us
   for (uint32_t i = 0; i < code_.count(); ++i) {
     if (code_.insn(i).flow != Flow::jump_indirect) continue;
     auto j = jumps_.find(i);
-    if (j == jumps_.end()) {
-      why->reason = jump_at(code_.address(i), "is not reached");
-      return std::nullopt;
-    }
-    if (goes_through_table(j->second) && !add_table(out, known, j->second, i, uses, why)) return std::nullopt;
+    if (j == jumps_.end()) return Unresolved{{ReasonCode::jump_not_reached, code_.address(i)}};
+    if (!goes_through_table(j->second)) continue;
+    if (const auto why = add_table(out, known, j->second, i, uses)) return Unresolved{*why};
   }
   find_labels();
   leave_out_tables(out.tables);
   bool labels = false;
   for (const auto& [i, j] : jumps_) {
-    std::optional<JumpKind> kind = goes_through_table(j) ? JumpKind::table : kind_of(j, i, why);
-    if (!kind) return std::nullopt;
+    const Expected<JumpKind, Unresolved> kind = goes_through_table(j) ? JumpKind::table : kind_of(j, i);
+    if (!kind) return kind.error();
     out.jumps.push_back({code_.ref(i), *kind});
     if (*kind == JumpKind::table) out.jumps.back().table = known.at(tables_[size_t(j.table)].form);
     labels |= *kind == JumpKind::labels;
   }
   const bool absolute_tables = std::ranges::any_of(out.tables, [](const JumpTable& t) { return !t.relative; });
-  if (labels ? !add_label_fields(uses, out) : absolute_tables && compares_labels(uses)) {
-    why->reason = "computed goto: a number in its code may be the address of a label or not";
-    return std::nullopt;
-  }
+  if (labels ? !add_label_fields(uses, out) : absolute_tables && compares_labels(uses))
+    return Unresolved{ReasonCode::label_or_number};
   if (labels && !image_.is_position_independent()) {
     for (const auto& w : label_words_.certain) out.label_words.push_back(w.first);
     for (const auto& w : label_words_.doubtful) out.label_arrivals.push_back(w.second);
@@ -199,10 +180,10 @@ std::optional<IndirectJumps> JumpAnalysis::result(const std::vector<uint8_t>& us
   return out;
 }
 
-// Appends the RIP-relative instructions that take the address of a label, of this function's or of another's. False and
-// `why` if one takes the address of something between instructions.
-static bool find_label_instructions(const EhFrame& frames, const FunctionCode& function, std::vector<LabelUse>& uses,
-                                    std::vector<LabelUse>& foreign_uses, Unresolved* why) {
+// Appends the RIP-relative instructions that take the address of a label, of this function's or of another's. A reason
+// if one takes the address of something between instructions.
+static std::optional<Reason> find_label_instructions(const EhFrame& frames, const FunctionCode& function,
+                                                     std::vector<LabelUse>& uses, std::vector<LabelUse>& foreign_uses) {
   for (uint32_t p = 0; p < function.parts.size(); ++p) {
     const Code& part = function.parts[p];
     for (uint32_t i = 0; i < part.insns.size(); ++i) {
@@ -213,19 +194,18 @@ static bool find_label_instructions(const EhFrame& frames, const FunctionCode& f
         uses.push_back({{{p, i}, insn.field, true}, a});
       } else if (std::ranges::any_of(function.parts,
                                      [&](const Code& c) { return c.range.contains(a) && !c.index(a); })) {
-        why->reason = at("the instruction at", part.address(insn), "takes an address that is no instruction's");
-        return false;
+        return Reason(ReasonCode::address_between_instructions, part.address(insn));
       } else if (const Fde* fde = frames.find(a); fde && fde->range.start != a && a != function.entry) {
         foreign_uses.push_back({{{p, i}, insn.field, true}, a});
       }
     }
   }
-  return true;
+  return std::nullopt;
 }
 
 // The least that makes sense of the function's indirect jumps, of which it has some.
-static std::optional<IndirectJumps> analyze_jumps(const Image& image, const EhFrame& frames, const DataReferences& data,
-                                                  const FunctionCode& function, Unresolved* why) {
+static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, const EhFrame& frames,
+                                                         const DataReferences& data, const FunctionCode& function) {
   // From the cautious and cheap to what assumes more and costs more.
   struct Attempt {
     bool noreturn, calls_preserve;
@@ -238,31 +218,35 @@ static std::optional<IndirectJumps> analyze_jumps(const Image& image, const EhFr
   const Instructions code(function);
   Noreturn noreturn(image, frames);
   std::vector<uint8_t> uses;
+  Unresolved last{ReasonCode::jump_not_understood};
   for (const Attempt& a : kAttempts) {
     JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.meeting);
     analysis.run();
-    if (a.meeting == Meeting::sound && analysis.reads_own_code()) {
-      why->reason = "it reads its own code as data";
-      return std::nullopt;
-    }
+    if (a.meeting == Meeting::sound && analysis.reads_own_code())
+      return Unresolved{ReasonCode::reads_own_code, last.outside};
     // A constant that got somewhere by optimism was not used there.
     if (a.meeting == Meeting::sound) uses = analysis.uses();
-    if (auto result = analysis.result(uses, why)) return result;
+    auto result = analysis.result(uses);
+    if (result) return result;
+    // What an attempt found out about a table remains worth trying when the next fails at something else.
+    const OldAddr outside = last.outside;
+    last = result.error();
+    if (last.outside == OldAddr()) last.outside = outside;
   }
-  return std::nullopt;
+  return last;
 }
 
-std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
-                                                    const DataReferences& data, const FunctionCode& function,
-                                                    Unresolved* why) {
+Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
+                                                           const DataReferences& data, const FunctionCode& function) {
   std::vector<LabelUse> label_instructions, foreign_labels;
-  if (!find_label_instructions(frames, function, label_instructions, foreign_labels, why)) return std::nullopt;
+  if (const auto why = find_label_instructions(frames, function, label_instructions, foreign_labels))
+    return Unresolved{*why};
   IndirectJumps result;
   if (std::ranges::any_of(function.parts, [](const Code& part) {
         return std::ranges::any_of(part.insns, [](const Insn& i) { return i.flow == Flow::jump_indirect; });
       })) {
-    auto jumps = analyze_jumps(image, frames, data, function, why);
-    if (!jumps) return std::nullopt;
+    auto jumps = analyze_jumps(image, frames, data, function);
+    if (!jumps) return jumps;
     result = std::move(*jumps);
   }
   // A label is for the function's own jumps to labels, or the base of one of its tables; or a jump that comes from
@@ -284,9 +268,7 @@ std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const Eh
     for (const LabelUse& u : label_instructions) {
       if (jumps_to_labels || is_only(u.label, kKept | kOnStack | kCompared)) continue;
       const Code& part = function.parts[u.field.at.part];
-      why->reason = at("the address of its middle is taken at", part.address(part.insns[u.field.at.insn]),
-                       "for no jump that is known");
-      return std::nullopt;
+      return Unresolved{{ReasonCode::label_taken_for_no_jump, part.address(part.insns[u.field.at.insn])}};
     }
   }
   for (const auto* uses : {&label_instructions, &foreign_labels})

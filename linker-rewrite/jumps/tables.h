@@ -4,10 +4,8 @@
 #ifndef LINKER_REWRITE_JUMPS_TABLES_H
 #define LINKER_REWRITE_JUMPS_TABLES_H
 
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "linker-rewrite/base/expected.h"
+#include "linker-rewrite/base/reason.h"
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/indirect_jumps.h"
 #include "linker-rewrite/unwind/eh_frame.h"
@@ -17,16 +15,15 @@ namespace profld {
 
 // Why a function's indirect jumps could not be resolved.
 struct Unresolved {
-  std::string reason;  // for the report
+  Reason reason;
   // If it is only that a jump table leads to code that is not part of the function: where. The caller may know that
   // this is a fragment of the function, and try again with it.
-  OldAddr outside;
+  OldAddr outside{};
 };
 
-// Resolves every indirect jump of the function, or gives nullopt and `why`.
-std::optional<IndirectJumps> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
-                                                    const DataReferences& data, const FunctionCode& function,
-                                                    Unresolved* why);
+// Resolves every indirect jump of the function.
+Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
+                                                           const DataReferences& data, const FunctionCode& function);
 
 // True if some return of the function may go elsewhere than to its caller (retpolines, context switches: the return
 // address is pushed or overwritten), or if it calls the next instruction to learn its own address.

@@ -47,10 +47,9 @@ std::optional<OldAddr> number_kept_by(ByteView insn) {
 
 class Placer {
  public:
-  Placer(Program& program, std::vector<bool>& moves)
+  explicit Placer(Program& program)
       : program_(program),
         image_(*program.image),
-        moves_(moves),
         gaps_(find_gaps(program)),
         padding_(find_padding(program, gaps_)),
         named_(find_named_arrivals()),
@@ -80,7 +79,7 @@ class Placer {
         const uint64_t room = l.arrival >= free.start && limit > l.from ? limit - l.from : 0;
         if (room < kShortJump) {
           if (forget_numbers(l)) continue;
-          stays(l.range, "too short for a jump to its copy");
+          stays(l.range, ReasonCode::too_short);
           continue;
         }
         if (l.arrival > free.start) left.push_back({free.start, l.arrival});
@@ -96,18 +95,16 @@ class Placer {
       if (island)
         l.island = *island;
       else if (!forget_numbers(l))
-        stays(l.range, "too short for a jump to its copy, and no room near it");
+        stays(l.range, ReasonCode::too_short_and_no_room);
     }
     if (changed_) return std::nullopt;
     return landings;
   }
 
  private:
-  bool moves(const CodeRange& r) const { return moves_[r.group]; }
-  void stays(uint32_t range, const char* reason) {
-    Group& g = program_.groups[program_.ranges[range].group];
-    if (g.reason.empty()) g.reason = reason;
-    moves_[program_.ranges[range].group] = false;
+  bool moves(const CodeRange& r) const { return program_.groups[r.group].moves(); }
+  void stays(uint32_t range, ReasonCode reason) {
+    program_.groups[program_.ranges[range].group].stay(reason);
     changed_ = true;
   }
 
@@ -176,8 +173,9 @@ class Placer {
 
   // Whether the copy of the group has the address of the label's copy instead.
   bool is_changed(const Number& n) const {
-    return moves_[n.group] && std::ranges::any_of(program_.groups[n.group].indirect.label_uses,
-                                                  [&](const LabelUse& u) { return u.label == n.label.at; });
+    return program_.groups[n.group].moves() &&
+           std::ranges::any_of(program_.groups[n.group].indirect.label_uses,
+                               [&](const LabelUse& u) { return u.label == n.label.at; });
   }
 
   void arrive(const Arrival& a) {
@@ -191,7 +189,7 @@ class Placer {
     if (program_.code(program_.ranges[size_t(i)]).is_target(at))
       arrivals_.push_back({at, uint32_t(i)});
     else
-      stays(uint32_t(i), "jumped to between two of its instructions");
+      stays(uint32_t(i), ReasonCode::jumped_to_between_instructions);
   }
 
   // In a program at a fixed address nothing tells pointers from numbers, and those of 32 bits are not even looked for:
@@ -282,7 +280,6 @@ class Placer {
 
   Program& program_;
   const Image& image_;
-  std::vector<bool>& moves_;
   const std::vector<OldRange> gaps_;
   const std::vector<Padding> padding_;
   // What may arrive at ranges that may move: symbols, code in gaps, numbers.
@@ -294,8 +291,8 @@ class Placer {
 
 }  // namespace
 
-std::vector<Landing> place_landings(Program& program, std::vector<bool>& moves) {
-  Placer placer(program, moves);
+std::vector<Landing> place_landings(Program& program) {
+  Placer placer(program);
   for (;;)
     if (auto landings = placer.place()) return std::move(*landings);
 }

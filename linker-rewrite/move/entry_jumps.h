@@ -18,8 +18,7 @@ struct Landing {
 };
 
 // Finds all places and room for their jumps. Groups that cannot be reached any more once moved get a reason to stay.
-// `moves[g]` says which groups are to be moved; it is cleared for those.
-std::vector<Landing> place_landings(Program& program, std::vector<bool>& moves);
+std::vector<Landing> place_landings(Program& program);
 
 }  // namespace profld
 

@@ -24,6 +24,7 @@
 #include <cstring>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/decide/movability.h"
 
 namespace profld {
@@ -67,9 +68,8 @@ struct Relocator::RangePlan {
   uint64_t returns = 0, tail_jumps = 0;
 };
 
-Relocator::Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked,
-                     NewAddr enter_slot, NewAddr leave_slot)
-    : program_(program), moves_(moves), hooked_(hooked), enter_slot_(enter_slot), leave_slot_(leave_slot) {}
+Relocator::Relocator(const Program& program, NewAddr enter_slot, NewAddr leave_slot)
+    : program_(program), enter_slot_(enter_slot), leave_slot_(leave_slot) {}
 
 Relocator::~Relocator() = default;
 
@@ -106,7 +106,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
   const CodeRange& r = program_.ranges[index];
   const Group& group = program_.groups[r.group];
   const Code& code = program_.code(r);
-  const bool hooked = hooked_[r.group];
+  const bool hooked = group.hooked;
   RangePlan plan{index, UINT32_MAX, {}, false};
 
   // Step 1: what changes for certain.
@@ -213,7 +213,7 @@ Relocator::RangePlan Relocator::plan_range(uint32_t index, RangeCopy& copy) cons
 void Relocator::plan(NewAddr text) {
   std::vector<uint32_t> moving;
   for (uint32_t i = 0; i < program_.ranges.size(); ++i)
-    if (moves_[program_.ranges[i].group]) moving.push_back(i);
+    if (program_.groups[program_.ranges[i].group].moves()) moving.push_back(i);
   std::vector<RangeCopy> copies(moving.size());
   plans_.resize(moving.size());
   parallel_for(moving.size(), [&](size_t i) {
@@ -246,7 +246,7 @@ void Relocator::plan(NewAddr text) {
 uint64_t Relocator::jump_tables() const {
   uint64_t n = 0;
   for (size_t g = 0; g < program_.groups.size(); ++g)
-    if (moves_[g]) n += program_.groups[g].indirect.tables.size();
+    if (program_.groups[g].moves()) n += program_.groups[g].indirect.tables.size();
   return n;
 }
 
@@ -315,7 +315,7 @@ class Relocator::Emitter {
   void bytes(ByteView v) { out_ = std::copy(v.begin(), v.end(), out_); }
   static int32_t distance(NewAddr from, NewAddr to) {
     const int64_t d = int64_t(to.value - from.value);
-    if (d != int32_t(d)) throw Error("too large: code and data lie more than 2 GiB apart");
+    if (d != int32_t(d)) throw refusal(Refusal::data_too_far);
     return int32_t(d);
   }
   void write32(uint8_t* at, int32_t v) const { std::memcpy(at, &v, sizeof v); }
@@ -447,7 +447,7 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
   uint64_t size = 0;
   std::vector<std::vector<Emitter::Override>> overrides(program_.ranges.size());
   for (size_t g = 0; g < program_.groups.size(); ++g) {
-    if (!moves_[g]) continue;
+    if (!program_.groups[g].moves()) continue;
     const Group& group = program_.groups[g];
     for (const JumpTable& t : group.indirect.tables) {
       size = align_up(size, t.entry_size);
@@ -511,7 +511,7 @@ std::vector<Patch> Relocator::patches(const std::vector<Landing>& landings) cons
     patches.push_back(std::move(p));
   }
   for (size_t g = 0; g < program_.groups.size(); ++g) {
-    if (!moves_[g]) continue;
+    if (!program_.groups[g].moves()) continue;
     for (OldAddr word : program_.groups[g].indirect.label_words) {
       const OldAddr label(Reader(*image.bytes(word, 8), "data").u64());
       Patch p{*image.file_offset(word), {}};

@@ -16,9 +16,8 @@ namespace profld {
 
 class Relocator {
  public:
-  // `moves` and `hooked` say of each group whether it moves, and whether its functions call the hooks.
-  Relocator(const Program& program, const std::vector<bool>& moves, const std::vector<bool>& hooked, NewAddr enter_slot,
-            NewAddr leave_slot);
+  // Of the groups that move.
+  Relocator(const Program& program, NewAddr enter_slot, NewAddr leave_slot);
   ~Relocator();
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.
@@ -49,8 +48,6 @@ class Relocator {
   NewAddr jump_target(OldAddr target) const;  // not to an entry hook
 
   const Program& program_;
-  const std::vector<bool>& moves_;
-  const std::vector<bool>& hooked_;
   const NewAddr enter_slot_, leave_slot_;
   CopyMap copies_;
   std::vector<RangePlan> plans_;  // in the order of copies_

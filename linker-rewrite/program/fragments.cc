@@ -47,7 +47,7 @@ struct CrossJump {
 
 struct Decoded {
   Code code;
-  std::string reason;
+  std::optional<Reason> reason;  // why it does not decode
 };
 
 // How some ranges refer to others.
@@ -64,8 +64,9 @@ Decoded decode_range(const Program& program, uint32_t index, References& referen
   const Image& image = *program.image;
   const std::vector<CodeRange>& ranges = program.ranges;
   Decoded d;
-  auto code = decode(image, ranges[index].range, &d.reason);
+  auto code = decode(image, ranges[index].range);
   if (!code) {
+    d.reason = code.error();
     d.code.range = ranges[index].range;
     return d;
   }
@@ -258,7 +259,7 @@ Program group_functions(const Image& image, const EhFrame& frames, std::vector<C
       all[i].part = uint32_t(g.ranges.size());
       g.ranges.push_back(i);
       g.code.parts.push_back(std::move(decoded[i].code));
-      if (g.reason.empty()) g.reason = decoded[i].reason;
+      if (decoded[i].reason) g.stay(*decoded[i].reason);
     }
   return program;
 }
@@ -268,7 +269,7 @@ void add_fragment(Program& program, uint32_t g, uint32_t fragment) {
   Group from = std::move(program.groups[program.ranges[fragment].group]);
   program.groups[program.ranges[fragment].group] = {};
   program.ranges[fragment].fragment = true;
-  if (group.reason.empty()) group.reason = from.reason;
+  if (from.reason) group.stay(*from.reason);
   for (size_t i = 0; i < from.ranges.size(); ++i) {
     program.ranges[from.ranges[i]].group = g;
     program.ranges[from.ranges[i]].part = uint32_t(group.ranges.size());

@@ -23,6 +23,8 @@ struct CodeRange {
   uint32_t group = 0;
   uint32_t part = 0;  // index in the group's FunctionCode::parts
 
+  // Where the kernel enters (_start) nobody called and nothing returns: that is no function, and has no call to count.
+  bool is_function() const { return !fragment && !(fde && fde->no_return_address); }
   std::string name() const { return names.empty() ? std::string() : names.front(); }
 };
 

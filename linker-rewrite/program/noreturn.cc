@@ -64,8 +64,7 @@ bool Noreturn::function_never_returns(OldAddr function, unsigned depth) {
   const Fde* fde = frames_.find(function);
   if (!fde || depth > kMaxDepth || fde->range.size() > kMaxFunctionSize) return false;
   known_[function] = false;  // while it is looked at: recursion is no end
-  std::string why;
-  const auto code = decode(image_, fde->range, &why);
+  const auto code = decode(image_, fde->range);
   if (!code || !code->index(function)) return false;
   return known_[function] = path_ends(*code, *code->index(function), depth);
 }

@@ -4,13 +4,14 @@
 #ifndef LINKER_REWRITE_PROGRAM_PROGRAM_H
 #define LINKER_REWRITE_PROGRAM_PROGRAM_H
 
-#include <string>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "functions.h"
 #include "indirect_jumps.h"
 #include "linker-rewrite/base/address_index.h"
+#include "linker-rewrite/base/reason.h"
 
 namespace profld {
 
@@ -19,7 +20,15 @@ struct Group {
   std::vector<uint32_t> ranges;  // indexes; functions first, then fragments
   FunctionCode code;       // parts in the same order; a range that does not decode has a part without instructions
   IndirectJumps indirect;  // filled by find_reasons_to_stay
-  std::string reason;      // why it must stay in place; empty if it can move
+  std::optional<Reason> reason;  // why it has to stay in place; none if it can move
+  bool selected = false;         // by the user, see decide/selection.h
+  bool hooked = false;           // if it moves, its functions call the hooks
+
+  bool moves() const { return selected && !reason; }
+  // Of several reasons the first is kept.
+  void stay(const Reason& why) {
+    if (!reason) reason = why;
+  }
 };
 
 struct Program {

@@ -7,8 +7,8 @@ namespace profld {
 namespace {
 
 constexpr uint8_t kHighBits = 0xc0;
-constexpr const char* kNotUnderstood = "its unwind table is not understood";
-constexpr const char* kUsesPc = "its unwind table computes with the program counter";
+constexpr ReasonCode kNotUnderstood = ReasonCode::unwind_not_understood;
+constexpr ReasonCode kUsesPc = ReasonCode::unwind_program_counter;
 
 }  // namespace
 
@@ -228,8 +228,8 @@ std::optional<CfaRow> row_at(const EhFrame& frames, const Fde& fde, OldAddr addr
 namespace {
 
 // The same for one expression, whose first byte lies at `at`.
-const char* why_not_movable(const Image& image, const EhFrame& frames, ByteView expression, OldAddr at,
-                            bool code_moves) {
+std::optional<Reason> why_not_movable(const Image& image, const EhFrame& frames, ByteView expression, OldAddr at,
+                                      bool code_moves) {
   Reader r(expression, ".eh_frame");
   while (!r.at_end()) {
     const uint8_t op = r.u8();
@@ -250,7 +250,7 @@ const char* why_not_movable(const Image& image, const EhFrame& frames, ByteView 
         uint64_t address = r.u64();
         if (image.is_position_independent() || frames.relocated.any(word, 8) ||
             (code_moves && image.is_code(OldAddr(address))))
-          return "its unwind table contains an address";
+          return ReasonCode::unwind_address;
         break;
       }
       case DW_OP_const1u:
@@ -319,12 +319,12 @@ const char* why_not_movable(const Image& image, const EhFrame& frames, ByteView 
         return kNotUnderstood;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
 
-const char* why_not_movable(const Image& image, const EhFrame& frames, const Fde& fde, bool code_moves) {
+std::optional<Reason> why_not_movable(const Image& image, const EhFrame& frames, const Fde& fde, bool code_moves) {
   const Cie& cie = frames.cies[fde.cie];
   CfaReader of_cie(frames, cie, fde.range.start), of_fde(frames, fde);
   for (CfaReader* program : {&of_cie, &of_fde}) {
@@ -335,14 +335,14 @@ const char* why_not_movable(const Image& image, const EhFrame& frames, const Fde
       if (i.expression.empty()) continue;
       try {
         OldAddr at = program_at + uint64_t(i.expression.data() - program_begin);
-        if (const char* why = why_not_movable(image, frames, i.expression, at, code_moves)) return why;
+        if (const auto why = why_not_movable(image, frames, i.expression, at, code_moves)) return why;
       } catch (const Error&) {
         return kNotUnderstood;
       }
     }
     if (program->why()) return program->why();
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void append_advance(Bytes& out, uint64_t delta) {

@@ -30,9 +30,9 @@ class CfaReader {
   CfaReader(const EhFrame& frames, const Cie& cie, OldAddr start);
   CfaReader(const EhFrame& frames, const Fde& fde);
 
-  // False at the end of the program, and where it is not understood (then `why` is not null).
+  // False at the end of the program, and where it is not understood (then `why` says so).
   bool next(CfaInstruction& out);
-  const char* why() const { return why_; }
+  std::optional<Reason> why() const { return why_; }
 
  private:
   bool read(CfaInstruction& out);
@@ -45,7 +45,7 @@ class CfaReader {
   OldAddr program_at_;
   OldAddr location_;
   bool initial_;
-  const char* why_ = nullptr;
+  std::optional<Reason> why_;
 };
 
 // What we need to know of a row.
@@ -85,10 +85,10 @@ class CfaState {
 // The row that holds at `address`; nullopt if the program up to there is not understood.
 std::optional<CfaRow> row_at(const EhFrame& frames, const Fde& fde, OldAddr address);
 
-// Null if the programs of the FDE and its CIE can be copied to another place and, once their locations are mapped, mean
-// the same there, for the code where it was or (`code_moves`) for a copy of it. Else the reason why not, for the
-// report.
-const char* why_not_movable(const Image& image, const EhFrame& frames, const Fde& fde, bool code_moves);
+// Nothing if the programs of the FDE and its CIE can be copied to another place and, once their locations are mapped, mean
+// the same there, for the code where it was or (`code_moves`) for a copy of it. Else the
+// reason why not.
+std::optional<Reason> why_not_movable(const Image& image, const EhFrame& frames, const Fde& fde, bool code_moves);
 
 // Appends an instruction that advances the location by `delta` bytes (code alignment 1); none for 0.
 void append_advance(Bytes& out, uint64_t delta);

@@ -5,6 +5,7 @@
 
 #include "cfa.h"
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/refusal.h"
 
 namespace profld {
 
@@ -179,7 +180,7 @@ Cie EhFrameReader::read_cie(size_t position) {
   const std::string& augmentation = cie.augmentation;
   if (augmentation == "eh") {  // GCC 2
     r.skip(8);
-    cie.unsupported = "its unwind table is of an outdated kind";
+    cie.unsupported = ReasonCode::unwind_outdated;
   }
   if (version == 4 && (r.u8() != 8 || r.u8() != 0)) damaged("a CIE for another kind of addresses");
   cie.code_alignment = r.uleb();
@@ -200,25 +201,25 @@ Cie EhFrameReader::read_cie(size_t position) {
       } else if (letter == 'P') {
         const uint8_t encoding = r.u8();
         auto p = read_encoded_pointer(r, base_, encoding, frames_.relocated);
-        if (!p) throw Error("unwind tables with pointers of an unknown kind (personality routine)");
+        if (!p) throw refusal(Refusal::unknown_unwind_pointers, "(personality routine)");
         // The word in the CIE that the dynamic linker fills in holds the address.
         const bool word = !p->value && !p->indirect && p->size == 8;
-        if (!p->value && !word) cie.unsupported = "its personality routine is known at run time only";
+        if (!p->value && !word) cie.unsupported = ReasonCode::personality_unknown;
         cie.personality = word ? p->at : OldAddr(p->value.value_or(0));
         cie.personality_indirect = word || p->indirect;
       } else if (letter != 'B') {  // B: a key for signed return addresses; nothing on x86-64
-        cie.unsupported = "its unwind table has an unknown extension";
+        cie.unsupported = ReasonCode::unwind_extension;
         break;
       }
     }
     r.seek(instructions);
   } else if (!augmentation.empty() && augmentation != "eh") {
-    throw Error("unwind tables of an unknown kind (augmentation)");
+    throw refusal(Refusal::unknown_unwind_tables, "(augmentation)");
   }
   cie.instructions_at = base_ + r.position();
   cie.instructions = r.take(r.remaining());
 
-  if (cie.return_register != kRegisterRip) cie.unsupported = "its unwind table is not understood";
+  if (cie.return_register != kRegisterRip) cie.unsupported = ReasonCode::unwind_not_understood;
   CfaReader program(frames_, cie, OldAddr());
   for (CfaInstruction i; program.next(i);) continue;
   if (program.why() && !cie.unsupported) cie.unsupported = program.why();
@@ -231,9 +232,9 @@ void EhFrameReader::read_fde(OldAddr record, Reader& r, size_t end, size_t index
   fde.record = record;
   fde.cie = index;
   auto start = read_encoded_pointer(r, base_, cie.fde_encoding, frames_.relocated);
-  if (!start || !start->value || start->indirect) throw Error("unwind tables with pointers of an unknown kind");
+  if (!start || !start->value || start->indirect) throw refusal(Refusal::unknown_unwind_pointers);
   auto size = read_encoded_number(r, cie.fde_encoding);
-  if (!size) throw Error("unwind tables with sizes of an unknown kind");
+  if (!size) throw refusal(Refusal::unknown_unwind_sizes);
   fde.range.start = OldAddr(*start->value);
   fde.range.end = fde.range.start + *size;
   // Linkers leave empty ranges, and address 0, for code that they threw away.
@@ -246,7 +247,7 @@ void EhFrameReader::read_fde(OldAddr record, Reader& r, size_t end, size_t index
     const size_t instructions = r.position() + augmentation_size;
     if (cie.lsda_encoding != DW_EH_PE_omit && augmentation_size != 0) {
       auto lsda = read_encoded_pointer(r, base_, cie.lsda_encoding, frames_.relocated);
-      if (!lsda || !lsda->value || lsda->indirect) throw Error("unwind tables with pointers of an unknown kind (LSDA)");
+      if (!lsda || !lsda->value || lsda->indirect) throw refusal(Refusal::unknown_unwind_pointers, "(LSDA)");
       fde.lsda = OldAddr(*lsda->value);
     }
     r.seek(instructions);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encoded_pointer.h"
+#include "linker-rewrite/base/reason.h"
 #include "linker-rewrite/elf/image.h"
 
 namespace profld {
@@ -25,10 +26,9 @@ struct Cie {
   OldAddr personality;
   bool personality_indirect = false;
   bool signal_frame = false;
-  ByteView instructions;    // initial CFA program, in the image's bytes
-  OldAddr instructions_at;  // its address
-  // Null, or the reason why frames with this CIE cannot be described anew (for the report).
-  const char* unsupported = nullptr;
+  ByteView instructions;              // initial CFA program, in the image's bytes
+  OldAddr instructions_at;            // its address
+  std::optional<Reason> unsupported;  // why frames with this CIE cannot be described anew; none if they can
 };
 
 struct Fde {

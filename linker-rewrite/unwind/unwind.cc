@@ -206,33 +206,26 @@ void write_header(UnwindTables& tables, std::vector<Found> found, NewAddr at) {
   }
 }
 
-// Null, or why the copies of an FDE's range would lack unwind information.
-const char* why_not(const Image& image, const EhFrame& frames, const Fde& fde) {
+// Why the copies of an FDE's range would lack unwind information.
+std::optional<Reason> why_not(const Image& image, const EhFrame& frames, const Fde& fde) {
   const Cie& cie = frames.cies[fde.cie];
   if (cie.unsupported) return cie.unsupported;
-  if (cie.signal_frame) return "signal frame";
-  if (const char* why = why_not_movable(image, frames, fde, true)) return why;
-  if (fde.lsda != OldAddr() && !read_lsda(image, frames, fde)) return "its exception table is not understood";
-  return nullptr;
+  if (cie.signal_frame) return ReasonCode::signal_frame;
+  if (const auto why = why_not_movable(image, frames, fde, true)) return why;
+  if (fde.lsda != OldAddr() && !read_lsda(image, frames, fde)) return ReasonCode::exception_table_not_understood;
+  return std::nullopt;
 }
 
 }  // namespace
 
-bool can_rewrite_unwind(const Image& image, const EhFrame& frames, OldRange range, const char** why) {
+std::optional<Reason> why_not_rewritable(const Image& image, const EhFrame& frames, OldRange range) {
   for (size_t i = frames.first_reaching(range.start); i < frames.fdes.size(); ++i) {
     const Fde& fde = frames.fdes[i];
     if (fde.range.start >= range.end) break;
     if (fde.range.end <= range.start) continue;
-    if (const char* reason = why_not(image, frames, fde)) {
-      *why = reason;
-      return false;
-    }
+    if (const auto why = why_not(image, frames, fde)) return why;
   }
-  return true;
-}
-
-bool can_rewrite_unwind(const Image& image, const EhFrame& frames, const Fde& fde, const char** why) {
-  return can_rewrite_unwind(image, frames, fde.range, why);
+  return std::nullopt;
 }
 
 UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies, const AddedCode* added,

@@ -27,11 +27,9 @@ struct AddedCode {
   CopyMap copies;
 };
 
-// True if new tables can be written for a copy of this range, or of that of an FDE: the CFA programs and LSDAs of all
-// FDEs that overlap it are understood, and mean the same elsewhere. Asked before the range is copied at all. `why` is
-// set to a reason for the report if not.
-bool can_rewrite_unwind(const Image& image, const EhFrame& frames, OldRange range, const char** why);
-bool can_rewrite_unwind(const Image& image, const EhFrame& frames, const Fde& fde, const char** why);
+// Nothing if new tables can be written for a copy of this range: the CFA programs and LSDAs of all FDEs that overlap it
+// are understood, and mean the same elsewhere. Else the reason why not. Asked before the range is copied at all.
+std::optional<Reason> why_not_rewritable(const Image& image, const EhFrame& frames, OldRange range);
 
 // The three sections are placed one after the other, each aligned to 8 bytes, eh_frame at `at`. Copies without FDE get
 // none; where a range is only partly covered by an FDE, so is its copy. `added` may be null; its code has no handlers.

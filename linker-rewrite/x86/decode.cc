@@ -1,22 +1,11 @@
 #include "decode.h"
 
 #include <bit>
-#include <cstdio>
 #include <utility>
 
 #include "decode_cache.h"
 
 namespace profld {
-
-namespace {
-
-std::string at(const char* what, OldAddr a) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%s at 0x%llx", what, static_cast<unsigned long long>(a.value));
-  return text;
-}
-
-}  // namespace
 
 std::optional<size_t> Code::index(OldAddr a) const {
   if (!range.contains(a) || starts.empty()) return std::nullopt;
@@ -42,12 +31,9 @@ bool Code::is_target(OldAddr a) const {
   return shape && into <= shape->prefixes;
 }
 
-std::optional<Code> decode(const Image& image, OldRange range, std::string* why) {
+Expected<Code, Reason> decode(const Image& image, OldRange range) {
   auto bytes = image.bytes(range.start, range.size());
-  if (!bytes || range.size() > (uint64_t(1) << 31)) {
-    *why = "its bytes are not in the file";
-    return std::nullopt;
-  }
+  if (!bytes || range.size() > (uint64_t(1) << 31)) return Reason(ReasonCode::not_in_file);
   thread_local std::vector<Insn> found;  // kept for its memory: `insns` then has no more than it needs
   found.clear();
   Shapes& shapes = Shapes::of_this_thread();
@@ -55,8 +41,8 @@ std::optional<Code> decode(const Image& image, OldRange range, std::string* why)
     const Insn* known = shapes.find_insn(bytes->subspan(offset));
     if (!known) {
       const Shape* shape = shapes.find(bytes->subspan(offset));
-      *why = at(shape ? shape->unusable : "bytes that are no instruction", range.start + offset);
-      return std::nullopt;
+      const auto unusable = shape ? shape->unusable : std::nullopt;
+      return Reason(unusable.value_or(ReasonCode::no_instruction), range.start + offset);
     }
     Insn& insn = found.emplace_back(*known);
     insn.offset = uint32_t(offset);

@@ -8,9 +8,10 @@
 #include <array>
 #include <cstring>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "linker-rewrite/base/expected.h"
+#include "linker-rewrite/base/reason.h"
 #include "linker-rewrite/elf/image.h"
 
 namespace profld {
@@ -73,8 +74,8 @@ struct Code {
   }
 };
 
-// Decodes a range from its first byte to its last. If that fails, nullopt, and `why` says why, for the report.
-std::optional<Code> decode(const Image& image, OldRange range, std::string* why);
+// Decodes a range from its first byte to its last, or says what keeps it from that.
+Expected<Code, Reason> decode(const Image& image, OldRange range);
 
 // The address that a RIP-relative operand of `insn` names is taken (lea), not read.
 bool takes_address(const Code& code, const Insn& insn);

@@ -54,17 +54,18 @@ Flow flow_of(const ZydisDecodedInstruction& in) {
   }
 }
 
-// All of an Insn that its shape tells. Null, or why code that contains it cannot be moved.
-const char* describe(const ZydisDecodedInstruction& in, Insn& insn) {
+// All of an Insn that its shape tells. Why code that contains it cannot be moved; nullopt if it can.
+std::optional<ReasonCode> describe(const ZydisDecodedInstruction& in, Insn& insn) {
   insn.length = in.length;
   insn.flow = flow_of(in);
-  if (in.meta.category == ZYDIS_CATEGORY_RET && in.meta.branch_type != ZYDIS_BRANCH_TYPE_NEAR) return "far return";
-  if (in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return "far branch";
+  if (in.meta.category == ZYDIS_CATEGORY_RET && in.meta.branch_type != ZYDIS_BRANCH_TYPE_NEAR)
+    return ReasonCode::far_return;
+  if (in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return ReasonCode::far_branch;
   if ((in.attributes & ZYDIS_ATTRIB_HAS_MODRM) && in.raw.modrm.mod == 0 && in.raw.modrm.rm == 5) {
     insn.rip_relative = true;
     insn.field = in.raw.disp.offset & 0xf;
     insn.field_size = 4;
-    if (in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) return "32-bit instruction-relative address";
+    if (in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) return ReasonCode::short_address;
   } else if (in.raw.imm[0].is_relative) {
     insn.field = in.raw.imm[0].offset & 0xf;
     insn.field_size = (in.raw.imm[0].size / 8) & 7;
@@ -73,9 +74,9 @@ const char* describe(const ZydisDecodedInstruction& in, Insn& insn) {
     // a branch that only an abort takes.
     const bool known = insn.flow == Flow::call || insn.flow == Flow::jump || insn.flow == Flow::jump_if ||
                        insn.flow == Flow::jump_if_short;
-    if ((insn.field_size != 1 && insn.field_size != 4) || !known) return "unusual branch";
+    if ((insn.field_size != 1 && insn.field_size != 4) || !known) return ReasonCode::unusual_branch;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 // Length of what makes the shape: all before the displacement and the immediates. 3DNow! has its opcode behind them.

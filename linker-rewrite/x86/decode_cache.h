@@ -7,7 +7,9 @@
 #include <Zydis/Zydis.h>
 
 #include <array>
+#include <optional>
 
+#include "linker-rewrite/base/reason.h"
 #include "semantics.h"
 
 namespace profld {
@@ -22,8 +24,8 @@ struct NumberField {
 };
 
 struct Shape {
-  Insn insn;                       // offset is not set
-  const char* unusable = nullptr;  // why code with such an instruction cannot be moved; null if it can
+  Insn insn;                           // offset is not set
+  std::optional<ReasonCode> unusable;  // why code with such an instruction cannot be moved; none if it can
   ZydisMnemonic mnemonic{};
   uint8_t prefixes = 0;  // bytes before the opcode
   NumberField displacement, immediate;

@@ -3,6 +3,7 @@
 
 #include "fuzz.h"
 #include "linker-rewrite/decide/movability.h"
+#include "linker-rewrite/decide/selection.h"
 #include "linker-rewrite/move/entry_jumps.h"
 #include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/program/fragments.h"
@@ -48,10 +49,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const EhFrame frames = read_eh_frame(image);
     Program program = group_functions(image, frames, find_functions(image, frames));
     find_reasons_to_stay(program, find_data_references(program));
-    std::vector<bool> moves(program.groups.size()), hooked(program.groups.size(), true);
-    for (size_t g = 0; g < moves.size(); ++g) moves[g] = program.groups[g].reason.empty();
-    const std::vector<Landing> landings = place_landings(program, moves);
-    Relocator relocator(program, moves, hooked, NewAddr(0x80000), NewAddr(0x80008));
+    select_groups(program, {});
+    const std::vector<Landing> landings = place_landings(program);
+    Relocator relocator(program, NewAddr(0x80000), NewAddr(0x80008));
     relocator.plan(NewAddr(kCopies));
     Bytes text, clones;
     relocator.emit(NewAddr(align_up(kCopies + relocator.text_size(), 8)), text, clones, [] {});

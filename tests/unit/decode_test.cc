@@ -41,9 +41,8 @@ Image program(const Bytes& code, OldAddr* start) {
 std::vector<Flow> flows(const Bytes& bytes) {
   OldAddr start;
   const Image image = program(bytes, &start);
-  std::string why;
-  auto code = decode(image, {start, start + bytes.size()}, &why);
-  REQUIRE_MESSAGE(code, why);
+  auto code = decode(image, {start, start + bytes.size()});
+  REQUIRE(code);
   std::vector<Flow> out;
   for (const Insn& insn : code->insns) out.push_back(insn.flow);
   return out;
@@ -73,8 +72,7 @@ TEST_CASE("targets are addresses, and fields are where they stand") {
   const Bytes bytes = {0x48, 0x8d, 0x05, 0x10, 0, 0, 0, 0x75, 0xf7, 0xf2, 0xe9, 0xfa, 0xff, 0xff, 0xff};
   OldAddr start;
   const Image image = program(bytes, &start);
-  std::string why;
-  auto code = decode(image, {start, start + bytes.size()}, &why);
+  auto code = decode(image, {start, start + bytes.size()});
   REQUIRE(code);
   REQUIRE(code->insns.size() == 3);
   CHECK(bool(code->insns[0].rip_relative));
@@ -99,9 +97,8 @@ TEST_CASE("the instruction at an address, and the one around it") {
         bytes.insert(bytes.end(), {0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8});
     OldAddr start;
     const Image image = program(bytes, &start);
-    std::string why;
-    const auto code = decode(image, {start, start + bytes.size()}, &why);
-    REQUIRE_MESSAGE(code, why);
+    const auto code = decode(image, {start, start + bytes.size()});
+    REQUIRE(code);
     REQUIRE(code->insns.size() == count);
     for (size_t i = 0; i < count; ++i) {
       const OldAddr at = code->address(code->insns[i]);
@@ -120,8 +117,7 @@ TEST_CASE("control may be passed to an instruction behind its lock prefix, and n
   const Bytes bytes = {0x90, 0xf0, 0x48, 0x0f, 0xb1, 0x0f};  // nop; lock cmpxchg %rcx, (%rdi)
   OldAddr start;
   const Image image = program(bytes, &start);
-  std::string why;
-  auto code = decode(image, {start, start + bytes.size()}, &why);
+  auto code = decode(image, {start, start + bytes.size()});
   REQUIRE(code);
   CHECK(code->is_target(start + 1));
   CHECK(code->is_target(start + 2));
@@ -132,10 +128,7 @@ TEST_CASE("control may be passed to an instruction behind its lock prefix, and n
 TEST_CASE("what is no instruction is refused with its address") {
   OldAddr start;
   const Image image = program({0x90, 0x06}, &start);
-  std::string why;
-  CHECK(!decode(image, {start, start + 2}, &why));
-  char expected[64];
-  std::snprintf(expected, sizeof expected, "bytes that are no instruction at 0x%llx",
-                static_cast<unsigned long long>((start + 1).value));
-  CHECK(why == expected);
+  const auto code = decode(image, {start, start + 2});
+  REQUIRE(!code);
+  CHECK(code.error() == Reason(ReasonCode::no_instruction, start + 1));
 }

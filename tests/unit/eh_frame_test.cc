@@ -236,9 +236,7 @@ TEST_CASE("eh_frame: what is outdated or unknown is told") {
   const Image image = old.elf().image();
   const EhFrame frames = read_eh_frame(image);
   REQUIRE(ranges(frames) == Ranges{{0x1100, 0x40}});
-  const char* why = nullptr;
-  CHECK_FALSE(can_rewrite_unwind(image, frames, frames.fdes[0], &why));
-  CHECK(why != nullptr);
+  CHECK(why_not_rewritable(image, frames, frames.fdes[0].range) == Reason(ReasonCode::unwind_outdated));
 
   Table unknown;
   unknown.fde(unknown.cie("Rz", {}), 0x1100, 0x40);
@@ -368,8 +366,7 @@ TEST_CASE("eh_frame: damage is told or survived, never more") {
       CopyMap copies;
       OldAddr end;
       for (const Fde& f : found.fdes) {
-        const char* why = nullptr;
-        if (!can_rewrite_unwind(damaged, found, f, &why) || f.range.start < end) continue;
+        if (why_not_rewritable(damaged, found, f.range) || f.range.start < end) continue;
         end = f.range.end;
         copies.add({.original = f.range,
                     .function = f.range.start,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "linker-rewrite/decide/movability.h"
@@ -18,7 +19,10 @@ namespace {
 
 struct Resolved {
   IndirectJumps jumps;
-  std::string reason;  // empty if resolved
+  std::optional<Reason> reason;  // none if resolved
+
+  bool stays_for(ReasonCode code) const { return reason && reason->code == code; }
+  std::string why() const { return reason ? text_of(*reason) : "none"; }
 };
 
 // A program and what was found out about its functions, by name.
@@ -180,7 +184,7 @@ void check_switches(const std::string& compiler, const std::string& flags) {
   for (const auto& function : analyzed.functions) {
     const std::string& name = function.first;
     const Resolved& r = function.second;
-    if (name != "_start") CHECK_MESSAGE(r.reason.empty(), name << ": " << r.reason);
+    if (name != "_start") CHECK_MESSAGE(!r.reason, name << ": " << r.why());
     for (const JumpTable& t : r.jumps.tables) {
       found[t.address] = &t;
       uses += t.uses.size();
@@ -256,7 +260,7 @@ table: .long 3b-table, 4b-table, 5b-table, 0
 )",
                    "gcc -pie"));
   const Resolved& main = a.functions.at("main");
-  REQUIRE_MESSAGE(main.reason.empty(), main.reason);
+  REQUIRE_MESSAGE(!main.reason, main.why());
   REQUIRE(main.jumps.tables.size() == 1);
   CHECK(main.jumps.tables[0].uses.size() == 2);
   CHECK(main.jumps.tables[0].targets.size() == 3);
@@ -290,7 +294,7 @@ table: .long 3b-table, 4b-table
     .section .note.GNU-stack
 )",
                    "gcc -pie"));
-  CHECK(a.functions.at("main").reason.find("uses the address of its table otherwise as well") != std::string::npos);
+  CHECK(a.functions.at("main").stays_for(ReasonCode::table_address_used));
 }
 
 TEST_CASE("jump tables: a required entry that leads out of the function, to another one, keeps it in place") {
@@ -331,8 +335,7 @@ table: .long 3b-table, other-table, 4b-table
     .section .note.GNU-stack
 )",
                    "gcc -pie"));
-  CHECK_MESSAGE(a.functions.at("main").reason.find("leads out of the function") != std::string::npos,
-                a.functions.at("main").reason);
+  CHECK_MESSAGE(a.functions.at("main").stays_for(ReasonCode::table_leads_out), a.functions.at("main").why());
 }
 
 TEST_CASE("computed goto: labels in data, in position-independent and other programs") {
@@ -357,7 +360,7 @@ int main(int argc, char** argv) { return run((unsigned char*)argv[0]); }
         ScratchDirectory directory;
         Analyzed a(build(directory, "program.c", text, command));
         const Resolved& run = a.functions.at("run");
-        REQUIRE_MESSAGE(run.reason.empty(), run.reason);
+        REQUIRE_MESSAGE(!run.reason, run.why());
         CHECK(a.count("run", JumpKind::tail_call) == 0);
         CHECK(run.jumps.jumps.size() >= 1);
         // Without relocations, either the code reads a clone, or the words themselves are changed.
@@ -403,7 +406,7 @@ int main(int argc, char** argv) { void* at = 0; return distances((unsigned char*
         ScratchDirectory directory;
         Analyzed a(build(directory, "program.c", text, command));
         const Resolved& distances = a.functions.at("distances");
-        REQUIRE_MESSAGE(distances.reason.empty(), distances.reason);
+        REQUIRE_MESSAGE(!distances.reason, distances.why());
         REQUIRE(distances.jumps.tables.size() == 1);
         const JumpTable& table = distances.jumps.tables[0];
         CHECK(table.relative);
@@ -413,7 +416,7 @@ int main(int argc, char** argv) { void* at = 0; return distances((unsigned char*
         for (const LabelUse& u : distances.jumps.label_uses) CHECK(u.label == table.base);
         CHECK(distances.jumps.label_uses.size() >= 1);
         const Resolved& resumed = a.functions.at("resumed");
-        REQUIRE_MESSAGE(resumed.reason.empty(), resumed.reason);
+        REQUIRE_MESSAGE(!resumed.reason, resumed.why());
         CHECK(a.count("resumed", JumpKind::labels) == 1);
         CHECK(resumed.jumps.label_uses.size() == 2);
       }
@@ -447,8 +450,8 @@ TEST_CASE("computed goto: numbers that are no addresses of labels stay what they
 )",
                    "gcc -no-pie"));
   for (const std::string name : {"adds", "compares", "stores32"})
-    CHECK_MESSAGE(a.functions.at(name).reason.find("may be the address of a label or not") != std::string::npos,
-                  name << ": " << a.functions.at(name).reason);
+    CHECK_MESSAGE(a.functions.at(name).stays_for(ReasonCode::label_or_number),
+                  name << ": " << a.functions.at(name).why());
 }
 
 TEST_CASE("jumps to where no address of the function's own leads") {
@@ -465,7 +468,7 @@ int main() { return 0; }
     ScratchDirectory directory;
     Analyzed a(build(directory, "program.c", text, std::string("gcc -O2 ") + mode));
     for (const std::string name : {"call_in", "out", "leave"})
-      CHECK_MESSAGE(a.functions.at(name).reason.empty(), name << ": " << a.functions.at(name).reason);
+      CHECK_MESSAGE(!a.functions.at(name).reason, name << ": " << a.functions.at(name).why());
     CHECK(a.count("call_in", JumpKind::tail_call) == 1);
     CHECK(a.count("out", JumpKind::unwind) == 1);
     CHECK(a.functions.at("leave").jumps.jumps.size() <= 1);
@@ -493,7 +496,7 @@ int main() { return 0; }
     Analyzed a(build(directory, "program.c", text, command));
     for (const std::string name : {"method", "through_variable", "argument", "array"}) {
       CAPTURE(name);
-      CHECK_MESSAGE(a.functions.at(name).reason.empty(), a.functions.at(name).reason);
+      CHECK_MESSAGE(!a.functions.at(name).reason, a.functions.at(name).why());
       CHECK(a.count(name, JumpKind::tail_call) == 1);
       CHECK(a.functions.at(name).jumps.jumps.size() == 1);
     }
@@ -530,10 +533,10 @@ TEST_CASE("jumps that are not understood keep the function in place") {
     .section .note.GNU-stack
 )",
                    "gcc -pie"));
-  CHECK(a.functions.at("main").reason.empty());
+  CHECK(!a.functions.at("main").reason);
   for (const std::string name : {"computed", "framed", "below", "data_in_code"}) {
     CAPTURE(name);
-    CHECK(!a.functions.at(name).reason.empty());
+    CHECK(a.functions.at(name).reason);
   }
 }
 
@@ -584,10 +587,10 @@ TEST_CASE("functions that change their return address are known") {
                    "gcc -pie"));
   for (const std::string name : {"pushes", "retpoline", "exchanges", "where_am_i"}) {
     CAPTURE(name);
-    CHECK(!a.functions.at(name).reason.empty());
+    CHECK(a.functions.at(name).reason);
   }
   for (const std::string name : {"main", "get_pc"}) {
     CAPTURE(name);
-    CHECK(a.functions.at(name).reason == "");
+    CHECK(!a.functions.at(name).reason);
   }
 }

@@ -30,9 +30,8 @@ inline Rewritten rewrite(const Image& image, const EhFrame& frames, unsigned see
   NewAddr at = text;
   OldAddr done;
   for (const Fde& f : frames.fdes) {
-    const char* why = nullptr;
     if (f.range.start < done || (frames.fdes.size() > 100 && random() % 8 == 0) ||
-        !image.bytes(f.range.start, f.range.size()) || !can_rewrite_unwind(image, frames, f, &why))
+        !image.bytes(f.range.start, f.range.size()) || why_not_rewritable(image, frames, f.range))
       continue;
     done = f.range.end;
     RangeCopy c{.original = f.range, .function = f.range.start, .start = at, .body = 6, .steps = {{0, 0}, {1, 6}}};

@@ -1,0 +1,70 @@
+#include "selection.h"
+
+#include <cxxabi.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "linker-rewrite/program/fragments.h"
+
+namespace profld {
+
+namespace {
+
+bool matches(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(patterns, [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
+}
+
+bool matches(const std::vector<std::string>& patterns, const CodeRange& r) {
+  if (patterns.empty()) return false;
+  if (r.names.empty()) {
+    char name[24];
+    std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(r.range.start.value));
+    return matches(patterns, name);
+  }
+  return std::ranges::any_of(r.names, [&](const std::string& name) {
+    if (matches(patterns, name)) return true;
+    std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr),
+                                                          std::free);
+    return demangled && matches(patterns, demangled.get());
+  });
+}
+
+uint64_t size_of(const Group& g) {
+  uint64_t size = 0;
+  for (const Code& part : g.code.parts) size += part.range.size();
+  return size;
+}
+
+}  // namespace
+
+bool is_selected_by_name(const Selection& s, const CodeRange& r) {
+  return (s.only.empty() || matches(s.only, r)) && !matches(s.not_, r);
+}
+
+bool is_leaf(const Program& program, const Group& g) {
+  auto leaves_by = [&](const CodeRange& from, const Insn& insn) {
+    if (insn.flow == Flow::call || insn.flow == Flow::call_indirect) return true;
+    const bool jumps = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
+    return jumps && is_tail_call(program, from, program.code(from).address(insn), program.code(from).target(insn));
+  };
+  for (uint32_t r : g.ranges)
+    for (const Insn& insn : program.code(program.ranges[r]).insns)
+      if (leaves_by(program.ranges[r], insn)) return false;
+  return std::ranges::none_of(g.indirect.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::tail_call; });
+}
+
+void select_groups(Program& program, const Selection& s) {
+  for (Group& g : program.groups) g.selected = false;
+  for (const CodeRange& r : program.ranges)
+    if (!r.fragment && is_selected_by_name(s, r)) program.groups[r.group].selected = true;
+  for (Group& g : program.groups) {
+    if (size_of(g) < s.min_size || (s.no_leaves && is_leaf(program, g))) g.selected = false;
+    g.hooked = g.selected && !s.no_hooks;
+  }
+}
+
+}  // namespace profld
