@@ -23,8 +23,12 @@ namespace profld {
 
 namespace {
 
-void refuse_without_functions(const Program& program) {
+// Patterns that match nothing are told from the names, before the functions are analysed.
+void refuse_without_functions(const Program& program, const Selection& selection) {
   if (std::ranges::none_of(program.ranges, &CodeRange::is_function)) throw refusal(Refusal::no_functions);
+  if (std::ranges::none_of(program.ranges,
+                           [&](const CodeRange& r) { return !r.fragment && is_selected_by_name(selection, r); }))
+    throw refusal(Refusal::nothing_selected);
 }
 
 Report count_functions(const Program& program) {
@@ -114,15 +118,17 @@ std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program pro
 // The parts of the work that the stages are were measured with gcc's cc1.
 Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path,
                   const ShowStage& show) {
-  // Refuse what its symbols and strings tell about. Now the program's run-time system bears copies.
+  // Refuse what its headers, symbols and strings tell about. Now the program is of a kind that can be rewritten, the
+  // runtime is fit for it, and all that is new has its place but for the code and what lies behind it.
   refuse_unsupported(image);
+  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime_path);
 
   // Find and decode the code. Now each range of code is a function or a fragment, and each group of them has all that
   // control passes between without calls, but for fragments that only a jump table leads to.
   show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
   Program program = group_functions(image, frames, find_functions(image, frames));
-  refuse_without_functions(program);
+  refuse_without_functions(program, selection);
   give_back_memory(image);
 
   // Decide what can move. Now each group has a reason to stay, or it is known where all its jumps lead.
@@ -143,7 +149,6 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   // Copy what moves. Now all new code, tables and unwind tables are there, for the addresses at which they will lie,
   // and the changes to the old bytes.
   show(0.7, "copying functions");
-  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime_path);
   Contents contents = copy_functions(program, landings, *layout, result.report);
   give_back_memory(image);
 

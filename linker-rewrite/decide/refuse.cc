@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/elf/notes.h"
 
 namespace profld {
@@ -52,17 +53,18 @@ bool has_string(const Image& image, std::string_view text) {
 }  // namespace
 
 void refuse_unsupported(const Image& image) {
-  if (is_rewritten(image)) throw Error("already rewritten by profld; give the original program");
+  if (is_rewritten(image)) throw refusal(Refusal::already_rewritten);
   if (image.segment(PT_LOAD) && image.link_type() == LinkType::shared_library && !image.segment(PT_DYNAMIC))
-    throw Error("neither a program nor a shared library; name a compiled program");
+    throw refusal(Refusal::neither_program_nor_library);
+  if (image.link_type() == LinkType::shared_library) throw refusal(Refusal::shared_library);
   if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
-    throw Error("a Go program: its run-time system finds frames by return address, which copies change; use pprof");
+    throw refusal(Refusal::go_program);
   if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") ||
       has_string(image, "OCAMLRUNPARAM sets its parameters"))
-    throw Error("an OCaml program: its collector finds frames by return address, which copies change; use perf");
+    throw refusal(Refusal::ocaml_program);
   if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") ||
       has_string(image, "GHCRTS sets its parameters"))
-    throw Error("a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof");
+    throw refusal(Refusal::ghc_program);
 }
 
 }  // namespace profld

@@ -30,7 +30,7 @@
 
 #include "dynamic.h"
 #include "libprof/format/map.h"
-#include "linker-rewrite/elf/notes.h"
+#include "linker-rewrite/base/refusal.h"
 #include "new_notes.h"
 #include "runtime.h"
 #include "sections.h"
@@ -90,8 +90,7 @@ ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path
   else
     imports_.emplace(image, std::filesystem::absolute(runtime_path).lexically_normal().string());
 
-  if (header_count() > kMaxHeaders)
-    throw Error("it has too many program headers: with those that are needed, kernels would refuse to load it");
+  if (header_count() > kMaxHeaders) throw refusal(Refusal::too_many_headers);
   if (imports_) {
     writable_ = Segment(PF_R | PF_W, placement_.start);
     imports_->reserve_slots(writable_);
@@ -291,9 +290,6 @@ void ProgramLayout::write_build_id(std::vector<FilePart>& mapped) const {
 }  // namespace
 
 std::unique_ptr<Layout> Layout::begin(const Image& image, const std::string& runtime_path) {
-  if (is_rewritten(image)) throw Error("already rewritten by profld; name the original program");
-  if (image.link_type() == LinkType::shared_library)
-    throw Error("a shared library, not a program; only programs can be rewritten");
   return std::make_unique<ProgramLayout>(image, runtime_path);
 }
 

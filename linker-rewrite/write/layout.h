@@ -33,7 +33,8 @@ struct Contents {
 class Layout {
  public:
   // Reads the runtime (libprof.so) at `runtime_path`; appends its image if the program is static, else only names it as
-  // a needed library. Throws Error if the program's headers leave no way (reason in the message).
+  // a needed library. Throws Error if the program's headers leave no way (reason in the message):
+  // to be called before anything that takes long.
   static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path);
   virtual ~Layout() = default;
 

@@ -29,7 +29,7 @@
 
 #include <algorithm>
 
-#include "dynamic.h"
+#include "linker-rewrite/base/refusal.h"
 
 namespace profld {
 
@@ -39,9 +39,7 @@ ThreadLocalRoom::ThreadLocalRoom(const Image& image, const Elf64_Phdr& runtime, 
   align_ = std::max<uint64_t>(old_.p_align, 1);
   if ((align_ & (align_ - 1)) != 0 || align_ > kPage || old_.p_filesz > old_.p_memsz || old_.p_memsz > UINT32_MAX)
     throw Error("damaged program headers: impossible size or alignment of thread-local storage");
-  if (old_.p_vaddr % align_ != 0)
-    throw Error(
-        "its thread-local storage does not start at a multiple of its alignment; link it with a current linker");
+  if (old_.p_vaddr % align_ != 0) throw refusal(Refusal::tls_not_aligned);
   mapped_bytes(image, image.file(), OldAddr(old_.p_vaddr), old_.p_filesz, "thread-local storage");
   old_block_ = align_up(old_.p_memsz, align_);
   uint64_t unit = std::max({align_, runtime.p_align, uint64_t(8)});
@@ -55,6 +53,7 @@ void ThreadLocalRoom::reserve_relocations(Segment& read_only) {
   if (packed_.empty()) return;
   rela_size_ = image_.dynamic_value(DT_RELASZ).value_or(0) + packed_.size() * sizeof(Elf64_Rela);
   rela_place_ = read_only.reserve(rela_size_, 8);
+  if (!dynamic_section().fits()) throw refusal(Refusal::no_room_for_relocations);
 }
 
 void ThreadLocalRoom::reserve_image(Segment& writable) {
@@ -90,6 +89,16 @@ void ThreadLocalRoom::retarget_relocations(Bytes& file) const {
   }
 }
 
+// With the longer table of relocations.
+DynamicSection ThreadLocalRoom::dynamic_section() const {
+  DynamicSection dynamic(image_);
+  dynamic.set(DT_RELA, rela_place_.value);
+  dynamic.set(DT_RELASZ, rela_size_);
+  dynamic.set(DT_RELAENT, sizeof(Elf64_Rela));
+  if (auto count = image_.dynamic_value(DT_RELACOUNT)) dynamic.set(DT_RELACOUNT, *count + packed_.size());
+  return dynamic;
+}
+
 void ThreadLocalRoom::add_relocations(Bytes& file, Segment& read_only, SectionEdits& edits) const {
   Bytes table;
   for (const Relocation& r : packed_) {
@@ -104,13 +113,7 @@ void ThreadLocalRoom::add_relocations(Bytes& file, Segment& read_only, SectionEd
   append_bytes(table, mapped_bytes(image_, file, OldAddr(old_rela), old_size, "relocations"));
   read_only.write(rela_place_, table);
 
-  DynamicSection dynamic(image_);
-  dynamic.set(DT_RELA, rela_place_.value);
-  dynamic.set(DT_RELASZ, rela_size_);
-  dynamic.set(DT_RELAENT, sizeof(Elf64_Rela));
-  if (auto count = image_.dynamic_value(DT_RELACOUNT)) dynamic.set(DT_RELACOUNT, *count + packed_.size());
-  if (!dynamic.fits()) throw Error("its dynamic section has no room for a relocation table; link it without RELR");
-  dynamic.write_in_place(file);
+  dynamic_section().write_in_place(file);
   edit_relocation_section(image_, rela_place_, rela_size_, edits);
 }
 

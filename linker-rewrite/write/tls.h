@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_WRITE_TLS_H
 #define LINKER_REWRITE_WRITE_TLS_H
 
+#include "dynamic.h"
 #include "segment.h"
 
 namespace profld {
@@ -18,8 +19,8 @@ class ThreadLocalRoom {
   int64_t offset() const { return -int64_t(old_block_ + size_); }
 
   // Step one: room in the new segments.
-  void reserve_relocations(Segment& read_only);
-  void reserve_image(Segment& writable);  // ends at a multiple of 8
+  void reserve_relocations(Segment& read_only);  // throws Error if the dynamic section has no room for them
+  void reserve_image(Segment& writable);         // ends at a multiple of 8
   // Step two. `file` is the original with all changes to its bytes; its relocations are changed further.
   void write(Bytes& file, Segment& read_only, Segment& writable, SectionEdits& edits) const;
   Elf64_Phdr header(const Placement& placement) const;  // the new PT_TLS
@@ -27,6 +28,7 @@ class ThreadLocalRoom {
  private:
   bool in_old_image(OldAddr a) const { return a.value - old_.p_vaddr < old_.p_filesz; }
   void retarget_relocations(Bytes& file) const;
+  DynamicSection dynamic_section() const;
   void add_relocations(Bytes& file, Segment& read_only, SectionEdits& edits) const;
   uint64_t moved(OldAddr a) const { return image_start_.value + size_ + (a.value - old_.p_vaddr); }
 

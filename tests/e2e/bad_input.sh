@@ -99,6 +99,25 @@ refused setuid set-
 cp small setgid && chmod 2755 setgid
 refused setgid set-
 
+# A library, whatever is in it, and whatever lies behind its headers.
+compile library.so small.c -shared -fPIC
+refused library.so "a shared library, not a program; only programs can be rewritten"
+cp library.so damaged.so
+objcopy --dump-section .eh_frame=eh_frame library.so 2>objcopy.log
+printf '\377' | dd of=eh_frame bs=1 seek=2 conv=notrunc status=none
+objcopy --update-section .eh_frame=eh_frame library.so damaged.so 2>objcopy.log
+refused damaged.so "a shared library, not a program; only programs can be rewritten"
+
+# What is refused for its headers, or because the runtime is missing, is so before its damaged unwind tables are read.
+cp small unwind
+objcopy --dump-section .eh_frame=eh_frame small 2>objcopy.log
+printf '\377' | dd of=eh_frame bs=1 seek=2 conv=notrunc status=none
+objcopy --update-section .eh_frame=eh_frame small unwind 2>objcopy.log
+refused unwind
+grep -q 'unwind tables' stderr || fail "damaged unwind tables: $(cat stderr)"
+run profld --libprof missing.so -o out/copy unwind
+[ "$status" = 1 ] && grep -q 'the runtime missing.so: cannot be opened' stderr && [ -z "$(ls -A out)" ] || fail "missing runtime: $(cat stderr)"
+
 # Go, OCaml and GHC programs, by what tells them: Go's table of functions, OCaml's frame table, GHC's run-time system.
 echo data >data
 objcopy --add-section .gopclntab=data --set-section-flags .gopclntab=alloc,readonly --add-section .go.buildinfo=data small go 2>objcopy.log
