@@ -75,7 +75,7 @@ void decide_what_moves(Program& program) {
 }
 
 // All that is new: the copies and what belongs to them, and the changes to the original's bytes.
-Contents copy_functions(const Program& program, const std::vector<Landing>& landings, const Layout& layout,
+Contents copy_functions(const Program& program, const std::vector<EntryJump>& entry_jumps, const Layout& layout,
                         Report& report) {
   Relocator relocator(program, layout.enter_slot(), layout.leave_slot());
   relocator.plan(layout.text());
@@ -89,7 +89,7 @@ Contents copy_functions(const Program& program, const std::vector<Landing>& land
   relocator.emit(tables, contents.text, contents.tables, [&] {
     contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
                                    NewAddr(align_up((tables + contents.tables.size()).value, 8)));
-    contents.patches = relocator.patches(landings);
+    contents.patches = relocator.patches(entry_jumps);
     for (Patch& p : probe_patches(*program.image, relocator.copies())) contents.patches.push_back(std::move(p));
   });
   contents.copies = relocator.take_copies();
@@ -141,7 +141,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   // Find where control may still arrive in the old code. Now there is room for a jump to the copy at each such place,
   // and groups without that room have a reason to stay. From here on nothing changes what moves.
   show(0.65, "placing jumps to the copies");
-  const std::vector<Landing> landings = place_landings(program);
+  const std::vector<EntryJump> entry_jumps = place_entry_jumps(program);
   Rewritten result{{}, count_functions(program)};
   refuse_if_nothing_moves(result.report);
   give_back_memory(image);
@@ -149,7 +149,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   // Copy what moves. Now all new code, tables and unwind tables are there, for the addresses at which they will lie,
   // and the changes to the old bytes.
   show(0.7, "copying functions");
-  Contents contents = copy_functions(program, landings, *layout, result.report);
+  Contents contents = copy_functions(program, entry_jumps, *layout, result.report);
   give_back_memory(image);
 
   // Put the file together. Now it only has to be written.

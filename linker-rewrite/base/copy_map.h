@@ -46,6 +46,17 @@ class CopyMap {
   const std::vector<RangeCopy>& copies() const { return copies_; }  // sorted by original.start
   const RangeCopy* find(OldAddr a) const;                           // the copy of the range that contains `a`, or null
 
+  // Where control that is passed on to `target` of the original must go: by a call to the entry hook, by a jump behind
+  // it. What was not copied is where it was.
+  NewAddr call_target(OldAddr target) const {
+    const RangeCopy* c = find(target);
+    return c ? c->address(target) : unmoved(target);
+  }
+  NewAddr jump_target(OldAddr target) const {
+    const RangeCopy* c = find(target);
+    return c ? c->body_address(target) : unmoved(target);
+  }
+
  private:
   std::vector<RangeCopy> copies_;
   AddressIndex starts_;

@@ -35,6 +35,7 @@
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/imports.h"
+#include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "movability.h"
 #include "pointer_flow.h"
@@ -48,7 +49,7 @@ using How = AddressUse::How;
 // Functions of the C library that read, write or protect the bytes that arguments point to: a bit for each, the first
 // is bit 0.
 constexpr uint8_t kFirst = 1, kSecond = 2, kThird = 4;
-constexpr uint8_t kProtects = 0x80;  // only what may be done with the bytes, and that of whole pages
+constexpr uint8_t kProtects = 1 << 7;  // only what may be done with the bytes, and that of whole pages
 constexpr std::pair<std::string_view, uint8_t> kLibrary[] = {
     {"__memcpy_chk", kFirst | kSecond},
     {"__memmove_chk", kFirst | kSecond},
@@ -122,7 +123,6 @@ void sort_unique(std::vector<OldAddr>& v) {
 // Calls `look` with each number in the group's instructions that may be an address of code, or the end of some.
 template <class Look>
 void for_each_address(const Program& program, const Group& group, Look look) {
-  constexpr unsigned kNumberSize = 4, kLongNumberSize = 8;
   if (program.image->code().empty()) return;
   const OldRange all{program.image->code().front().start, program.image->code().back().end + 1};
   const bool fixed = !program.image->is_position_independent();
@@ -130,13 +130,10 @@ void for_each_address(const Program& program, const Group& group, Look look) {
     for (const Insn& insn : code.insns) {
       if (takes_address(code, insn)) {
         if (all.contains(code.target(insn))) look(code.target(insn));
-      } else if (fixed && insn.length > kNumberSize && insn.field_size == 0) {
-        const ByteView bytes = code.bytes.subspan(insn.offset, insn.length);
-        OldAddr a(Reader(bytes.last(kNumberSize), "code").u32());
-        if (all.contains(a)) look(a);
-        if (insn.length <= kLongNumberSize) continue;
-        a = OldAddr(Reader(bytes.last(kLongNumberSize), "code").u64());
-        if (all.contains(a)) look(a);
+      } else if (fixed && insn.field_size == 0) {
+        const ByteView bytes = code.bytes_of(insn);
+        if (const auto n = last_number<uint32_t>(bytes); n && all.contains(OldAddr(*n))) look(OldAddr(*n));
+        if (const auto n = last_number<uint64_t>(bytes); n && all.contains(OldAddr(*n))) look(OldAddr(*n));
       }
     }
 }
@@ -172,13 +169,12 @@ std::vector<OldAddr> functions_named(const Program& program, const Group& group)
 
 // At a fixed address an instruction may hold the address of code, a little more or less, and add an index to it.
 void find_absolute_accesses(const Program& program, const Group& group, std::vector<CodeAccess>& found) {
-  constexpr unsigned kNumberSize = 4, kShortest = 6, kNear = 8;
+  constexpr unsigned kShortest = 6, kNear = 8;
   for (const Code& code : group.code.parts)
     for (const Insn& insn : code.insns) {
       if (insn.length < kShortest || insn.field_size != 0) continue;
-      const ByteView bytes = code.bytes.subspan(insn.offset, insn.length);
       auto near_code = [&](size_t behind) {
-        return program.image->is_code(OldAddr(Reader(bytes.last(kNumberSize + behind), "code").u32()) + kNear);
+        return program.image->is_code(OldAddr(*last_number<uint32_t>(code.bytes_of(insn), behind)) + kNear);
       };
       if (!near_code(0) && !near_code(1)) continue;  // behind it there may be an immediate
       const Operation op = operation_of(code, insn);

@@ -26,6 +26,7 @@
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/probes.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "linker-rewrite/x86/system_calls.h"
 #include "patch_sites.h"
@@ -38,26 +39,19 @@ namespace {
 bool leaves_twice(const Code& code) {
   constexpr int64_t kClone = 56, kVfork = 58, kClone3 = 435;
   for (size_t i = 0; i < code.insns.size(); ++i) {
-    if (!is_system_call(code, code.insns[i])) continue;
+    if (!is_system_call(code.bytes_of(code.insns[i]))) continue;
     const int64_t number = system_call_number(code, i);
     if (number == kClone || number == kVfork || number == kClone3) return true;
   }
   return false;
 }
 
-// gcc -fsplit-stack: a function compares its stack pointer with the word at %fs:0x70, which is reserved for that, and
+// gcc -fsplit-stack: a function compares its stack pointer with a word of the thread, which is reserved for that, and
 // if need be does `call __morestack; ret`. That goes on one byte behind its return address, behind the `ret`, where the
 // copy has its hook.
 bool splits_stack(const Code& code) {
-  constexpr uint8_t kOfThread = 0x64, kCompare = 0x3b, kAbsolute = 0x25;
-  constexpr size_t kLength = 9;  // segment, REX, opcode, ModRM, SIB, 32 bits
-  for (const Insn& insn : code.insns) {
-    const uint8_t* b = code.bytes.data() + insn.offset;
-    if (insn.length != kLength || b[0] != kOfThread || b[2] != kCompare || (b[3] & 0xc7) != 4 || b[4] != kAbsolute)
-      continue;
-    if (Reader(code.bytes.subspan(insn.offset + 5, 4), "code").read<uint32_t>() == 0x70) return true;
-  }
-  return false;
+  return std::ranges::any_of(code.insns,
+                             [&](const Insn& insn) { return compares_with_stack_limit(code.bytes_of(insn)); });
 }
 
 // An entry of a jump table that leads to the end of a part, where a fragment begins that belongs to no function so far;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/system_calls.h"
 
 namespace profld {
@@ -314,12 +315,7 @@ void PointerSteps::add(PointerState& state, const Operation& op, uint32_t insn) 
 bool PointerSteps::is_step(uint32_t insn) const {
   const InsnRef ref = code_.ref(insn);
   const Code& part = group_.code.parts[ref.part];
-  const uint8_t* b = part.bytes.data() + part.insns[ref.insn].offset;
-  if (part.insns[ref.insn].length < 3 || (b[0] & 0xf8) != 0x48) return false;
-  const unsigned extension = b[2] >> 3 & 7;
-  constexpr unsigned kAdd = 0, kSubtract = 5, kDecrement = 1;
-  return (b[1] == 0xff && extension <= kDecrement) || b[1] == 0x01 || b[1] == 0x29 ||
-         ((b[1] == 0x81 || b[1] == 0x83) && (extension == kAdd || extension == kSubtract));
+  return adds_to_word(part.bytes_of(part.insns[ref.insn]));
 }
 
 void PointerSteps::other(PointerState& state, const Operation& op, uint32_t insn) {
@@ -342,7 +338,7 @@ void PointerSteps::other(PointerState& state, const Operation& op, uint32_t insn
   if (op.memory_written) store(state, op, 0, op.memory_size, insn);
   const InsnRef ref = code_.ref(insn);
   const Code& part = group_.code.parts[ref.part];
-  if (!is_system_call(part, part.insns[ref.insn])) return;
+  if (!is_system_call(part.bytes_of(part.insns[ref.insn]))) return;
   const PointerArguments pointers = pointer_arguments(system_call_number(part, ref.insn));
   for (uint8_t a = 0; a < kArguments; ++a) {
     const AddressSet set = state.registers[kSystemCallRegisters[a]].made_from;

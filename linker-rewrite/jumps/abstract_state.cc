@@ -14,7 +14,7 @@ constexpr size_t kMaxSlots = 1024;  // per state; what does not fit is unknown
 uint64_t Value::index_bound() const {
   // A comparison of the low 32 bits bounds the index: compilers use it as one only when the rest is zero.
   if (bound != kNoBound && (bound_width >= narrow || bound_width >= 32)) return bound;
-  return narrow == 8 ? 0xff : kNoBound;
+  return narrow == 8 ? UINT8_MAX : kNoBound;
 }
 
 ValueNumber Values::add(const Value& v) {

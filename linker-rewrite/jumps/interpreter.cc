@@ -259,14 +259,13 @@ void Interpreter::note_comparison(State& state, const Value& compared, uint64_t 
 }
 
 void Interpreter::branch(State& state, uint32_t insn, bool taken) {
-  constexpr uint8_t kBelow = 2, kAbove = 7, kLess = 0xc, kGreater = 0xf;
   const Comparison& c = state.comparison;
-  const uint8_t condition = code_.operation(insn).condition ^ (taken ? 0 : 1);  // that holds on this way
-  const bool is_signed = condition >= 8;
-  if (c.id == 0 || (is_signed && c.with > INT32_MAX)) return;
-  if ((condition == kBelow || condition == kLess) && c.with != 0)
+  const Condition of_jump = code_.operation(insn).condition;
+  const Condition condition = taken ? of_jump : negated(of_jump);  // that holds on this way
+  if (c.id == 0 || (is_signed(condition) && c.with > INT32_MAX)) return;
+  if ((condition == Condition::below || condition == Condition::less) && c.with != 0)
     state.limit(c, c.with - 1, values_);
-  else if (condition == (kAbove ^ 1) || condition == (kGreater ^ 1))
+  else if (condition == Condition::below_or_equal || condition == Condition::less_or_equal)
     state.limit(c, c.with, values_);
 }
 

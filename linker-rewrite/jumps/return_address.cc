@@ -1,6 +1,7 @@
 // Returns that are none: code that puts an address of its choice where `ret` finds it. Only what stands right before a
 // `ret` matters, because compilers' own code restores the stack pointer there.
 
+#include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "tables.h"
 
@@ -10,23 +11,13 @@ namespace {
 
 constexpr uint16_t kRspSet = 1u << kRsp;
 
-// mov or xchg to (%rsp), as bytes: prefix REX.W, opcode, ModRM, SIB.
-bool writes_top_of_stack(const Code& code, const Insn& insn) {
-  if (insn.length < 4) return false;
-  const uint8_t* b = code.bytes.data() + insn.offset;
-  const bool compares = (b[1] == 0x81 || b[1] == 0x83) && (b[2] & 0x38) == 0x38;
-  const bool moves =
-      b[1] == 0x89 || b[1] == 0x87 || b[1] == 0xc7 || b[1] == 0x01 || b[1] == 0x29 || b[1] == 0x83 || b[1] == 0x81;
-  return (b[0] & 0xf8) == 0x48 && moves && !compares && (b[2] & 0xc7) == 0x04 && b[3] == 0x24;
-}
-
 bool returns_elsewhere(const Code& code, size_t ret) {
   constexpr size_t kWindow = 12;
   for (size_t back = 1; back <= kWindow && back <= ret; ++back) {
     const Insn& insn = code.insns[ret - back];
     if (insn.flow == Flow::jump_if) continue;  // not taken
     if (insn.flow != Flow::next) return false;
-    if (writes_top_of_stack(code, insn)) return true;
+    if (writes_top_of_stack(code.bytes_of(insn))) return true;
     const Operation op = operation_of(code, insn);
     if (op.action == Action::push) return true;
     if (op.writes & kRspSet) return false;

@@ -13,92 +13,79 @@
 // arrival. Where that leaves no room for a jump that is needed, it is looked at: what is shifted or tested, and kept
 // nowhere, is no address.
 //
-// Terms: arrival, an old address that control may reach; landing, the jump for it; island, see above.
+// Terms: arrival, an old address that control may reach; entry jump, the jump for it; island, see above.
 
 #include "entry_jumps.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <optional>
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/decide/pointer_flow.h"
+#include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/linear_sweep.h"
 #include "padding.h"
 
 namespace profld {
 
 namespace {
 
-constexpr uint64_t kLongJump = 5, kShortJump = 2, kEndbrSize = 4, kNumberSize = 4;
-
-// The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps something else.
-std::optional<OldAddr> number_kept_by(ByteView insn) {
-  constexpr uint8_t kMove = 0xc7, kMoveToRegister = 0xb8, kPush = 0x68, kLea = 0x8d;
-  size_t at = 0;
-  while (at < insn.size() && (insn[at] == 0x66 || (insn[at] & 0xf0) == 0x40)) ++at;  // prefixes
-  if (at + 1 + kNumberSize > insn.size()) return std::nullopt;
-  const uint8_t opcode = insn[at];
-  if (opcode != kMove && (opcode & 0xf8) != kMoveToRegister && opcode != kPush && opcode != kLea) return std::nullopt;
-  uint32_t number;
-  std::memcpy(&number, insn.data() + insn.size() - kNumberSize, kNumberSize);
-  return OldAddr(number);
-}
-
 class Placer {
  public:
   explicit Placer(Program& program)
       : program_(program),
         image_(*program.image),
-        gaps_(find_gaps(program)),
-        padding_(find_padding(program, gaps_)),
+        outside_(code_outside_functions(program)),
+        padding_(find_padding(program, outside_)),
         named_(find_named_arrivals()),
-        from_gaps_(find_arrivals_from_gaps()),
+        from_outside_(find_arrivals_from_outside()),
         numbers_(find_numbers()) {}
 
-  // One round. Landings, or nullopt if some group turned out to have to stay.
-  std::optional<std::vector<Landing>> place() {
+  // One round. Entry jumps, or nullopt if some group turned out to have to stay.
+  std::optional<std::vector<EntryJump>> place() {
     changed_ = false;
     find_arrivals();
-    std::vector<Landing> landings(arrivals_.size());
+    std::vector<EntryJump> jumps(arrivals_.size());
     parallel_for(arrivals_.size(), [&](size_t i) {
       const auto [arrival, range] = arrivals_[i];
-      landings[i] = {arrival, starts_with_endbr(arrival) ? arrival + kEndbrSize : arrival, OldAddr(), range};
+      const bool endbr64 = starts_with_endbr64(image_.bytes_from(arrival));
+      jumps[i] = {arrival, endbr64 ? arrival + kEndbr64Length : arrival, OldAddr(), range};
     });
 
     // Arrivals and what is free ascend, so each is gone through once.
-    std::vector<OldRange> left;  // of the free bytes, those that no landing takes
-    left.reserve(2 * landings.size());
+    std::vector<OldRange> left;  // of the free bytes, those that no entry jump takes
+    left.reserve(2 * jumps.size());
     std::vector<size_t> short_ones;
     size_t i = 0;
     for (OldRange free : free_ranges()) {
-      for (; i < landings.size() && landings[i].arrival < free.end; ++i) {
-        const Landing& l = landings[i];
-        const OldAddr limit = i + 1 < landings.size() ? std::min(free.end, landings[i + 1].arrival) : free.end;
+      for (; i < jumps.size() && jumps[i].arrival < free.end; ++i) {
+        const EntryJump& jump = jumps[i];
+        const OldAddr limit = i + 1 < jumps.size() ? std::min(free.end, jumps[i + 1].arrival) : free.end;
         // None where a range turned out to have to stay after something was found to arrive there.
-        const uint64_t room = l.arrival >= free.start && limit > l.from ? limit - l.from : 0;
-        if (room < kShortJump) {
-          if (forget_numbers(l)) continue;
-          stays(l.range, ReasonCode::too_short);
+        const uint64_t room = jump.arrival >= free.start && limit > jump.from ? limit - jump.from : 0;
+        if (room < kShortJumpLength) {
+          if (forget_numbers(jump)) continue;
+          stays(jump.range, ReasonCode::too_short);
           continue;
         }
-        if (l.arrival > free.start) left.push_back({free.start, l.arrival});
-        free.start = l.from + (room >= kLongJump ? kLongJump : kShortJump);
-        if (room < kLongJump) short_ones.push_back(i);
+        if (jump.arrival > free.start) left.push_back({free.start, jump.arrival});
+        free.start = jump.from + (room >= kJumpLength ? kJumpLength : kShortJumpLength);
+        if (room < kJumpLength) short_ones.push_back(i);
       }
       if (free.size() != 0) left.push_back(free);
     }
     auto near = left.begin();
     for (size_t s : short_ones) {
-      Landing& l = landings[s];
-      const auto island = take_island(near, left.end(), l.from + kShortJump);
+      EntryJump& jump = jumps[s];
+      const auto island = take_island(near, left.end(), jump.from + kShortJumpLength);
       if (island)
-        l.island = *island;
-      else if (!forget_numbers(l))
-        stays(l.range, ReasonCode::too_short_and_no_room);
+        jump.island = *island;
+      else if (!forget_numbers(jump))
+        stays(jump.range, ReasonCode::too_short_and_no_room);
     }
     if (changed_) return std::nullopt;
-    return landings;
+    return jumps;
   }
 
  private:
@@ -106,11 +93,6 @@ class Placer {
   void stays(uint32_t range, ReasonCode reason) {
     program_.groups[program_.ranges[range].group].stay(reason);
     changed_ = true;
-  }
-
-  bool starts_with_endbr(OldAddr a) const {
-    auto b = image_.bytes(a, kEndbrSize);
-    return b && (*b)[0] == 0xf3 && (*b)[1] == 0x0f && (*b)[2] == 0x1e && (*b)[3] == 0xfa;
   }
 
   // An instruction that control may come to.
@@ -148,18 +130,17 @@ class Placer {
     return parallel_collect<Number>(program_.groups.size(), [&](size_t g, std::vector<Number>& out) {
       for (const Code& code : program_.groups[g].code.parts)
         for (const Insn& insn : code.insns) {
-          if (insn.length <= kNumberSize) continue;
-          const auto value = number_kept_by(code.bytes.subspan(insn.offset, insn.length));
-          const auto label = value ? possible_arrival(*value) : std::nullopt;
+          const auto number = number_kept_by(code.bytes_of(insn));
+          const auto label = number ? possible_arrival(OldAddr(*number)) : std::nullopt;
           if (label && label->at != program_.ranges[label->range].range.start) out.push_back({*label, uint32_t(g)});
         }
     });
   }
 
-  // Where numbers are in the way of a landing: those that are used as no address are no labels. True if there were any,
-  // and there may be room in the next round.
-  bool forget_numbers(const Landing& l) {
-    const OldRange near{l.arrival, l.from + kLongJump};
+  // Where numbers are in the way of an entry jump: those that are used as no address are no labels. True if there were
+  // any, and there may be room in the next round.
+  bool forget_numbers(const EntryJump& jump) {
+    const OldRange near{jump.arrival, jump.from + kJumpLength};
     const size_t forgotten = std::erase_if(numbers_, [&](const Number& n) {
       return near.contains(n.label.at) && !is_kept(n.label.at, program_.groups[n.group]);
     });
@@ -225,21 +206,21 @@ class Placer {
       }
       if (code.insns.empty()) scan(r.range, [&](const Arrival& a) { arrive(a); });
     }
-    for (const Arrival& a : from_gaps_) arrive(a);
+    for (const Arrival& a : from_outside_) arrive(a);
     parallel_sort(arrivals_);
     arrivals_.erase(std::unique(arrivals_.begin(), arrivals_.end()), arrivals_.end());
   }
 
-  std::vector<Arrival> find_arrivals_from_gaps() const {
-    return parallel_collect<Arrival>(gaps_.size(), [&](size_t i, std::vector<Arrival>& out) {
-      scan(gaps_[i], [&](const Arrival& a) { out.push_back(a); });
+  std::vector<Arrival> find_arrivals_from_outside() const {
+    return parallel_collect<Arrival>(outside_.size(), [&](size_t i, std::vector<Arrival>& out) {
+      scan(outside_[i], [&](const Arrival& a) { out.push_back(a); });
     });
   }
 
   // Calls `found` for each arrival from bytes of which nothing says what they are, with data between the code perhaps.
   template <class Found>
   void scan(OldRange range, Found found) const {
-    decode_blindly(image_, range, [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
+    linear_sweep(image_, range, [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
       if (!target || range.contains(*target)) return;
       if (const auto a = possible_arrival(*target)) found(*a);
     });
@@ -267,12 +248,12 @@ class Placer {
   // later.
   static std::optional<OldAddr> take_island(std::vector<OldRange>::iterator& near, std::vector<OldRange>::iterator end,
                                             OldAddr after_jump) {
-    const OldAddr lowest = after_jump - 128, highest = after_jump + 127;
+    const OldAddr lowest = after_jump - kShortReachBack, highest = after_jump + kShortReachForward;
     while (near != end && near->end <= lowest) ++near;
     for (auto it = near; it != end && it->start <= highest; ++it) {
       const OldAddr start = std::max(it->start, lowest);
-      if (start > highest || it->end < start + kLongJump) continue;
-      it->start = start + kLongJump;
+      if (start > highest || it->end < start + kJumpLength) continue;
+      it->start = start + kJumpLength;
       return start;
     }
     return std::nullopt;
@@ -280,10 +261,10 @@ class Placer {
 
   Program& program_;
   const Image& image_;
-  const std::vector<OldRange> gaps_;
+  const std::vector<OldRange> outside_;
   const std::vector<Padding> padding_;
-  // What may arrive at ranges that may move: symbols, code in gaps, numbers.
-  const std::vector<Arrival> named_, from_gaps_;
+  // What may arrive at ranges that may move: symbols, code outside functions, numbers.
+  const std::vector<Arrival> named_, from_outside_;
   std::vector<Number> numbers_;
   std::vector<Arrival> arrivals_;  // of this round; ascending when all are found
   bool changed_ = false;           // a group turned out to have to stay
@@ -291,10 +272,10 @@ class Placer {
 
 }  // namespace
 
-std::vector<Landing> place_landings(Program& program) {
+std::vector<EntryJump> place_entry_jumps(Program& program) {
   Placer placer(program);
   for (;;)
-    if (auto landings = placer.place()) return std::move(*landings);
+    if (auto jumps = placer.place()) return std::move(*jumps);
 }
 
 }  // namespace profld

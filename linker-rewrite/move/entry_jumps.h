@@ -10,7 +10,7 @@
 namespace profld {
 
 // A jump in the old text. `from` and what it overwrites lie in functions that moved, or in the padding after them.
-struct Landing {
+struct EntryJump {
   OldAddr arrival;  // where control arrives: an instruction of a range that moved; the jump leads to this one's copy
   OldAddr from;     // where the jump starts: at `arrival`, or behind the ENDBR64 that stands there and is kept
   OldAddr island;   // 0: a 5-byte jump at `from`. Else a 2-byte jump at `from` to a 5-byte jump here.
@@ -18,7 +18,7 @@ struct Landing {
 };
 
 // Finds all places and room for their jumps. Groups that cannot be reached any more once moved get a reason to stay.
-std::vector<Landing> place_landings(Program& program);
+std::vector<EntryJump> place_entry_jumps(Program& program);
 
 }  // namespace profld
 

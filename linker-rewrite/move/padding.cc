@@ -3,8 +3,8 @@
 //
 //   * no-operations behind a function that moved: its old code is dead.
 //   * no-operations in unknown code (start-up code has no unwind tables), behind an instruction that passes control on
-//     for good, up to an aligned address or the next function. Such code is decoded blindly: a byte that looks like a
-//     no-operation is no proof of anything there, one of several bytes is.
+//     for good, up to an aligned address or the next function. Such code is decoded by a linear sweep: a byte that looks
+//     like a no-operation is no proof of anything there, one of several bytes is.
 //   * zeros between two sections.
 
 #include "padding.h"
@@ -12,24 +12,15 @@
 #include <algorithm>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/linear_sweep.h"
 
 namespace profld {
 
 namespace {
 
-constexpr uint64_t kCodeAlignment = 16;  // of functions, in hand-written code too
-
-bool is_no_operation(const Shape& in) {
-  return in.mnemonic == ZYDIS_MNEMONIC_NOP || in.mnemonic == ZYDIS_MNEMONIC_INT3;
-}
-
-bool ends_control(const Shape& in) {
-  return in.mnemonic == ZYDIS_MNEMONIC_JMP || in.mnemonic == ZYDIS_MNEMONIC_RET || in.mnemonic == ZYDIS_MNEMONIC_HLT ||
-         in.mnemonic == ZYDIS_MNEMONIC_UD2;
-}
-
-// Addresses in gaps that something names.
-std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRange>& gaps) {
+// Addresses outside functions that something names.
+std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRange>& outside) {
   const Image& image = *program.image;
   auto name = [&](OldAddr a, std::vector<OldAddr>& named) {
     if (image.is_code(a) && program.range_of(a) < 0) named.push_back(a);
@@ -40,12 +31,13 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
           for (const Insn& insn : c.insns)
             if (insn.field_size != 0 && !c.range.contains(c.target(insn))) name(c.target(insn), out);
       });
-  const std::vector<OldAddr> by_gaps = parallel_collect<OldAddr>(gaps.size(), [&](size_t i, std::vector<OldAddr>& out) {
-    decode_blindly(image, gaps[i], [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
-      if (target) name(*target, out);
-    });
-  });
-  named.insert(named.end(), by_gaps.begin(), by_gaps.end());
+  const std::vector<OldAddr> by_them =
+      parallel_collect<OldAddr>(outside.size(), [&](size_t i, std::vector<OldAddr>& out) {
+        linear_sweep(image, outside[i], [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
+          if (target) name(*target, out);
+        });
+      });
+  named.insert(named.end(), by_them.begin(), by_them.end());
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
     for (const Symbol& s : *table) name(s.address, named);
   for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)), named);
@@ -59,8 +51,8 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
 OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes) {
   while (at < limit) {
     const Shape* in =
-        Shapes::of_this_thread().find(*image.bytes(at, std::min<uint64_t>(limit - at, ZYDIS_MAX_INSTRUCTION_LENGTH)));
-    if (!in || !is_no_operation(*in)) break;
+        Shapes::of_this_thread().find(*image.bytes(at, std::min<uint64_t>(limit - at, kMaxInstructionLength)));
+    if (!in || !in->is_no_operation()) break;
     *several_bytes |= in->insn.length > 2;
     at += in->insn.length;
   }
@@ -78,18 +70,18 @@ std::vector<const Section*> executable_sections(const Image& image) {
 
 class Finder {
  public:
-  Finder(const Program& program, const std::vector<OldRange>& gaps)
+  Finder(const Program& program, const std::vector<OldRange>& outside)
       : program_(program),
         image_(*program.image),
-        gaps_(gaps),
+        outside_(outside),
         stubs_(linkage_stubs(image_)),
-        named_(find_named(program, gaps)) {}
+        named_(find_named(program, outside)) {}
 
   std::vector<Padding> find() {
-    std::vector<Padding> found = parallel_collect<Padding>(gaps_.size(), [&](size_t i, std::vector<Padding>& out) {
-      behind_function(gaps_[i], out);
-      decode_blindly(image_, gaps_[i], [&](OldAddr at, const Shape& in, std::optional<OldAddr>) {
-        if (ends_control(in)) behind_unknown_code(at + in.insn.length, gaps_[i].end, out);
+    std::vector<Padding> found = parallel_collect<Padding>(outside_.size(), [&](size_t i, std::vector<Padding>& out) {
+      behind_function(outside_[i], out);
+      linear_sweep(image_, outside_[i], [&](OldAddr at, const Shape& in, std::optional<OldAddr>) {
+        if (in.ends_control()) behind_unknown_code(at + in.insn.length, outside_[i].end, out);
       });
     });
     between_sections(found);
@@ -106,12 +98,12 @@ class Finder {
     return it != named_.end() ? std::min(*it, limit) : limit;
   }
 
-  void behind_function(OldRange gap, std::vector<Padding>& found) const {
-    const ptrdiff_t before = program_.range_of(gap.start - 1);
+  void behind_function(OldRange range, std::vector<Padding>& found) const {
+    const ptrdiff_t before = program_.range_of(range.start - 1);
     if (before < 0) return;
     bool several_bytes = false;
-    const OldAddr end = end_of_no_operations(image_, gap.start, next_named(gap.start, gap.end), &several_bytes);
-    if (end > gap.start) found.push_back({{gap.start, end}, before});
+    const OldAddr end = end_of_no_operations(image_, range.start, next_named(range.start, range.end), &several_bytes);
+    if (end > range.start) found.push_back({{range.start, end}, before});
   }
 
   void behind_unknown_code(OldAddr start, OldAddr limit, std::vector<Padding>& found) const {
@@ -137,50 +129,29 @@ class Finder {
 
   const Program& program_;
   const Image& image_;
-  const std::vector<OldRange>& gaps_;
+  const std::vector<OldRange>& outside_;
   const std::vector<OldRange> stubs_;
   const std::vector<OldAddr> named_;  // sorted
 };
 
 }  // namespace
 
-std::vector<OldRange> find_gaps(const Program& program) {
-  std::vector<OldRange> gaps;
+std::vector<OldRange> code_outside_functions(const Program& program) {
+  std::vector<OldRange> ranges;
   for (OldRange code : program.image->code()) {
     OldAddr at = code.start;
     for (const CodeRange& r : program.ranges) {
       if (r.range.end <= at || r.range.start >= code.end) continue;
-      if (r.range.start > at) gaps.push_back({at, r.range.start});
+      if (r.range.start > at) ranges.push_back({at, r.range.start});
       at = r.range.end;
     }
-    if (at < code.end) gaps.push_back({at, code.end});
+    if (at < code.end) ranges.push_back({at, code.end});
   }
-  return gaps;
+  return ranges;
 }
 
-// Decoding finds the right track by itself after a few instructions, and functions start at aligned addresses: so it is
-// tried from each of these, until it falls in with what has been decoded already.
-void decode_blindly(const Image& image, OldRange range, const FoundInstruction& found) {
-  auto bytes = image.bytes(range.start, range.size());
-  if (!bytes) return;
-  Shapes& shapes = Shapes::of_this_thread();
-  std::vector<bool> decoded(bytes->size());
-  for (uint64_t from = 0; from < bytes->size();
-       from = align_up((range.start + from).value + 1, kCodeAlignment) - range.start.value)
-    for (uint64_t at = from; at < bytes->size() && !decoded[at];) {
-      decoded[at] = true;
-      const Shape* in = shapes.find(bytes->subspan(at));
-      if (!in) break;
-      const OldAddr next = range.start + at + in->insn.length;
-      std::optional<OldAddr> target;
-      if (in->is_relative) target = next + uint64_t(in->immediate.read(bytes->data() + at));
-      at += in->insn.length;
-      found(next - in->insn.length, *in, target);
-    }
-}
-
-std::vector<Padding> find_padding(const Program& program, const std::vector<OldRange>& gaps) {
-  return Finder(program, gaps).find();
+std::vector<Padding> find_padding(const Program& program, const std::vector<OldRange>& outside) {
+  return Finder(program, outside).find();
 }
 
 }  // namespace profld

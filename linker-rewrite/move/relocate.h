@@ -1,5 +1,5 @@
-// Copying functions with hooks laid in. In two steps: `plan` decides the length of every copy, `emit` writes them once
-// all addresses are known.
+// Copying functions with hooks laid in. In two steps: `plan` decides the length of every copy (plan.h), `emit` writes
+// them once all addresses are known (emit.h).
 
 #ifndef LINKER_REWRITE_MOVE_RELOCATE_H
 #define LINKER_REWRITE_MOVE_RELOCATE_H
@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "emit.h"
 #include "entry_jumps.h"
 #include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/base/patch.h"
@@ -18,7 +19,6 @@ class Relocator {
  public:
   // Of the groups that move.
   Relocator(const Program& program, NewAddr enter_slot, NewAddr leave_slot);
-  ~Relocator();
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.
   void plan(NewAddr text);
@@ -34,21 +34,14 @@ class Relocator {
   void emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const;
 
   // The jumps in the old text, and pointers to labels in data that must lead to the copies.
-  std::vector<Patch> patches(const std::vector<Landing>& landings) const;
+  std::vector<Patch> patches(const std::vector<EntryJump>& entry_jumps) const;
 
  private:
-  struct RangePlan;
-  class Emitter;
-
-  RangePlan plan_range(uint32_t index, RangeCopy& copy) const;
   // Writes the clone of a jump table of the group, for the address `clone`.
   void emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const;
-  // Where control that is passed on to `target` of the original must go.
-  NewAddr call_target(OldAddr target) const;
-  NewAddr jump_target(OldAddr target) const;  // not to an entry hook
 
   const Program& program_;
-  const NewAddr enter_slot_, leave_slot_;
+  const HookSlots slots_;
   CopyMap copies_;
   std::vector<RangePlan> plans_;  // in the order of copies_
   uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;

@@ -6,25 +6,21 @@
 #include <utility>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/x86/encoding.h"
 
 namespace profld {
 
 namespace {
 
 // The address in jmp *address(,%index,8) or mov address(,%index,8), %register, for programs at a fixed address.
-std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn);
 std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn) {
-  constexpr size_t kAddress = 4;  // bytes
-  if (insn.length < kAddress + 3 || insn.rip_relative || insn.field_size != 0) return std::nullopt;
-  const ByteView b = code.bytes.subspan(insn.offset, insn.length);
-  // What stands before the address: opcode, ModRM (a SIB follows), SIB (no base).
-  const uint8_t opcode = b[b.size() - kAddress - 3], modrm = b[b.size() - kAddress - 2],
-                sib = b[b.size() - kAddress - 1];
-  const bool jumps = insn.flow == Flow::jump_indirect && opcode == 0xff && modrm == 0x24;
-  const bool loads = insn.flow == Flow::next && insn.length == kAddress + 4 && (b[0] & 0xf8) == 0x48 &&
-                     opcode == 0x8b && (modrm & 0xc7) == 0x04;
-  if (!(jumps || loads) || (sib & 0x07) != 0x05) return std::nullopt;
-  return OldAddr(Reader(b.subspan(b.size() - kAddress), "code").u32());
+  if (insn.field_size != 0) return std::nullopt;
+  std::optional<uint32_t> address;
+  if (insn.flow == Flow::jump_indirect)
+    address = address_of_indexed_jump(code.bytes_of(insn));
+  else if (insn.flow == Flow::next)
+    address = address_of_indexed_load(code.bytes_of(insn));
+  return address ? std::optional(OldAddr(*address)) : std::nullopt;
 }
 
 }  // namespace

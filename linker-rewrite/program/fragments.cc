@@ -31,6 +31,7 @@
 #include "data_references.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/unwind/lsda.h"
+#include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 
 namespace profld {
@@ -73,8 +74,9 @@ Decoded decode_range(const Program& program, uint32_t index, References& referen
   d.code = std::move(*code);
   const bool fixed = !image.is_position_independent();
   for (const Insn& insn : d.code.insns) {
-    if (fixed && insn.length > 4 && !insn.rip_relative && insn.field_size == 0) {
-      const OldAddr number(Reader(d.code.bytes.subspan(insn.offset + insn.length - 4u, 4), "code").u32());
+    const auto last = fixed && insn.field_size == 0 ? last_number<uint32_t>(d.code.bytes_of(insn)) : std::nullopt;
+    if (last) {
+      const OldAddr number(*last);
       const ptrdiff_t to = image.is_code(number) ? program.range_of(number) : -1;
       if (to >= 0 && ranges[size_t(to)].range.start == number) references.numbers.push_back(uint32_t(to));
     }

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "linker-rewrite/x86/encoding.h"
+
 namespace profld {
 
-// [endbr64] [bnd] jmp *slot(%rip)
 std::optional<OldAddr> slot_of_stub(const Image& image, OldAddr stub) {
-  const ByteView b = image.bytes_from(stub);
-  uint64_t at = 0;
-  if (b.size() >= 16 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa) at += 4;
-  if (b.size() >= 16 && b[at] == 0xf2) ++at;
-  if (b.size() < 16 || b[at] != 0xff || b[at + 1] != 0x25) return std::nullopt;
-  const int32_t distance = Reader(b.subspan(at + 2, 4), "code").read<int32_t>();
-  return stub + at + 6 + uint64_t(int64_t(distance));
+  const std::optional<int64_t> distance = distance_to_slot(image.bytes_from(stub));
+  return distance ? std::optional(stub + uint64_t(*distance)) : std::nullopt;
 }
 
 const Relocation* relocation_of_slot(const Image& image, OldAddr slot) {

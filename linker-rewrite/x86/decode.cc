@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "decode_cache.h"
+#include "encoding.h"
 
 namespace profld {
 
@@ -27,7 +28,7 @@ bool Code::is_target(OldAddr a) const {
   const uint64_t into = a - address(insns[i]);
   if (into == 0) return true;
   if (i == 0 || insns[i].flow != Flow::next) return false;
-  const Shape* shape = Shapes::of_this_thread().find(bytes.subspan(insns[i].offset, insns[i].length));
+  const Shape* shape = Shapes::of_this_thread().find(bytes_of(insns[i]));
   return shape && into <= shape->prefixes;
 }
 
@@ -59,8 +60,7 @@ Expected<Code, Reason> decode(const Image& image, OldRange range) {
 }
 
 bool takes_address(const Code& code, const Insn& insn) {
-  constexpr uint8_t kLea = 0x8d;
-  return insn.rip_relative && insn.field >= 2 && code.bytes[insn.offset + insn.field - 2] == kLea;
+  return insn.rip_relative && is_lea(code.bytes_of(insn), insn.field);
 }
 
 }  // namespace profld

@@ -52,6 +52,7 @@ struct Code {
   std::vector<Starts> starts;  // none if there are no instructions
 
   OldAddr address(const Insn& insn) const { return range.start + insn.offset; }
+  ByteView bytes_of(const Insn& insn) const { return bytes.subspan(insn.offset, insn.length); }
   OldAddr next(const Insn& insn) const { return range.start + insn.offset + insn.length; }
   // Of a direct branch, or the address of a RIP-relative operand.
   OldAddr target(const Insn& insn) const { return next(insn) + uint64_t(displacement(insn)); }

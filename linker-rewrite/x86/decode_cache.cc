@@ -95,6 +95,13 @@ int64_t NumberField::read(const uint8_t* insn) const {
   return is_signed ? int64_t(n << unused) >> unused : int64_t(n);
 }
 
+bool Shape::is_no_operation() const { return mnemonic == ZYDIS_MNEMONIC_NOP || mnemonic == ZYDIS_MNEMONIC_INT3; }
+
+bool Shape::ends_control() const {
+  return mnemonic == ZYDIS_MNEMONIC_JMP || mnemonic == ZYDIS_MNEMONIC_RET || mnemonic == ZYDIS_MNEMONIC_HLT ||
+         mnemonic == ZYDIS_MNEMONIC_UD2;
+}
+
 Shapes& Shapes::of_this_thread() {
   thread_local Shapes shapes;
   return shapes;

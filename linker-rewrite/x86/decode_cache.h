@@ -34,6 +34,9 @@ struct Shape {
   // for each instruction.
   bool has_operation = false;
   Operation operation;
+
+  bool is_no_operation() const;  // what compilers and linkers fill up code with: nops, int3
+  bool ends_control() const;     // control does not go on behind it
 };
 
 class Shapes {

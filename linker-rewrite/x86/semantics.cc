@@ -197,7 +197,7 @@ Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOper
     if (in.operand_count > 0) op.to = operand_of(operands[0]);
     if (in.operand_count > 1) op.from = operand_of(operands[1]);
   }
-  op.condition = in.opcode & 0x0f;
+  op.condition = condition_of(in.opcode);
   op.action = flow == Flow::next || flow == Flow::call || flow == Flow::call_indirect ? checked(op, in) : Action::other;
   return op;
 }
@@ -218,7 +218,7 @@ Operation decoded_operation_of(const Code& code, const Insn& insn) {
 }
 
 Operation operation_of(const Code& code, const Insn& insn) {
-  const ByteView bytes = code.bytes.subspan(insn.offset, insn.length);
+  const ByteView bytes = code.bytes_of(insn);
   const Shape* shape = Shapes::of_this_thread().find(bytes);
   if (!shape || !shape->has_operation) return decoded_operation_of(code, insn);
   Operation op = shape->operation;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "decode.h"
+#include "encoding.h"
 
 namespace profld {
 
@@ -64,7 +65,7 @@ struct Operation {
   Operand to, from;
   uint16_t reads = 0, writes = 0;  // sets of general registers, all of the instruction's, addresses not included
   uint16_t addressing = 0;         // those of them that hold addresses of memory without saying so: string instructions
-  uint8_t condition = 0;           // of jump_if: the low four bits of the opcode
+  Condition condition{};           // of jump_if
   Memory memory;
   int64_t immediate = 0;
   bool operator==(const Operation&) const = default;

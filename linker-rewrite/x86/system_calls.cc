@@ -4,24 +4,20 @@
 
 #include <algorithm>
 
-namespace profld {
+#include "encoding.h"
 
-bool is_system_call(const Code& code, const Insn& insn) {
-  return insn.length == 2 && code.bytes[insn.offset] == 0x0f && code.bytes[insn.offset + 1] == 0x05;
-}
+namespace profld {
 
 int64_t system_call_number(const Code& code, size_t index) {
   constexpr size_t kWindow = 10;
   for (size_t back = 1; back <= std::min(kWindow, index); ++back) {
-    const Insn& insn = code.insns[index - back];
-    const uint8_t* b = code.bytes.data() + insn.offset;
-    if (insn.length == 5 && b[0] == 0xb8) return Reader(code.bytes.subspan(insn.offset + 1, 4), "code").read<int32_t>();
+    if (const auto number = number_moved_to_eax(code.bytes_of(code.insns[index - back]))) return *number;
   }
   return -1;
 }
 
 PointerArguments pointer_arguments(int64_t system_call_number) {
-  constexpr uint8_t kFirst = 1, kSecond = 2, kAll = 0x3f;
+  constexpr uint8_t kFirst = 1, kSecond = 2, kAll = (1 << 6) - 1;
   switch (system_call_number) {
     case -1:
       return {.bytes = kAll};

@@ -1,4 +1,5 @@
-// System calls: which one an instruction makes, and what its arguments are.
+// System calls: which one an instruction makes, and what its arguments are. is_system_call in encoding.h tells which
+// instructions make one.
 
 #ifndef LINKER_REWRITE_X86_SYSTEM_CALLS_H
 #define LINKER_REWRITE_X86_SYSTEM_CALLS_H
@@ -6,8 +7,6 @@
 #include "decode.h"
 
 namespace profld {
-
-bool is_system_call(const Code& code, const Insn& insn);
 
 // The number of the system call that the instruction `index` makes, if it is loaded shortly before; else -1.
 int64_t system_call_number(const Code& code, size_t index);

@@ -50,12 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Program program = group_functions(image, frames, find_functions(image, frames));
     find_reasons_to_stay(program, find_data_references(program));
     select_groups(program, {});
-    const std::vector<Landing> landings = place_landings(program);
+    const std::vector<EntryJump> entry_jumps = place_entry_jumps(program);
     Relocator relocator(program, NewAddr(0x80000), NewAddr(0x80008));
     relocator.plan(NewAddr(kCopies));
     Bytes text, clones;
     relocator.emit(NewAddr(align_up(kCopies + relocator.text_size(), 8)), text, clones, [] {});
-    relocator.patches(landings);
+    relocator.patches(entry_jumps);
   });
   return 0;
 }

@@ -1,0 +1,155 @@
+#include "emit.h"
+
+#include <algorithm>
+
+#include "linker-rewrite/program/fragments.h"
+
+namespace profld {
+
+namespace {
+
+class Emitter {
+ public:
+  Emitter(const Program& program, const CopyMap& copies, HookSlots slots, const RangePlan& plan, const RangeCopy& copy,
+          std::vector<AddressChange> addresses, uint8_t* out)
+      : program_(program),
+        copies_(copies),
+        slots_(slots),
+        plan_(plan),
+        copy_(copy),
+        code_(program.code(program.ranges[plan.range])),
+        addresses_(std::move(addresses)),
+        out_(out, copy.start) {
+    std::ranges::sort(addresses_, {}, &AddressChange::insn);
+  }
+
+  void emit() {
+    for (const Change& change : plan_.changes) {
+      unchanged_up_to(change.insn);
+      if (next_ == plan_.entry_hook_before) out_.call_through(slots_.enter);
+      if (change.leave_hook) out_.call_through(slots_.leave);
+      if (change.form == Form::hook_only)
+        unchanged(next_, next_ + 1);
+      else
+        changed(code_.insns[next_], change.form);
+      ++next_;
+    }
+    unchanged_up_to(uint32_t(code_.insns.size()));
+    if (plan_.leaves_at_end) out_.call_through(slots_.leave);
+    if (plan_.falls_off) {
+      const OldAddr next = copy_.original.end;
+      out_.jump(plan_.leaves_at_end ? copies_.call_target(next) : jump_target(next));
+    }
+    if (out_.size() != copy_.size) throw Error("internal error: a copy has not the length it was planned with");
+  }
+
+ private:
+  NewAddr jump_target(OldAddr target) const {
+    return copy_.original.contains(target) ? copy_.body_address(target) : copies_.jump_target(target);
+  }
+
+  bool is_tail(const Insn& insn) const {
+    return is_tail_call(program_, program_.ranges[plan_.range], code_.address(insn), code_.target(insn));
+  }
+
+  // A branch.
+  void changed(const Insn& insn, Form form) {
+    const ByteView original = code_.bytes_of(insn);
+    const ByteView prefixes = original.first(insn.prefixes), head = original.first(insn.field);
+    const Condition condition = condition_of(head.back());
+    const NewAddr jump_to = jump_target(code_.target(insn));
+    // A tail call enters the function, hook included.
+    const NewAddr call_to = copies_.call_target(code_.target(insn));
+    switch (form) {
+      case Form::hook_only:
+        break;
+      case Form::jump:
+        out_.copy(prefixes);
+        out_.jump(is_tail(insn) ? call_to : jump_to);
+        break;
+      case Form::jump_if:
+        out_.copy(prefixes);
+        out_.jump_if(condition, jump_to);
+        break;
+      case Form::jump_if_short_far:
+        out_.branch_over(head, kShortJumpLength);
+        out_.jump_over(kJumpLength);
+        out_.jump(jump_to);
+        break;
+      case Form::tail_call_if:
+        out_.jump_over_if(negated(condition), kHookLength + kJumpLength);
+        out_.call_through(slots_.leave);
+        out_.jump(call_to);
+        break;
+      case Form::tail_call_if_short:
+        out_.branch_over(head, kShortJumpLength);
+        out_.jump_over(kHookLength + kJumpLength);
+        out_.call_through(slots_.leave);
+        out_.jump(call_to);
+        break;
+    }
+  }
+
+  // Up to the next change all is copied as it is, but for the entry hook.
+  void unchanged_up_to(uint32_t end) {
+    if (next_ <= plan_.entry_hook_before && plan_.entry_hook_before < end) {
+      unchanged(next_, plan_.entry_hook_before);
+      out_.call_through(slots_.enter);
+      next_ = plan_.entry_hook_before;
+    }
+    unchanged(next_, end);
+    next_ = end;
+  }
+
+  // Copies the instructions [first, end) and lets what is in them lead where it has to.
+  void unchanged(uint32_t first, uint32_t end) {
+    if (first == end) return;
+    const Insn& last = code_.insns[end - 1];
+    const uint32_t from = code_.insns[first].offset;
+    uint8_t* const copy = out_.out() - from;  // of the range's first byte
+    const NewAddr copy_at = out_.here() - from;
+    out_.copy(code_.bytes.subspan(from, last.offset + last.length - from));
+    for (uint32_t i = first; i < end; ++i) {
+      const Insn& insn = code_.insns[i];
+      if (insn.field_size == 0) continue;
+      uint8_t* const field = copy + insn.offset + insn.field;
+      const NewAddr next = copy_at + insn.offset + insn.length;
+      const OldAddr target = code_.target(insn);
+      if (insn.rip_relative)
+        write_field(field, displacement(next, unmoved(target)));
+      else if (insn.field_size == 4)
+        write_field(field, displacement(next, insn.flow == Flow::call ? copies_.call_target(target)  //
+                                                                      : jump_target(target)));
+      else
+        *field = uint8_t(displacement(next, jump_target(target)));
+    }
+    for (; address_ < addresses_.size() && addresses_[address_].insn < end; ++address_) {
+      const AddressChange& a = addresses_[address_];
+      if (a.insn < first) continue;
+      const Insn& insn = code_.insns[a.insn];
+      const NewAddr next = copy_at + insn.offset + insn.length;
+      write_field(copy + insn.offset + a.field,
+                  a.rip_relative ? displacement(next, a.address) : int32_t(a.address.value));
+    }
+  }
+
+  const Program& program_;
+  const CopyMap& copies_;
+  const HookSlots slots_;
+  const RangePlan& plan_;
+  const RangeCopy& copy_;
+  const Code& code_;
+  std::vector<AddressChange> addresses_;
+  size_t address_ = 0;  // the next of them
+  uint32_t next_ = 0;   // the next instruction
+  InstructionWriter out_;
+};
+
+}  // namespace
+
+void emit_copy(const Program& program, const CopyMap& copies, HookSlots slots, const RangePlan& plan,
+               const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out) {
+  Emitter(program, copies, slots, plan, copy, std::move(changes), out).emit();
+}
+
+}  // namespace profld

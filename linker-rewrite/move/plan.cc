@@ -1,0 +1,205 @@
+// A copy is the original, instruction by instruction, with these differences:
+//
+//   entry          call _profin before the first instruction (behind ENDBR64, which must stay first)
+//   ret            call _profout; ret
+//   tail call      call _profout; jmp f
+//   jcc f (tail)   jncc 1f; call _profout; jmp f; 1:
+//   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
+//   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
+//   disp(%rip)     the displacement leads to the old address still: data does not move, and the address
+//                  of a function is that of its original. Only labels and jump tables have those of the copies.
+//   falling off    a range whose last instruction goes on into the next range gets a jump there;
+//                  into a function: a tail call
+//
+// The hook before the body is laid so that the body has the same address modulo 64 as the original: compilers align
+// loops, and processors cache code in lines.
+//
+// Lengths depend on distances only within one range: everything outside is referred to by 32 bits. So each range is
+// planned alone: assume that all short branches inside stay short, lengthen those that do not reach, repeat until
+// none does. The plan keeps the few instructions that change (Change); all others are copied as they are.
+
+#include "plan.h"
+
+#include <algorithm>
+
+#include "linker-rewrite/program/fragments.h"
+
+namespace profld {
+
+namespace {
+
+// Length of the instruction's own bytes in the copy, without a hook before it.
+uint32_t length_in_form(const Insn& insn, Form form) {
+  switch (form) {
+    case Form::hook_only:
+      return insn.length;
+    case Form::jump:
+      return insn.prefixes + kJumpLength;
+    case Form::jump_if:
+      return insn.prefixes + kJumpIfLength;
+    case Form::jump_if_short_far:
+      return insn.length + kShortJumpLength + kJumpLength;
+    case Form::tail_call_if:
+      return kShortJumpLength + kHookLength + kJumpLength;
+    case Form::tail_call_if_short:
+      return insn.length + kShortJumpLength + kHookLength + kJumpLength;
+  }
+  return 0;
+}
+
+class Planner {
+ public:
+  Planner(const Program& program, uint32_t index, bool hooked)
+      : program_(program), range_(program.ranges[index]), code_(program.code(range_)), hooked_(hooked) {
+    plan_.range = index;
+  }
+
+  RangePlan plan(RangeCopy& copy) {
+    if (hooked_ && !range_.fragment)
+      plan_.entry_hook_before = starts_with_endbr64(code_.bytes) && code_.insns.size() > 1 ? 1 : 0;
+    find_changes();
+    find_end();
+    for (;;) {
+      place();
+      const std::vector<uint32_t> too_far = branches_too_far();
+      if (too_far.empty()) break;
+      lengthen(too_far);
+    }
+    copy.body = body_;
+    copy.steps = steps();
+    copy.size = at_.back() + (plan_.leaves_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0);
+    return std::move(plan_);
+  }
+
+ private:
+  // What changes for certain, and which short branches may have to.
+  void find_changes() {
+    const std::vector<bool> indirect_tail_calls = find_indirect_tail_calls();
+    for (uint32_t i = 0; i < code_.insns.size(); ++i) switch (code_.insns[i].flow) {
+        case Flow::ret:
+          if (!hooked_) break;
+          plan_.changes.push_back({i, Form::hook_only, true});
+          ++plan_.returns;
+          break;
+        case Flow::jump_indirect:
+          if (!hooked_ || indirect_tail_calls.empty() || !indirect_tail_calls[i]) break;
+          plan_.changes.push_back({i, Form::hook_only, true});
+          ++plan_.tail_jumps;
+          break;
+        case Flow::jump:
+        case Flow::jump_if:
+        case Flow::jump_if_short:
+          change_branch(i);
+          break;
+        default:
+          break;
+      }
+  }
+
+  // By instruction; none at all if the function has no indirect jumps.
+  std::vector<bool> find_indirect_tail_calls() const {
+    const std::vector<IndirectJump>& jumps = program_.groups[range_.group].indirect.jumps;
+    std::vector<bool> tail_calls(jumps.empty() ? 0 : code_.insns.size());
+    for (const IndirectJump& j : jumps)
+      if (j.at.part == range_.part && j.kind == JumpKind::tail_call) tail_calls[j.at.insn] = true;
+    return tail_calls;
+  }
+
+  void change_branch(uint32_t i) {
+    const Insn& insn = code_.insns[i];
+    const OldAddr target = code_.target(insn);
+    const bool tail = hooked_ && is_tail_call(program_, range_, code_.address(insn), target);
+    if (range_.range.contains(target) && !tail) {
+      if (insn.field_size == 1) short_inside_.push_back(i);
+      return;
+    }
+    plan_.tail_jumps += tail;
+    if (insn.flow == Flow::jump)
+      plan_.changes.push_back({i, Form::jump, tail});
+    else if (insn.flow == Flow::jump_if)
+      plan_.changes.push_back({i, tail ? Form::tail_call_if : Form::jump_if, false});
+    else
+      plan_.changes.push_back({i, tail ? Form::tail_call_if_short : Form::jump_if_short_far, false});
+  }
+
+  void find_end() {
+    const Flow last = code_.insns.back().flow;
+    const bool calls = last == Flow::call || last == Flow::call_indirect;
+    const bool may_run_on = last == Flow::next || last == Flow::jump_if || last == Flow::jump_if_short;
+    plan_.falls_off = calls || may_run_on;
+    plan_.leaves_at_end = hooked_ && may_run_on && runs_into_function(program_, range_);
+    plan_.tail_jumps += plan_.leaves_at_end;
+  }
+
+  // Where everything is in the copy, with the changes known so far.
+  void place() {
+    at_.resize(code_.insns.size() + 1);
+    uint32_t offset = 0;
+    auto change = plan_.changes.begin();
+    body_ = 0;
+    for (uint32_t i = 0; i < code_.insns.size(); ++i) {
+      at_[i] = offset;
+      if (i == plan_.entry_hook_before) body_ = offset += kHookLength;
+      if (change != plan_.changes.end() && change->insn == i) {
+        offset += (change->leave_hook ? kHookLength : 0) + length_in_form(code_.insns[i], change->form);
+        ++change;
+      } else {
+        offset += code_.insns[i].length;
+      }
+    }
+    at_.back() = offset;
+  }
+
+  std::vector<uint32_t> branches_too_far() const {
+    const uint32_t hook = plan_.entry_hook_before;
+    std::vector<uint32_t> too_far;
+    for (uint32_t i : short_inside_) {
+      const Insn& insn = code_.insns[i];
+      const OldAddr target = code_.target(insn);
+      const size_t covering = code_.covering(target);
+      int64_t to = at_[covering] + int64_t(target - code_.address(code_.insns[covering]));
+      if (hook != RangePlan::kNone && covering <= hook) to = body_;
+      const int64_t end = int64_t(at_[i]) + (i == hook ? kHookLength : 0) + insn.length;
+      if (!reaches_short(to - end)) too_far.push_back(i);
+    }
+    return too_far;
+  }
+
+  void lengthen(const std::vector<uint32_t>& branches) {
+    for (uint32_t i : branches) {
+      const Flow flow = code_.insns[i].flow;
+      const Form form = flow == Flow::jump      ? Form::jump
+                        : flow == Flow::jump_if ? Form::jump_if
+                                                : Form::jump_if_short_far;
+      const auto place = std::ranges::lower_bound(plan_.changes, i, {}, &Change::insn);
+      plan_.changes.insert(place, {i, form, false});
+    }
+    std::erase_if(short_inside_, [&](uint32_t i) { return std::ranges::binary_search(branches, i); });
+  }
+
+  std::vector<RangeCopy::Step> steps() const {
+    std::vector<RangeCopy::Step> steps{{0, 0}};
+    for (uint32_t i = 1; i <= code_.insns.size(); ++i) {
+      const uint32_t old = i < code_.insns.size() ? code_.insns[i].offset : uint32_t(range_.range.size());
+      if (at_[i] - old != steps.back().delta) steps.push_back({old, at_[i] - old});
+    }
+    return steps;
+  }
+
+  const Program& program_;
+  const CodeRange& range_;
+  const Code& code_;
+  const bool hooked_;
+  RangePlan plan_;
+  std::vector<uint32_t> short_inside_;  // branches within the range that are short so far
+  std::vector<uint32_t> at_;  // offset of each instruction in the copy, with what stands before it; last: the end
+  uint32_t body_ = 0;         // offset of the first instruction behind the entry hook
+};
+
+}  // namespace
+
+RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy) {
+  return Planner(program, index, hooked).plan(copy);
+}
+
+}  // namespace profld

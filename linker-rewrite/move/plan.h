@@ -1,0 +1,50 @@
+// What will differ between a range of code and its copy, decided before anything is written: see plan.cc.
+
+#ifndef LINKER_REWRITE_MOVE_PLAN_H
+#define LINKER_REWRITE_MOVE_PLAN_H
+
+#include <vector>
+
+#include "linker-rewrite/base/copy_map.h"
+#include "linker-rewrite/program/program.h"
+#include "linker-rewrite/x86/encoding.h"
+
+namespace profld {
+
+inline constexpr uint32_t kHookLength = kCallThroughLength;  // of the call of a hook, in a copy
+
+// What becomes of an instruction; plan.cc begins with what they look like.
+enum class Form : uint8_t {
+  hook_only,           // the instruction as it is, a hook before it
+  jump,                // jmp rel32
+  jump_if,             // jcc rel32
+  jump_if_short_far,   // jrcxz or loop, with jumps that lead to the target
+  tail_call_if,        // jcc over a hook and a jump
+  tail_call_if_short,  // the same for jrcxz and loop
+};
+
+// An instruction that is not copied as it is.
+struct Change {
+  uint32_t insn;
+  Form form;
+  bool leave_hook;  // call _profout first (in the tail_call forms it is part of the form)
+};
+
+struct RangePlan {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  uint32_t range = 0;                  // index in Program::ranges
+  uint32_t entry_hook_before = kNone;  // index of the instruction before which the entry hook stands
+  std::vector<Change> changes;         // ascending by insn
+  bool falls_off = false;              // needs a jump behind its last instruction
+  bool leaves_at_end = false;          // and before that, a hook: it runs into another function
+  uint64_t returns = 0, tail_jumps = 0;
+};
+
+// Plans the copy of the range `index`, which calls the hooks if `hooked`. Of `copy`, sets the size, the body and the
+// steps.
+RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy);
+
+}  // namespace profld
+
+#endif

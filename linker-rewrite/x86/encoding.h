@@ -1,0 +1,181 @@
+// All that the rewriter itself knows of the bytes of x86-64 instructions: the few that it writes, and how some are told
+// from all others.
+//
+// Most questions about an instruction are for the decoder (Zydis): where it ends and where control goes next (decode.h),
+// what it does to registers and memory (semantics.h). The questions here are those that two or three bytes answer, and
+// that are asked of every instruction of a program, or of bytes of which nothing says that they are instructions.
+//
+// This room is the seam for another architecture. The others know instructions as Flow and Operation, and by the names
+// below: no byte of an instruction stands in them (tests/e2e/rooms.sh looks for such). Another architecture has to say
+//
+//   * how long its jumps are and how far they reach, which decides where entry jumps find room (move/entry_jumps.cc)
+//     and how long a copy becomes (move/plan.cc);
+//   * what may have to stay first at a function's entry, as ENDBR64 does here;
+//   * where in an instruction an address or a number stands, and how to write another one there (move/emit.cc);
+//   * how compilers and linkers write what no table tells: linkage stubs, jumps through tables, checks of the stack's
+//     limit, return addresses that are changed.
+//
+// The runtime's hooks (libprof/hooks.S) are the other half of what depends on the processor.
+
+#ifndef LINKER_REWRITE_X86_ENCODING_H
+#define LINKER_REWRITE_X86_ENCODING_H
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "linker-rewrite/base/address.h"
+#include "linker-rewrite/base/bytes.h"
+
+namespace profld {
+
+// Lengths, in bytes.
+inline constexpr uint32_t kJumpLength = 5;         // jmp with a displacement of 32 bits
+inline constexpr uint32_t kJumpIfLength = 6;       // jcc with one of 32 bits
+inline constexpr uint32_t kShortJumpLength = 2;    // jmp and jcc with one of 8 bits
+inline constexpr uint32_t kCallThroughLength = 6;  // call *slot(%rip)
+inline constexpr uint32_t kEndbr64Length = 4;      // without prefixes, which it never has
+inline constexpr uint32_t kMaxInstructionLength = 15;
+
+// Between functions where nothing else stands: int3, so that control which comes there stops.
+inline constexpr uint8_t kFillByte = 0xcc;
+
+// Functions start at multiples of this, in hand-written code too.
+inline constexpr uint64_t kCodeAlignment = 16;
+
+// How far a displacement of 8 bits reaches, counted from the end of the instruction.
+inline constexpr int64_t kShortReachBack = 128, kShortReachForward = 127;
+constexpr bool reaches_short(int64_t distance) {
+  return -kShortReachBack <= distance && distance <= kShortReachForward;
+}
+
+// Of a conditional jump: the low four bits of its opcode. Those that the analysis of jumps asks for have names.
+enum class Condition : uint8_t {
+  below = 0x2,
+  below_or_equal = 0x6,
+  above = 0x7,
+  less = 0xc,
+  less_or_equal = 0xe,
+  greater = 0xf,
+};
+
+constexpr Condition condition_of(uint8_t opcode) { return Condition(opcode & 0x0f); }
+constexpr Condition negated(Condition c) { return Condition(uint8_t(c) ^ 1); }
+// False for comparisons of numbers without sign, and for those of equality.
+constexpr bool is_signed(Condition c) { return uint8_t(c) >= 8; }
+
+// The displacement to `target` in an instruction that ends at `end`. Throws Error if 32 bits do not hold it.
+inline int32_t displacement(NewAddr end, NewAddr target) {
+  const int64_t d = int64_t(target.value - end.value);
+  if (d != int32_t(d)) throw refusal(Refusal::data_too_far);
+  return int32_t(d);
+}
+
+// Writes a number into a field of 32 bits.
+inline void write_field(uint8_t* field, int32_t number) { std::memcpy(field, &number, sizeof number); }
+
+// Writes instructions, one after the other.
+class InstructionWriter {
+ public:
+  // To `out`, which has room for all of them; they will stand at `at`.
+  InstructionWriter(uint8_t* out, NewAddr at) : begin_(out), out_(out), at_(at) {}
+
+  uint8_t* out() const { return out_; }                      // where the next byte will be written
+  uint64_t size() const { return uint64_t(out_ - begin_); }  // of what is written
+  NewAddr here() const { return at_ + size(); }              // where the next instruction will stand
+
+  void copy(ByteView bytes) { out_ = std::copy(bytes.begin(), bytes.end(), out_); }
+
+  void jump(NewAddr target) {
+    byte(0xe9);
+    displacement32(target);
+  }
+  void jump_if(Condition c, NewAddr target) {
+    byte(0x0f);
+    byte(uint8_t(0x80 | uint8_t(c)));
+    displacement32(target);
+  }
+  void call_through(NewAddr slot) {  // call *slot(%rip)
+    byte(0xff);
+    byte(0x15);
+    displacement32(slot);
+  }
+
+  // Short jumps over the `size` bytes that follow, at most kShortReachForward.
+  void jump_over(uint32_t size) {
+    byte(0xeb);
+    byte(uint8_t(size));
+  }
+  void jump_over_if(Condition c, uint32_t size) {
+    byte(uint8_t(0x70 | uint8_t(c)));
+    byte(uint8_t(size));
+  }
+  // `head`: another short branch (loop, jrcxz), without its displacement.
+  void branch_over(ByteView head, uint32_t size) {
+    copy(head);
+    byte(uint8_t(size));
+  }
+
+ private:
+  void byte(uint8_t b) { *out_++ = b; }
+  void displacement32(NewAddr target) {
+    write_field(out_, displacement(here() + 4, target));
+    out_ += 4;
+  }
+
+  uint8_t* const begin_;
+  uint8_t* out_;
+  const NewAddr at_;
+};
+
+// A jump that stands at `at`: of kJumpLength bytes, and of kShortJumpLength, which must reach.
+Bytes jump_bytes(NewAddr at, NewAddr target);
+Bytes short_jump_bytes(OldAddr at, OldAddr target);
+
+// What follows looks at one instruction, `insn`, which must be its bytes and no more.
+
+// The last number in it: its immediate, or its displacement if it has none; of an instruction that has neither, other
+// bytes. `behind`: how many bytes of the instruction follow the number. Nullopt if it is too short.
+template <class Number>
+std::optional<Number> last_number(ByteView insn, size_t behind = 0) {
+  if (insn.size() <= sizeof(Number) + behind) return std::nullopt;
+  Number n;
+  std::memcpy(&n, insn.data() + insn.size() - sizeof n - behind, sizeof n);
+  return n;
+}
+
+// The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps something else.
+std::optional<uint32_t> number_kept_by(ByteView insn);
+
+// The number in `mov $number, %eax`.
+std::optional<int32_t> number_moved_to_eax(ByteView insn);
+
+bool is_system_call(ByteView insn);
+
+// The displacement that stands at `field` is that of a lea.
+bool is_lea(ByteView insn, size_t field);
+
+// Adds a number or a register to a word, or subtracts one: inc, dec, add, sub.
+bool adds_to_word(ByteView insn);
+
+// Writes to the word that the stack pointer points to (mov, xchg, add, sub and their like).
+bool writes_top_of_stack(ByteView insn);
+
+// Compares a register with the word of the thread in which gcc -fsplit-stack keeps the limit of the stack.
+bool compares_with_stack_limit(ByteView insn);
+
+// The address in jmp *address(,%index,8), of an indirect jump, and in mov address(,%index,8), %register, of an
+// instruction that is no jump.
+std::optional<uint32_t> address_of_indexed_jump(ByteView insn);
+std::optional<uint32_t> address_of_indexed_load(ByteView insn);
+
+// What follows looks at the instructions that `code` starts with; it may end anywhere behind them.
+
+bool starts_with_endbr64(ByteView code);
+
+// Of a linkage stub, [endbr64] [bnd] jmp *slot(%rip): from its start to the slot. Nullopt if it is none.
+std::optional<int64_t> distance_to_slot(ByteView code);
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,22 @@
+// Decoding bytes of which nothing says where their instructions start, and whether they are code at all.
+
+#ifndef LINKER_REWRITE_X86_LINEAR_SWEEP_H
+#define LINKER_REWRITE_X86_LINEAR_SWEEP_H
+
+#include <functional>
+#include <optional>
+
+#include "decode_cache.h"
+
+namespace profld {
+
+// The address of an instruction, what it is, and where it leads to if that is relative to it. The second is valid until
+// the call returns, or looks up another instruction.
+using FoundInstruction = std::function<void(OldAddr, const Shape&, std::optional<OldAddr>)>;
+
+// Calls `found` for each instruction that the range may have; some of them may overlap.
+void linear_sweep(const Image& image, OldRange range, const FoundInstruction& found);
+
+}  // namespace profld
+
+#endif
