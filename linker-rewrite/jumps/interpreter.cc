@@ -309,6 +309,7 @@ void Interpreter::other(State& state, const Operation& op, uint32_t insn) {
     dereferenced(address_of(state, insn));
 }
 
+// Long because it has a case for each action; no case depends on another.
 void Interpreter::step(State& state, uint32_t insn) {
   const Operation& op = code_.operation(insn);
   switch (op.action) {

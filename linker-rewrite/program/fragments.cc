@@ -137,133 +137,190 @@ bool reads_red_zone(const Code& code) {
   return false;
 }
 
+// Makes the program out of its ranges, in the steps of group().
+class Grouper {
+ public:
+  Grouper(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges)
+      : image_(image), frames_(frames), stripped_(image.symbols().empty()) {
+    std::vector<OldAddr> starts;
+    starts.reserve(ranges.size());
+    for (const CodeRange& r : ranges) starts.push_back(r.range.start);
+    program_ = {&image, &frames, std::move(ranges), {}, {}, AddressIndex(std::move(starts))};
+  }
+
+  Program group() {
+    decode_all();
+    find_entered();
+    find_jumpers();
+    find_fragments();
+    find_what_goes_on();
+    find_jumps_in_frames();
+    make_groups(join());
+    return std::move(program_);
+  }
+
+ private:
+  static constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
+
+  void decode_all() {
+    constexpr size_t kBatch = 64;  // ranges
+    decoded_.resize(all_.size());
+    references_.resize((all_.size() + kBatch - 1) / kBatch);
+    parallel_for(
+        references_.size(),
+        [&](size_t batch) {
+          for (size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, all_.size()); ++i)
+            decoded_[i] = decode_range(program_, uint32_t(i), references_[batch]);
+        },
+        1);
+  }
+
+  // Which ranges are called, and of which the address is taken, or perhaps.
+  void find_entered() {
+    called_.resize(all_.size()), address_taken_.resize(all_.size()), maybe_taken_.resize(all_.size());
+    for (const References& refs : references_) {
+      for (uint32_t r : refs.called) called_[r] = true;
+      for (uint32_t r : refs.address_taken) address_taken_[r] = true;
+      for (uint32_t r : refs.numbers) maybe_taken_[r] = true;
+    }
+    for (const Relocation& r : image_.relocations())
+      if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE || r.type == R_X86_64_64)
+        take_address(OldAddr(uint64_t(r.addend)));
+    for (const Symbol& s : image_.dynamic_symbols()) take_address(s.address);
+    take_address(image_.entry());
+    if (!image_.is_position_independent()) find_apparent_pointers();
+    for (uint32_t i = 0; i < all_.size(); ++i) all_[i].entered = called_[i] || address_taken_[i];
+  }
+
+  void take_address(OldAddr a) {
+    const ptrdiff_t r = program_.range_of(a);
+    if (r >= 0 && all_[size_t(r)].range.start == a) address_taken_[size_t(r)] = true;
+  }
+
+  void find_apparent_pointers() {
+    program_.apparent_pointers = find_apparent_code_pointers(image_);
+    const auto& pointers = program_.apparent_pointers;
+    const auto taken = parallel_collect<uint32_t>(pointers.size(), [&](size_t i, std::vector<uint32_t>& out) {
+      const ptrdiff_t r = program_.range_of(pointers[i].second);
+      if (r >= 0 && all_[size_t(r)].range.start == pointers[i].second) out.push_back(uint32_t(r));
+    });
+    for (uint32_t r : taken) maybe_taken_[r] = true;
+  }
+
+  void find_jumpers() {
+    jumper_.assign(all_.size(), kNobody);
+    jumped_to_conditionally_.resize(all_.size()), jumps_into_middle_.resize(all_.size());
+    for (const References& refs : references_)
+      for (const CrossJump& j : refs.jumps) {
+        if (!j.to_start) jumps_into_middle_[j.from] = true;
+        if (j.to_start && !j.never) {
+          jumper_[j.to] = jumper_[j.to] == kNobody || jumper_[j.to] == j.from ? j.from : kSeveral;
+          if (j.conditional) jumped_to_conditionally_[j.to] = true;
+        }
+      }
+  }
+
+  void find_fragments() {
+    const std::vector<OldAddr> named = named_fragments(image_);
+    goes_on_.resize(all_.size());
+    for (uint32_t i = 0; i < all_.size(); ++i) {
+      if (called_[i]) continue;
+      const bool unreachable_as_function = !address_taken_[i] && jumper_[i] != kNobody;
+      goes_on_[i] = unreachable_as_function && all_[i].names.empty() && reads_red_zone(decoded_[i].code);
+      all_[i].fragment = (all_[i].fde && !all_[i].fde->cfa_is_rsp_plus_8 && !all_[i].fde->no_return_address) ||
+                         std::ranges::binary_search(named, all_[i].range.start) ||
+                         (unreachable_as_function && jumps_into_middle_[i] && all_[i].names.empty()) ||
+                         (stripped_ && unreachable_as_function && !maybe_taken_[i] && jumper_[i] != kSeveral &&
+                          jumped_to_conditionally_[i]) ||
+                         goes_on_[i];
+    }
+  }
+
+  // Who jumps to a range that goes on with what is below the stack pointer goes on so as well.
+  void find_what_goes_on() {
+    for (bool changed = true; std::exchange(changed, false);)
+      for (const References& refs : references_)
+        for (const CrossJump& j : refs.jumps) {
+          const uint32_t i = j.from;
+          if (!goes_on_[j.to] || goes_on_[i] || all_[i].entered || jumper_[i] == kNobody || !all_[i].names.empty())
+            continue;
+          goes_on_[i] = all_[i].fragment = changed = true;
+        }
+  }
+
+  // What is jumped to while a frame is on the stack.
+  void find_jumps_in_frames() {
+    const auto frame_is_empty = [&](uint32_t range, OldAddr at) {
+      const Fde* fde = all_[range].fde;
+      if (fde && !fde->range.contains(at)) fde = frames_.find(at);
+      return !fde || frame_is_empty_at(frames_, *fde, at).value_or(true);
+    };
+    const auto in_a_frame = parallel_collect<uint32_t>(
+        references_.size(),
+        [&](size_t batch, std::vector<uint32_t>& out) {
+          for (const CrossJump& j : references_[batch].jumps)
+            if (j.to_start && !j.never && !called_[j.to] && !all_[j.to].fragment && !frame_is_empty(j.from, j.at))
+              out.push_back(j.to);
+        },
+        1);
+    for (uint32_t i : in_a_frame) all_[i].fragment = true;
+  }
+
+  // Who belongs together.
+  Union join() const {
+    Union groups(all_.size());
+    for (const References& refs : references_)
+      for (const CrossJump& j : refs.jumps)
+        if (!j.to_start || all_[j.to].fragment) groups.join(j.from, j.to);
+    for (uint32_t i = 0; i < all_.size(); ++i) {
+      if (!all_[i].fde || all_[i].fde->lsda == OldAddr()) continue;
+      auto lsda = read_lsda(image_, frames_, *all_[i].fde);
+      if (!lsda) continue;  // the range will stay, for that reason
+      for (const CallSite& c : lsda->call_sites)
+        if (c.landing_pad != OldAddr() && !all_[i].range.contains(c.landing_pad))
+          if (ptrdiff_t pad = program_.range_of(c.landing_pad); pad >= 0) groups.join(i, uint32_t(pad));
+    }
+    return groups;
+  }
+
+  void make_groups(Union groups) {
+    program_.groups.reserve(all_.size());
+    std::vector<uint32_t> group_of_root(all_.size(), UINT32_MAX);
+    for (bool fragments : {false, true})
+      for (uint32_t i = 0; i < all_.size(); ++i) {
+        if (all_[i].fragment != fragments) continue;
+        uint32_t& group = group_of_root[groups.find(i)];
+        if (group == UINT32_MAX) {
+          group = uint32_t(program_.groups.size());
+          program_.groups.push_back({});
+          program_.groups.back().code.entry = all_[i].range.start;
+        }
+        Group& g = program_.groups[group];
+        all_[i].group = group;
+        all_[i].part = uint32_t(g.ranges.size());
+        g.ranges.push_back(i);
+        g.code.parts.push_back(std::move(decoded_[i].code));
+        if (decoded_[i].reason) g.stay(*decoded_[i].reason);
+      }
+  }
+
+  const Image& image_;
+  const EhFrame& frames_;
+  const bool stripped_;
+  Program program_;
+  std::vector<CodeRange>& all_ = program_.ranges;
+  std::vector<Decoded> decoded_;        // by range, as all that follows but the next
+  std::vector<References> references_;  // of batches of ranges, in their order
+  std::vector<bool> called_, address_taken_, maybe_taken_;
+  std::vector<uint32_t> jumper_;  // the only range that jumps to this one's start; or kNobody, kSeveral
+  std::vector<bool> jumped_to_conditionally_, jumps_into_middle_;
+  std::vector<bool> goes_on_;  // with what is below the stack pointer
+};
+
 }  // namespace
 
 Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges) {
-  std::vector<OldAddr> starts;
-  starts.reserve(ranges.size());
-  for (const CodeRange& r : ranges) starts.push_back(r.range.start);
-  Program program{&image, &frames, std::move(ranges), {}, {}, AddressIndex(std::move(starts))};
-  std::vector<CodeRange>& all = program.ranges;
-  std::vector<Decoded> decoded(all.size());
-  constexpr size_t kBatch = 64;  // ranges
-  std::vector<References> references((all.size() + kBatch - 1) / kBatch);
-  parallel_for(
-      references.size(),
-      [&](size_t batch) {
-        for (size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, all.size()); ++i)
-          decoded[i] = decode_range(program, uint32_t(i), references[batch]);
-      },
-      1);
-
-  std::vector<bool> called(all.size()), address_taken(all.size()), maybe_taken(all.size());
-  for (const References& refs : references) {
-    for (uint32_t r : refs.called) called[r] = true;
-    for (uint32_t r : refs.address_taken) address_taken[r] = true;
-    for (uint32_t r : refs.numbers) maybe_taken[r] = true;
-  }
-  auto take_address = [&](OldAddr a, std::vector<bool>& taken) {
-    ptrdiff_t r = program.range_of(a);
-    if (r >= 0 && all[size_t(r)].range.start == a) taken[size_t(r)] = true;
-  };
-  for (const Relocation& r : image.relocations())
-    if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE || r.type == R_X86_64_64)
-      take_address(OldAddr(uint64_t(r.addend)), address_taken);
-  if (!image.is_position_independent()) {
-    program.apparent_pointers = find_apparent_code_pointers(image);
-    const auto& pointers = program.apparent_pointers;
-    const auto taken = parallel_collect<uint32_t>(pointers.size(), [&](size_t i, std::vector<uint32_t>& out) {
-      const ptrdiff_t r = program.range_of(pointers[i].second);
-      if (r >= 0 && all[size_t(r)].range.start == pointers[i].second) out.push_back(uint32_t(r));
-    });
-    for (uint32_t r : taken) maybe_taken[r] = true;
-  }
-  for (const Symbol& s : image.dynamic_symbols()) take_address(s.address, address_taken);
-  take_address(image.entry(), address_taken);
-
-  auto frame_is_empty = [&](uint32_t range, OldAddr at) {
-    const Fde* fde = all[range].fde;
-    if (fde && !fde->range.contains(at)) fde = frames.find(at);
-    return !fde || frame_is_empty_at(frames, *fde, at).value_or(true);
-  };
-
-  // Which ranges are fragments.
-  const std::vector<OldAddr> named = named_fragments(image);
-  const bool stripped = image.symbols().empty();
-  constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
-  std::vector<uint32_t> jumper(all.size(), kNobody);  // the only range that jumps to this one's start
-  std::vector<bool> jumped_to_conditionally(all.size()), jumps_into_middle(all.size());
-  for (const References& refs : references)
-    for (const CrossJump& j : refs.jumps) {
-      if (!j.to_start) jumps_into_middle[j.from] = true;
-      if (j.to_start && !j.never) {
-        jumper[j.to] = jumper[j.to] == kNobody || jumper[j.to] == j.from ? j.from : kSeveral;
-        if (j.conditional) jumped_to_conditionally[j.to] = true;
-      }
-    }
-  std::vector<bool> goes_on(all.size());  // with what is below the stack pointer
-  for (uint32_t i = 0; i < all.size(); ++i) {
-    all[i].entered = called[i] || address_taken[i];
-    if (called[i]) continue;
-    const bool unreachable_as_function = !address_taken[i] && jumper[i] != kNobody;
-    all[i].fragment =
-        (all[i].fde && !all[i].fde->cfa_is_rsp_plus_8 && !all[i].fde->no_return_address) ||
-        std::ranges::binary_search(named, all[i].range.start) ||
-        (unreachable_as_function && jumps_into_middle[i] && all[i].names.empty()) ||
-        (stripped && unreachable_as_function && !maybe_taken[i] && jumper[i] != kSeveral && jumped_to_conditionally[i]);
-    goes_on[i] = unreachable_as_function && all[i].names.empty() && reads_red_zone(decoded[i].code);
-    all[i].fragment = all[i].fragment || goes_on[i];
-  }
-  for (bool changed = true; std::exchange(changed, false);)
-    for (const References& refs : references)
-      for (const CrossJump& j : refs.jumps) {
-        const uint32_t i = j.from;
-        if (!goes_on[j.to] || goes_on[i] || all[i].entered || jumper[i] == kNobody || !all[i].names.empty()) continue;
-        goes_on[i] = all[i].fragment = changed = true;
-      }
-  const auto in_a_frame = parallel_collect<uint32_t>(
-      references.size(),
-      [&](size_t batch, std::vector<uint32_t>& out) {
-        for (const CrossJump& j : references[batch].jumps)
-          if (j.to_start && !j.never && !called[j.to] && !all[j.to].fragment && !frame_is_empty(j.from, j.at))
-            out.push_back(j.to);
-      },
-      1);
-  for (uint32_t i : in_a_frame) all[i].fragment = true;
-
-  // Who belongs together.
-  Union groups(all.size());
-  for (const References& refs : references)
-    for (const CrossJump& j : refs.jumps)
-      if (!j.to_start || all[j.to].fragment) groups.join(j.from, j.to);
-  for (uint32_t i = 0; i < all.size(); ++i) {
-    if (!all[i].fde || all[i].fde->lsda == OldAddr()) continue;
-    auto lsda = read_lsda(image, frames, *all[i].fde);
-    if (!lsda) continue;  // the range will stay, for that reason
-    for (const CallSite& c : lsda->call_sites)
-      if (c.landing_pad != OldAddr() && !all[i].range.contains(c.landing_pad))
-        if (ptrdiff_t pad = program.range_of(c.landing_pad); pad >= 0) groups.join(i, uint32_t(pad));
-  }
-
-  program.groups.reserve(all.size());
-  std::vector<uint32_t> group_of_root(all.size(), UINT32_MAX);
-  for (bool fragments : {false, true})
-    for (uint32_t i = 0; i < all.size(); ++i) {
-      if (all[i].fragment != fragments) continue;
-      uint32_t& group = group_of_root[groups.find(i)];
-      if (group == UINT32_MAX) {
-        group = uint32_t(program.groups.size());
-        program.groups.push_back({});
-        program.groups.back().code.entry = all[i].range.start;
-      }
-      Group& g = program.groups[group];
-      all[i].group = group;
-      all[i].part = uint32_t(g.ranges.size());
-      g.ranges.push_back(i);
-      g.code.parts.push_back(std::move(decoded[i].code));
-      if (decoded[i].reason) g.stay(*decoded[i].reason);
-    }
-  return program;
+  return Grouper(image, frames, std::move(ranges)).group();
 }
 
 void add_fragment(Program& program, uint32_t g, uint32_t fragment) {

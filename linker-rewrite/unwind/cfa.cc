@@ -50,6 +50,7 @@ bool CfaReader::advance_to(uint64_t location) {
   return true;
 }
 
+// Long because it has a case for each form of operands that an instruction can have.
 bool CfaReader::read(CfaInstruction& out) {
   const auto signed_factor = [&](uint64_t n) { return n * uint64_t(cie_.data_alignment); };
   while (!reader_.at_end()) {
@@ -227,7 +228,7 @@ std::optional<CfaRow> row_at(const EhFrame& frames, const Fde& fde, OldAddr addr
 
 namespace {
 
-// The same for one expression, whose first byte lies at `at`.
+// The same for one expression, whose first byte lies at `at`. Long because it names all operations of expressions.
 std::optional<Reason> why_not_movable(const Image& image, const EhFrame& frames, ByteView expression, OldAddr at,
                                       bool code_moves) {
   Reader r(expression, ".eh_frame");

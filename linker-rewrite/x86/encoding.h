@@ -26,6 +26,7 @@
 
 #include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/bytes.h"
+#include "linker-rewrite/base/refusal.h"
 
 namespace profld {
 

@@ -54,6 +54,7 @@ uint32_t parse_pid(const std::string& text) {
   return pid;
 }
 
+// Long because it has a case for each option, of two or three lines.
 Options parse(int argc, char** argv, const char* letters, const option* words) {
   Options o;
   bool view_chosen = false;
