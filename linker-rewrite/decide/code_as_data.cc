@@ -132,7 +132,9 @@ void for_each_address(const Program& program, const Group& group, Look look) {
         if (all.contains(code.target(insn))) look(code.target(insn));
       } else if (fixed && insn.field_size == 0) {
         const ByteView bytes = code.bytes_of(insn);
-        if (const auto n = last_number<uint32_t>(bytes); n && all.contains(OldAddr(*n))) look(OldAddr(*n));
+        const auto number = last_number<uint32_t>(bytes);
+        if (!number) continue;
+        if (all.contains(OldAddr(*number))) look(OldAddr(*number));
         if (const auto n = last_number<uint64_t>(bytes); n && all.contains(OldAddr(*n))) look(OldAddr(*n));
       }
     }

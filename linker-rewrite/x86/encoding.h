@@ -72,6 +72,21 @@ inline int32_t displacement(NewAddr end, NewAddr target) {
   return int32_t(d);
 }
 
+// Opcodes of one byte, and other bytes of instructions.
+namespace opcode {
+inline constexpr uint8_t kAdd = 0x01, kSubtract = 0x29, kCompare = 0x3b, kPushNumber = 0x68, kWithNumber32 = 0x81,
+                         kWithNumber8 = 0x83, kExchange = 0x87, kStore = 0x89, kLoad = 0x8b, kLea = 0x8d,
+                         kMoveNumber = 0xc7, kIncrement = 0xff, kJumpThrough = 0xff;
+inline constexpr uint8_t kMoveNumberToRegister = 0xb8;  // of the first register; the seven behind it: of the others
+inline constexpr uint8_t kOfThread = 0x64, kOperandSize = 0x66, kBnd = 0xf2;  // prefixes
+
+constexpr bool is_rex(uint8_t byte) { return (byte & 0xf0) == 0x40; }
+constexpr bool is_rex_w(uint8_t byte) { return (byte & 0xf8) == 0x48; }  // operands are words of 8 bytes
+// The operand in memory is what the SIB byte says, without a displacement of its own.
+constexpr bool has_sib(uint8_t modrm) { return (modrm & 0xc7) == 0x04; }
+constexpr bool has_no_base(uint8_t sib) { return (sib & 0x07) == 0x05; }
+}  // namespace opcode
+
 // Writes a number into a field of 32 bits.
 inline void write_field(uint8_t* field, int32_t number) { std::memcpy(field, &number, sizeof number); }
 
@@ -133,7 +148,8 @@ class InstructionWriter {
 Bytes jump_bytes(NewAddr at, NewAddr target);
 Bytes short_jump_bytes(OldAddr at, OldAddr target);
 
-// What follows looks at one instruction, `insn`, which must be its bytes and no more.
+// What follows looks at one instruction, `insn`, which must be its bytes and no more. Where the body stands here, every
+// instruction of a program is looked at.
 
 // The last number in it: its immediate, or its displacement if it has none; of an instruction that has neither, other
 // bytes. `behind`: how many bytes of the instruction follow the number. Nullopt if it is too short.
@@ -146,15 +162,24 @@ std::optional<Number> last_number(ByteView insn, size_t behind = 0) {
 }
 
 // The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps something else.
-std::optional<uint32_t> number_kept_by(ByteView insn);
+inline std::optional<uint32_t> number_kept_by(ByteView insn) {
+  using namespace opcode;
+  const std::optional<uint32_t> number = last_number<uint32_t>(insn);
+  if (!number) return std::nullopt;
+  size_t at = 0;
+  while (at + 1 + sizeof *number < insn.size() && (insn[at] == kOperandSize || is_rex(insn[at]))) ++at;
+  const uint8_t o = insn[at];
+  return o == kMoveNumber || (o & 0xf8) == kMoveNumberToRegister || o == kPushNumber || o == kLea ? number
+                                                                                                  : std::nullopt;
+}
 
 // The number in `mov $number, %eax`.
 std::optional<int32_t> number_moved_to_eax(ByteView insn);
 
-bool is_system_call(ByteView insn);
+inline bool is_system_call(ByteView insn) { return insn.size() == 2 && insn[0] == 0x0f && insn[1] == 0x05; }
 
 // The displacement that stands at `field` is that of a lea.
-bool is_lea(ByteView insn, size_t field);
+inline bool is_lea(ByteView insn, size_t field) { return field >= 2 && insn[field - 2] == opcode::kLea; }
 
 // Adds a number or a register to a word, or subtracts one: inc, dec, add, sub.
 bool adds_to_word(ByteView insn);
@@ -163,12 +188,23 @@ bool adds_to_word(ByteView insn);
 bool writes_top_of_stack(ByteView insn);
 
 // Compares a register with the word of the thread in which gcc -fsplit-stack keeps the limit of the stack.
-bool compares_with_stack_limit(ByteView insn);
+inline bool compares_with_stack_limit(ByteView insn) {
+  using namespace opcode;
+  constexpr uint8_t kAbsolute = 0x25;  // a SIB byte: an address and nothing else
+  constexpr uint32_t kLimit = 0x70;    // %fs:0x70, which glibc leaves for it
+  return insn.size() == 9 && insn[0] == kOfThread && insn[2] == kCompare && has_sib(insn[3]) && insn[4] == kAbsolute &&
+         last_number<uint32_t>(insn) == kLimit;
+}
 
 // The address in jmp *address(,%index,8), of an indirect jump, and in mov address(,%index,8), %register, of an
 // instruction that is no jump.
 std::optional<uint32_t> address_of_indexed_jump(ByteView insn);
-std::optional<uint32_t> address_of_indexed_load(ByteView insn);
+inline std::optional<uint32_t> address_of_indexed_load(ByteView insn) {
+  using namespace opcode;
+  if (insn.size() != 8 || !is_rex_w(insn[0]) || insn[1] != kLoad || !has_sib(insn[2]) || !has_no_base(insn[3]))
+    return std::nullopt;
+  return last_number<uint32_t>(insn);
+}
 
 // What follows looks at the instructions that `code` starts with; it may end anywhere behind them.
 
