@@ -220,7 +220,7 @@ class Placer {
   // Calls `found` for each arrival from bytes of which nothing says what they are, with data between the code perhaps.
   template <class Found>
   void scan(OldRange range, Found found) const {
-    linear_sweep(image_, range, [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
+    linear_sweep(image_, range, [&](OldAddr, const CachedInsn&, std::optional<OldAddr> target) {
       if (!target || range.contains(*target)) return;
       if (const auto a = possible_arrival(*target)) found(*a);
     });

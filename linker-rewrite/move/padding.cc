@@ -33,7 +33,7 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
       });
   const std::vector<OldAddr> by_them =
       parallel_collect<OldAddr>(outside.size(), [&](size_t i, std::vector<OldAddr>& out) {
-        linear_sweep(image, outside[i], [&](OldAddr, const Shape&, std::optional<OldAddr> target) {
+        linear_sweep(image, outside[i], [&](OldAddr, const CachedInsn&, std::optional<OldAddr> target) {
           if (target) name(*target, out);
         });
       });
@@ -50,8 +50,8 @@ std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRan
 // The end of the no-operations that start at `at`, at most `limit`.
 OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes) {
   while (at < limit) {
-    const Shape* in =
-        Shapes::of_this_thread().find(*image.bytes(at, std::min<uint64_t>(limit - at, kMaxInstructionLength)));
+    const CachedInsn* in =
+        DecodeCache::of_this_thread().find(*image.bytes(at, std::min<uint64_t>(limit - at, kMaxInstructionLength)));
     if (!in || !in->is_no_operation()) break;
     *several_bytes |= in->insn.length > 2;
     at += in->insn.length;
@@ -80,7 +80,7 @@ class Finder {
   std::vector<Padding> find() {
     std::vector<Padding> found = parallel_collect<Padding>(outside_.size(), [&](size_t i, std::vector<Padding>& out) {
       behind_function(outside_[i], out);
-      linear_sweep(image_, outside_[i], [&](OldAddr at, const Shape& in, std::optional<OldAddr>) {
+      linear_sweep(image_, outside_[i], [&](OldAddr at, const CachedInsn& in, std::optional<OldAddr>) {
         if (in.ends_control()) behind_unknown_code(at + in.insn.length, outside_[i].end, out);
       });
     });

@@ -28,8 +28,8 @@ bool Code::is_target(OldAddr a) const {
   const uint64_t into = a - address(insns[i]);
   if (into == 0) return true;
   if (i == 0 || insns[i].flow != Flow::next) return false;
-  const Shape* shape = Shapes::of_this_thread().find(bytes_of(insns[i]));
-  return shape && into <= shape->prefixes;
+  const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes_of(insns[i]));
+  return cached && into <= cached->prefixes;
 }
 
 Expected<Code, Reason> decode(const Image& image, OldRange range) {
@@ -37,12 +37,12 @@ Expected<Code, Reason> decode(const Image& image, OldRange range) {
   if (!bytes || range.size() > (uint64_t(1) << 31)) return Reason(ReasonCode::not_in_file);
   thread_local std::vector<Insn> found;  // kept for its memory: `insns` then has no more than it needs
   found.clear();
-  Shapes& shapes = Shapes::of_this_thread();
+  DecodeCache& cache = DecodeCache::of_this_thread();
   for (uint64_t offset = 0; offset < bytes->size();) {
-    const Insn* known = shapes.find_insn(bytes->subspan(offset));
+    const Insn* known = cache.find_insn(bytes->subspan(offset));
     if (!known) {
-      const Shape* shape = shapes.find(bytes->subspan(offset));
-      const auto unusable = shape ? shape->unusable : std::nullopt;
+      const CachedInsn* cached = cache.find(bytes->subspan(offset));
+      const auto unusable = cached ? cached->unusable : std::nullopt;
       return Reason(unusable.value_or(ReasonCode::no_instruction), range.start + offset);
     }
     Insn& insn = found.emplace_back(*known);

@@ -54,7 +54,7 @@ Flow flow_of(const ZydisDecodedInstruction& in) {
   }
 }
 
-// All of an Insn that its shape tells. Why code that contains it cannot be moved; nullopt if it can.
+// All of an Insn that its first bytes tell. Why code that contains it cannot be moved; nullopt if it can.
 std::optional<ReasonCode> describe(const ZydisDecodedInstruction& in, Insn& insn) {
   insn.length = in.length;
   insn.flow = flow_of(in);
@@ -79,7 +79,7 @@ std::optional<ReasonCode> describe(const ZydisDecodedInstruction& in, Insn& insn
   return std::nullopt;
 }
 
-// Length of what makes the shape: all before the displacement and the immediates. 3DNow! has its opcode behind them.
+// Length of these first bytes: all before the displacement and the immediates. 3DNow! has its opcode behind them.
 size_t length_of_head(const ZydisDecodedInstruction& in) {
   if (in.opcode_map == ZYDIS_OPCODE_MAP_0F0F) return in.length;
   if (in.raw.disp.size != 0) return in.raw.disp.offset;
@@ -95,19 +95,19 @@ int64_t NumberField::read(const uint8_t* insn) const {
   return is_signed ? int64_t(n << unused) >> unused : int64_t(n);
 }
 
-bool Shape::is_no_operation() const { return mnemonic == ZYDIS_MNEMONIC_NOP || mnemonic == ZYDIS_MNEMONIC_INT3; }
+bool CachedInsn::is_no_operation() const { return mnemonic == ZYDIS_MNEMONIC_NOP || mnemonic == ZYDIS_MNEMONIC_INT3; }
 
-bool Shape::ends_control() const {
+bool CachedInsn::ends_control() const {
   return mnemonic == ZYDIS_MNEMONIC_JMP || mnemonic == ZYDIS_MNEMONIC_RET || mnemonic == ZYDIS_MNEMONIC_HLT ||
          mnemonic == ZYDIS_MNEMONIC_UD2;
 }
 
-Shapes& Shapes::of_this_thread() {
-  thread_local Shapes shapes;
-  return shapes;
+DecodeCache& DecodeCache::of_this_thread() {
+  thread_local DecodeCache cache;
+  return cache;
 }
 
-uint32_t Shapes::index_of(ByteView code) const {
+uint32_t DecodeCache::index_of(ByteView code) const {
   uint16_t node = 0;
   for (const uint8_t byte : code) {
     const uint16_t link = nodes_[node][byte];
@@ -118,27 +118,27 @@ uint32_t Shapes::index_of(ByteView code) const {
   return kNone;
 }
 
-const Shape* Shapes::find(ByteView code) {
+const CachedInsn* DecodeCache::find(ByteView code) {
   const uint32_t index = index_of(code);
   if (index == kNone) return learn(code);
-  return shapes_[index].insn.length <= code.size() ? &shapes_[index] : nullptr;
+  return cached_[index].insn.length <= code.size() ? &cached_[index] : nullptr;
 }
 
-const Insn* Shapes::find_insn(ByteView code) {
+const Insn* DecodeCache::find_insn(ByteView code) {
   if (const uint32_t index = index_of(code); index != kNone) {
     const Insn& insn = insns_[index];
     return insn.length != 0 && insn.length <= code.size() ? &insn : nullptr;
   }
-  const Shape* shape = learn(code);
-  return shape && !shape->unusable ? &shape->insn : nullptr;
+  const CachedInsn* cached = learn(code);
+  return cached && !cached->unusable ? &cached->insn : nullptr;
 }
 
-const Shape* Shapes::learn(ByteView code) {
+const CachedInsn* DecodeCache::learn(ByteView code) {
   ZydisDecodedInstruction in;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   ZydisDecoderContext context;
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), &context, code.data(), code.size(), &in))) return nullptr;
-  Shape s;
+  CachedInsn s;
   s.unusable = describe(in, s.insn);
   s.mnemonic = in.mnemonic;
   s.prefixes = in.raw.prefix_count;
@@ -153,7 +153,7 @@ const Shape* Shapes::learn(ByteView code) {
   if (s.has_operation) s.operation = operation_of(in, operands, s.insn.flow);
 
   const size_t head = length_of_head(in);
-  if (nodes_.size() + head > kMostNodes || shapes_.size() == kLeaf) {
+  if (nodes_.size() + head > kMostNodes || cached_.size() == kLeaf) {
     not_kept_ = s;
     return &not_kept_;
   }
@@ -166,10 +166,10 @@ const Shape* Shapes::learn(ByteView code) {
     }
     node = link;
   }
-  nodes_[node][code[head - 1]] = uint16_t(kLeaf | shapes_.size());
+  nodes_[node][code[head - 1]] = uint16_t(kLeaf | cached_.size());
   insns_.push_back(s.unusable ? Insn() : s.insn);
-  shapes_.push_back(s);
-  return &shapes_.back();
+  cached_.push_back(s);
+  return &cached_.back();
 }
 
 }  // namespace profld

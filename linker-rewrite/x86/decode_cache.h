@@ -1,5 +1,6 @@
 // What the first bytes of an instruction tell about it: all but the values of its displacement and its immediates. A
-// program has millions of instructions but only some thousand shapes, and the decoder is asked about each shape once.
+// program has millions of instructions, but they begin in a few ten thousand ways only, and the decoder is asked about
+// each of these once.
 
 #ifndef LINKER_REWRITE_X86_DECODE_CACHE_H
 #define LINKER_REWRITE_X86_DECODE_CACHE_H
@@ -23,7 +24,8 @@ struct NumberField {
   int64_t read(const uint8_t* insn) const;
 };
 
-struct Shape {
+// What the instructions that begin with the same bytes have in common.
+struct CachedInsn {
   Insn insn;                           // offset is not set
   std::optional<ReasonCode> unusable;  // why code with such an instruction cannot be moved; none if it can
   ZydisMnemonic mnemonic{};
@@ -39,31 +41,31 @@ struct Shape {
   bool ends_control() const;     // control does not go on behind it
 };
 
-class Shapes {
+class DecodeCache {
  public:
-  // Those that the calling thread knows. Threads share none: looking one up takes less time than agreeing would.
-  static Shapes& of_this_thread();
+  // The calling thread's. Threads share none: looking an instruction up takes less time than agreeing would.
+  static DecodeCache& of_this_thread();
 
-  // The shape of the instruction that `code` starts with; null if that is no instruction. Valid until the next call.
-  const Shape* find(ByteView code);
-  // Shape::insn alone; null also for an instruction that is unusable. Valid until the next call.
+  // What is known of the instruction that `code` starts with; null if that is no instruction. Valid until the next call.
+  const CachedInsn* find(ByteView code);
+  // CachedInsn::insn alone; null also for an instruction that is unusable. Valid until the next call.
   const Insn* find_insn(ByteView code);
 
  private:
-  // By the next byte of the instruction: the node that the following byte leads on from, or a shape (kLeaf and its
+  // By the next byte of the instruction: the node that the following byte leads on from, or an entry (kLeaf and its
   // index), or nothing known (0, which is the root). As small as can be: what is looked up is all over them.
   using Node = std::array<uint16_t, 256>;
   static constexpr uint16_t kLeaf = 1u << 15;
 
-  // The index of a shape, or kNone.
+  // The index of an entry, or kNone.
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t index_of(ByteView code) const;
-  const Shape* learn(ByteView code);
+  const CachedInsn* learn(ByteView code);
 
   std::vector<Node> nodes_ = std::vector<Node>(1);
-  std::vector<Shape> shapes_;
-  std::vector<Insn> insns_;  // of the same shapes; length 0 if unusable
-  Shape not_kept_;
+  std::vector<CachedInsn> cached_;
+  std::vector<Insn> insns_;  // of the same entries; length 0 if unusable
+  CachedInsn not_kept_;
 };
 
 }  // namespace profld

@@ -10,13 +10,13 @@ namespace profld {
 void linear_sweep(const Image& image, OldRange range, const FoundInstruction& found) {
   auto bytes = image.bytes(range.start, range.size());
   if (!bytes) return;
-  Shapes& shapes = Shapes::of_this_thread();
+  DecodeCache& cache = DecodeCache::of_this_thread();
   std::vector<bool> decoded(bytes->size());
   for (uint64_t from = 0; from < bytes->size();
        from = align_up((range.start + from).value + 1, kCodeAlignment) - range.start.value)
     for (uint64_t at = from; at < bytes->size() && !decoded[at];) {
       decoded[at] = true;
-      const Shape* in = shapes.find(bytes->subspan(at));
+      const CachedInsn* in = cache.find(bytes->subspan(at));
       if (!in) break;
       const OldAddr next = range.start + at + in->insn.length;
       std::optional<OldAddr> target;

@@ -12,7 +12,7 @@ namespace profld {
 
 // The address of an instruction, what it is, and where it leads to if that is relative to it. The second is valid until
 // the call returns, or looks up another instruction.
-using FoundInstruction = std::function<void(OldAddr, const Shape&, std::optional<OldAddr>)>;
+using FoundInstruction = std::function<void(OldAddr, const CachedInsn&, std::optional<OldAddr>)>;
 
 // Calls `found` for each instruction that the range may have; some of them may overlap.
 void linear_sweep(const Image& image, OldRange range, const FoundInstruction& found);

@@ -219,15 +219,15 @@ Operation decoded_operation_of(const Code& code, const Insn& insn) {
 
 Operation operation_of(const Code& code, const Insn& insn) {
   const ByteView bytes = code.bytes_of(insn);
-  const Shape* shape = Shapes::of_this_thread().find(bytes);
-  if (!shape || !shape->has_operation) return decoded_operation_of(code, insn);
-  Operation op = shape->operation;
-  if (shape->mnemonic == ZYDIS_MNEMONIC_NOP) return op;
+  const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);
+  if (!cached || !cached->has_operation) return decoded_operation_of(code, insn);
+  Operation op = cached->operation;
+  if (cached->mnemonic == ZYDIS_MNEMONIC_NOP) return op;
   if (op.memory.rip_relative)
     op.memory.displacement = int64_t(code.target(insn).value);
-  else if (shape->displacement.size != 0)
-    op.memory.displacement = shape->displacement.read(bytes.data());
-  if (shape->immediate.size != 0) op.immediate = shape->immediate.read(bytes.data());
+  else if (cached->displacement.size != 0)
+    op.memory.displacement = cached->displacement.read(bytes.data());
+  if (cached->immediate.size != 0) op.immediate = cached->immediate.read(bytes.data());
   heed_immediate(op);
   return op;
 }

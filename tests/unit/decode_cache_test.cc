@@ -1,8 +1,9 @@
+#include "linker-rewrite/x86/decode_cache.h"
+
 #include <doctest/doctest.h>
 
 #include <random>
 
-#include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/decoder.h"
 
 using namespace profld;
@@ -25,52 +26,52 @@ Bytes some_instruction(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("instructions of known shape are decoded as by the decoder") {
+TEST_CASE("instructions that begin with known bytes are decoded as by the decoder") {
   std::mt19937 random(1);
-  Shapes shapes;
+  DecodeCache cache;
   size_t operations = 0, relative = 0, none = 0;
   for (int i = 0; i < 300000; ++i) {
     const Bytes bytes = some_instruction(random);
-    const Shape* shape = shapes.find(bytes);
+    const CachedInsn* cached = cache.find(bytes);
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &in, operands))) {
-      REQUIRE(!shape);
+      REQUIRE(!cached);
       ++none;
       continue;
     }
-    REQUIRE(shape);
-    REQUIRE(shape->insn.length == in.length);
-    REQUIRE(shape->mnemonic == in.mnemonic);
-    REQUIRE(shape->prefixes == in.raw.prefix_count);
-    REQUIRE(shape->displacement.size * 8 == in.raw.disp.size);
-    if (in.raw.disp.size != 0) REQUIRE(shape->displacement.read(bytes.data()) == in.raw.disp.value);
-    REQUIRE(shape->immediate.size * 8 == in.raw.imm[0].size);
-    if (in.raw.imm[0].size != 0) REQUIRE(shape->immediate.read(bytes.data()) == in.raw.imm[0].value.s);
-    REQUIRE(shape->is_relative == bool(in.raw.imm[0].is_relative));
-    relative += shape->is_relative;
+    REQUIRE(cached);
+    REQUIRE(cached->insn.length == in.length);
+    REQUIRE(cached->mnemonic == in.mnemonic);
+    REQUIRE(cached->prefixes == in.raw.prefix_count);
+    REQUIRE(cached->displacement.size * 8 == in.raw.disp.size);
+    if (in.raw.disp.size != 0) REQUIRE(cached->displacement.read(bytes.data()) == in.raw.disp.value);
+    REQUIRE(cached->immediate.size * 8 == in.raw.imm[0].size);
+    if (in.raw.imm[0].size != 0) REQUIRE(cached->immediate.read(bytes.data()) == in.raw.imm[0].value.s);
+    REQUIRE(cached->is_relative == bool(in.raw.imm[0].is_relative));
+    relative += cached->is_relative;
 
-    REQUIRE(!shapes.find(ByteView(bytes).first(in.length - 1u)));
-    if (!shape->has_operation || shape->unusable) continue;
+    REQUIRE(!cache.find(ByteView(bytes).first(in.length - 1u)));
+    if (!cached->has_operation || cached->unusable) continue;
     ++operations;
     const Code code{{OldAddr(0x1000), OldAddr(0x1000 + in.length)}, ByteView(bytes).first(in.length), {}, {}};
-    REQUIRE(operation_of(code, shape->insn) == decoded_operation_of(code, shape->insn));
+    REQUIRE(operation_of(code, cached->insn) == decoded_operation_of(code, cached->insn));
   }
   CHECK(operations > 30000);
   CHECK(relative > 1000);
   CHECK(none > 1000);
 }
 
-TEST_CASE("a full table of shapes changes nothing") {
+TEST_CASE("a full decode cache changes nothing") {
   std::mt19937 random(2);
-  Shapes shapes;
+  DecodeCache cache;
   for (int i = 0; i < 100000; ++i) {  // more prefixes than there is room for
     Bytes bytes = {0x48, 0x8b, 0x05, 1, 2, 3, 4};
     for (int n = 0; n < 8; ++n) bytes.insert(bytes.begin(), uint8_t(0x26 + 8 * (random() % 4)));
-    const Shape* shape = shapes.find(bytes);
-    REQUIRE(shape);
-    REQUIRE(shape->insn.length == bytes.size());
-    REQUIRE(shape->insn.rip_relative);
-    REQUIRE(shape->displacement.read(bytes.data()) == 0x04030201);
+    const CachedInsn* cached = cache.find(bytes);
+    REQUIRE(cached);
+    REQUIRE(cached->insn.length == bytes.size());
+    REQUIRE(cached->insn.rip_relative);
+    REQUIRE(cached->displacement.read(bytes.data()) == 0x04030201);
   }
 }
