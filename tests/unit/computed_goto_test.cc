@@ -1,8 +1,8 @@
 // Computed gotos: which words and which numbers in instructions are the addresses of labels.
 
-#include "tests/unit/jumps_fixture.h"
+#include "tests/unit/code_fixture.h"
 
-using namespace jumps_fixture;
+using namespace code_fixture;
 
 TEST_CASE("computed goto: labels in data, in position-independent and other programs") {
   const char* const text = R"(

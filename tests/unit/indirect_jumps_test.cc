@@ -1,8 +1,8 @@
 // Indirect jumps that lead through no table: tail calls, ways out of frames, and what is not understood.
 
-#include "tests/unit/jumps_fixture.h"
+#include "tests/unit/code_fixture.h"
 
-using namespace jumps_fixture;
+using namespace code_fixture;
 
 TEST_CASE("jumps to where no address of the function's own leads") {
   const char* const text = R"(

@@ -1,8 +1,8 @@
 // Functions that return elsewhere than to where they were called from.
 
-#include "tests/unit/jumps_fixture.h"
+#include "tests/unit/code_fixture.h"
 
-using namespace jumps_fixture;
+using namespace code_fixture;
 
 TEST_CASE("functions that change their return address are known") {
   ScratchDirectory directory;

@@ -3,9 +3,9 @@
 
 #include <sstream>
 
-#include "tests/unit/jumps_fixture.h"
+#include "tests/unit/code_fixture.h"
 
-using namespace jumps_fixture;
+using namespace code_fixture;
 
 namespace {
 
