@@ -69,7 +69,7 @@ struct Emitted {
 }  // namespace
 
 TEST_CASE("plan: without hooks a copy is its original") {
-  const Assembled a = with_branch_over_returns("je");
+  Assembled a = with_branch_over_returns("je");
   const Planned p(a, "f", false);
   CHECK(p.plan.changes.empty());
   CHECK(p.plan.entry_hook_before == RangePlan::kNone);
@@ -238,7 +238,7 @@ TEST_CASE("emit: a copy's instructions are those of its plan") {
 }
 
 TEST_CASE("emit: bodies keep their place in a line of code, and what is between copies stops control") {
-  const Assembled a = with_branch_over_returns("je");
+  Assembled a = with_branch_over_returns("je");
   const Emitted e(a);
   const RangeCopy& f = e.copy(a, "f");
   CHECK((f.start + f.body).value % 64 == a.address("f").value % 64);
