@@ -7,7 +7,7 @@ refused() {
   local file=$1 words=${2:-} line
   rm -rf out
   mkdir out
-  run timeout 10 profld -o out/copy "$file"
+  run timeout $forever profld -o out/copy "$file"
   [ "$status" = 1 ] || fail "profld $file: exit status $status, not 1: $(head -n 2 stderr)"
   [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "profld $file: not one line: $(head -n 3 stdout stderr)"
   line=$(cat stderr)

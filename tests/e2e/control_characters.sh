@@ -87,5 +87,5 @@ shows 'the profile is prof.' 0 prof run "./$file"
 pid=$!
 disown # no word about its end
 trap 'kill -9 $pid 2>/dev/null' EXIT
-for _ in {1..100}; do run prof "prof.$pid"; grep -q fake stdout && break; sleep 0.1; done
+until run prof "prof.$pid" && grep -q fake stdout; do sleep 0.1; done
 shows "	$shown_one" 0 prof top -n 1 -i 0.3 $pid

@@ -17,7 +17,7 @@ rewrite endless
 mkdir endless.profiles
 PROFDIR=endless.profiles ./endless.prof >progress &
 victim=$!
-sleep 1
+until [ -s progress ]; do kill -0 $victim || fail "endless ended by itself"; sleep 0.1; done
 flatten endless # while it runs
 kill -KILL $victim
 wait $victim 2>/dev/null

@@ -9,8 +9,8 @@ for type in $types; do
     mkdir profiles
     PROFTYPE=$type PROFDIR=profiles ./killed words &
     pid=$!
-    for ((n = 0; n < 500; n++)); do
-      if [ -s words ] && [ "$(od -An -t u8 -N8 words)" -gt 0 ]; then break; fi
+    until [ -s words ] && [ "$(od -An -t u8 -N8 words)" -gt 0 ]; do
+      kill -0 $pid || fail "$type: it ended by itself"
       sleep 0.01
     done
     sleep "0.0$i"

@@ -7,10 +7,7 @@ rm -rf profiles
 mkdir profiles
 PROFDIR=profiles run ./storm 1000
 [ "$status" = 0 ] && [ ! -s stderr ] || fail "status $status: $(head -n 3 stderr)"
-for ((n = 0; n < 200; n++)); do # the daemons
-  [ "$(awk '!($1 in seen) { seen[$1]; n++ } END { print n }' stdout)" -lt 1001 ] || break
-  sleep 0.05
-done
+until [ "$(awk '!($1 in seen) { seen[$1]; n++ } END { print n }' stdout)" -ge 1001 ]; do sleep 0.05; done # the daemons
 for file in profiles/prof.*; do
   ./dump "$file" | awk -v file="$file" '/^pid/ { pid = $2 }
     /^total/ { n = split(file, part, "."); print pid, (n > 2 ? part[n] : 0), $4, $2 }'

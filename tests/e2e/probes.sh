@@ -19,7 +19,7 @@ breakpoint() {
 
 # probed PROGRAM: what its probes and the program itself say, under gdb.
 probed() {
-  DEBUGINFOD_URLS='' PROFDIR=$PWD timeout 60 gdb -nx -q -batch -x script "./$1" 2>gdb.log </dev/null |
+  DEBUGINFOD_URLS='' PROFDIR=$PWD timeout $forever gdb -nx -q -batch -x script "./$1" 2>gdb.log </dev/null |
     grep -vE '^(Breakpoint|\[|Using host|warning)'
 }
 

@@ -53,7 +53,7 @@ refused "nowhere" -g nowhere/gmon.out small.prof profile
 
 # damaged PROFILE: an error in one line, or a table and one line.
 damaged() {
-  timeout 10 prof -d small.prof "$1" >stdout 2>stderr
+  timeout $forever prof -d small.prof "$1" >stdout 2>stderr
   status=$?
   [ "$status" -le 1 ] || fail "$1, $2: exit status $status"
   [ "$status" = 0 ] || [ "$(grep -c ^prof: stderr)" -ge 1 ] || fail "$1, $2: not a word"

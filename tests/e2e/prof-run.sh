@@ -60,7 +60,7 @@ done
 
 # A signal sent to us reaches the program.
 prof run ./program wait >stdout 2>stderr &
-for ((i = 0; i < 100; ++i)); do grep -q ready stdout && break; sleep .05; done
+until grep -q ready stdout; do kill -0 $! || fail "no program: $(cat stderr)"; sleep .05; done
 kill -TERM $!
 wait $!
 status=$?
