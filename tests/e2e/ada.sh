@@ -9,8 +9,7 @@ for options in -O0 -O2; do
       *) linking="-bargs -shared -largs $(link_flags $link)" ;;
     esac
     # shellcheck disable=SC2046,SC2086 # lists of words
-    gnatmake -q -f $options crew_main.adb $(link_flags $link) $linking >compile.log 2>&1 || fail "cannot compile: $(head -n 3 compile.log)"
-    mv crew_main crew
+    made crew gnatmake -q -f $options -o crew crew_main.adb $(link_flags $link) $linking >compile.log 2>&1 || fail "cannot compile: $(head -n 3 compile.log)"
     rewrite crew
     mostly_instrumented crew
     profiled crew
@@ -22,6 +21,7 @@ for options in -O0 -O2; do
   done
 done
 
+gnatmake -q -c crew_main.adb >compile.log 2>&1 || fail "cannot compile: $(head -n 3 compile.log)"
 cp "$(readlink -f "$(command -v gnatls)")" gnatls
 rewrite gnatls
 mostly_instrumented gnatls

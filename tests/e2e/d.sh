@@ -3,7 +3,7 @@
 
 while read -r options; do
   # shellcheck disable=SC2086 # a list of words
-  $options "$programs/jobs.d" >compile.log 2>&1 || fail "cannot compile: $options $(head -n 3 compile.log)"
+  made jobs $options "$programs/jobs.d" >compile.log 2>&1 || fail "cannot compile: $options $(head -n 3 compile.log)"
   rewrite jobs
   mostly_instrumented jobs
   profiled jobs

@@ -4,7 +4,7 @@
 printf 'the quick\nbrown fox\n' >lines
 for options in -O- -O3; do
   # -Xs-: with symbols, which are all that tells where functions are.
-  fpc -Xs- $options -FE. -FU. "$programs/fleet.pas" >compile.log 2>&1 || fail "cannot compile: $(tail -n 3 compile.log)"
+  made fleet fpc -Xs- $options -FE. -FU. "$programs/fleet.pas" >compile.log 2>&1 || fail "cannot compile: $(tail -n 3 compile.log)"
   rewrite fleet
   INPUT=lines profiled fleet
   [ "$status" = 8 ] || fail "exit status $status"

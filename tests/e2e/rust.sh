@@ -3,7 +3,7 @@
 
 while read -r options; do
   # shellcheck disable=SC2086 # a list of words
-  /usr/bin/rustc -A warnings $options -o parcels "$programs/parcels.rs" 2>compile.log || fail "cannot compile: $options $(head -n 3 compile.log)"
+  made parcels /usr/bin/rustc -A warnings $options -o parcels "$programs/parcels.rs" 2>compile.log || fail "cannot compile: $options $(head -n 3 compile.log)"
   rewrite parcels
   mostly_instrumented parcels
   profiled parcels

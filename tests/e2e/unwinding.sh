@@ -2,7 +2,7 @@
 # eu-stack) finds all callers, with the stack pointers and registers that they will have when control is back.
 . "${0%/*}/common.inc"
 
-g++ -std=c++20 -O1 -o every_instruction "$tests/unwind/every_instruction.cc" -ldw 2>compile.log || fail "$(head -n 3 compile.log)"
+made every_instruction g++ -std=c++20 -O1 -o every_instruction "$tests/unwind/every_instruction.cc" -ldw 2>compile.log || fail "$(head -n 3 compile.log)"
 
 n=0
 check() {
