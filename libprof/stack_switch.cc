@@ -331,7 +331,7 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
   Frame* last = top_frame(s);
   Frame* first = last;
   for (Frame* f = last; f && f != kept; f = frame_below(s, f)) first = f;
-  give_time(s, node_at(s, last->node), now);
+  give_time(s, node_at(s, last->node), now);  // NOLINT(clang-analyzer-core.NullDereference): `kept` is below it
   const uint64_t high = slot_of(first) + 2 * sizeof(uint64_t);
   FrameChunk* stack = make_stack(s, {kOtherStack, 0, high}, high, kept->node);
   if (!stack) return 0;

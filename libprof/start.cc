@@ -63,7 +63,7 @@ void relocate() {
     if (d->d_tag == DT_RELASZ) size = d->d_un.d_val;
   }
   for (auto* r = reinterpret_cast<const Elf64_Rela*>(table); size >= sizeof *r; ++r, size -= sizeof *r) {
-    if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE) {
+    if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE) {  // NOLINT(clang-analyzer-core.NullDereference): size would be 0
       *reinterpret_cast<uint64_t*>(base + r->r_offset) = base + uint64_t(r->r_addend);
     }
   }

@@ -92,10 +92,10 @@ Options parse(int argc, char** argv) {
         o.output = optarg;
         break;
       case 'F':
-        o.selection.only.push_back(optarg);
+        o.selection.only.emplace_back(optarg);
         break;
       case 'N':
-        o.selection.not_.push_back(optarg);
+        o.selection.not_.emplace_back(optarg);
         break;
       case 'v':
         o.verbose = true;

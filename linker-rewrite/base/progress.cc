@@ -13,7 +13,7 @@ constexpr int kColumns = 24;
 
 }  // namespace
 
-Progress::Progress(std::FILE* out, std::string program, std::function<double()> seconds)
+Progress::Progress(std::FILE* out, const std::string& program, std::function<double()> seconds)
     : out_(out), program_(prof_text::printable(program)), seconds_(std::move(seconds)), start_(seconds_()) {}
 
 void Progress::show(double done, const char* stage) {

@@ -17,7 +17,7 @@ class Progress {
  public:
   // `out` is the terminal, or null if there is none, and must outlive this object; `program` is what is rewritten, and
   // `seconds` a clock.
-  Progress(std::FILE* out, std::string program, std::function<double()> seconds);
+  Progress(std::FILE* out, const std::string& program, std::function<double()> seconds);
   Progress(const Progress&) = delete;
   ~Progress() { clear(); }
 

@@ -44,7 +44,7 @@ Interpreter::Interpreter(const Image& image, const Instructions& code)
     : image_(image),
       code_(code),
       origins_(code.count()),
-      values_(4 * code.count()),
+      values_(4 * size_t(code.count())),
       numbers_(code.count()),
       uses_(origins_.size()) {}
 
