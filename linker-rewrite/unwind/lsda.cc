@@ -69,7 +69,7 @@ bool read_types(const EhFrame& frames, ByteView bytes, OldAddr base, size_t type
     for (EncodedPointer& p : entries)
       if (p.value != 0) p.value = p.at.value;
   }
-  for (const EncodedPointer& p : entries) lsda.types.push_back(OldAddr(*p.value));
+  for (const EncodedPointer& p : entries) lsda.types.emplace_back(*p.value);
   return true;
 }
 

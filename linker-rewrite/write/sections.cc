@@ -68,13 +68,13 @@ uint64_t kept_file_size(const Image& image) {
     if (std::ranges::find(rewritten, s.index) == rewritten.end())
       kept = std::max(kept, end);
     else
-      gone.push_back({s.header.sh_offset, end});
+      gone.emplace_back(s.header.sh_offset, end);
   }
   kept = std::min(kept, total);
 
   // Something else behind, an appended archive for instance, stays where its owner looks for it.
   std::ranges::sort(gone);
-  gone.push_back({total, total});
+  gone.emplace_back(total, total);
   uint64_t covered = kept;
   for (auto [start, end] : gone) {
     for (; covered < std::min(start, total); ++covered)

@@ -105,6 +105,7 @@ void make_directories(const std::string& path) {
 // Runs a command with its output on our standard error. Returns its exit status, -1 if a signal ended it.
 int run_command(const std::vector<std::string>& command) {
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const pid_t child = fork();

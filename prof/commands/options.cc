@@ -94,7 +94,7 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
       case 'F':
       case 'N':
         o.rewriting.push_back(std::string("-") + char(c));
-        o.rewriting.push_back(optarg);
+        o.rewriting.emplace_back(optarg);
         break;
       case option_json:
         choose(Options::View::json);
@@ -109,7 +109,7 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
         o.rewriting.push_back(std::string("--min-size=") + optarg);
         break;
       case option_no_leaves:
-        o.rewriting.push_back("--no-leaves");
+        o.rewriting.emplace_back("--no-leaves");
         break;
       case option_raw_names:
         o.raw_names = true;

@@ -95,6 +95,7 @@ struct Child {
 int run_to_the_end(const std::string& copy, const std::vector<std::string>& arguments, Child& child,
                    const char* counts_directory = nullptr) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
 
