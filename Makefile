@@ -1,10 +1,12 @@
 # GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
+# Other targets are for those who change it (CONTRIBUTING): format-check, tidy, coverage, torture, callgrind, sweep, soak, bench, fuzz.
 # On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
 #
 #   CXX=g++-12               another compiler
 #   WERROR=1                 warnings are errors
 #   SANITIZE=address,undefined   profld and prof with sanitizers, in a build folder of their own
 #   PREFIX=/usr/local DESTDIR=   where `make install` puts things
+#   TESTS="unit cli"         what `make coverage` runs: some tests, not all
 #   V=1                      show the commands
 
 include sources
@@ -48,8 +50,9 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind soak sweep torture bench bench-peers fuzz fuzz-targets format-check install clean \
-	build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages
+.PHONY: all demo check callgrind soak sweep torture bench bench-peers fuzz fuzz-targets format-check tidy coverage install clean \
+	build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
+	tidy-packages coverage-packages
 all: $(profld) $(prof) $(libprof)
 
 $(profld): $(profld_objects)
@@ -145,6 +148,28 @@ bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages
 format-check: | format-packages
 	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
+# A source is looked at again when its object has been made anew, which knows the headers. g++ knows attributes that clang does not.
+tidy: $(patsubst %,$(BUILD)/tidy/%,$(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES)))
+
+tidy_command = clang-tidy --quiet $< -- $(CXXFLAGS_COMMON) -Wno-unknown-attributes
+$(BUILD)/tidy/libprof/%: libprof/% $(BUILD)/runtime/libprof/%.o .clang-tidy libprof/.clang-tidy | tidy-packages
+	@mkdir -p $(@D); echo "TIDY  $<"
+	$(Q)$(tidy_command) $(CXXFLAGS_RUNTIME) 2>$@.log || { cat $@.log; exit 1; }
+	@touch $@
+
+$(BUILD)/tidy/%: % $(BUILD)/obj/%.o .clang-tidy | tidy-packages
+	@mkdir -p $(@D); echo "TIDY  $<"
+	$(Q)$(tidy_command) -DPROFLD_VERSION=\"$(VERSION)\" 2>$@.log || { cat $@.log; exit 1; }
+	@touch $@
+
+# TESTS="unit cli" for some tests only. What fuzz targets run is not counted; they are the usual ones.
+TESTS =
+coverage: $(if $(TESTS),,$(fuzz_targets)) | check-packages coverage-packages
+	@mkdir -p $(BUILD)/coverage; ln -sfn ../fuzz $(BUILD)/coverage/fuzz
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CXXFLAGS="$(CXXFLAGS) --coverage -fprofile-update=atomic" \
+	  LDFLAGS="$(LDFLAGS) --coverage" all $(BUILD)/coverage/tests/unit
+	@tests/coverage $(BUILD)/coverage $(TESTS)
+
 # profld finds ../lib/libprof.so from where it itself is. The feet of the manual pages tell the version.
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
@@ -157,5 +182,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages:
+build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
+tidy-packages coverage-packages:
 	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))
