@@ -155,7 +155,7 @@ std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::st
     const uint64_t left = raw ? (uint64_t(snapshot.blocks()) - b) * PROF_BLOCK_SIZE - sizeof *raw : 0;
     if (!raw || !seen.insert(b).second || raw->path_size > left || raw->path_size > kLongestPath ||
         raw->build_id_size > sizeof raw->build_id || raw->start > raw->end) {
-      damage.push_back("its list of modules is damaged");
+      damage.emplace_back("its list of modules is damaged");
       break;
     }
     Module module;
@@ -176,7 +176,7 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
   for (Block b = snapshot.header().first_thread; b != 0;) {
     const auto* raw = snapshot.structure<RawThread>(b);
     if (!raw || !seen.insert(b).second) {
-      damage.push_back("its list of threads is damaged");
+      damage.emplace_back("its list of threads is damaged");
       break;
     }
     found.emplace_back(b, raw);

@@ -59,7 +59,7 @@ Snapshot::Blocks Snapshot::read_blocks(uint64_t file_size) {
   const uint64_t in_file = std::min<uint64_t>(file_size / PROF_BLOCK_SIZE, UINT32_MAX);
   uint64_t wanted = header_.blocks_used;
   if (wanted < header_.header_size / PROF_BLOCK_SIZE) {
-    damage_.push_back("the count of its blocks is damaged");
+    damage_.emplace_back("the count of its blocks is damaged");
     wanted = in_file;
   }
   if (wanted > in_file) {

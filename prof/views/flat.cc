@@ -9,7 +9,7 @@ namespace prof {
 namespace {
 
 // As printf's %*s and the like: at least `width` wide, flushed right.
-std::string right(std::string text, size_t width) {
+std::string right(const std::string& text, size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
