@@ -53,7 +53,7 @@ void bound_times(Calls& calls, const prof_format::Header& header) {
       if (is_estimated) {
         node.cycles = std::min(node.cycles, whole);
       } else {
-        const SelfTime self = limit.of(uint64_t(node.cycles));
+        const SelfTime self = limit.of(whole_cycles(node.cycles));
         node.cycles = double(self.cycles);
         node.has_impossible_time |= !self.is_possible;
       }

@@ -108,6 +108,14 @@ TEST_CASE("counters of blocks that are no nodes change nothing") {
   CHECK(text(p) == "100:1:1");
 }
 
+TEST_CASE("an impossible time in a list is shown as the nearest possible one, and marked") {
+  Example e;
+  const Profile p = e.limited(false, {{1, UINT64_MAX, e.main}, {1, 7, e.b}});
+  CHECK(node(p, e.main)->cycles == double(kEnd - kStart));
+  CHECK(node(p, e.main)->has_impossible_time);
+  CHECK_FALSE(node(p, e.b)->has_impossible_time);
+}
+
 TEST_CASE("the list of one state turns into that of the other by subtracting it") {
   Example e;
   const prof_format::Header header = e.w.header();
