@@ -17,8 +17,8 @@ namespace prof {
 
 namespace {
 
-// FNV-1a. Programs are told apart by their build-ids, which are better hashes; this one only folds them together with
-// the rest into a name.
+// FNV-1a. Programs are told apart by their build-ids, which are better hashes; this one only turns them and the
+// rest into a name.
 class Key {
  public:
   void add(const char* bytes, size_t size) {
@@ -47,8 +47,8 @@ void add_contents(Key& key, const std::string& path) {
   std::fclose(file);
 }
 
-// A file by what it holds: its build-id, or all of its bytes. Size and time as well, because a program can be edited
-// and keep its build-id.
+// Adds what identifies a file's contents: its build-id, or all of its bytes. Size and time as well, because a program
+// that was edited may still have its build-id.
 void add_file(Key& key, const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) throw Error(path + ": " + system_error(errno));

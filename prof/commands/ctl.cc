@@ -1,5 +1,5 @@
 // Looks at the profile as every view does, leaves its counters for those that read it later (recording.h), and
-// says in the profile that it did. The program is not asked, and does not notice.
+// says in the profile that it did. The program takes no part in it.
 
 #include "ctl.h"
 
@@ -85,7 +85,8 @@ int control(const ControlOptions& options) {
   if (kind_of_file(path) != FileKind::profile) {
     throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
   }
-  // One change after the other. The list's name follows the profile's, so this must be the profile and not a link.
+  // The lock makes changes come one after the other. The name of the list is made from that of the profile, so `path`
+  // must be the profile and not a link to it.
   const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (file.get() < 0 || flock(file.get(), LOCK_EX) != 0) throw Error(path + ": " + system_error(errno));
   const Profile profile = Profile::read_whole(path);

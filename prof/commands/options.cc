@@ -54,7 +54,23 @@ uint32_t parse_pid(const std::string& text) {
   return pid;
 }
 
-// Long because it has a case for each option, of two or three lines.
+// After getopt_long returned ':' or '?'.
+UsageError error_of(int c, char** argv) {
+  if (c == ':') return UsageError(std::string(argv[optind - 1]) + ": an argument is missing; see prof --help");
+  // A letter that is no option is in optopt; a word is in argv only.
+  const bool word = optopt == 0 || optopt >= 256;
+  return UsageError((word ? std::string(argv[optind - 1]) : std::string("-") + char(optopt)) +
+                    ": no such option; see prof --help");
+}
+
+// What a parsed command line means as a whole. Throws UsageError if its options exclude each other.
+void settle(Options& o, bool view_chosen) {
+  if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::none;
+  if (o.apart != Apart::nothing && o.view == Options::View::none) {
+    throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
+  }
+}
+
 Options parse(int argc, char** argv, const char* letters, const option* words) {
   Options o;
   bool view_chosen = false;
@@ -126,20 +142,11 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
       case option_version:
         o.version = true;
         break;
-      case ':':
-        throw UsageError(std::string(argv[optind - 1]) + ": an argument is missing; see prof --help");
-      default: {
-        // A bad letter is in optopt; of a bad word only argv knows.
-        const bool word = optopt == 0 || optopt >= 256;
-        throw UsageError((word ? std::string(argv[optind - 1]) : std::string("-") + char(optopt)) +
-                         ": no such option; see prof --help");
-      }
+      default:
+        throw error_of(c, argv);
     }
   }
-  if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::none;
-  if (o.apart != Apart::nothing && o.view == Options::View::none) {
-    throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
-  }
+  settle(o, view_chosen);
   o.arguments.assign(argv + optind, argv + argc);
   return o;
 }

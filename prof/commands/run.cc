@@ -1,4 +1,4 @@
-// While the program runs, this process only waits; to the outside the two are to look like one. A key on the terminal
+// While the program runs, this process only waits. Others should see the two as one process. A key on the terminal
 // (Ctrl-C) sends its signal to both: the program decides what it means, this process waits on. A signal that somebody
 // sent to this process alone (kill, timeout) is handed on to the program. At the end this process ends as the program
 // did, by the same exit status or the same signal.
@@ -142,7 +142,7 @@ int run_to_the_end(const std::string& copy, const std::vector<std::string>& argu
   return status;
 }
 
-// The profile that the program left; "" if there is none. One of an earlier process with its number is none.
+// The profile that the program left; "" if there is none. One of an earlier process with its number does not count.
 std::string profile_of(const Child& child, const std::string& directory) {
   const auto [path, remarks] = newest_profile(directory, uint32_t(child.pid));
   say_all(remarks);
@@ -166,7 +166,7 @@ int end_like(int status) {
   return 128 + s;
 }
 
-// A directory that is gone with this object.
+// A new directory, which is removed with this object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

@@ -1,9 +1,10 @@
 // A call costs its two time stamps, whatever the function does. A function that does less than that, and is called
-// often, makes the program slow and is not learnt much of: most of what is measured there is the measuring. Without
-// hooks in a few such functions most programs run nearly as fast as ever, and their time counts as their callers'.
+// often, makes the program slow, and its times tell little: most of what is measured there is the measuring. Without
+// hooks in a few such functions most programs run nearly as fast as without profiling, and the time of these functions
+// is counted as their callers'.
 //
-// Taken are, by the number of their calls, functions that were found to do less than a pair of hooks costs (where
-// times are known), until what is left of the cost is small beside the program's own time.
+// Suggested are functions that do less than a pair of hooks costs (where times are known), those with the most calls
+// first, until the cost that is left is small compared to the program's own time.
 
 #include "suggest.h"
 
@@ -30,8 +31,8 @@ std::string as_pattern(const std::string& name) {
   return pattern;
 }
 
-// For a shell. What is not to be printed needs the quotes of POSIX's issue 8, as bash, zsh and ksh have them; in these
-// our escapes mean the same.
+// For a shell. Characters that must not be printed need the quotes $'' of POSIX issue 8, which bash, zsh and ksh have.
+// What prof_text::printable makes of such characters means the same in these quotes.
 std::string quoted(const std::string& word) {
   const bool is_one_word = std::ranges::all_of(word, [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';

@@ -1,5 +1,5 @@
 // The profile of a running program is complete at every moment, so two looks at it tell what happened between them: the
-// differences of calls and of self times, by function. Nothing is asked of the program, and it does not notice.
+// differences of calls and of self times, by function. The program takes no part in it.
 
 #include "top.h"
 

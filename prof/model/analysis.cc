@@ -192,8 +192,8 @@ void sum_up(Analysis& a, const Input& input, const Profile& first, const std::ve
   all.finish(first.path());
 }
 
-// Takes those of times on a processor out of a list of profiles that has elapsed times beside them, and nothing else;
-// of any other list none.
+// If some of a list of profiles are of times on a processor, and all others of elapsed times, moves the former out of
+// the list and returns them. Else returns none.
 std::vector<std::string> take_processor_runs(std::vector<std::string>& paths) {
   std::vector<std::string> on_processor, elapsed;
   for (const std::string& path : paths) {

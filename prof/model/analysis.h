@@ -55,8 +55,8 @@ struct Analysis {
 // Whether two profiles can be added up: one program, one type.
 bool are_alike(const Profile& a, const Profile& b);
 
-// Reads the profiles and sums them up, those of elapsed times and those of times on a processor apart. Throws Error if a
-// file cannot be used, or if the profiles are not of one program, or of types that cannot be shown together.
+// Reads the profiles and sums them up, those of elapsed times and those of times on a processor apart. Throws Error if
+// a file cannot be used, or if the profiles are not of one program, or of types that cannot be shown together.
 Analysis analyse(const Input& input);
 
 // The same for each part that is to be shown apart, one after the other; `show` is called with each, and with the

@@ -9,12 +9,12 @@
 // subtrees are loops from the back.
 //
 // The probe's own cost. Every call spends some cycles between its two time stamps (`inside`, which falsely count as the
-// callee's) and some before the first and after the second (`outside`, the caller's). Both are known from a
-// measurement at the program's start, on average; in a function that does next to nothing the processor overlaps the
-// probe with it, and the difference would be less than zero. What cannot be taken from a callee is taken from its caller,
-// the other half of the same pair, so that the sum stays right. And since every call costs its caller `outside` cycles,
-// a caller with less time than its children's calls cost did not make them all: the others are folded recursion, which
-// was called further down in the tree, and their cost is subtracted there.
+// callee's) and some before the first and after the second (`outside`, the caller's). Both are known from a measurement
+// at the program's start, on average; in a function that does next to nothing the processor overlaps the probe with it,
+// and the difference would be less than zero. What cannot be taken from a callee is taken from its caller, the other
+// half of the same pair, so that the sum stays right. And since every call costs its caller `outside` cycles, a caller
+// with less time than its children's calls cost did not make them all: the others are folded recursion, which was
+// called further down in the tree, and their cost is subtracted there.
 //
 // Estimated times (PROFTYPE=adaptive) are inclusive (read/estimate.h). The self time of a node is its estimate minus
 // those of its children, and minus a pair of hooks for each of their calls. The children of a node cannot have taken

@@ -14,8 +14,8 @@ namespace {
 
 using prof_format::Header;
 
-// Two stamps are taken some hundred nanoseconds apart from their partner in the pair; over this span that error is
-// below a millionth.
+// The two stamps of a pair are taken some hundred nanoseconds apart. Over this span that is an error of less than a
+// millionth.
 constexpr uint64_t kReliableSpan = 100'000'000;  // ns
 
 std::string read_small_file(const std::string& path) {

@@ -10,8 +10,8 @@
 
 namespace prof {
 
-// All counters that are not 0, sorted by block. Nodes with impossible counts are not among them, and the functions below
-// leave these as they are, so that others find and report them.
+// All counters that are not 0, sorted by block. Nodes with impossible counts are not among them, and the functions
+// below leave these as they are, so that others find and report them.
 std::vector<BlockCounters> list_counters(const Calls& calls);
 
 // Subtracts the counters of a list from those in `calls`. No counter gets less than 0: one that was read while the

@@ -20,9 +20,9 @@ using RawThread = prof_format::Thread;
 
 constexpr uint32_t kLongestPath = 1 << 16;  // bytes; the kernel's own limit is 4096
 
-// Up to when a thread is known to have run: the time after its last call belongs to its open functions, if it lived that
-// long. The first thread is taken to live as long as the process. With PROFTYPE=cpu only the thread's own stamps tell
-// for how much of the time it had a processor.
+// Up to when a thread is known to have run: the time after its last call belongs to its open functions, if it lived
+// that long. The first thread is taken to live as long as the process. With PROFTYPE=cpu only the thread's own stamps
+// tell for how much of the time it had a processor.
 uint64_t end_of(const Snapshot& snapshot, const RawThread& thread, uint64_t last_tsc) {
   const Header& header = snapshot.header();
   if (header.type == prof_format::kCpu) return last_tsc;

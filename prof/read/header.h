@@ -13,8 +13,8 @@ namespace prof {
 // The header of a profile. Throws Error if `path` cannot be read or is no profile that this program understands.
 prof_format::Header read_header(const std::string& path);
 
-// The same of a file that is open as `fd`; `path` is for errors. `size` is set to the size of the file, in bytes. Looked
-// up after the header was read, it is not less than the header says, even if the file is growing.
+// The same of a file that is open as `fd`; `path` is for errors. `size` is set to the size of the file, in bytes.
+// Looked up after the header was read, it is not less than the header says, even if the file is growing.
 prof_format::Header read_header(int fd, const std::string& path, uint64_t& size);
 
 // Reads what may be a header, without checking more of it than its magic. Returns false if the file is no profile.

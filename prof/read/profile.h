@@ -1,7 +1,8 @@
 // A profile, decoded: what prof.<pid> says, in structures of the reader's own. The file's bytes (snapshot.h) are looked
 // at once, when it is read, and not kept.
 //
-// Lists end at the first block that was seen before. What cannot be read is described in `damage`, and the rest is kept.
+// Lists end at the first block that was seen before. What cannot be read is described in `damage`, and the rest is
+// kept.
 
 #ifndef PROF_READ_PROFILE_H
 #define PROF_READ_PROFILE_H
@@ -24,7 +25,8 @@ struct Module {
   uint64_t start = 0, end = 0;
 };
 
-// One function in one context of one thread. (The calling context tree of all threads, model/tree.h, is built of these.)
+// One function in one context of one thread. (The calling context tree of all threads, model/tree.h, is built of
+// these.)
 struct RecordedNode {
   // Whether the list of its children could be read to its end.
   enum class Children : uint8_t { whole, cut_off, broken };  // cut_off: it leads out of the file

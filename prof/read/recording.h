@@ -1,9 +1,9 @@
 // The part of a run for which recording was on: what PROFSTART and `prof ctl` said.
 //
 // The problem. Switching a program's recording on and off from outside would take a test in every hook, and care for
-// threads that are in the middle of a hook at that moment. But the counters in a profile only grow, and their nodes stay
-// where they are. So the program always records, and the reader subtracts: when recording is to change, `prof ctl` looks
-// at the profile and leaves a list of counters (calls and cycles, by block) in a file beside it:
+// threads that are in the middle of a hook at that moment. But the counters in a profile only grow, and their nodes
+// stay where they are. So the program always records, and the reader subtracts: when recording is to change, `prof ctl`
+// looks at the profile and leaves a list of counters (calls and cycles, by block) in a file beside it:
 //
 //     recording is on:   what is to be subtracted, because it was made while recording was off, or before a reset
 //     recording is off:  what is to be shown

@@ -1,9 +1,9 @@
 // gmon.out, for GNU gprof.
 //
-// The format knows a histogram of program counters and a list of arcs (caller, callee, count). Exact times fit into
+// The format has a histogram of program counters and a list of arcs (caller, callee, count). Exact times fit into
 // it: one histogram of one bin for each function, two bytes wide (gprof's unit of code), at the function's entry, with
 // a tick of a microsecond or whatever lets the longest time fit. Bins hold 16 bits and arcs 32; gprof adds up records
-// that say the same place, so greater numbers are split over several.
+// for the same place, so greater numbers are split over several.
 //
 // What does not fit: contexts (gprof spreads a function's time over its callers by their share of the calls), and
 // functions of other modules than the program, whose addresses gprof cannot name.
@@ -67,7 +67,7 @@ class GmonFile {
   }
 
  private:
-  // `first`: for the same number.
+  // `first`: the record is the first one for a number.
   void begin_record(char tag, bool first) {
     if (!first && ++splits_ > kMostSplits)
       throw Error(out_.name() + ": the numbers in the profile are too great for it");
@@ -101,8 +101,8 @@ void write_file(const std::string& path, Write write) {
   if (std::fclose(file) != 0) throw Error(path + ": " + system_error(errno));
 }
 
-// Where calls from outside the program are said to come from: main is called by _start, by way of libc. Without a
-// caller gprof would not show the calls.
+// The caller that calls from outside the program get: main is called by _start, through libc. Without a caller gprof
+// would not show the calls.
 std::optional<uint64_t> start_address(const Analysis& analysis) {
   const Symbol* start = analysis.functions.program().symbols().find_name("_start");
   if (!start) return std::nullopt;
@@ -139,8 +139,8 @@ void write_arcs(const Analysis& analysis, GmonFile& gmon, uint64_t& calls_left_o
   constexpr uint32_t kOutside = UINT32_MAX;
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
   const std::vector<Function>& functions = analysis.functions.functions();
-  // The nearest function of the program among a node's ancestors and itself. Libraries between are passed over: the
-  // comparison function that main handed to a library's sort was called by main, as far as gprof can say.
+  // The nearest function of the program among a node's ancestors and itself. Libraries between are left out: if
+  // main gives a comparison function to the sort of a library, gprof shows it as called by main.
   std::vector<uint32_t> nearest(nodes.size(), kOutside);
   const std::optional<uint64_t> start = start_address(analysis);
   struct Arc {
@@ -217,7 +217,7 @@ void write_gprof_symbols(const Analysis& analysis, const std::string& path) {
     if (f.object == kProgram) names[f.address] = f.raw_name;  // gprof demangles
   }
   if (std::optional<uint64_t> start = start_address(analysis)) names.try_emplace(*start, "_start");
-  // gprof takes a symbol to end where the next begins and loses the time of the last one: end it.
+  // For gprof a symbol ends where the next one begins. It would lose the time of the last one, so that gets an end.
   if (!names.empty()) names.try_emplace(names.rbegin()->first + 16, "_end_of_functions");
   write_file(path, [&](Output& out) {
     for (const auto& [address, name] : names) {

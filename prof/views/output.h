@@ -1,4 +1,4 @@
-// Buffered text to a file, with errors kept: a full disk must not pass for success.
+// Buffered text to a file, with errors kept: a full disk must be reported as one.
 
 #ifndef PROF_VIEWS_OUTPUT_H
 #define PROF_VIEWS_OUTPUT_H
@@ -29,7 +29,7 @@ class Output {
   }
 
   // Writes out what is left. Throws Error if anything could not be written, but not for a pipe that its reader closed:
-  // whoever closes a pipe has seen enough.
+  // that is how a reader says that it has seen enough.
   void finish();
 
  private:

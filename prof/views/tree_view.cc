@@ -9,8 +9,8 @@ namespace prof {
 
 namespace {
 
-// Lines get longer with the depth; deeper than this, the level is written as a number, so that a tree of a million
-// levels is not a terabyte of dots.
+// Lines get longer with the depth. At deeper levels than this the level is written as a number; else a tree of a
+// million levels would be a terabyte of dots.
 constexpr uint32_t kDeepestIndent = 500;
 
 // Plan 9's environment variable for editors and printers of trees.
