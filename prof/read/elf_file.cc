@@ -76,6 +76,18 @@ void ElfFile::read_segment_notes() {
   }
 }
 
+std::optional<uint64_t> ElfFile::address_at(uint64_t offset) const {
+  size_t count = 0;
+  if (elf_getphdrnum(elf_, &count) != 0) return {};
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (!gelf_getphdr(elf_, int(i), &header) || header.p_type != PT_LOAD || !(header.p_flags & PF_X)) continue;
+    if (offset >= header.p_offset && offset - header.p_offset < header.p_filesz)
+      return header.p_vaddr + (offset - header.p_offset);
+  }
+  return {};
+}
+
 void ElfFile::read_notes(const Elf_Data* data, uint64_t align) {
   if (!data || !data->d_buf) return;
   const profld::ByteView notes(static_cast<const uint8_t*>(data->d_buf), data->d_size);
@@ -119,6 +131,14 @@ void ElfFile::read_symbols(Elf_Scn* section) {
     const char* name = elf_strptr(elf_, header.sh_link, s.st_name);
     if (!name || !*name) continue;
     symbols_.push_back({s.st_value, s.st_size, name, type, static_cast<unsigned char>(GELF_ST_BIND(s.st_info))});
+  }
+}
+
+std::string build_id_of(const std::string& path) {
+  try {
+    return ElfFile(path).build_id();
+  } catch (const Error&) {
+    return "";
   }
 }
 

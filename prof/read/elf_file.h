@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class ElfFile {
   // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object.
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
+  // The link-time address of what is loaded from an offset in the file, if anything that may be run is.
+  std::optional<uint64_t> address_at(uint64_t offset) const;
+
  private:
   void read_notes(const Elf_Data* data, uint64_t align);
   void read_segment_notes();
@@ -60,6 +64,9 @@ class ElfFile {
   std::vector<prof_format::MapEntry> map_;
   std::vector<Symbol> symbols_;
 };
+
+// The build-id of a file; empty if it has none or cannot be read.
+std::string build_id_of(const std::string& path);
 
 // Lower-case hexadecimal digits, two per byte; "(none)" for no bytes.
 std::string hexadecimal(const std::string& bytes);

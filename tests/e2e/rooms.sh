@@ -51,7 +51,7 @@ rooms="read model"
 [ "$(wrong "$PWD" prof)" = "prof/read/elf_file.cc includes linker-rewrite/elf/image.h" ] ||
   fail "what prof includes of the rewriter is not seen"
 
-holds prof "The reader" read model views commands
+holds prof "The reader" read sample model views commands
 
 # What is known of the bytes of instructions stands in x86/: elsewhere there is neither a byte in hexadecimal, nor a name of
 # the decoder's. The other bytes with names of their own, of unwind tables and of files, are in the rooms left out here.

@@ -1,0 +1,222 @@
+#include "perf_sampler.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "prof/read/elf_file.h"
+#include "prof/read/error.h"
+#include "prof/read/file.h"
+
+namespace prof {
+
+namespace {
+
+constexpr int kRound = 100;  // milliseconds from one look at the buffers to the next
+
+// Values from the bytes of a record, in order; zeros behind its end.
+class Bytes {
+ public:
+  explicit Bytes(std::string_view bytes) : rest_(bytes) {}
+  template <class T>
+  T next() {
+    T value{};
+    std::memcpy(&value, rest_.data(), std::min(sizeof value, rest_.size()));
+    rest_.remove_prefix(std::min(sizeof value, rest_.size()));
+    return value;
+  }
+  // Up to a zero.
+  std::string text() const { return std::string(rest_.substr(0, rest_.find('\0'))); }
+
+ private:
+  std::string_view rest_;
+};
+
+// The kernel's limit on samples a second; it stops events that come near it for a moment.
+uint64_t most_per_second() {
+  uint64_t rate = 0;
+  std::ifstream("/proc/sys/kernel/perf_event_max_sample_rate") >> rate;
+  return rate ? std::max<uint64_t>(rate / 2, 1) : UINT64_MAX;
+}
+
+bool has_ended(pid_t process) {
+  siginfo_t info = {};
+  return waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == process;
+}
+
+}  // namespace
+
+PerfSampler::PerfSampler(unsigned per_second) {
+  settings_.period = 1'000'000'000 / std::min<uint64_t>(per_second, most_per_second());
+  if (const int error = may_sample(settings_)) throw Error("perf_event_open: " + system_error(error));
+  samples_.period = settings_.period;
+  samples_.has_kernel = settings_.with_kernel;
+}
+
+void PerfSampler::attach(pid_t process) {
+  const long processors = sysconf(_SC_NPROCESSORS_CONF);
+  for (int i = 0; i < processors; ++i) {
+    PerfRing ring;
+    const int error = ring.open(process, i, settings_);
+    if (error == ENODEV) continue;  // not switched on
+    if (error) throw Error("perf_event_open: " + system_error(error));
+    rings_.push_back(std::move(ring));
+  }
+}
+
+void PerfSampler::watch(pid_t process) {
+  const Descriptor end(int(syscall(SYS_pidfd_open, process, 0)));  // -1 before Linux 5.3: found out a round later
+  std::vector<pollfd> waited = {{end.get(), POLLIN, 0}};
+  for (const PerfRing& ring : rings_) waited.push_back({ring.descriptor(), POLLIN, 0});
+  while (!has_ended(process)) {
+    poll(waited.data(), waited.size(), kRound);
+    for (size_t i = 1; i < waited.size(); ++i) {
+      if (waited[i].revents & (POLLHUP | POLLERR)) waited[i].fd = -1;  // nothing is left to sample there
+    }
+    read_round(false);
+  }
+  for (PerfRing& ring : rings_) ring.stop();
+  read_round(true);
+}
+
+void PerfSampler::read_round(bool is_last) {
+  newest_before_ = newest_;
+  for (PerfRing& ring : rings_) {
+    ring.read([&](const perf_event_header& header, std::string_view bytes) { take(header, bytes); });
+  }
+  std::stable_sort(waiting_.begin(), waiting_.end(), [](const Record& a, const Record& b) { return a.time < b.time; });
+  size_t done = 0;
+  while (done < waiting_.size() && (is_last || waiting_[done].time < newest_before_)) apply(waiting_[done++]);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + ptrdiff_t(done));
+}
+
+// The layouts are in <linux/perf_event.h>. Records other than samples end with process, thread and time.
+void PerfSampler::take(const perf_event_header& header, std::string_view bytes) {
+  Record r;
+  Bytes in(bytes);
+  if (header.type != PERF_RECORD_SAMPLE) {
+    if (bytes.size() < 8) return;
+    r.time = Bytes(bytes.substr(bytes.size() - 8)).next<uint64_t>();
+  }
+  switch (header.type) {
+    case PERF_RECORD_SAMPLE:
+      r.address = in.next<uint64_t>();
+      r.process = in.next<uint32_t>();
+      r.thread = in.next<uint32_t>();
+      r.time = in.next<uint64_t>();
+      r.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+      break;
+    case PERF_RECORD_MMAP2: {
+      r.kind = Record::Kind::kMap;
+      r.process = in.next<uint32_t>();
+      r.thread = in.next<uint32_t>();
+      r.mapping.start = in.next<uint64_t>();
+      r.mapping.end = r.mapping.start + in.next<uint64_t>();
+      r.mapping.offset = in.next<uint64_t>();
+      in.next<uint64_t>();  // device
+      in.next<uint64_t>();  // inode
+      in.next<uint64_t>();  // its generation
+      in.next<uint64_t>();  // protection and flags
+      const std::string path = in.text();
+      const bool is_file = path.starts_with('/') && !path.starts_with("//");
+      r.mapping.module = module(is_file || path == "[vdso]" ? path : "[anonymous]");
+      break;
+    }
+    case PERF_RECORD_FORK:
+      r.process = in.next<uint32_t>();
+      r.parent = in.next<uint32_t>();
+      r.thread = in.next<uint32_t>();
+      r.parent_thread = in.next<uint32_t>();
+      r.kind = r.process == r.parent ? Record::Kind::kThread : Record::Kind::kFork;
+      break;
+    case PERF_RECORD_EXIT:
+      r.kind = Record::Kind::kThreadEnd;
+      r.process = in.next<uint32_t>();
+      break;
+    case PERF_RECORD_COMM:
+      r.kind = header.misc & PERF_RECORD_MISC_COMM_EXEC ? Record::Kind::kExec : Record::Kind::kName;
+      r.process = in.next<uint32_t>();
+      r.thread = in.next<uint32_t>();
+      r.name = in.text();
+      break;
+    case PERF_RECORD_LOST:
+      in.next<uint64_t>();  // of which event
+      samples_.lost += in.next<uint64_t>();
+      return;
+    default:
+      return;
+  }
+  newest_ = std::max(newest_, r.time);
+  waiting_.push_back(std::move(r));
+}
+
+void PerfSampler::apply(const Record& r) {
+  switch (r.kind) {
+    case Record::Kind::kSample:
+      count(r);
+      break;
+    case Record::Kind::kMap:
+      spaces_.map(r.process, r.mapping);
+      break;
+    case Record::Kind::kFork:
+      spaces_.fork(r.process, r.parent);
+      threads_[{r.process, r.thread}].name = threads_[{r.parent, r.parent_thread}].name;
+      break;
+    case Record::Kind::kThread:
+      spaces_.begin_thread(r.process);
+      threads_[{r.process, r.thread}].name = threads_[{r.parent, r.parent_thread}].name;
+      break;
+    case Record::Kind::kThreadEnd:
+      spaces_.end_thread(r.process);
+      break;
+    case Record::Kind::kExec:
+      spaces_.exec(r.process);
+      [[fallthrough]];
+    case Record::Kind::kName:
+      threads_[{r.process, r.thread}].name = r.name;
+      break;
+  }
+}
+
+void PerfSampler::count(const Record& r) {
+  SampledThread& thread = threads_[{r.process, r.thread}];
+  if (r.in_kernel) {
+    ++thread.kernel;
+    ++samples_.kernel;
+    return;
+  }
+  ++thread.user;
+  ++samples_.user;
+  const AddressSpaces::Mapping* mapping = spaces_.find(r.process, r.address);
+  SampledModule& m = samples_.modules[mapping ? mapping->module : module("[unknown]")];
+  // Addresses in memory of no file mean nothing once the process is gone.
+  const bool has_offset = mapping && (m.is_file() || m.path == "[vdso]");
+  ++m.counts[has_offset ? r.address - mapping->start + mapping->offset : 0];
+}
+
+uint32_t PerfSampler::module(const std::string& path) {
+  const auto [at, is_new] = module_index_.try_emplace(path, uint32_t(samples_.modules.size()));
+  if (is_new) samples_.modules.push_back({path});
+  return at->second;
+}
+
+Samples PerfSampler::finish() {
+  std::erase_if(samples_.modules, [](const SampledModule& m) { return m.counts.empty(); });
+  for (SampledModule& m : samples_.modules) {
+    if (m.is_file()) m.build_id = build_id_of(m.path);
+  }
+  for (auto& [number, thread] : threads_) {
+    thread.process = number.first;
+    thread.thread = number.second;
+    if (thread.user || thread.kernel) samples_.threads.push_back(std::move(thread));
+  }
+  return std::move(samples_);
+}
+
+}  // namespace prof

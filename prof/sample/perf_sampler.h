@@ -1,0 +1,76 @@
+// Samples of a program from outside, by the kernel's perf events.
+//
+// The program runs as it is: no signal reaches it, no system call of its is interrupted, nothing is in its memory. The
+// kernel's clock for each thread (cpu-clock) goes on only while the thread has a processor; whenever it has gone on by
+// one period, the kernel notes where the thread is. Threads and children are sampled as the program itself.
+//
+// There is one event, with a buffer, for each processor, and records of one process may be in several of them. They
+// carry the time, by which they are put in order: first come what a process maps, then the samples in it. Buffers are
+// emptied in rounds while the program runs. A record that is not older than the newest of the round before may have
+// to wait for one that is older and not yet read, so it is kept for the next round. So little is kept, however long
+// the program runs: what remains of a sample is one more in a count.
+
+#ifndef PROF_SAMPLE_PERF_SAMPLER_H
+#define PROF_SAMPLE_PERF_SAMPLER_H
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "address_spaces.h"
+#include "perf_ring.h"
+#include "samples.h"
+
+namespace prof {
+
+class PerfSampler {
+ public:
+  // So many samples for each second on a processor, or as many as the kernel allows. Throws Error if it allows none;
+  // may_sample (perf_ring.h) tells before.
+  explicit PerfSampler(unsigned per_second);
+
+  // Prepares for a child of this process, which is sampled from its next execve on. Throws Error.
+  void attach(pid_t process);
+
+  // Takes samples until the process has ended. It is left for others to wait for.
+  void watch(pid_t process);
+
+  // All that was found out but for the program, its times and its status. To be called once.
+  Samples finish();
+
+ private:
+  struct Record {
+    enum class Kind { kSample, kMap, kFork, kThread, kExec, kName, kThreadEnd };
+    uint64_t time = 0;
+    Kind kind = Kind::kSample;
+    bool in_kernel = false;
+    uint32_t process = 0, thread = 0;        // kFork and kThread: the new one's
+    uint32_t parent = 0, parent_thread = 0;  // of these: what began it
+    uint64_t address = 0;
+    AddressSpaces::Mapping mapping = {};
+    std::string name = {};  // of the thread
+  };
+  void take(const perf_event_header& header, std::string_view bytes);
+  void read_round(bool is_last);
+  void apply(const Record& record);
+  void count(const Record& sample);
+  uint32_t module(const std::string& path);
+
+  PerfSettings settings_;
+  std::vector<PerfRing> rings_;
+  std::vector<Record> waiting_;  // not yet applied
+  uint64_t newest_ = 0, newest_before_ = 0;
+  AddressSpaces spaces_;
+  std::map<std::string, uint32_t, std::less<>> module_index_;
+  std::map<std::pair<uint32_t, uint32_t>, SampledThread> threads_;
+  Samples samples_;
+};
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,193 @@
+#include "samples.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "prof/read/elf_file.h"
+#include "prof/read/error.h"
+#include "prof/read/file.h"
+
+namespace prof {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr char kFormat[] = "prof.samples";
+constexpr uint64_t kVersion = 1;
+constexpr uint64_t kLargestFile = uint64_t(1) << 31;  // bytes
+constexpr uint64_t kMostSamples = uint64_t(1) << 50;  // of one address, or thread: no program runs so long
+constexpr uint64_t kLongestPeriod = 1'000'000'000;    // nanoseconds
+constexpr uint64_t kLongestTime = uint64_t(1) << 62;  // nanoseconds
+constexpr size_t kMostModules = 1 << 20;
+
+// One line of JSON, with what is no UTF-8 replaced.
+std::string line(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
+
+std::string raw_bytes(const std::string& digits) {
+  auto value = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  std::string bytes;
+  for (size_t i = 0; i + 1 < digits.size(); i += 2) {
+    const int high = value(digits[i]), low = value(digits[i + 1]);
+    if (high < 0 || low < 0) return "";
+    bytes += char(high * 16 + low);
+  }
+  return bytes;
+}
+
+// Takes values out of a document; whatever is not there or is not what it should be is an Error.
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path) {}
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(path_ + ": the file of samples is damaged: " + what);
+  }
+  const json& member(const json& object, const char* name) const {
+    const auto at = object.is_object() ? object.find(name) : object.end();
+    if (!object.is_object() || at == object.end()) refuse(std::string("it has no ") + name);
+    return *at;
+  }
+  uint64_t number(const json& value, const char* name, uint64_t most) const {
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > most) {
+      refuse(std::string(name) + " is no number that it can be");
+    }
+    return value.get<uint64_t>();
+  }
+  uint64_t number_of(const json& object, const char* name, uint64_t most) const {
+    return number(member(object, name), name, most);
+  }
+  std::string text_of(const json& object, const char* name) const {
+    const json& value = member(object, name);
+    if (!value.is_string()) refuse(std::string(name) + " is no text");
+    return value.get<std::string>();
+  }
+  const json& list_of(const json& object, const char* name) const {
+    const json& value = member(object, name);
+    if (!value.is_array() || value.size() > kMostModules) refuse(std::string(name) + " is no list");
+    return value;
+  }
+
+ private:
+  const std::string& path_;
+};
+
+SampledModule module_of(const json& value, const Reader& reader) {
+  SampledModule module{reader.text_of(value, "path")};
+  module.build_id = raw_bytes(reader.text_of(value, "build_id"));
+  const json& addresses = reader.member(value, "addresses");
+  if (!addresses.is_array()) reader.refuse("addresses is no list");
+  for (const json& pair : addresses) {
+    if (!pair.is_array() || pair.size() != 2) reader.refuse("an address has no count");
+    module.counts[reader.number(pair[0], "an offset", UINT64_MAX)] += reader.number(pair[1], "a count", kMostSamples);
+  }
+  return module;
+}
+
+Samples samples_of(const json& document, const Reader& reader) {
+  Samples s;
+  s.program = reader.text_of(document, "program");
+  for (const json& word : reader.list_of(document, "arguments")) {
+    if (!word.is_string()) reader.refuse("an argument is no text");
+    s.arguments.push_back(word.get<std::string>());
+  }
+  s.period = reader.number_of(document, "period_ns", kLongestPeriod);
+  if (s.period == 0) reader.refuse("period_ns is 0");
+  const json& kernel = reader.member(document, "kernel_samples");
+  s.has_kernel = !kernel.is_null();
+  if (s.has_kernel) s.kernel = reader.number(kernel, "kernel_samples", kMostSamples);
+  s.lost = reader.number_of(document, "lost_samples", UINT64_MAX);
+  s.user_time = reader.number_of(document, "user_time_ns", kLongestTime);
+  s.system_time = reader.number_of(document, "system_time_ns", kLongestTime);
+  s.status = int(reader.number_of(document, "wait_status", INT32_MAX));
+  uint64_t sum = 0;
+  for (const json& value : reader.list_of(document, "modules")) {
+    s.modules.push_back(module_of(value, reader));
+    for (const auto& [offset, count] : s.modules.back().counts) {
+      sum += count;
+      if (sum > kMostSamples) reader.refuse("there are more samples than there can be");
+    }
+  }
+  s.user = reader.number_of(document, "user_samples", kMostSamples);
+  if (s.user != sum) reader.refuse("its counts do not add up to user_samples");
+  for (const json& value : reader.list_of(document, "threads")) {
+    s.threads.push_back({uint32_t(reader.number_of(value, "process", UINT32_MAX)),
+                         uint32_t(reader.number_of(value, "thread", UINT32_MAX)), reader.text_of(value, "name"),
+                         reader.number_of(value, "user_samples", kMostSamples),
+                         reader.number_of(value, "kernel_samples", kMostSamples)});
+  }
+  return s;
+}
+
+std::string text_of(const Samples& samples) {
+  json head = {{"format", kFormat},
+               {"version", kVersion},
+               {"program", samples.program},
+               {"arguments", samples.arguments},
+               {"period_ns", samples.period},
+               {"user_samples", samples.user},
+               {"kernel_samples", nullptr},
+               {"lost_samples", samples.lost},
+               {"user_time_ns", samples.user_time},
+               {"system_time_ns", samples.system_time},
+               {"wait_status", uint64_t(samples.status)}};
+  if (samples.has_kernel) head["kernel_samples"] = samples.kernel;
+  std::string text = line(head);
+  text.pop_back();  // the document goes on
+  text += ",\n\"modules\":[";
+  const char* separator = "\n";
+  for (const SampledModule& module : samples.modules) {
+    json addresses = json::array();
+    for (const auto& [offset, count] : module.counts) addresses.push_back({offset, count});
+    const std::string build_id = module.build_id.empty() ? "" : hexadecimal(module.build_id);
+    text += separator + line({{"path", module.path}, {"build_id", build_id}, {"addresses", std::move(addresses)}});
+    separator = ",\n";
+  }
+  text += "],\n\"threads\":[";
+  separator = "\n";
+  for (const SampledThread& thread : samples.threads) {
+    text += separator + line({{"process", thread.process},
+                              {"thread", thread.thread},
+                              {"name", thread.name},
+                              {"user_samples", thread.user},
+                              {"kernel_samples", thread.kernel}});
+    separator = ",\n";
+  }
+  return text + "]}\n";
+}
+
+}  // namespace
+
+void write_samples(const Samples& samples, int fd, const std::string& path) {
+  const std::string text = text_of(samples);
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t n = write(fd, text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw Error(path + ": " + system_error(n < 0 ? errno : EIO));
+    at += size_t(n);
+  }
+}
+
+Samples read_samples(const std::string& path) {
+  const Descriptor file(open_to_read(path));
+  struct stat status;
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
+  const std::string is_none = path + ": is no file of samples; prof run --true leaves them as prof.samples";
+  if (!S_ISREG(status.st_mode) || uint64_t(status.st_size) > kLargestFile) throw Error(is_none);
+  std::string text(size_t(status.st_size), '\0');
+  text.resize(read_at(file.get(), text.data(), text.size(), 0, path));
+  const Reader reader(path);
+  if (!text.starts_with('{') || text.find(kFormat) > 1000) throw Error(is_none);
+  const json document = json::parse(text, nullptr, false);
+  if (document.is_discarded()) reader.refuse("it is no JSON, or was cut off");
+  if (reader.text_of(document, "format") != kFormat) throw Error(is_none);
+  if (reader.number_of(document, "version", UINT64_MAX) != kVersion) {
+    throw Error(path + ": is of another version than this prof reads, which is " + std::to_string(kVersion));
+  }
+  return samples_of(document, reader);
+}
+
+}  // namespace prof

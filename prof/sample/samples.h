@@ -1,0 +1,56 @@
+// prof.samples: where the time of a program's processes went, as samples of the unprofiled program tell.
+//
+// A sample is taken each time a thread has had a processor for one more period. It is credited to the address that the
+// thread was at: to a module (an executable file, a library) and an offset in that file, which does not depend on where
+// a process loaded it. So the samples of all threads and processes add up to one histogram for each module.
+//
+// The file is JSON; prof(5) describes it. It is read as every other file is: nothing in it is believed.
+
+#ifndef PROF_SAMPLE_SAMPLES_H
+#define PROF_SAMPLE_SAMPLES_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace prof {
+
+// A file with code that was mapped, or what the kernel calls in brackets: [vdso]. [anonymous] is memory of no file,
+// [unknown] none that is known.
+struct SampledModule {
+  std::string path;
+  std::string build_id = {};                 // raw bytes; empty if it has none or could not be read
+  std::map<uint64_t, uint64_t> counts = {};  // samples by offset in the file
+
+  bool is_file() const { return !path.empty() && path[0] != '['; }
+};
+
+struct SampledThread {
+  uint32_t process = 0, thread = 0;
+  std::string name;               // the last that it had
+  uint64_t user = 0, kernel = 0;  // samples
+};
+
+struct Samples {
+  std::string program;                      // absolute path
+  std::vector<std::string> arguments;       // the first is the program's name
+  uint64_t period = 0;                      // nanoseconds on a processor from one sample to the next
+  bool has_kernel = false;                  // samples were taken in the kernel too
+  uint64_t user = 0, kernel = 0;            // samples: all of the modules' counts, and those in the kernel
+  uint64_t lost = 0;                        // samples that are known to be missing
+  uint64_t user_time = 0, system_time = 0;  // nanoseconds, as the kernel's accounts say of the program and its children
+  int status = 0;                           // how the program ended, as from waitpid
+  std::vector<SampledModule> modules;
+  std::vector<SampledThread> threads;
+};
+
+// Writes a new file. Throws Error if it cannot be written.
+void write_samples(const Samples& samples, int fd, const std::string& path);
+
+// Throws Error if the file cannot be read or is no such file.
+Samples read_samples(const std::string& path);
+
+}  // namespace prof
+
+#endif
