@@ -18,6 +18,9 @@ enum LongOption {
   option_processes,
   option_suggest,
   option_automatic,
+  option_true,
+  option_samples,
+  option_check,
   option_min_size,
   option_no_leaves,
   option_help,
@@ -30,6 +33,7 @@ const option kProfOptions[] = {
     {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
     {"processes", no_argument, nullptr, option_processes},
     {"suggest", no_argument, nullptr, option_suggest},
+    {"true", required_argument, nullptr, option_samples},
     {"help", no_argument, nullptr, option_help},
     {"version", no_argument, nullptr, option_version},
     {nullptr, 0, nullptr, 0},
@@ -41,6 +45,8 @@ const option kRunOptions[] = {
     {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
     {"report", required_argument, nullptr, option_report},
     {"auto", no_argument, nullptr, option_automatic},
+    {"true", no_argument, nullptr, option_true},
+    {"check", no_argument, nullptr, option_check},
     {"min-size", required_argument, nullptr, option_min_size},
     {"no-leaves", no_argument, nullptr, option_no_leaves},
     {"help", no_argument, nullptr, option_help},
@@ -63,12 +69,22 @@ UsageError error_of(int c, char** argv) {
                     ": no such option; see prof --help");
 }
 
+// Samples are of whole functions, of all threads and processes together, and of what hooks cost they know nothing.
+void check_true_times(const Options& o) {
+  if (o.check && !o.true_times) throw UsageError("--check compares two runs; it goes with --true");
+  if (!o.true_times && o.samples.empty()) return;
+  if (o.apart != Apart::nothing) throw UsageError("--true shows everything as one; it excludes -t and --processes");
+  if (o.automatic) throw UsageError("--true and --auto exclude each other");
+  if (o.view == Options::View::suggestion) throw UsageError("--true and --suggest exclude each other");
+}
+
 // What a parsed command line means as a whole. Throws UsageError if its options exclude each other.
 void settle(Options& o, bool view_chosen) {
   if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::none;
   if (o.apart != Apart::nothing && o.view == Options::View::none) {
     throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
   }
+  check_true_times(o);
 }
 
 Options parse(int argc, char** argv, const char* letters, const option* words) {
@@ -120,6 +136,16 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
         break;
       case option_automatic:
         o.automatic = true;
+        break;
+      case option_true:
+        o.true_times = true;
+        break;
+      case option_samples:
+        o.samples = optarg;
+        if (o.samples.empty()) throw UsageError("--true: no file of samples named");
+        break;
+      case option_check:
+        o.check = true;
         break;
       case option_min_size:
         o.rewriting.push_back(std::string("--min-size=") + optarg);
@@ -182,8 +208,11 @@ std::string help_text() {
          "  -g FILE               write gmon.out for gprof to FILE\n"
          "  --gprof-symbols FILE  write a table of names for gprof -S to FILE\n"
          "  --raw-names           do not demangle names\n"
+         "  --true FILE           take times from the samples that prof run --true left in FILE\n"
          "\n"
          "prof run also takes\n"
+         "  --true                run the program twice: sampled as it is, for true times, and counted\n"
+         "  --check               with --true: compare the outputs of both runs\n"
          "  --auto                a counting run first, without output; then leave out functions not worth timing\n"
          "\n"
          "and these options of profld:\n"

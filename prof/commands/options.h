@@ -28,6 +28,12 @@ struct Options {
   // prof: what is left. prof run: the program and its arguments.
   std::vector<std::string> arguments;
 
+  // prof: a file of samples, which times are taken from.
+  std::string samples;
+
+  // prof run: samples of the program as it is, and then a run that counts; with `check` their outputs are compared.
+  bool true_times = false;
+  bool check = false;
   // prof run: a counting run first, to leave out functions that would only measure the probe.
   bool automatic = false;
   // prof run: options for profld.

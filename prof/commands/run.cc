@@ -16,6 +16,7 @@
 #include "prof/read/file.h"
 #include "show.h"
 #include "suggest.h"
+#include "true_run.h"
 
 namespace prof {
 
@@ -78,6 +79,7 @@ int run(Options options) {
     throw UsageError("run: no program named; prof run [options] [--] program [argument ...]");
   const std::string& name = options.arguments[0];
   const std::string program = find_program(name);
+  if (options.true_times) return run_true(options, program);
   if (options.automatic) leave_out_by_counts(program, options);
   const std::string copy = rewritten_copy(program, options);
   if (copy.empty()) return 1;

@@ -57,9 +57,10 @@ int show(const Options& options, const std::string& program, const std::vector<s
          std::FILE* file) {
   // JSON says by itself what the other views need remarks for.
   const bool is_json = options.view == Options::View::json;
-  const bool can_show_two_runs =
-      options.view != Options::View::suggestion && options.gmon.empty() && options.gprof_symbols.empty();
-  const Input input = {program, profiles, options.raw_names, options.raw_times, !is_json, can_show_two_runs};
+  const bool can_show_two_runs = options.samples.empty() && options.view != Options::View::suggestion &&
+                                 options.gmon.empty() && options.gprof_symbols.empty();
+  const Input input = {program,  profiles,          options.raw_names, options.raw_times,
+                       !is_json, can_show_two_runs, options.samples};
   Output out(file, file == stderr ? "standard error" : "standard output");
   if (options.apart != Apart::nothing) {
     bool is_first = true;

@@ -224,6 +224,27 @@ void lay_beside(Analysis& a, Analysis b, const Input& input) {
   if (input.remarks && !different.empty()) a.remarks.push_back(different);
 }
 
+// Puts the times of a file of samples in the place of those of the run.
+void take_samples(Analysis& a, const Input& input) {
+  const Samples samples = read_samples(input.samples);
+  a.sampled = credit(samples, a.functions, input.samples, a.remarks);
+  for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
+  a.sums = use_samples(*a.sampled, a.tsc_hz > 0 ? a.tsc_hz : 1e9, a.tree);
+  a.timed = a.estimated = true;
+  a.on_processor = true;
+  if (!input.remarks) return;
+  char text[200];
+  std::snprintf(text, sizeof text,
+                ": %s of user code, one every %g ms on a processor: %.3f s; by the kernel's accounts %.3f s",
+                count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
+                a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
+  a.remarks.push_back(input.samples + text);
+  if (samples.lost)
+    a.remarks.push_back(input.samples + ": " + count_of(samples.lost, "record") + " of samples were lost");
+  const std::string impossible = impossible_samples(*a.sampled, a.sums, a.functions.functions());
+  if (!impossible.empty()) a.remarks.push_back(impossible);
+}
+
 }  // namespace
 
 bool are_alike(const Profile& a, const Profile& b) {
@@ -236,6 +257,7 @@ Analysis analyse(const Input& input) {
   const Profile first = Profile::read(paths.at(0));
   Analysis a = prepare(input, first);
   sum_up(a, input, first, paths);
+  if (!input.samples.empty()) take_samples(a, input);
   if (others.empty()) return a;
 
   const Profile first_other = Profile::read(others[0]);

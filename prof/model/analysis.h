@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "functions.h"
+#include "sampled.h"
 #include "tree.h"
 #include "waiting.h"
 
@@ -24,6 +25,7 @@ struct Input {
   bool raw_times = false;             // the probe's own cost is left in
   bool remarks = true;                // on what is not complete; damage is always remarked on
   bool side_by_side = false;          // profiles may be of both types elapsed and cpu
+  std::string samples = {};           // a file of samples of the unprofiled program, which times are taken from
 };
 
 struct Analysis {
@@ -48,6 +50,8 @@ struct Analysis {
   // Another run, with its times on a processor: all else is of the run with elapsed times, or of both.
   std::optional<ProcessorRun> cpu = {};
   std::vector<std::string> remarks = {};  // what to tell the user of the profiles and their programs, a line each
+  // Times are those of samples, and this is what is known of them.
+  std::optional<SampledTimes> sampled = {};
 
   double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
 };

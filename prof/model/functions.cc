@@ -46,7 +46,8 @@ std::string hex_name(uint64_t address) {
 
 std::string Object::set_rewritten(ElfFile rewritten) {
   map_ = rewritten.map();
-  const std::string debug = debug_file_path(rewritten.original_build_id());
+  original_build_id_ = rewritten.is_rewritten() ? rewritten.original_build_id() : rewritten.build_id();
+  const std::string debug = debug_file_path(original_build_id_);
   add_symbols(std::move(rewritten));
   if (debug.empty() || access(debug.c_str(), R_OK) != 0) return "";
   try {
@@ -62,6 +63,27 @@ void Object::add_symbols(ElfFile file) { files_.push_back(std::move(file)); }
 void Object::finish() {
   for (const ElfFile& file : files_) symbols_.add(file);
   symbols_.finish();
+  by_original_ = map_;
+  std::sort(by_original_.begin(), by_original_.end(),
+            [](const prof_format::MapEntry& a, const prof_format::MapEntry& b) { return a.original < b.original; });
+}
+
+std::optional<uint64_t> Object::entry_of_original(uint64_t address) const {
+  auto after = std::upper_bound(by_original_.begin(), by_original_.end(), address,
+                                [](uint64_t a, const prof_format::MapEntry& entry) { return a < entry.original; });
+  if (after != by_original_.begin()) {
+    const prof_format::MapEntry& entry = *(after - 1);
+    if (address - entry.original < entry.original_size) return entry.function;
+  }
+  const Symbol* symbol = symbols_.find(address);
+  if (!symbol) return {};
+  return symbol->address;
+}
+
+bool Object::is_counted(uint64_t entry) const {
+  const auto at = std::lower_bound(by_original_.begin(), by_original_.end(), entry,
+                                   [](const prof_format::MapEntry& e, uint64_t a) { return e.original < a; });
+  return at != by_original_.end() && at->original == entry && at->function == entry;
 }
 
 uint64_t Object::entry_of(uint64_t address) const {
@@ -175,6 +197,20 @@ uint32_t FunctionTable::unknown_object() {
     objects_.emplace_back("unknown");
   }
   return unknown_object_;
+}
+
+uint32_t FunctionTable::unknown_function(uint32_t object) {
+  auto [at, is_new] = function_index_.try_emplace({object, UINT64_MAX}, uint32_t(functions_.size()));
+  if (is_new) functions_.push_back({object, 0, "[unknown]", "[unknown]"});
+  return at->second;
+}
+
+uint32_t FunctionTable::nameless_code(const std::string& name) {
+  auto [at, is_new] = library_index_.try_emplace(name, uint32_t(objects_.size()));
+  if (is_new) objects_.emplace_back(name);
+  auto [function, is_new_function] = function_index_.try_emplace({at->second, UINT64_MAX}, uint32_t(functions_.size()));
+  if (is_new_function) functions_.push_back({at->second, 0, name, name});
+  return function->second;
 }
 
 uint32_t Resolver::look_up(uint64_t pc) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -38,9 +39,20 @@ class Object {
   // copies is taken for one of the original.
   uint64_t entry_of(uint64_t address) const;
 
+  // The entry of the function that an address (link-time) of the original is in, if that is known.
+  std::optional<uint64_t> entry_of_original(uint64_t address) const;
+
+  // Whether the function at an entry was rewritten, so that its calls are counted.
+  bool is_counted(uint64_t entry) const;
+
+  // Of the program before it was rewritten, or of a library that was not; raw bytes, empty if it has none.
+  const std::string& original_build_id() const { return original_build_id_; }
+
  private:
   std::string name_;
+  std::string original_build_id_;
   std::vector<prof_format::MapEntry> map_;
+  std::vector<prof_format::MapEntry> by_original_;  // the same, sorted by `original`
   std::vector<ElfFile> files_;
   SymbolTable symbols_;
 };
@@ -77,6 +89,11 @@ class FunctionTable {
 
   // What to tell the user of libraries that were opened since the last call.
   std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
+  // Index of a function that stands for all code of an object whose functions are not known.
+  uint32_t unknown_function(uint32_t object);
+
+  // Index of the function, and its object, of this name, which stands for code in no file: "[kernel]".
+  uint32_t nameless_code(const std::string& name);
 
  private:
   std::vector<Object> objects_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "libprof/printable.h"
@@ -34,17 +35,78 @@ std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t o
   return (waited < 0 && time >= 0.0005 ? "-" : "") + shown_time(time, is_rough(cycles, probes, 0), is_doubtful);
 }
 
+namespace {
+
+// The table's columns between the percentage and the calls: times, each with its title.
+struct Column {
+  const char* title;
+  std::function<std::string(uint32_t function)> text;
+};
+
+std::vector<Column> time_columns(const Analysis& analysis) {
+  const std::vector<FunctionSum>& sums = analysis.sums;
+  auto self = [&](uint32_t f) {
+    return shown_time(analysis.seconds(sums[f].self), is_rough(sums[f].self, sums[f].self_probe, sums[f].self_variance),
+                      sums[f].has_doubtful_self);
+  };
+  if (const SampledTimes* sampled = analysis.sampled ? &*analysis.sampled : nullptr) {
+    auto error = [sampled](uint32_t f) {
+      const SampleRange range = range_of(sampled->samples[f]);
+      return decimal(sampled->seconds((range.high - range.low) / 2), 3);
+    };
+    auto total = [&analysis, sampled](uint32_t f) {
+      return sampled->is_counted[f] ? decimal(analysis.seconds(analysis.sums[f].total), 3) : "-";
+    };
+    return {{"Self", [&](uint32_t f) { return decimal(analysis.seconds(sums[f].self), 3); }},
+            {"+/-", error},
+            {"Total", total}};
+  }
+  if (const ProcessorRun* cpu = analysis.cpu ? &*analysis.cpu : nullptr) {
+    auto on_processor = [&analysis, cpu](uint32_t f) {
+      const FunctionSum& other = cpu->sums[f];
+      return shown_time(analysis.seconds(other.self), is_rough(other.self, other.self_probe, other.self_variance),
+                        other.has_doubtful_self);
+    };
+    auto waiting = [&analysis, cpu](uint32_t f) {
+      const FunctionSum &sum = analysis.sums[f], &other = cpu->sums[f];
+      return shown_waiting(analysis, sum.self, other.self, sum.self_probe + other.self_probe, 1,
+                           sum.has_doubtful_self || other.has_doubtful_self);
+    };
+    return {{"Elapsed", self}, {"CPU", on_processor}, {"Waiting", waiting}};
+  }
+  // The title stands where Plan 9 has it.
+  if (!analysis.timed) return {{"Time ", [](uint32_t) { return "-"; }}};
+  return {{"Time ", self}};
+}
+
+// Whether there is anything to tell of a function.
+bool is_shown(const Analysis& analysis, uint32_t f) {
+  auto occurs = [&](const FunctionSum& sum) { return sum.calls != 0 || sum.self != 0; };
+  return occurs(analysis.sums[f]) || (analysis.cpu && occurs(analysis.cpu->sums[f]));
+}
+
+// With samples, functions of libraries are shown too, which may be called as one of the program's.
+std::string shown_name(const Analysis& analysis, const Function& function) {
+  std::string name = function.name;
+  if (analysis.sampled && function.object != 0) {
+    const std::string& module = analysis.functions.objects()[function.object].name();
+    if (module != name) name += " (" + module + ")";
+  }
+  return prof_text::printable(name);
+}
+
+}  // namespace
+
 void print_flat(const Analysis& analysis, Output& out) {
   const std::vector<FunctionSum>& sums = analysis.sums;
   const std::vector<Function>& functions = analysis.functions.functions();
-  const ProcessorRun* cpu = analysis.cpu ? &*analysis.cpu : nullptr;
-  auto was_on_processor = [&](uint32_t f) { return cpu && (cpu->sums[f].calls != 0 || cpu->sums[f].self != 0); };
+  auto part = [&](uint32_t f) { return double(analysis.timed ? sums[f].self : sums[f].calls); };
   std::vector<uint32_t> order;
   double whole = 0;  // what 100 % are
   for (uint32_t f = 0; f < sums.size(); ++f) {
-    if (sums[f].calls == 0 && sums[f].self == 0 && !was_on_processor(f)) continue;
+    if (!is_shown(analysis, f)) continue;
     order.push_back(f);
-    whole += double(analysis.timed ? sums[f].self : sums[f].calls);
+    whole += part(f);
   }
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     if (sums[a].self != sums[b].self) return sums[a].self > sums[b].self;
@@ -53,24 +115,16 @@ void print_flat(const Analysis& analysis, Output& out) {
     return functions[a].address < functions[b].address;
   });
 
-  out.text(cpu ? "  %   Elapsed      CPU  Waiting    Calls  Name\n" : "  %     Time     Calls  Name\n");
+  const std::vector<Column> columns = time_columns(analysis);
+  out.text("  % ");
+  for (const Column& column : columns) out.text(" " + right(column.title, 8));
+  out.text("    Calls  Name\n");
   for (uint32_t f : order) {
-    const FunctionSum& sum = sums[f];
-    const double part = double(analysis.timed ? sum.self : sum.calls);
-    out.text(right(decimal(whole > 0 ? 100 * part / whole : 0, 1), 4));
-    const std::string time = shown_time(analysis.seconds(sum.self),
-                                        is_rough(sum.self, sum.self_probe, sum.self_variance), sum.has_doubtful_self);
-    out.text(" " + right(analysis.timed ? time : "-", 8));
-    if (cpu) {
-      const FunctionSum& other = cpu->sums[f];
-      const bool is_other_rough = is_rough(other.self, other.self_probe, other.self_variance);
-      const uint64_t probes = sum.self_probe + other.self_probe;
-      out.text(" " + right(shown_time(analysis.seconds(other.self), is_other_rough, other.has_doubtful_self), 8));
-      const bool is_doubtful = sum.has_doubtful_self || other.has_doubtful_self;
-      out.text(" " + right(shown_waiting(analysis, sum.self, other.self, probes, 1, is_doubtful), 8));
-    }
-    out.text(" " + right(shown_calls(sum.calls, sum.has_doubtful_calls), 8) + "\t" +
-             prof_text::printable(functions[f].name) + "\n");
+    out.text(right(decimal(whole > 0 ? 100 * part(f) / whole : 0, 1), 4));
+    for (const Column& column : columns) out.text(" " + right(column.text(f), 8));
+    const bool is_counted = !analysis.sampled || analysis.sampled->is_counted[f];
+    out.text(" " + right(is_counted ? shown_calls(sums[f].calls, sums[f].has_doubtful_calls) : "-", 8) + "\t" +
+             shown_name(analysis, functions[f]) + "\n");
   }
 }
 

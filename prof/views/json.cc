@@ -21,6 +21,12 @@ std::string hex(uint64_t n) {
 
 uint64_t rounded(double n) { return uint64_t(std::llround(std::min(n, 0x1p62))); }
 
+// A number as short as it can be without being another.
+std::string shortest(double n) {
+  char digits[40];
+  return {digits, std::to_chars(digits, digits + sizeof digits, n).ptr};
+}
+
 // Written as a stream: a document of a million nodes built in memory first would take gigabytes.
 class Writer {
  public:
@@ -40,7 +46,8 @@ class Writer {
   void write_head() {
     out_.text("\"program\":" + quoted(analysis_.program));
     out_.text(std::string(",\"type\":\"") +
-              (analysis_.cpu            ? "waiting"
+              (analysis_.sampled        ? "true"
+               : analysis_.cpu          ? "waiting"
                : analysis_.estimated    ? "adaptive"
                : analysis_.on_processor ? "cpu"
                : analysis_.timed        ? "elapsed"
@@ -57,6 +64,27 @@ class Writer {
     if (analysis_.process) out_.text(",\"command\":" + quoted(analysis_.command));
     if (analysis_.thread) field(",\"thread\":", analysis_.thread);
     if (analysis_.thread) out_.text(",\"thread_name\":" + quoted(analysis_.thread_name));
+    if (analysis_.sampled) write_samples(*analysis_.sampled);
+  }
+
+  // What is known of samples, of all functions together.
+  void write_samples(const SampledTimes& sampled) {
+    field(",\n\"sample_period_ns\":", sampled.period);
+    field(",\"user_samples\":", sampled.user);
+    out_.text(",\"kernel_samples\":" + (sampled.has_kernel ? std::to_string(sampled.kernel) : "null"));
+    field(",\"lost_samples\":", sampled.lost);
+    out_.text(",\"user_seconds\":" + shortest(double(sampled.user_time) / 1e9));
+  }
+
+  void write_samples_of(size_t function, const SampledTimes& sampled) {
+    const uint64_t samples = sampled.samples[function];
+    const SampleRange range = range_of(samples);
+    const double hz = analysis_.tsc_hz > 0 ? analysis_.tsc_hz : 1e9;
+    field(",\"samples\":", samples);
+    out_.text(",\"self_seconds\":" + shortest(sampled.seconds(double(samples))));
+    field(",\"self_low\":", rounded(sampled.seconds(range.low) * hz));
+    field(",\"self_high\":", rounded(sampled.seconds(range.high) * hz));
+    out_.text(std::string(",\"counted\":") + (sampled.is_counted[function] ? "true" : "false"));
   }
 
   void write_functions() {
@@ -73,6 +101,7 @@ class Writer {
       field(",\"self_probe_cycles\":", analysis_.sums[i].self_probe);
       field(",\"total_probe_cycles\":", analysis_.sums[i].total_probe);
       errors(analysis_.sums[i].self_variance, analysis_.sums[i].total_variance);
+      if (analysis_.sampled) write_samples_of(i, *analysis_.sampled);
       bool has_doubtful_calls = analysis_.sums[i].has_doubtful_calls;
       bool has_doubtful_cycles = analysis_.sums[i].has_doubtful_total;
       if (analysis_.cpu) {

@@ -1,0 +1,187 @@
+#include "sampled.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "prof/read/elf_file.h"
+#include "prof/read/error.h"
+
+namespace prof {
+
+namespace {
+
+constexpr uint64_t kProgram = 0;    // index of the program among the objects
+constexpr uint64_t kTellFrom = 10;  // samples: fewer may be of code between functions
+
+// The entry of the original function that an address is in, in a module that may be a copy that profld made.
+std::optional<uint64_t> entry_of(const ElfFile& file, const Object& object, uint64_t address) {
+  if (!file.is_rewritten()) return object.entry_of_original(address);
+  const auto& map = file.map();
+  auto after = std::upper_bound(map.begin(), map.end(), address,
+                                [](uint64_t a, const prof_format::MapEntry& e) { return a < e.copy; });
+  if (after != map.begin() && address - (after - 1)->copy < (after - 1)->copy_size) return (after - 1)->function;
+  return object.entry_of_original(address);
+}
+
+class Crediting {
+ public:
+  Crediting(const Samples& samples, FunctionTable& functions, const std::string& path,
+            std::vector<std::string>& remarks)
+      : samples_(samples), functions_(functions), path_(path), remarks_(remarks) {}
+
+  SampledTimes credit_all() {
+    for (const SampledModule& m : samples_.modules) {
+      if (m.is_file()) {
+        credit_file(m);
+      } else {
+        add(functions_.nameless_code(m.path), sum(m));
+      }
+    }
+    if (samples_.kernel) add(functions_.nameless_code("[kernel]"), samples_.kernel);
+    if (!has_program_) refuse_other_program();
+    times_.samples.resize(functions_.functions().size());
+    for (const Function& f : functions_.functions()) {
+      times_.is_counted.push_back(functions_.objects()[f.object].is_counted(f.address));
+    }
+    times_.period = samples_.period;
+    times_.user = samples_.user;
+    times_.kernel = samples_.kernel;
+    times_.lost = samples_.lost;
+    times_.has_kernel = samples_.has_kernel;
+    times_.user_time = samples_.user_time;
+    return std::move(times_);
+  }
+
+ private:
+  static uint64_t sum(const SampledModule& module) {
+    uint64_t all = 0;
+    for (const auto& [offset, count] : module.counts) all += count;
+    return all;
+  }
+
+  void add(uint32_t function, uint64_t count) {
+    if (function >= times_.samples.size()) times_.samples.resize(function + 1);
+    times_.samples[function] += count;
+  }
+
+  bool is_program(const SampledModule& module) const {
+    const std::string& id = functions_.program().original_build_id();
+    return id.empty() || module.build_id.empty() ? module.path == samples_.program : module.build_id == id;
+  }
+
+  // The file of a module, as it was when the samples were taken; none if it is gone.
+  std::optional<ElfFile> open(const SampledModule& module) const {
+    try {
+      ElfFile file(module.path);
+      if (file.build_id() == module.build_id) return file;
+      remarks_.push_back(module.path + ": has changed since samples were taken; its functions have no names");
+    } catch (const Error& e) {
+      remarks_.push_back(std::string(e.what()) + "; its functions have no names");
+    }
+    return {};
+  }
+
+  void credit_file(const SampledModule& module) {
+    std::optional<ElfFile> file = open(module);
+    const bool is_copy = file && file->is_rewritten() && !file->original_build_id().empty() &&
+                         file->original_build_id() == functions_.program().original_build_id();
+    const bool is_the_program = is_copy || is_program(module);
+    has_program_ = has_program_ || is_the_program;
+    if (!file && !is_the_program) return add(functions_.nameless_code(module.path), sum(module));
+    const uint32_t object =
+        is_the_program ? uint32_t(kProgram) : functions_.library({module.path, module.build_id, 0, 0, 0});
+    for (const auto& [offset, count] : module.counts) {
+      const std::optional<uint64_t> address = file ? file->address_at(offset) : std::nullopt;
+      const std::optional<uint64_t> entry =
+          address ? entry_of(*file, functions_.objects()[object], *address) : std::nullopt;
+      add(entry ? functions_.at(object, *entry) : functions_.unknown_function(object), count);
+    }
+  }
+
+  void refuse_other_program() const {
+    // A program that was too short for a sample is in no module.
+    const std::string& id = functions_.program().original_build_id();
+    if (id.empty()) return;
+    const std::string sampled = build_id_of(samples_.program);
+    if (sampled.empty() || sampled == id) return;
+    throw Error(path_ + ": is of another program than the profile: build-id " + hexadecimal(sampled) + " of " +
+                samples_.program + ", not " + hexadecimal(id));
+  }
+
+  const Samples& samples_;
+  FunctionTable& functions_;
+  const std::string& path_;
+  std::vector<std::string>& remarks_;
+  SampledTimes times_;
+  bool has_program_ = false;
+};
+
+// What the time of a node weighs among those of its function.
+double weight(const CallNode& node, bool by_calls) { return double(by_calls ? node.calls : node.self); }
+
+}  // namespace
+
+SampleRange range_of(uint64_t samples) {
+  constexpr double z = 1.96;
+  const double n = double(samples), middle = n + z * z / 2, half = z * std::sqrt(n + z * z / 4);
+  return {std::max(middle - half, 0.0), middle + half};
+}
+
+SampledTimes credit(const Samples& samples, FunctionTable& functions, const std::string& path,
+                    std::vector<std::string>& remarks) {
+  return Crediting(samples, functions, path, remarks).credit_all();
+}
+
+std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree) {
+  const size_t functions = times.samples.size();
+  std::vector<double> measured(functions), calls(functions);
+  for (size_t i = 1; i < tree.nodes.size(); ++i) {
+    measured[tree.nodes[i].function] += double(tree.nodes[i].self);
+    calls[tree.nodes[i].function] += double(tree.nodes[i].calls);
+  }
+  const double cycles_of_sample = double(times.period) * 1e-9 * hz;
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    CallNode& node = tree.nodes[i];
+    double samples = 0;
+    if (i != 0) {
+      const bool by_calls = measured[node.function] <= 0;
+      const double all = by_calls ? calls[node.function] : measured[node.function];
+      if (all > 0) samples = double(times.samples[node.function]) * weight(node, by_calls) / all;
+    }
+    node.self = node.total = uint64_t(std::llround(samples * cycles_of_sample));
+    node.self_variance = node.total_variance = samples * cycles_of_sample * cycles_of_sample;
+    node.self_probe = node.total_probe = 0;
+    node.has_doubtful_self = node.has_doubtful_total = false;
+  }
+  for (size_t i = tree.nodes.size(); i-- > 1;) {
+    CallNode& parent = tree.nodes[tree.nodes[i].parent];
+    parent.total += tree.nodes[i].total;
+    parent.total_variance += tree.nodes[i].total_variance;
+  }
+  std::vector<FunctionSum> sums = sum_functions(tree, functions);
+  for (size_t f = 0; f < functions; ++f) {
+    const double samples = double(times.samples[f]);
+    sums[f].self = uint64_t(std::llround(samples * cycles_of_sample));
+    sums[f].self_variance = samples * cycles_of_sample * cycles_of_sample;
+    if (measured[f] > 0 || calls[f] > 0) continue;
+    sums[f].total = sums[f].self;
+    sums[f].total_variance = sums[f].self_variance;
+  }
+  return sums;
+}
+
+std::string impossible_samples(const SampledTimes& times, const std::vector<FunctionSum>& sums,
+                               const std::vector<Function>& functions) {
+  size_t impossible = 0, example = 0;
+  for (size_t f = 0; f < functions.size(); ++f) {
+    if (!times.is_counted[f] || sums[f].calls > 0 || times.samples[f] < kTellFrom) continue;
+    if (impossible++ == 0 || times.samples[f] > times.samples[example]) example = f;
+  }
+  if (impossible == 0) return "";
+  return std::to_string(impossible) + (impossible == 1 ? " function has" : " functions have") +
+         " samples in the first run but no calls in the second (" + functions[example].name + ": " +
+         std::to_string(times.samples[example]) + " samples): the program did not do the same twice";
+}
+
+}  // namespace prof

@@ -1,0 +1,214 @@
+# prof run --true: a program is run twice, for times from samples of it as it is and for exact calls.
+. "${0%/*}/common.inc"
+export XDG_CACHE_HOME=$PWD/cache
+unset tabstop
+
+cat >library.c <<'C'
+__attribute__((noipa)) unsigned library_work(unsigned n) {
+  for (unsigned i = 0; i < 2000; ++i) n = n * 1664525 + 1013904223;
+  return n;
+}
+C
+cat >program.c <<'C'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define KEPT __attribute__((noipa))
+unsigned library_work(unsigned n);
+static volatile unsigned sink;
+KEPT unsigned spin(unsigned n) {
+  unsigned x = 1;
+  while (n-- > 0) x = x * 1664525 + 1013904223;
+  return x;
+}
+KEPT void less(void) { sink += spin(1000); }
+KEPT void more(void) { for (volatile int i = 0; i < 20000; ++i) sink += i; }
+KEPT void* thread(void* times) {
+  for (long i = (long)times; i > 0; --i) more();
+  return NULL;
+}
+KEPT void byte(int c) { sink += c; }
+KEPT void other_way(void) { for (volatile int i = 0; i < 100000000; ++i) sink += i; }
+int main(int argc, char** argv) {
+  const char* what = argv[1];
+  if (!strcmp(what, "work")) {
+    for (int i = 0; i < 1000; ++i) less();
+    for (int i = 0; i < 3000; ++i) more();
+    for (int i = 0; i < 20000; ++i) sink += library_work(i);
+  } else if (!strcmp(what, "family")) {
+    pthread_t t;
+    pthread_create(&t, NULL, thread, (void*)1500);
+    if (fork() == 0) {
+      thread((void*)1400);
+      exit(0);
+    }
+    pthread_join(t, NULL);
+    wait(NULL);
+  } else if (!strcmp(what, "exit")) {
+    exit(atoi(argv[2]));
+  } else if (!strcmp(what, "kill")) {
+    raise(atoi(argv[2]));
+  } else if (!strcmp(what, "read")) {
+    for (int c; (c = getchar()) != EOF;) { byte(c); putchar(c); }
+  } else if (!strcmp(what, "once")) {
+    if (access("once", F_OK) == 0) return 3;
+    fclose(fopen("once", "w"));
+    other_way();
+  } else if (!strcmp(what, "process")) {
+    fprintf(stderr, "process %d\n", (int)getpid());
+  } else if (!strcmp(what, "wait")) {
+    puts("ready");
+    fflush(stdout);
+    for (;;) pause();
+  }
+  return 0;
+}
+C
+compile liblibrary.so library.c -O1 -shared -fPIC
+strip liblibrary.so
+compile program program.c -O1 -L. -llibrary "-Wl,-rpath,$PWD"
+
+# The table: said first that there are two runs; exact calls; most time where most was done; a library's function by its name.
+run prof run --true ./program work
+[ "$status" = 0 ] && [ ! -s stdout ] || fail "work: $status $(cat stderr)"
+head -n 1 stderr | grep -q "^prof: ./program is run twice" || fail "not told: $(cat stderr)"
+grep -qE '^  %  +Self +\+/- +Total +Calls  Name$' stderr || fail "no heading: $(cat stderr)"
+grep -qP ' 1000\tless$' stderr && grep -qP ' 1000\tspin$' stderr && grep -qP ' 3000\tmore$' stderr || fail "calls: $(cat stderr)"
+grep -qP ' -\tlibrary_work \(liblibrary.so\)$' stderr || fail "the library: $(cat stderr)"
+tail -n 1 stderr | grep -qE 'the samples are prof.samples, the profile is prof\.[0-9]+$' || fail "no files named: $(cat stderr)"
+profile=$(tail -n 1 stderr | grep -oE '[^ ]*$')
+
+# What was run can be put together again, with the program or without.
+run prof --true prof.samples "$profile"
+grep -P '^ *[0-9.]+ .*\t' stderr >from_run; run prof --true prof.samples ./program "$profile"
+[ "$status" = 0 ] && grep -qP ' 3000\tmore$' stdout || fail "--true: $status $(cat stderr)"
+run prof -d --true prof.samples "$profile"
+grep -qE 'spin:~?[0-9.]+/1000$' stdout && ! grep -q library_work stdout || fail "-d: $(cat stdout)"
+
+# JSON: the same in figures. Samples are of processor time, so load does not change their sum much.
+prof --json --true prof.samples "$profile" >json 2>stderr || fail "--json: $(cat stderr)"
+jq -e 'def f(n): .functions[] | select(.name == n); .type == "true" and .user_samples > 100 and
+  f("more").samples > f("less").samples and f("library_work").samples > 10 and (f("library_work").counted | not) and
+  f("more").self_low <= f("more").self_cycles and f("more").self_cycles <= f("more").self_high and
+  f("more").self_high < 2 * f("more").self_low and
+  (f("more").self_seconds - f("more").samples * .sample_period_ns / 1e9 | fabs) < 1e-6 and
+  (f("main").total_cycles - f("more").self_cycles - f("spin").self_cycles - f("main").self_cycles - f("less").self_cycles | fabs) < 100 and
+  ([.functions[].samples] | add) == .user_samples + (.kernel_samples // 0)' json >/dev/null || fail "--json: $(cat json)"
+jq -e '(.user_samples + (.kernel_samples // 0)) * .period_ns / (.user_time_ns + .system_time_ns) | . > 0.5 and . < 1.5' \
+  prof.samples >/dev/null || fail "sum: $(head -n 1 prof.samples)"
+
+# Threads and children are sampled, and their calls are added up.
+run prof run --true ./program family
+grep -qP ' 2900\tmore$' stderr && grep -q "of a child" stderr || fail "family: $(cat stderr)"
+jq -e '[.threads[] | select(.user_samples > 20)] | length >= 2 and (map(.process) | unique | length) == 2' prof.samples.1 >/dev/null ||
+  fail "family: $(cat prof.samples.1)"
+rm -f prof.*
+
+# It ends as the program does.
+run prof run --true ./program exit 37
+[ "$status" = 37 ] || fail "exit 37: $status $(cat stderr)"
+for signal in 15 9 6; do
+  { (exec prof run --true ./program kill $signal >stdout 2>stderr); } 2>/dev/null
+  [ $? = $((128 + signal)) ] && grep -qP ' 1\tmain$' stderr || fail "kill $signal: $? $(cat stderr)"
+done
+prof run --true ./program wait >stdout 2>stderr &
+for ((i = 0; i < 100; ++i)); do grep -q ready stdout && break; sleep .05; done
+kill -TERM $!
+wait $! 2>/dev/null
+status=$?
+[ "$status" = 143 ] && grep -q "there is no second" stderr || fail "SIGTERM: $status $(cat stderr)"
+
+# Two runs that are not alike are told of.
+run prof run --true ./program once
+[ "$status" = 0 ] && grep -qF "the first run ended with status 0, the second ended with status 3" stderr &&
+  grep -qE "1 function has samples in the first run but no calls in the second \(other_way: [0-9]+ samples\)" stderr ||
+  fail "once: $status $(cat stderr)"
+run prof run --true --check ./program process
+grep -qF "the two runs differ in what they wrote to standard error" stderr && grep -qE '^process [0-9]+$' stderr ||
+  fail "--check: $(cat stderr)"
+
+# Both read the same input: from a pipe, from a file where it stands, from one that says nothing. Output is the first run's.
+seq 60000 >numbers
+cat numbers | prof run --true --check ./program read >stdout 2>stderr || fail "pipe: $(cat stderr)"
+cmp -s numbers stdout && grep -qP " $(stat -c %s numbers)\tbyte$" stderr && ! grep -q differ stderr || fail "pipe: $(cat stderr)"
+{ read -r line; prof run --true ./program read; } <numbers >stdout 2>stderr || fail "file: $(cat stderr)"
+tail -n +2 numbers | cmp -s - stdout && grep -qP " $(($(stat -c %s numbers) - 2))\tbyte$" stderr || fail "file: $(cat stderr)"
+mkfifo silent
+prof run --true ./program exit 5 <>silent >stdout 2>stderr
+[ $? = 5 ] || fail "silent: $(cat stderr)"
+cat numbers | prof run --true --check ./program read 2>stderr | head -n 1 >stdout
+[ "$(cat stdout)" = 1 ] && grep -qE "\sbyte$" stderr || fail "a reader that goes: $(cat stderr)"
+
+# Options that do not go together.
+for options in "--true --auto" "--true -t" "--check"; do
+  # shellcheck disable=SC2086 # a list of words
+  run prof run $options ./program exit 0
+  [ "$status" = 2 ] && [ "$(wc -l <stderr)" = 1 ] || fail "$options: $status $(cat stderr)"
+done
+
+# Files of samples that are damaged, or of something else, are one line.
+rm -f prof.*
+run prof run --true ./program exit 0
+profile=$(tail -n 1 stderr | grep -oE '[^ ]*$')
+refused() {
+  run prof --true "$1" "$profile"
+  [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] && grep -qF "$2" stderr || fail "$1: $status $(cat stderr)"
+}
+refused none "No such file"
+refused program.c "is no file of samples"
+refused "$profile" "is no file of samples"
+refused . "is no file of samples"
+head -c 300 prof.samples >cut
+refused cut "cut off"
+jq -c .version=7 prof.samples >version
+refused version "version"
+while read -r change; do
+  jq -c "$change" prof.samples >damaged
+  refused damaged "is damaged: "
+done <<'CHANGES'
+.period_ns=0
+.period_ns="x"
+.period_ns=1e30
+.user_samples+=1
+.modules=3
+.modules+=[1]
+.modules+=[{"path":"x","build_id":"","addresses":[[1]]}]
+.modules+=[{"path":"x","build_id":"","addresses":[[-1,1]]}]
+.modules+=[{"path":"x","build_id":"","addresses":[[1,18446744073709551615]]}]
+.threads[0].process=5000000000
+.arguments=[1]
+del(.program)
+CHANGES
+compile other program.c -O2 -L. -llibrary "-Wl,-rpath,$PWD"
+jq -c --arg p "$PWD/other" '.program=$p | .modules=[] | .user_samples=0' prof.samples >another
+refused another "is of another program than the profile"
+
+# Where perf events are not allowed, that is said before the program is run.
+cat >refuse.c <<'C'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
+  execvp(argv[1], argv + 1);
+  return 1;
+}
+C
+compile refuse refuse.c
+run ./refuse prof run --true ./program process
+[ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q "perf_event_paranoid=2" stderr || fail "refused: $status $(cat stderr)"
