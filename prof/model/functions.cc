@@ -46,6 +46,7 @@ std::string hex_name(uint64_t address) {
 
 std::string Object::set_rewritten(ElfFile rewritten) {
   map_ = rewritten.map();
+  starts_ = rewritten.unwind_starts();
   original_build_id_ = rewritten.is_rewritten() ? rewritten.original_build_id() : rewritten.build_id();
   const std::string debug = debug_file_path(original_build_id_);
   add_symbols(std::move(rewritten));
@@ -75,9 +76,10 @@ std::optional<uint64_t> Object::entry_of_original(uint64_t address) const {
     const prof_format::MapEntry& entry = *(after - 1);
     if (address - entry.original < entry.original_size) return entry.function;
   }
-  const Symbol* symbol = symbols_.find(address);
-  if (!symbol) return {};
-  return symbol->address;
+  if (const Symbol* symbol = symbols_.find(address)) return symbol->address;
+  auto next = std::upper_bound(starts_.begin(), starts_.end(), address);
+  if (next == starts_.begin()) return {};
+  return *std::prev(next);
 }
 
 bool Object::is_counted(uint64_t entry) const {

@@ -53,6 +53,7 @@ class Object {
   std::string original_build_id_;
   std::vector<prof_format::MapEntry> map_;
   std::vector<prof_format::MapEntry> by_original_;  // the same, sorted by `original`
+  std::vector<uint64_t> starts_;                    // of functions, where symbols do not tell
   std::vector<ElfFile> files_;
   SymbolTable symbols_;
 };

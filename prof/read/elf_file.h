@@ -46,6 +46,10 @@ class ElfFile {
   // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object.
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
+  // Where functions and parts of functions begin, in order of address, as the unwind tables tell also of files without
+  // symbols (.eh_frame_hdr); empty if they do not tell.
+  std::vector<uint64_t> unwind_starts() const;
+
   // The link-time address of what is loaded from an offset in the file, if anything that may be run is.
   std::optional<uint64_t> address_at(uint64_t offset) const;
 

@@ -4,9 +4,13 @@ export XDG_CACHE_HOME=$PWD/cache
 unset tabstop
 
 cat >library.c <<'C'
-__attribute__((noipa)) unsigned library_work(unsigned n) {
+static __attribute__((noipa)) unsigned hidden(unsigned n) {
   for (unsigned i = 0; i < 2000; ++i) n = n * 1664525 + 1013904223;
   return n;
+}
+__attribute__((noipa)) unsigned library_work(unsigned n) {
+  for (unsigned i = 0; i < 2000; ++i) n = n * 1664525 + 1013904223;
+  return hidden(n);
 }
 C
 cat >program.c <<'C'
@@ -69,16 +73,18 @@ int main(int argc, char** argv) {
 }
 C
 compile liblibrary.so library.c -O1 -shared -fPIC
+hidden=$(nm liblibrary.so | sed -n 's/^0*\([0-9a-f]*\) t hidden$/\1/p')
 strip liblibrary.so
 compile program program.c -O1 -L. -llibrary "-Wl,-rpath,$PWD"
 
-# The table: said first that there are two runs; exact calls; most time where most was done; a library's function by its name.
+# The table: said first that there are two runs; exact calls; functions of a library by their names, or by where they are.
 run prof run --true ./program work
 [ "$status" = 0 ] && [ ! -s stdout ] || fail "work: $status $(cat stderr)"
 head -n 1 stderr | grep -q "^prof: ./program is run twice" || fail "not told: $(cat stderr)"
 grep -qE '^  %  +Self +\+/- +Total +Calls  Name$' stderr || fail "no heading: $(cat stderr)"
 grep -qP ' 1000\tless$' stderr && grep -qP ' 1000\tspin$' stderr && grep -qP ' 3000\tmore$' stderr || fail "calls: $(cat stderr)"
 grep -qP ' -\tlibrary_work \(liblibrary.so\)$' stderr || fail "the library: $(cat stderr)"
+grep -qP " -\t#$hidden \(liblibrary.so\)\$" stderr || fail "no #$hidden in the library: $(cat stderr)"
 tail -n 1 stderr | grep -qE 'the samples are prof.samples, the profile is prof\.[0-9]+$' || fail "no files named: $(cat stderr)"
 profile=$(tail -n 1 stderr | grep -oE '[^ ]*$')
 
