@@ -6,6 +6,7 @@
 #include "prof/read/find.h"
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
+#include "prof/sample/samples.h"
 #include "prof/views/views.h"
 #include "suggest.h"
 
@@ -96,6 +97,8 @@ int show_arguments(const Options& options) {
       program = path;
     } else if (kind == FileKind::elf) {
       throw Error(path + ": is a program, not a profile; the program comes first: prof PROGRAM PROFILE ...");
+    } else if (is_samples_file(path)) {
+      throw Error(path + ": is a file of samples, not a profile; prof --true " + path + " shows it with one");
     } else if (i == 0) {
       throw Error(path + ": is neither a program nor a profile");
     } else {

@@ -149,6 +149,9 @@ void PerfSampler::take(const perf_event_header& header, std::string_view bytes) 
       in.next<uint64_t>();  // of which event
       samples_.lost += in.next<uint64_t>();
       return;
+    case PERF_RECORD_THROTTLE:  // nothing until the next tick of the kernel's
+      ++samples_.lost;
+      return;
     default:
       return;
   }

@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kFormat[] = "prof.samples";
+constexpr size_t kFormatWithin = 1000;  // bytes from the start, whoever wrote it again
 constexpr uint64_t kVersion = 1;
 constexpr uint64_t kLargestFile = uint64_t(1) << 31;  // bytes
 constexpr uint64_t kMostSamples = uint64_t(1) << 50;  // of one address, or thread: no program runs so long
@@ -25,7 +26,10 @@ constexpr uint64_t kLongestTime = uint64_t(1) << 62;  // nanoseconds
 constexpr size_t kMostModules = 1 << 20;
 
 // One line of JSON, with what is no UTF-8 replaced.
-std::string line(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
+template <class Json>
+std::string line(const Json& value) {
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
 std::string raw_bytes(const std::string& digits) {
   auto value = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
@@ -123,17 +127,17 @@ Samples samples_of(const json& document, const Reader& reader) {
 }
 
 std::string text_of(const Samples& samples) {
-  json head = {{"format", kFormat},
-               {"version", kVersion},
-               {"program", samples.program},
-               {"arguments", samples.arguments},
-               {"period_ns", samples.period},
-               {"user_samples", samples.user},
-               {"kernel_samples", nullptr},
-               {"lost_samples", samples.lost},
-               {"user_time_ns", samples.user_time},
-               {"system_time_ns", samples.system_time},
-               {"wait_status", uint64_t(samples.status)}};
+  nlohmann::ordered_json head = {{"format", kFormat},
+                                 {"version", kVersion},
+                                 {"program", samples.program},
+                                 {"arguments", samples.arguments},
+                                 {"period_ns", samples.period},
+                                 {"user_samples", samples.user},
+                                 {"kernel_samples", nullptr},
+                                 {"lost_samples", samples.lost},
+                                 {"user_time_ns", samples.user_time},
+                                 {"system_time_ns", samples.system_time},
+                                 {"wait_status", uint64_t(samples.status)}};
   if (samples.has_kernel) head["kernel_samples"] = samples.kernel;
   std::string text = line(head);
   text.pop_back();  // the document goes on
@@ -143,17 +147,17 @@ std::string text_of(const Samples& samples) {
     json addresses = json::array();
     for (const auto& [offset, count] : module.counts) addresses.push_back({offset, count});
     const std::string build_id = module.build_id.empty() ? "" : hexadecimal(module.build_id);
-    text += separator + line({{"path", module.path}, {"build_id", build_id}, {"addresses", std::move(addresses)}});
+    text += separator + line(json{{"path", module.path}, {"build_id", build_id}, {"addresses", std::move(addresses)}});
     separator = ",\n";
   }
   text += "],\n\"threads\":[";
   separator = "\n";
   for (const SampledThread& thread : samples.threads) {
-    text += separator + line({{"process", thread.process},
-                              {"thread", thread.thread},
-                              {"name", thread.name},
-                              {"user_samples", thread.user},
-                              {"kernel_samples", thread.kernel}});
+    text += separator + line(json{{"process", thread.process},
+                                  {"thread", thread.thread},
+                                  {"name", thread.name},
+                                  {"user_samples", thread.user},
+                                  {"kernel_samples", thread.kernel}});
     separator = ",\n";
   }
   return text + "]}\n";
@@ -171,6 +175,13 @@ void write_samples(const Samples& samples, int fd, const std::string& path) {
   }
 }
 
+bool is_samples_file(const std::string& path) {
+  const Descriptor file(open_to_read(path));
+  char start[kFormatWithin] = {};
+  if (file.get() < 0 || read(file.get(), start, sizeof start) <= 0) return false;
+  return start[0] == '{' && std::string_view(start, sizeof start).find(kFormat) != std::string_view::npos;
+}
+
 Samples read_samples(const std::string& path) {
   const Descriptor file(open_to_read(path));
   struct stat status;
@@ -180,7 +191,7 @@ Samples read_samples(const std::string& path) {
   std::string text(size_t(status.st_size), '\0');
   text.resize(read_at(file.get(), text.data(), text.size(), 0, path));
   const Reader reader(path);
-  if (!text.starts_with('{') || text.find(kFormat) > 1000) throw Error(is_none);
+  if (!text.starts_with('{') || text.find(kFormat) >= kFormatWithin) throw Error(is_none);
   const json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) reader.refuse("it is no JSON, or was cut off");
   if (reader.text_of(document, "format") != kFormat) throw Error(is_none);

@@ -48,6 +48,9 @@ struct Samples {
 // Writes a new file. Throws Error if it cannot be written.
 void write_samples(const Samples& samples, int fd, const std::string& path);
 
+// Whether a file looks like one of samples, whatever else is in it.
+bool is_samples_file(const std::string& path);
+
 // Throws Error if the file cannot be read or is no such file.
 Samples read_samples(const std::string& path);
 

@@ -168,6 +168,8 @@ refused none "No such file"
 refused program.c "is no file of samples"
 refused "$profile" "is no file of samples"
 refused . "is no file of samples"
+run prof prof.samples
+[ "$status" = 1 ] && grep -qF "prof --true prof.samples" stderr || fail "without --true: $status $(cat stderr)"
 head -c 300 prof.samples >cut
 refused cut "cut off"
 jq -c .version=7 prof.samples >version
