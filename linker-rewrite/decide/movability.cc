@@ -106,6 +106,20 @@ std::optional<Reason> own_reason(const Program& program, const DataReferences& d
   return std::nullopt;
 }
 
+// Restartable sequences (struct rseq_cs in rseq(2)): words in data that hold the address at which the kernel goes on
+// when a thread is taken off its processor within one. Wherever they lie, the kernel wants a signature before that
+// address. The address where the critical section starts stands in front of the word.
+constexpr uint64_t kStartBeforeAbort = 16;  // bytes
+std::vector<OldAddr> critical_sections(const Image& image, const DataReferences& data) {
+  std::vector<OldAddr> words;
+  for (const auto& [word, target] : data.code_pointers) {
+    const auto before = image.bytes(target - kRseqSignatureSize, kRseqSignatureSize);
+    if (before && is_rseq_signature(*before)) words.push_back(word);
+  }
+  std::ranges::sort(words);
+  return words;
+}
+
 // A site in front of a function, in no range, belongs to that function.
 void keep_what_is_patched(Program& program) {
   program.patch_sites = find_patch_sites(*program.image);
@@ -185,10 +199,10 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       if (!program.code(program.ranges[size_t(i)]).index(probe.address))
         stays(i, {ReasonCode::probe_between_instructions, probe.address});
   for (const CodeAccess& a : find_code_accesses(program)) stays(a.range, {ReasonCode::bytes_read_by_code, a.at});
-  if (const Section* rseq = program.image->section("__rseq_cs"))
-    for (const auto& [word, target] : data.code_pointers)
-      if (word.value - rseq->header.sh_addr < rseq->header.sh_size)
-        if (const ptrdiff_t to = program.range_of(target); to >= 0) stays(to, ReasonCode::restartable_sequence);
+  const std::vector<OldAddr> sections = critical_sections(*program.image, data);
+  for (const auto& [word, target] : data.code_pointers)
+    if (std::ranges::binary_search(sections, word) || std::ranges::binary_search(sections, word + kStartBeforeAbort))
+      if (const ptrdiff_t to = program.range_of(target); to >= 0) stays(to, ReasonCode::restartable_sequence);
 }
 
 }  // namespace profld

@@ -87,6 +87,13 @@ constexpr bool has_sib(uint8_t modrm) { return (modrm & 0xc7) == 0x04; }
 constexpr bool has_no_base(uint8_t sib) { return (sib & 0x07) == 0x05; }
 }  // namespace opcode
 
+// RSEQ_SIG of x86-64 (rseq(2)).
+inline constexpr uint64_t kRseqSignatureSize = 4;
+inline bool is_rseq_signature(ByteView bytes) {
+  constexpr uint8_t kSignature[kRseqSignatureSize] = {0x53, 0x30, 0x05, 0x53};
+  return bytes.size() >= sizeof kSignature && std::equal(kSignature, kSignature + sizeof kSignature, bytes.begin());
+}
+
 // Writes a number into a field of 32 bits.
 inline void write_field(uint8_t* field, int32_t number) { std::memcpy(field, &number, sizeof number); }
 
