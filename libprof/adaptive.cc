@@ -19,12 +19,16 @@
 // instruction each, so a handler may come between any two. If one leaves by siglongjmp before all were made, one
 // sample lacks a part: an error of one in thousands, where counts would not forgive it.
 //
-// Limits. Durations are those of a clock on the wall. A coroutine's frames stand still while it is suspended
-// (leave_out), but what a caller waits for a coroutine is the caller's. Calls that were folded onto an ancestor count
+// Durations are those of the thread's own clock (cpu_clock.cc): a call in which the thread waited or lost its processor
+// would stand for a hundred others that did not.
+//
+// Limits. A coroutine's frames stand still while it is suspended (resume_calls), but what a caller waits for a coroutine
+// is the caller's. Calls that were folded onto an ancestor count
 // as ones that take no time: the ancestor's duration includes theirs.
 
 #include "adaptive.h"
 
+#include "cpu_clock.h"
 #include "shadow_stack.h"
 
 namespace libprof {
@@ -95,7 +99,7 @@ extern "C" [[gnu::visibility("hidden")]] void time_call(State* s, Frame* f) {
   store(&n->cycles, count + weight);
   if (!is_outermost(s, f)) return;
   store(&f->flags, f->flags | weight << kWeightShift);
-  store(&f->start, time_stamp());
+  store(&f->start, cpu_stamp(s));
 }
 
 void record_call(State* s, Frame* f, uint64_t now) {
@@ -114,8 +118,8 @@ void record_call(State* s, Frame* f, uint64_t now) {
 
 // The fast exit comes here with a timed frame f that it found at the top: instructions d and e of hooks.S. A handler
 // may have left a copy of it above since, for frames of its own in a further chunk.
-extern "C" [[gnu::visibility("hidden")]] void leave_timed_call(State* s, Frame* f, uint64_t now) {
-  record_call(s, f, now);
+extern "C" [[gnu::visibility("hidden")]] void leave_timed_call(State* s, Frame* f, uint64_t tsc) {
+  record_call(s, f, cpu_stamp_of(s, tsc));
   store(&f->slot, uint64_t(0));
   store(&s->top, as_top(s, f - 1));
 }

@@ -14,6 +14,7 @@
 
 #include "adaptive.h"
 #include "shadow_stack.h"
+#include "switches.h"
 #include "syscall.h"
 #include "tree.h"
 
@@ -35,11 +36,9 @@ static_assert(prof_format::sampling_period(kManyCalls) == 16);
 constexpr Block kRoot = 3, kChild = 4, kOther = 5;
 constexpr uint64_t kLinks = 16;
 
-// The memory: the page of a clock that never sees a switch, as far below the state as in a thread's area, a page for
-// the state, then a small mapping of the form of a profile, and a table.
+// The memory: a page for the state, whose sign never tells of a switch, then a small mapping of the form of a profile,
+// and a table.
 struct Scratch {
-  char clock[kPage];
-  char unused[kPrivateStackSize];
   State state;
   char fill[kPage - sizeof(State)];
   char header[PROF_BLOCK_SIZE];
@@ -63,6 +62,7 @@ void prepare(Scratch* s) {
   s->state.top = as_top(&s->state, s->frames);
   s->state.table = s->links;
   s->state.random = 1;
+  stop_watching(&s->state);
   s->mask = (kLinks - 1) * sizeof(Link);
   for (Block b = kChild; b <= kOther; ++b) {
     Node* n = node_in(s, b);

@@ -1,4 +1,4 @@
-// PROFTYPE=cpu: cycles that the thread was on a processor.
+// The thread's own clock: cycles that it was on a processor.
 
 #ifndef LIBPROF_CPU_CLOCK_H
 #define LIBPROF_CPU_CLOCK_H
@@ -7,21 +7,29 @@
 
 namespace libprof {
 
-inline bool is_cpu_timed() { return profile_type == prof_format::kCpu; }
+// Whether stamps are of the threads' own clocks, and not of the counter.
+inline bool uses_cpu_clock() {
+  return profile_type == prof_format::kTime || profile_type == prof_format::kCpu ||
+         profile_type == prof_format::kAdaptive;
+}
 
-// False, and the reason has been said, if the kernel does not tell of switches. A heavy path.
-bool check_cpu_clock();
+// Whether what a thread waits is given to nodes.
+inline bool is_waiting_timed() { return profile_type == prof_format::kTime || profile_type == prof_format::kCpu; }
 
 // Begins the clock of the calling thread, whose state `s` is. Its first stamp is State::tsc_at_start. False if there is
 // no memory. A heavy path.
 bool begin_cpu_clock(State* s);
 
-// A time stamp less the cycles that the calling thread was not on a processor since its clock began.
+// A time stamp less the cycles that the calling thread was not on a processor since its clock began. If it has been off
+// its processor, what it waited is given to the node that is running.
 uint64_t cpu_stamp(State* s);
+// The same for a stamp of the counter that was taken a few instructions ago.
+uint64_t cpu_stamp_of(State* s, uint64_t tsc);
+// The same, and the kernel is asked in any case.
+uint64_t exact_cpu_stamp(State* s);
 
-// In a forked child, for a hook of its parent's that goes on with the state `s`, see fork.cc. False if the clock's
-// page may be in other use by now.
-bool leave_cpu_clock(State* s);
+// A stamp on the clock of another thread of this process, of now; 0 if it has ended or the kernel does not tell.
+uint64_t cpu_stamp_of_other(State* s);
 
 }  // namespace libprof
 

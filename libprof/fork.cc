@@ -22,6 +22,7 @@
 
 #include "cpu_clock.h"
 #include "memory.h"
+#include "switches.h"
 #include "syscall.h"
 #include "threads.h"
 
@@ -89,7 +90,7 @@ bool parent_records(bool otherwise) {
 bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_left == 0; }
 
 void leave_parent(State* s) {
-  const bool is_area_whole = !is_cpu_timed() || leave_cpu_clock(s);
+  const bool is_area_whole = !uses_cpu_clock() || leave_sign(s);
   if (mapping.start) {
     const Memory all = {mapping.start - kPage, kPage + mapping.size + kRoomBehindMapping};
     const int64_t at = syscall6(__NR_mmap, as_word(all.start), all.size, kProtectNone,
@@ -100,7 +101,7 @@ void leave_parent(State* s) {
       unmap_memory(reinterpret_cast<void*>(at), all.size);  // a kernel that does not know the flag
     }
     mapping = {nullptr, 0};
-    const uint64_t left_out = is_area_whole ? 0 : 2 * kPage;  // the page of the clock and the one before it
+    const uint64_t left_out = is_area_whole ? 0 : 2 * kPage;  // the page of the sign and the one before it
     keep(areas, {area_of(s) + left_out, kAreaSize - left_out});
   }
   if (zeros[0].start) {
@@ -116,6 +117,7 @@ void leave_parent(State* s) {
     s->table = reinterpret_cast<Link*>(behind + kPage + kPage / 2);
     s->top = as_top(s, frames_of(chunk));
   }
+  stop_watching(s);
   s->is_left = 1;
   advise(s, kPage, kAdviseKeepOnFork);
   set_state(nullptr);

@@ -19,11 +19,11 @@
 // entering are in use, with one comparison more: see stack_switch.cc.) The end of a chunk of frames is the end of a
 // page. Then
 //
-//     1  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"
-//     2  (T + 1).node = C, flags = 0
-//     3  C.count++            (before 2 in the code)
-//     4  stamp = time stamp
-//     5  if Thread::last_tsc is still L, it becomes the stamp; else again from 4
+//     1  stamp = time stamp   first, so that what follows overlaps with the reading of the counter
+//     2  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"
+//     3  (T + 1).node = C, flags = 0
+//     4  C.count++            (before 3 in the code)
+//     5  if Thread::last_tsc is still L, it becomes the stamp; else a new stamp, and 5 again
 //     6  P.cycles += stamp - L
 //     7  (T + 1).slot = slot  from here on the frame is there
 //
@@ -43,15 +43,16 @@
 // runs for ever.)
 //
 // A handler that returns. Its hooks push and pop in balance, so they leave S->top and all slots as they found them.
-//   before 1:  they nest above T as any call does, and use entry T + 1 and those above; all are 0 again when we go on.
-//   1 to 7:    the top has slot 0: the comparison fails, and the slow path nests the handler's frame above T + 1, with
+//   before 2:  they nest above T as any call does, and use entry T + 1 and those above; all are 0 again when we go on.
+//   2 to 7:    the top has slot 0: the comparison fails, and the slow path nests the handler's frame above T + 1, with
 //              the nearest frame that has a slot, T, as its parent. It marks the frame's slot so that the fast exit does
 //              not match it: the exit, too, must skip the entry that is being filled. Nothing touches entry T + 1.
-//   d to e:    as 1 to 7. After e: as before 1.
-//   A count is one instruction (3), so no count is lost or doubled.
-//   A handler before 5 gives P its time up to then; at 5 we find that last_tsc has changed, and only what came after is
-//   left. One after 5 finds that P has been given its time; 6 adds to what it may add as well: sums commute. b and c
-//   are the same with C, whose frame is still there.
+//   d to e:    as 2 to 7. After e: as before 2.
+//   A count is one instruction (4), so no count is lost or doubled.
+//   A handler before 5 gives P its time up to then. If L was read before that, we find at 5 that last_tsc has changed,
+//   and only what came after is left; if L is read later, our stamp is behind it, and there is no time to give. One
+//   after 5 finds that P has been given its time; 6 adds to what it may add as well: sums commute. b and c are the same
+//   with C, whose frame is still there.
 //
 // A handler that leaves by siglongjmp. We never go on. An entry without slot stays, and the slow path removes it when
 // frames above or below it are gone. Time goes to whoever is on top from then on. Between 5 and 6, or b and c, one stretch
@@ -61,17 +62,19 @@
 // frames of our own stack, for rdx was kept; last_tsc has changed if time has been given meanwhile; and 6 and c may come
 // as late as they like.
 //
-// Going back to 4 or a comes to an end. It takes a handler between the reading of L and the comparison and none between
-// the stamp and the reading of L, else the stamp is behind L; so one after each instruction (single steps) does not do it.
+// Taking a new stamp at 5 or b comes to an end. It takes a handler between the reading of L and the comparison and none
+// between the stamp and the reading of L, else the stamp is behind L; so one after each instruction (single steps) does
+// not do it.
 //
 // A stamp behind last_tsc was taken before a handler's, or is that of another processor, whose counter is a little
 // behind: then there is no time to give. Only if a stamp taken after L was read is far behind it, the counter was set
 // back, and last_tsc follows it.
 //
-// Adaptive hooks do 1, 2, 3, 7 and d, e, as counting ones do, and compare the node's count with that of the call to be
-// timed next. A timed call goes through C++ (adaptive.cc) between 2 and 7, and its frame's flags tell the exit to do so
+// Adaptive hooks do 2, 3, 4, 7 and d, e, as counting ones do, and compare the node's count with that of the call to be
+// timed next. A timed call goes through C++ (adaptive.cc) between 3 and 7, and its frame's flags tell the exit to do so
 // before d. The hooks for time on a processor are those for elapsed time, but their stamps are of the thread's own
-// clock, and when that must be set, the stamp and what follows are made in C++ (cpu_clock.cc, enter_after_switch).
+// clock. When that must be set, because the thread has been off its processor, the stamp and what follows are made in
+// C++ (cpu_clock.cc, enter_after_switch).
 //
 // A kill. Counts and times in the file are those of the instructions executed. What a thread ran since its last hook
 // belongs to the node of its top frame (format.h).
@@ -96,6 +99,12 @@
 #define KEPT_TOP -88
 #define KEPT_NODE -96
 #define RED_ZONE 128
+
+// What a stamp is of: of the counter, or of the thread's own clock, which is told of switches or not (switches.cc).
+#define CLOCK_IS_COUNTER 0
+#define CLOCK_WITH_SIGN 1
+#define CLOCK_WITHOUT_SIGN 2
+
 // From the CFA (rsp + 8 on entry).
 #define CFA(kept) (kept - 8)
 
@@ -224,11 +233,11 @@ leave_hook:
         add     $PROF_FRAME_SIZE, %rdx
         test    $0xfff, %edx
         jz      \slowly
-        mov     %rdx, STATE_TOP(%rcx)           // 1
+        mov     %rdx, STATE_TOP(%rcx)           // 2
 .endm
 
 .macro COUNT
-        incq    PROF_NODE_COUNT(%rdi)           // 3
+        incq    PROF_NODE_COUNT(%rdi)           // 4
 .endm
 
 // Instruction 2: node and flags of the new frame (rdx) in one word. \temp is changed.
@@ -278,73 +287,96 @@ leave_hook:
         jmp     \slowly
 .endm
 
-// rdx = the counter. Changes rax.
-.macro TIME_STAMP
+// \stamp = the counter. Changes rax and rdx. Both halves are parts of different bits, so that their sum is the whole.
+.macro TIME_STAMP stamp
         rdtsc
         shl     $32, %rdx
-        or      %rax, %rdx
+        lea     (%rax,%rdx), \stamp
 .endm
 
-// Gives the node at rsi the time up to the stamp rdx of the thread at rdi. Changes rax and rdx. Goes back to .Lstamp_
+// Turns a stamp of the counter into one of the thread's own clock, see cpu_clock.cc; goes to .Lswitched_\variant if it
+// has been off its processor since that was asked. Changes rax; rdi = the thread.
+.macro USE_CLOCK variant, stamp, clock
+.if \clock == CLOCK_WITH_SIGN
+        mov     STATE_SIGN(%rcx), %rax
+        mov     (%rax), %rax
+        cmp     STATE_EXPECTED(%rcx), %rax
+        jne     .Lswitched_\variant
+        sub     STATE_AWAY(%rcx), \stamp
+.elseif \clock == CLOCK_WITHOUT_SIGN
+        sub     STATE_AWAY(%rcx), \stamp
+        mov     \stamp, %rax
+        sub     PROF_THREAD_LAST_TSC(%rdi), %rax
+        cmp     $LONGEST_UNASKED, %rax          // unsigned: or behind
+        ja      .Lswitched_\variant
+.endif
+.endm
+
+// Gives the node at rsi the time up to the stamp of the thread at rdi. Changes rax and the stamp. Goes to .Lagain_
 // \variant if a handler has been here meanwhile.
-.macro GIVE_TIME variant
+.macro GIVE_TIME variant, stamp
         mov     PROF_THREAD_LAST_TSC(%rdi), %rax // L
-        cmp     %rax, %rdx
+        cmp     %rax, \stamp
         jb      .Lbehind_\variant
-        cmpxchg %rdx, PROF_THREAD_LAST_TSC(%rdi) // 5, b
-        jne     .Lstamp_\variant
-        sub     %rax, %rdx
-        add     %rdx, PROF_NODE_CYCLES(%rsi)    // 6, c
+        cmpxchg \stamp, PROF_THREAD_LAST_TSC(%rdi) // 5, b
+        jne     .Lagain_\variant
+        sub     %rax, \stamp
+        add     \stamp, PROF_NODE_CYCLES(%rsi)  // 6, c
 .Lgiven_\variant:
 .endm
 
-// Out of line: the stamp is behind the last one, L in rax. Changes rsi.
-.macro GIVE_NO_TIME variant, is_cpu
-.Lbehind_\variant:
-.if !\is_cpu
+// Out of line: the stamp is behind the last one, L in rax. Only the counter itself can have been set back. Changes rsi
+// and rdx.
+.macro LOOK_FOR_SETBACK variant, stamp
         mov     %rax, %rsi
-        TIME_STAMP
+        TIME_STAMP \stamp
         mov     %rsi, %rax
-        sub     %rdx, %rsi
+        sub     \stamp, %rsi
         cmp     $SMALLEST_SETBACK, %rsi         // signed: by now it may be behind the stamp
-        jl      .Lgiven_\variant
-        cmpxchg %rdx, PROF_THREAD_LAST_TSC(%rdi)
-.endif
-        jmp     .Lgiven_\variant
+        jl      1f
+        cmpxchg \stamp, PROF_THREAD_LAST_TSC(%rdi)
+1:
 .endm
 
-// \is_cpu: the stamp is one of the thread's own clock, see cpu_clock.cc.
-.macro ENTER_ELAPSED variant, careful, is_cpu
+// The stamp is taken first, so that the rest of the hook overlaps with it, and kept in r11.
+.macro ENTER_TIMED variant, careful, clock
         HIDDEN_FUNCTION enter_\variant
         KEEP_THREE
         KEEP_FLAGS
+        mov     %r11, KEPT_R11(%rsp)
+        .cfi_offset %r11, CFA(KEPT_R11)
+        TIME_STAMP %r11                         // 1
         KEEP_TWO_MORE
-        ENTER_NODE \variant, %rax, enter_slowly, \careful
+        ENTER_NODE \variant, %rax, enter_slowly_with_r11, \careful
         COUNT
-        STORE_NODE %rax                         // 2
-        mov     %rdx, KEPT_TOP(%rsp)
+        STORE_NODE %rax                         // 3
         mov     STATE_THREAD(%rcx), %rdi
-.Lstamp_\variant:
-        TIME_STAMP                              // 4
-.if \is_cpu
-        mov     STATE_CLOCK_LOCK(%rcx), %eax
-        cmp     STATE_SWITCHES(%rcx), %eax
-        jne     .Lswitched_\variant
-        sub     STATE_AWAY(%rcx), %rdx
-.endif
-        GIVE_TIME \variant                      // 5, 6
-        mov     KEPT_TOP(%rsp), %rdx
+.Lgive_\variant:
+        USE_CLOCK \variant, %r11, \clock
+        GIVE_TIME \variant, %r11                // 5, 6
         mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 7
+        mov     KEPT_R11(%rsp), %r11
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
-        GIVE_NO_TIME \variant, \is_cpu
-.if \is_cpu
-.Lswitched_\variant:
+.Lagain_\variant:
+        mov     %rdx, KEPT_TOP(%rsp)
+        TIME_STAMP %r11
         mov     KEPT_TOP(%rsp), %rdx
+        jmp     .Lgive_\variant
+.Lbehind_\variant:
+.if \clock == CLOCK_IS_COUNTER
+        mov     %rdx, KEPT_TOP(%rsp)
+        LOOK_FOR_SETBACK \variant, %r11
+        mov     KEPT_TOP(%rsp), %rdx
+.endif
+        jmp     .Lgiven_\variant
+.if \clock != CLOCK_IS_COUNTER
+.Lswitched_\variant:
+        mov     KEPT_R11(%rsp), %r11
         jmp     enter_switched
 .endif
-        FIND_CHILD \variant, enter_slowly
+        FIND_CHILD \variant, enter_slowly_with_r11
         END_FUNCTION enter_\variant
 .endm
 
@@ -360,14 +392,14 @@ leave_hook:
         jae     .Ltime_\variant
 .endif
         COUNT
-        STORE_NODE %rdi                         // 2
+        STORE_NODE %rdi                         // 3
         mov     %rsp, PROF_FRAME_SLOT(%rcx,%rdx) // 7
         RESTORE_TWO_MORE
         RESTORE_THREE_AND_RETURN
 .if \is_adaptive
 .Ltime_\variant:
         mov     %rdi, %rsi
-        STORE_NODE %rdi                         // 2
+        STORE_NODE %rdi                         // 3
         KEEP_FLAGS
         jmp     enter_timed
 .endif
@@ -378,10 +410,12 @@ leave_hook:
         END_FUNCTION enter_\variant
 .endm
 
-        ENTER_ELAPSED elapsed, 0, 0
-        ENTER_ELAPSED elapsed_carefully, 1, 0
-        ENTER_ELAPSED cpu, 0, 1
-        ENTER_ELAPSED cpu_carefully, 1, 1
+        ENTER_TIMED elapsed, 0, CLOCK_IS_COUNTER
+        ENTER_TIMED elapsed_carefully, 1, CLOCK_IS_COUNTER
+        ENTER_TIMED time, 0, CLOCK_WITH_SIGN
+        ENTER_TIMED time_carefully, 1, CLOCK_WITH_SIGN
+        ENTER_TIMED time_asking, 0, CLOCK_WITHOUT_SIGN
+        ENTER_TIMED time_asking_carefully, 1, CLOCK_WITHOUT_SIGN
         ENTER_COUNT count, 0, 0
         ENTER_COUNT count_carefully, 1, 0
         ENTER_COUNT adaptive, 0, 1
@@ -390,68 +424,51 @@ leave_hook:
 // rdx = time stamp; flags and registers are kept for the way through C++.
 .macro STAMP_LEAVE
         KEEP_FLAGS
-        TIME_STAMP
+        TIME_STAMP %rdx
         KEEP_TWO_MORE
 .endm
 
 // The top frame is rcx + rax, and our own: rsi = C, rdi = the thread. Keeps rax.
-.macro FIND_NODE_AND_THREAD
+.macro LEAVE_TIMED variant, clock
+        HIDDEN_FUNCTION leave_\variant
+        KEEP_THREE
+        STAMP_LEAVE                             // a
+        FIND_STATE %rax, .Lno_state_\variant
+        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
+        jne     leave_slowly
         mov     %rax, KEPT_TOP(%rsp)
         mov     PROF_FRAME_NODE(%rcx,%rax), %esi
         NODE_ADDRESS %rsi
         mov     STATE_THREAD(%rcx), %rdi
-.endm
-
-// Takes the top frame, kept in KEPT_TOP, off, and returns.
-.macro POP_AND_RETURN
+.Lgive_leave_\variant:
+        USE_CLOCK leave_\variant, %rdx, \clock
+        GIVE_TIME leave_\variant, %rdx          // b, c
         mov     KEPT_TOP(%rsp), %rax
         movq    $0, PROF_FRAME_SLOT(%rcx,%rax)  // d
         sub     $PROF_FRAME_SIZE, %rax
         mov     %rax, STATE_TOP(%rcx)           // e
+.Lno_state_\variant:
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
+.Lagain_leave_\variant:
+        TIME_STAMP %rdx
+        jmp     .Lgive_leave_\variant
+.Lbehind_leave_\variant:
+.if \clock == CLOCK_IS_COUNTER
+        LOOK_FOR_SETBACK leave_\variant, %rdx
+.endif
+        jmp     .Lgiven_leave_\variant
+.if \clock != CLOCK_IS_COUNTER
+.Lswitched_leave_\variant:
+        jmp     leave_slowly
+.endif
+        END_FUNCTION leave_\variant
 .endm
 
-        HIDDEN_FUNCTION leave_elapsed
-        KEEP_THREE
-        STAMP_LEAVE                              // a
-        FIND_STATE %rax, .Lno_state
-        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
-        jne     leave_slowly
-        FIND_NODE_AND_THREAD
-.Lgive_leave:
-        GIVE_TIME leave                         // b, c
-        POP_AND_RETURN
-.Lstamp_leave:
-        TIME_STAMP
-        jmp     .Lgive_leave
-        GIVE_NO_TIME leave, 0
-.Lno_state:
-        RESTORE_TWO_MORE
-        RESTORE_FLAGS
-        RESTORE_THREE_AND_RETURN
-        END_FUNCTION leave_elapsed
-
-// As leave_elapsed, but only a thread that has frames has a clock; the slow path takes a stamp itself.
-        HIDDEN_FUNCTION leave_cpu
-        KEEP_THREE
-        KEEP_FLAGS
-        KEEP_TWO_MORE
-        FIND_STATE %rax, .Lno_state
-        cmp     %rsp, PROF_FRAME_SLOT(%rcx,%rax)
-        jne     leave_slowly
-        FIND_NODE_AND_THREAD
-.Lstamp_leave_cpu:
-        TIME_STAMP                              // a
-        mov     STATE_CLOCK_LOCK(%rcx), %eax
-        cmp     STATE_SWITCHES(%rcx), %eax
-        jne     leave_slowly
-        sub     STATE_AWAY(%rcx), %rdx
-        GIVE_TIME leave_cpu                     // b, c
-        POP_AND_RETURN
-        GIVE_NO_TIME leave_cpu, 1
-        END_FUNCTION leave_cpu
+        LEAVE_TIMED elapsed, CLOCK_IS_COUNTER
+        LEAVE_TIMED time, CLOCK_WITH_SIGN
+        LEAVE_TIMED time_asking, CLOCK_WITHOUT_SIGN
 
         HIDDEN_FUNCTION leave_count
         KEEP_THREE
@@ -526,6 +543,11 @@ leave_hook:
         RESTORE_THREE_AND_RETURN
 .endm
 
+        HIDDEN_FUNCTION enter_slowly_with_r11
+        mov     KEPT_R11(%rsp), %r11
+        jmp     enter_slowly
+        END_FUNCTION enter_slowly_with_r11
+
 // rcx = S
         HIDDEN_FUNCTION enter_slowly
         mov     (%rsp), %rdx
@@ -560,9 +582,10 @@ leave_hook:
         mov     KEPT_NODE(%rsp), %rdi
         COUNT
         mov     KEPT_TOP(%rsp), %rcx
-        rdtsc
-        shl     $32, %rdx
-        or      %rdx, %rax
+        mov     libprof_state@gottpoff(%rip), %rdi
+        mov     %fs:(%rdi), %rdi                // S
+        TIME_STAMP %rax
+        sub     STATE_AWAY(%rdi), %rax
         mov     %rax, PROF_FRAME_START(%rcx)
         mov     %rsp, PROF_FRAME_SLOT(%rcx)     // 7
         RESTORE_TWO_MORE
@@ -594,7 +617,7 @@ leave_hook:
         KEEP_THREE
         KEEP_FLAGS
         KEEP_TWO_MORE
-        FIND_STATE %rdx, .Lno_state
+        FIND_STATE %rdx, .Lno_state_elapsed
         xor     %edx, %edx                      // it may be readable again by now
         jmp     leave_slowly
         END_FUNCTION leave_without_tsc

@@ -16,6 +16,7 @@
 #include "modules.h"
 #include "settings.h"
 #include "shadow_stack.h"
+#include "switches.h"
 #include "syscall.h"
 #include "text.h"
 #include "tsc.h"
@@ -23,7 +24,7 @@
 namespace libprof {
 
 Process* process;
-uint32_t profile_type = prof_format::kElapsed;
+uint32_t profile_type = prof_format::kTime;
 uint64_t tsc_stopped_at;
 
 namespace {
@@ -42,8 +43,11 @@ void choose_hooks(uint32_t type) {
     use_hooks(enter_adaptive, leave_adaptive);
   } else if (tsc_stopped_at) {
     use_hooks(enter_without_tsc, leave_without_tsc);
-  } else if (type == prof_format::kCpu) {
-    use_hooks(enter_cpu, leave_cpu);
+  } else if (type != prof_format::kElapsed) {
+    if (are_switches_unseen())
+      use_hooks(enter_time_asking, leave_time_asking);
+    else
+      use_hooks(enter_time, leave_time);
   } else {
     use_hooks(enter_elapsed, leave_elapsed);
   }
@@ -108,13 +112,37 @@ void calibrate_again(Header* header) {
   header->probe_counted = (header->probe_counted + at_end.counted) / 2;
 }
 
+void note_unseen(Header* header) {
+  if (are_switches_unseen())
+    __atomic_fetch_or(&header->flags, prof_format::kShortWaitsUnseen, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(&header->flags, ~prof_format::kShortWaitsUnseen, __ATOMIC_RELAXED);
+}
+
+// What the threads have run and waited since their last hooks, for readers. Of other threads nothing is changed but the
+// time of the end: they may be running.
+void stamp_threads(Process* p) {
+  State* own = get_state();
+  if (own && load(&own->top) != 0 && !own->is_left) {
+    const uint64_t now = exact_cpu_stamp(own);
+    give_time(own, node_at(own, load(&current_frame(own)->node)), now);
+    if (now > load(&own->thread->last_tsc)) store(&own->thread->last_tsc, now);  // kAdaptive: nodes hold no times
+    store(&own->thread->end, now);
+  }
+  lock(&p->lock);
+  for (State* s = p->states; s; s = s->next) {
+    if (s == own || s->tid == 0) continue;
+    if (const uint64_t end = cpu_stamp_of_other(s)) store(&s->thread->end, end);
+  }
+  unlock(&p->lock);
+}
+
 // Returns the phase that the process is in from now on.
 Phase begin(Process* p) {
   const bool is_child = recording_process != 0;
   if (!settings.is_read) read_settings();
   if (settings.is_off) return kOff;
   if (settings.type != prof_format::kCount && !is_child && !check_tsc()) return kOff;
-  if (settings.type == prof_format::kCpu && !is_child && !check_cpu_clock()) return kOff;
   if (advise(p, sizeof(Process), kAdviseWipeOnFork) != 0) {
     if (!is_child) say("cannot create a profile: ", error_text(-kErrorNotSupported));
     return kOff;
@@ -130,6 +158,11 @@ Phase begin(Process* p) {
   fill_in_header(header, is_child ? recording_process : int32_t(syscall4(__NR_getppid, 0)));
   recording_process = process_id();
   choose_hooks(settings.type);
+  if (uses_cpu_clock()) {
+    look_for_signs();
+    note_unseen(header);
+    choose_hooks(settings.type);
+  }
   if (!is_child) calibration = calibrate();
   header->probe_inside = calibration.inside;
   header->probe_outside = calibration.outside;
@@ -177,9 +210,7 @@ void end_process() {
   if (!p || p->phase != kRecording) return;
   auto* header = at<Header>(p->base, 0);
   stamp_last(header);
-  // For readers: other threads are taken to have stood still since their last hooks.
-  if (State* s = get_state(); is_cpu_timed() && !tsc_stopped_at && s && load(&s->top) != 0)
-    give_time(s, node_at(s, load(&current_frame(s)->node)), cpu_stamp(s));
+  if (uses_cpu_clock() && !tsc_stopped_at) stamp_threads(p);
   header->tsc_end = header->tsc_last;
   header->ns_end = header->ns_last;
   if (header->ns_end - header->ns_start > kLongRun) calibrate_again(header);
@@ -191,6 +222,12 @@ void end_process() {
   }
 }
 
+void choose_hooks_again() {
+  look_for_signs();
+  note_unseen(at<Header>(process->base, 0));
+  if (is_waiting_timed()) choose_hooks(profile_type);
+}
+
 void note_lost_call() {
   Process* p = process;
   if (p && p->phase == kRecording) __atomic_fetch_add(&at<Header>(p->base, 0)->lost, 1, __ATOMIC_RELAXED);
@@ -198,7 +235,8 @@ void note_lost_call() {
 
 void use_careful_hooks() {
   replace_enter_hook(enter_elapsed, enter_elapsed_carefully);
-  replace_enter_hook(enter_cpu, enter_cpu_carefully);
+  replace_enter_hook(enter_time, enter_time_carefully);
+  replace_enter_hook(enter_time_asking, enter_time_asking_carefully);
   replace_enter_hook(enter_count, enter_count_carefully);
   replace_enter_hook(enter_adaptive, enter_adaptive_carefully);
 }
@@ -214,8 +252,11 @@ void stop_tsc() {
 void start_tsc() {
   store(&tsc_stopped_at, uint64_t(0));
   if (enter_hook == reinterpret_cast<uint64_t>(&hook_off)) return;
-  if (is_cpu_timed()) {
-    use_hooks(enter_cpu_carefully, leave_cpu);
+  if (is_waiting_timed()) {
+    if (are_switches_unseen())
+      use_hooks(enter_time_asking_carefully, leave_time_asking);
+    else
+      use_hooks(enter_time_carefully, leave_time);
   } else if (is_timed()) {
     use_hooks(enter_elapsed_carefully, leave_elapsed);
   }

@@ -16,6 +16,10 @@ void end_process();
 // A call in a thread that has no state.
 void note_lost_call();
 
+// For the thread of a static program whose C library has begun since: what tells of switches may be another thing now.
+// A heavy path.
+void choose_hooks_again();
+
 // From now on hooks compare with State::barrier.
 void use_careful_hooks();
 

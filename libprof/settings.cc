@@ -40,7 +40,9 @@ void set_directory(const char* value) {
 }
 
 void set_type(const char* value) {
-  if (equal(value, "") || equal(value, "elapsed")) {
+  if (equal(value, "") || equal(value, "time")) {
+    settings.type = prof_format::kTime;
+  } else if (equal(value, "elapsed")) {
     settings.type = prof_format::kElapsed;
   } else if (equal(value, "count")) {
     settings.type = prof_format::kCount;
@@ -49,7 +51,7 @@ void set_type(const char* value) {
   } else if (equal(value, "adaptive")) {
     settings.type = prof_format::kAdaptive;
   } else {
-    say("PROFTYPE=", value, ": is not supported; use elapsed, cpu, adaptive or count; nothing is recorded");
+    say("PROFTYPE=", value, ": is not supported; use time, elapsed, cpu, adaptive or count; nothing is recorded");
     settings.is_off = true;
   }
 }
@@ -125,7 +127,7 @@ uint64_t auxiliary_value(uint64_t type) {
 
 void read_settings() {
   settings.is_read = true;
-  settings.type = prof_format::kElapsed;
+  settings.type = prof_format::kTime;
   settings.node_limit = kDefaultNodes;
   // A program that runs with more rights than its user must not write where that user's environment says.
   if (auxiliary_value(kAuxSecure) != 0 || auxiliary_value(kAuxUser) != auxiliary_value(kAuxEffectiveUser) ||

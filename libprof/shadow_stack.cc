@@ -31,7 +31,7 @@ constexpr uint64_t kSmallestSignalFrame = 1024;
 uint64_t stamp(State* s) {
   if (!is_timed() && !is_adaptive()) return 0;
   if (load(&tsc_stopped_at)) return load(&s->thread->last_tsc);
-  return is_cpu_timed() ? cpu_stamp(s) : time_stamp();
+  return uses_cpu_clock() ? cpu_stamp(s) : time_stamp();
 }
 
 bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
@@ -167,7 +167,7 @@ void give_time(State* s, Node* node, uint64_t now) {
   if (!is_timed()) return;
   const uint64_t last = load(&s->thread->last_tsc);
   if (now < last) {
-    if (is_cpu_timed()) return;
+    if (uses_cpu_clock()) return;
     now = stamp(s);
     if (int64_t(last - now) < SMALLEST_SETBACK) return;
   }
@@ -230,7 +230,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_after_switch(State* s, Frame
 extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot, uint64_t now) {
   if (load(&s->top) == 0) leave_wiped_state(s);
   if (load(&s->top) == 0 || s->is_left || s->is_busy) return;
-  if (load(&tsc_stopped_at) != 0 || is_cpu_timed()) now = stamp(s);
+  if (load(&tsc_stopped_at) != 0 || uses_cpu_clock()) now = stamp(s);
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
   pop_gone(s, slot, now);

@@ -8,7 +8,10 @@
 namespace libprof {
 
 // Whether nodes hold times.
-inline bool is_timed() { return profile_type == prof_format::kElapsed || profile_type == prof_format::kCpu; }
+inline bool is_timed() {
+  return profile_type == prof_format::kTime || profile_type == prof_format::kElapsed ||
+         profile_type == prof_format::kCpu;
+}
 
 // The frame below; null below a base.
 Frame* frame_below(State* s, Frame* f);

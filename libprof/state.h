@@ -26,8 +26,8 @@
 #define STATE_TABLE 24
 #define STATE_BARRIER 32
 #define STATE_AWAY 40
-#define STATE_SWITCHES 48
-#define STATE_CLOCK_LOCK (8 - 16 * 4096)  // in the page below the private stack, see cpu_clock.cc
+#define STATE_SIGN 48
+#define STATE_EXPECTED 56
 
 // Offsets in Link, an entry of the table of children.
 #define LINK_PC 0
@@ -49,6 +49,9 @@
 
 // A time stamp that is less than this many cycles behind the thread's last one is taken for that one.
 #define SMALLEST_SETBACK (1 << 24)
+
+// Where nothing tells of switches, the kernel is asked when so many cycles have gone by since the last hook (switches.cc).
+#define LONGEST_UNASKED (1 << 15)
 
 #ifndef __ASSEMBLER__
 
@@ -99,11 +102,13 @@ struct State {
   Link* table;  // the word before it (TABLE_MASK) is its size in bytes - LINK_SIZE
   // Slots below this are not on the stack that the thread is on; 0 if no other stack is known. See stack_switch.cc.
   uint64_t barrier;
-  // PROFTYPE=cpu, see cpu_clock.cc.
-  uint64_t away;      // cycles
-  uint32_t switches;  // `lock` of the clock's page when `away` was right
-  uint32_t unused;
+  // The thread's clock, see cpu_clock.cc and switches.cc.
+  uint64_t away;                        // cycles that the thread has been off its processor
+  const char* sign;                     // eight bytes that change when it is taken off one
+  uint64_t expected;                    // what they are as long as `away` is right
+  uint64_t waiting_given;               // of `away`, to nodes
   uint64_t tsc_at_start, cpu_at_start;  // of the clock; cycles, ns
+  uint64_t blocked, preempted;          // how often it was taken off, by its own wish and without
 
   NodeSupply nodes;    // for new contexts
   NodeSupply reserve;  // for functions, when there is no room for more contexts
@@ -127,13 +132,14 @@ struct State {
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
 static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);
 static_assert(offsetof(State, barrier) == STATE_BARRIER);
-static_assert(offsetof(State, away) == STATE_AWAY && offsetof(State, switches) == STATE_SWITCHES);
+static_assert(offsetof(State, away) == STATE_AWAY && offsetof(State, sign) == STATE_SIGN);
+static_assert(offsetof(State, expected) == STATE_EXPECTED);
 static_assert(sizeof(State) <= kPage);
 
 // Each thread has an area of private memory (memory.h):
 //
 //     a page that is inaccessible
-//     the page of its clock (cpu_clock.cc), else inaccessible
+//     the page of a perf event (switches.cc), else inaccessible
 //     its stack for heavy paths
 //     the State, one page
 //     tables of children, as they grow: 256, 512, ... 4096 links, each behind a page that holds its mask (tree.cc)
@@ -192,9 +198,12 @@ void enter_count();
 void leave_count();
 void enter_elapsed_carefully();
 void enter_count_carefully();
-void enter_cpu();
-void enter_cpu_carefully();
-void leave_cpu();
+void enter_time();
+void enter_time_carefully();
+void leave_time();
+void enter_time_asking();
+void enter_time_asking_carefully();
+void leave_time_asking();
 void enter_adaptive();
 void enter_adaptive_carefully();
 void leave_adaptive();

@@ -18,6 +18,7 @@
 #include "process.h"
 #include "shadow_stack.h"
 #include "stack_switch.h"
+#include "switches.h"
 #include "syscall.h"
 #include "text.h"
 #include "tree.h"
@@ -91,8 +92,9 @@ void fill_in_record(State* s) {
   t->tid = uint32_t(s->tid);
   t->root = s->root;
   note_name(s);
-  const uint64_t now = is_cpu_timed() ? s->tsc_at_start : time_stamp_if_readable();
+  const uint64_t now = uses_cpu_clock() ? s->tsc_at_start : time_stamp_if_readable();
   t->tsc_start = t->last_tsc = now;
+  if (uses_cpu_clock()) t->cpu_start = s->cpu_at_start;
   s->random = (now ^ uint64_t(s->tid) << 40) | 1;
   lock(&process->lock);
   Header* header = at<Header>(s->base, 0);
@@ -117,7 +119,7 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   begin_table(s);
   if (!make_record(s, is_reused)) return 0;
   if (!begin_thread_stack(s, slot, is_reused)) return 0;
-  if (is_cpu_timed() && !begin_cpu_clock(s)) return 0;
+  if (uses_cpu_clock() && !begin_cpu_clock(s)) return 0;
   fill_in_record(s);
   if (!is_reused) {
     lock(&p->lock);
@@ -126,6 +128,13 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
     unlock(&p->lock);
   }
   return as_word(s);
+}
+
+// The thread of a static program, which began before its C library did.
+uint64_t find_sign_again(State* s, uint64_t) {
+  if (!uses_cpu_clock()) return 0;
+  choose_hooks_again();
+  return begin_sign(s);
 }
 
 }  // namespace
@@ -140,6 +149,7 @@ State* begin_thread(uint64_t slot) {
       s = early;
       early = nullptr;
       set_state(s);
+      run_on_stack(private_stack_top(s), find_sign_again, s, 0);
     }
     if (s && is_of_parent(s)) {
       leave_parent(s);

@@ -14,7 +14,7 @@
 namespace prof_format {
 
 inline constexpr char kControlListMagic[8] = {'\x7f', 'P', 'C', 'T', 'L', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kControlListVersion = 1;
+inline constexpr uint32_t kControlListVersion = 2;
 
 struct ControlList {
   char magic[8];
@@ -36,10 +36,11 @@ struct BlockCounters {
   uint64_t cycles = 0;  // of self time; kAdaptive: the estimate of the inclusive time
   Block block = 0;
   uint32_t reserved = 0;
-  uint64_t timed = 0;  // kAdaptive: calls that were timed
+  uint64_t timed = 0;                   // kAdaptive: calls that were timed
+  uint64_t blocked = 0, preempted = 0;  // kTime, kCpu: cycles off the processor, as in Node
 };
 
-static_assert(sizeof(ControlList) == 64 && sizeof(BlockCounters) == 32);
+static_assert(sizeof(ControlList) == 64 && sizeof(BlockCounters) == 48);
 
 }  // namespace prof_format
 

@@ -16,12 +16,16 @@
 // ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top frame, and readers add
 // it. Inclusive time is the sum over the subtree.
 //
-// Time on a processor. With kCpu a thread's stamps are not those of the counter but the counter less the cycles that
-// the thread was off the processor since its first hook, so they begin at Thread::tsc_start like the others and fall
-// behind from there, differently in each thread. All of the above holds for them. But what a thread has had of the
-// processor since its last hook is known to nobody else: the thread that ends the process gives the time up to then to
-// its node, and readers add nothing for what comes after last_tsc: the header's stamps and their own are those of the
-// counter in every type.
+// Time on a processor. With kTime, kCpu and kAdaptive a thread's stamps are not those of the counter but the counter
+// less the cycles that the thread was off the processor since its first hook (Thread::away as of when the kernel was
+// asked last), so they begin at Thread::tsc_start like the others and fall behind from there, differently in each
+// thread. All of the above holds for them, but that only the kernel knows what a thread has had of the processor since
+// its last hook: when the process ends by itself, it is asked, for all threads, and Thread::end is the answer; of a
+// running thread readers ask. The header's stamps are those of the counter in every type.
+//
+// Waiting. With kTime and kCpu a node holds, beside its cycles, those in which the thread was off the processor while
+// the node was running: of its own wish (it slept, or waited for a lock, for data, for a child), or because another
+// thread got the processor. A stretch of time in which both happened counts as the first. They add up to Thread::away.
 //
 // Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
@@ -84,16 +88,20 @@ inline constexpr uint32_t kByteOrder = 0x01020304;
 enum Type : uint32_t {
   kElapsed = 1,   // cycles: time-stamp counter
   kCount = 2,     // no time stamps: every `cycles` is 0
-  kCpu = 3,       // cycles in which the thread was on a processor
+  kCpu = 3,       // as kTime; to be shown without what was waited
   kUser = 4,      // user-mode cycles, rdpmc
   kSample = 5,    // counts, and a program-counter histogram
-  kAdaptive = 6,  // counts exact, times estimated
+  kAdaptive = 6,  // counts exact, times on a processor estimated
+  kTime = 7,      // cycles on a processor, and apart from them those off it: the default
 };
 
 enum HeaderFlags : uint32_t {
   kEnded = 1,      // the process told us that it ends (exit handlers ran): tsc_end is its end
   kTruncated = 2,  // the file could not grow (no room, file size limit, PROFSIZE): see lost and folded
   kPrivate = 4,    // no shared mapping was possible: written once, at exit
+  // Of types whose clock is that of the processor:
+  kShortWaitsUnseen = 8,  // nothing told of switches: waits of less than LONGEST_UNASKED cycles are in the cycles
+  kWaitsUnseen = 16,      // the kernel answered no more: from some time on, all that was waited is in the cycles
 };
 
 // Header::control: this bit, and above it the number of changes that prof ctl made to it since. The runtime always
@@ -161,10 +169,13 @@ struct Thread {
   uint64_t tsc_start;
   Block stacks;  // first FrameChunk of the newest of its stacks (list through FrameChunk::next_stack)
   uint32_t reserved0;
-  uint64_t reserved2;
+  uint64_t cpu_start;  // CLOCK_THREAD_CPUTIME_ID at tsc_start, ns; 0 if stamps are those of the counter
   // A cache line of its own, stored by each hook.
-  uint64_t last_tsc;  // up to when its nodes have been given its time; kCpu: a stamp of the thread's own clock
-  uint64_t reserved1[7];
+  uint64_t last_tsc;            // up to when its nodes have been given its time, a stamp of the thread's own clock
+  uint64_t away;                // see above
+  uint64_t end;                 // stamp of the thread's own clock when the process ended; 0 if it did not live then
+  uint64_t blocked, preempted;  // how often it was taken off its processor, of its own wish and without
+  uint64_t reserved1[3];
 };
 
 // One function in one calling context. Plan 9's Plink.
@@ -176,9 +187,20 @@ struct Node {
   Block child;    // head of the list of children
   Block sibling;  // next in the parent's list
   Block last;     // the node entered last from here: a child, or an ancestor that a call was folded onto
-  // kAdaptive, see above:
-  uint64_t timed;  // calls that were timed
-  uint64_t timed_cycles, timed_squares;
+  // kAdaptive: calls that were timed, and sums over them, see above. kTime, kCpu: cycles off the processor, of its own
+  // wish and without, and how many stretches of time these are.
+  union {
+    uint64_t timed;
+    uint64_t blocked_cycles;
+  };
+  union {
+    uint64_t timed_cycles;
+    uint64_t preempted_cycles;
+  };
+  union {
+    uint64_t timed_squares;
+    uint64_t waits;
+  };
 };
 
 // A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer

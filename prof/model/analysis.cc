@@ -174,7 +174,8 @@ Analysis prepare(const Input& input, const Profile& first) {
   if (a.program.empty()) a.program = first.modules()[0].path;
   a.timed = first.header().type != prof_format::kCount;
   a.estimated = first.header().type == prof_format::kAdaptive;
-  a.on_processor = first.header().type == prof_format::kCpu;
+  a.on_processor = uses_cpu_clock(first.header());
+  a.has_waiting = first.header().type == prof_format::kTime;
   a.tsc_hz = time_stamp_rate(first.header());
   return a;
 }
@@ -227,6 +228,7 @@ void lay_beside(Analysis& a, Analysis b, const Input& input) {
 // Puts the times of a file of samples in the place of those of the run.
 void take_samples(Analysis& a, const Input& input) {
   const Samples samples = read_samples(input.samples);
+  a.has_waiting = false;  // times are those of the run without hooks
   a.sampled = credit(samples, a.functions, input.samples, a.remarks);
   for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
   a.sums = use_samples(*a.sampled, a.tsc_hz > 0 ? a.tsc_hz : 1e9, a.tree);

@@ -36,6 +36,7 @@ struct Analysis {
   bool timed = true;              // false: calls were counted, not timed, and all cycles are 0
   bool estimated = false;         // times are estimates from samples
   bool on_processor = false;      // times are those on a processor, without waiting
+  bool has_waiting = false;       // what was waited is shown apart from them
   double tsc_hz = 0;              // 0 if unknown
   bool complete = true;           // all programs ended by themselves, and all of their profiles could be read
   bool damaged = false;           // part of a profile could not be read; a remark tells

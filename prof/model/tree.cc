@@ -159,6 +159,7 @@ class TreeBuilder::Overlay {
     faults_.impossible_times += root.has_impossible_time;
     if (!is_estimated_) {
       state_.tree.nodes[0].self += whole(root.cycles * scale_);
+      add_waiting(state_.tree.nodes[0], root);
       state_.tree.nodes[0].has_doubtful_self |= root.has_impossible_time;
     }
     pending_.push_back({&root, 0, is_estimated_ ? root.cycles * scale_ : 0});
@@ -205,6 +206,11 @@ class TreeBuilder::Overlay {
     state_.tree.nodes[parent.node].self += whole(std::max(rest, 0.0));
   }
 
+  void add_waiting(CallNode& node, const RecordedNode& recorded) const {
+    node.self_waiting += whole((recorded.blocked + recorded.preempted) * scale_);
+    node.self_preempted += whole(recorded.preempted * scale_);
+  }
+
   void add_children(const Pending& parent) {
     if (children_.empty()) return;
     state_.begin_children(parent.node);
@@ -216,6 +222,7 @@ class TreeBuilder::Overlay {
       node.has_doubtful_calls |= c.has_doubtful_calls;
       node.has_doubtful_self |= c.node->has_impossible_time;
       node.self += whole(c.self);
+      add_waiting(node, *c.node);
       node.self_variance += c.variance;
       node.total_variance += c.variance;
       if (!is_estimated_) state_.probe[index] += c.has_doubtful_calls ? 0 : probe_.inside * double(c.node->calls);
@@ -272,11 +279,15 @@ Tree TreeBuilder::finish(bool subtract_probe) {
     node.self_probe = measured - node.self;
     node.total += node.self;
     node.total_probe += node.self_probe;
+    node.total_waiting += node.self_waiting;
+    node.total_preempted += node.self_preempted;
     node.has_doubtful_total |= node.has_doubtful_self;
     if (i == 0) break;
     tree.nodes[node.parent].has_doubtful_total |= node.has_doubtful_total;
     tree.nodes[node.parent].total += node.total;
     tree.nodes[node.parent].total_probe += node.total_probe;
+    tree.nodes[node.parent].total_waiting += node.total_waiting;
+    tree.nodes[node.parent].total_preempted += node.total_preempted;
   }
   return tree;
 }
@@ -295,9 +306,13 @@ std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
     sum.self += node.self;
     sum.self_probe += node.self_probe;
     sum.self_variance += node.self_variance;
+    sum.self_waiting += node.self_waiting;
+    sum.self_preempted += node.self_preempted;
     if (open[node.function]++ == 0) {
       sum.total += node.total;
       sum.total_probe += node.total_probe;
+      sum.total_waiting += node.total_waiting;
+      sum.total_preempted += node.total_preempted;
       sum.total_variance += node.total_variance;
       sum.has_doubtful_total |= node.has_doubtful_total;
     }

@@ -43,6 +43,8 @@ struct CallNode {
   uint64_t total = 0;        // cycles, of the whole subtree
   uint64_t self_probe = 0;   // cycles of the probe's that were subtracted from self
   uint64_t total_probe = 0;  // from total
+  // Cycles off the processor, apart from these: all, and the part of it in which another thread had it.
+  uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   // Of the estimates of self and total, if they are that; cycles^2.
   double self_variance = 0, total_variance = 0;
   // It is impossible, or made of what is.
@@ -65,7 +67,8 @@ struct FunctionSum {
   uint64_t calls = 0;
   uint64_t self = 0;                         // cycles
   uint64_t total = 0;                        // cycles; those of a recursive function counted once
-  uint64_t self_probe = 0, total_probe = 0;  // as in CallNode
+  uint64_t self_probe = 0, total_probe = 0;  // as in CallNode, and the following
+  uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   double self_variance = 0, total_variance = 0;
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };

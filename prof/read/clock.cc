@@ -82,6 +82,13 @@ bool thread_is_running(uint32_t pid, uint32_t tid) {
   return !read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm").empty();
 }
 
+std::optional<uint64_t> thread_cpu_time(uint32_t pid, uint32_t tid) {
+  const std::string text =
+      read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/schedstat");
+  if (text.empty()) return std::nullopt;
+  return std::strtoull(text.c_str(), nullptr, 10);
+}
+
 uint64_t time_stamp() { return __rdtsc(); }
 
 double time_stamp_rate(const Header& header) {

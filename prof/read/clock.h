@@ -4,6 +4,7 @@
 #define PROF_READ_CLOCK_H
 
 #include <cstdint>
+#include <optional>
 
 #include "libprof/format/format.h"
 
@@ -17,6 +18,10 @@ uint64_t process_start_time(uint32_t pid);
 
 // Whether the thread of a running process still exists.
 bool thread_is_running(uint32_t pid, uint32_t tid);
+
+// What the kernel has counted of a running thread's time on a processor, ns, with the precision of its scheduler; nothing if
+// it has ended or that is not told.
+std::optional<uint64_t> thread_cpu_time(uint32_t pid, uint32_t tid);
 
 // Time-stamp counter of this processor, now.
 uint64_t time_stamp();

@@ -11,6 +11,16 @@ namespace {
 // Lists have whole numbers.
 uint64_t whole_cycles(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
 
+BlockCounters counters_in(const RecordedNode& node) {
+  return {node.calls,
+          whole_cycles(node.cycles),
+          node.block,
+          0,
+          node.timed,
+          whole_cycles(node.blocked),
+          whole_cycles(node.preempted)};
+}
+
 // What a list has of a block; zeros if nothing.
 BlockCounters counters_of(const std::vector<BlockCounters>& list, Block block) {
   const auto at =
@@ -32,10 +42,12 @@ void change_counters(Calls& calls, const std::vector<BlockCounters>& list, Chang
     thread.lost = apply(thread.block, {thread.lost}).calls;
     for (RecordedNode& node : thread.nodes) {
       if (!is_possible_count(node.calls)) continue;
-      const BlockCounters c = apply(node.block, {node.calls, whole_cycles(node.cycles), node.block, 0, node.timed});
+      const BlockCounters c = apply(node.block, counters_in(node));
       node.calls = c.calls;
       node.cycles = double(c.cycles);
       node.timed = c.timed;
+      node.blocked = double(c.blocked);
+      node.preempted = double(c.preempted);
     }
   }
 }
@@ -47,7 +59,7 @@ void bound_times(Calls& calls, const prof_format::Header& header) {
     if (thread.nodes.empty()) continue;
     const SelfTimeLimit limit(header, thread.end);
     const double lived = thread.end > thread.start ? double(thread.end - thread.start) : 0;
-    const double whole = std::min(lived, thread.nodes[0].cycles);
+    const double whole = std::min(lived, thread.nodes[0].cycles), longest_wait = double(thread.waited);
     for (RecordedNode& node : thread.nodes) {
       node.variance = 0;
       if (is_estimated) {
@@ -56,6 +68,8 @@ void bound_times(Calls& calls, const prof_format::Header& header) {
         const SelfTime self = limit.of(whole_cycles(node.cycles));
         node.cycles = double(self.cycles);
         node.has_impossible_time |= !self.is_possible;
+        node.blocked = std::min(node.blocked, longest_wait);
+        node.preempted = std::min(node.preempted, longest_wait);
       }
     }
   }
@@ -80,13 +94,13 @@ void leave_out(std::vector<RecordedNode>& nodes, const std::vector<bool>& kept) 
 std::vector<BlockCounters> list_counters(const Calls& calls) {
   std::vector<BlockCounters> list;
   auto add = [&](const BlockCounters& counters) {
-    if (counters.calls || counters.cycles) list.push_back(counters);
+    if (counters.calls || counters.cycles || counters.blocked || counters.preempted) list.push_back(counters);
   };
   add({calls.lost, calls.cycles});
   for (const Thread& thread : calls.threads) {
     add({thread.lost, 0, thread.block});
     for (const RecordedNode& node : thread.nodes)
-      if (is_possible_count(node.calls)) add({node.calls, whole_cycles(node.cycles), node.block, 0, node.timed});
+      if (is_possible_count(node.calls)) add(counters_in(node));
   }
   std::sort(list.begin(), list.end(), [](const BlockCounters& a, const BlockCounters& b) { return a.block < b.block; });
   return list;
@@ -97,6 +111,8 @@ void subtract_counters(Calls& calls, const prof_format::Header& header, const st
     counters.calls -= std::min(counters.calls, listed.calls);
     counters.cycles -= std::min(counters.cycles, listed.cycles);
     counters.timed -= std::min(counters.timed, listed.timed);
+    counters.blocked -= std::min(counters.blocked, listed.blocked);
+    counters.preempted -= std::min(counters.preempted, listed.preempted);
   });
   bound_times(calls, header);
 }
@@ -114,7 +130,8 @@ void leave_out_empty_nodes(Calls& calls) {
     std::vector<RecordedNode>& nodes = thread.nodes;
     std::vector<bool> kept(nodes.size());
     for (size_t i = nodes.size(); i-- > 0;) {
-      kept[i] = i == 0 || nodes[i].calls != 0 || nodes[i].cycles != 0;
+      kept[i] =
+          i == 0 || nodes[i].calls != 0 || nodes[i].cycles != 0 || nodes[i].blocked != 0 || nodes[i].preempted != 0;
       const uint32_t first = nodes[i].first_child;
       for (uint32_t c = first; c < first + nodes[i].child_count && !kept[i]; ++c) kept[i] = kept[c];
     }

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "estimate.h"
+#include "header.h"
 #include "self_time.h"
 
 namespace prof {
@@ -20,19 +21,35 @@ using RawThread = prof_format::Thread;
 
 constexpr uint32_t kLongestPath = 1 << 16;  // bytes; the kernel's own limit is 4096
 
-// Up to when a thread is known to have run: the time after its last call belongs to its open functions, if it lived
-// that long. The first thread is taken to live as long as the process. With PROFTYPE=cpu only the thread's own stamps
-// tell for how much of the time it had a processor.
-uint64_t end_of(const Snapshot& snapshot, const RawThread& thread, uint64_t last_tsc) {
+// Up to when a thread is known to have lived, by the counter; 0 if that is not known. The first thread is taken to live
+// as long as the process.
+uint64_t lived_until(const Snapshot& snapshot, const RawThread& thread) {
   const Header& header = snapshot.header();
-  if (header.type == prof_format::kCpu) return last_tsc;
-  uint64_t end = last_tsc;
-  if (snapshot.is_live()) {
-    if (thread_is_running(header.pid, thread.tid)) end = snapshot.taken_at();
-  } else if (thread.tid == header.pid) {
-    end = (header.flags & prof_format::kEnded) ? header.tsc_end : header.tsc_last;
-  }
-  return std::max(last_tsc, end);
+  if (snapshot.is_live()) return thread_is_running(header.pid, thread.tid) ? snapshot.taken_at() : 0;
+  const uint64_t end = (header.flags & prof_format::kEnded) ? header.tsc_end : header.tsc_last;
+  return thread.tid == header.pid || thread.end != 0 ? end : 0;
+}
+
+// Up to when a thread is known to have run, by its own clock: the time after its last call belongs to its open functions.
+// For how much of the time it had a processor, it says itself, or the kernel.
+uint64_t end_of(const Snapshot& snapshot, const RawThread& thread, uint64_t last_tsc) {
+  if (!uses_cpu_clock(snapshot.header())) return std::max(last_tsc, lived_until(snapshot, thread));
+  if (!snapshot.is_live()) return std::max(last_tsc, thread.end);
+  const auto cpu = thread_cpu_time(snapshot.header().pid, thread.tid);
+  const double hz = time_stamp_rate(snapshot.header());
+  if (!cpu || *cpu < thread.cpu_start || thread.cpu_start == 0 || hz <= 0) return last_tsc;
+  // No longer than the time that there was.
+  const double cycles = std::min(double(*cpu - thread.cpu_start) / 1e9 * hz,
+                                 double(snapshot.taken_at() - std::min(snapshot.taken_at(), thread.tsc_start)));
+  return std::max(last_tsc, thread.tsc_start + uint64_t(cycles));
+}
+
+// What a thread has waited that is in no node yet: since it was last taken off its processor, it has made no call.
+uint64_t waiting_at_end(const Snapshot& snapshot, const RawThread& thread, uint64_t end) {
+  const uint64_t until = lived_until(snapshot, thread);
+  if (!has_waiting(snapshot.header()) || until < end || end < thread.tsc_start) return 0;
+  const uint64_t off = until - end;  // its clock is behind the counter by what it was off its processor
+  return off > thread.away ? off - thread.away : 0;
 }
 
 // The node of the top frame of a stack: see Frame in libprof/format/format.h. 0 if that is not known.
@@ -56,7 +73,13 @@ Block node_on_top(const Snapshot& snapshot, Block stack) {
 class NodeDecoder {
  public:
   NodeDecoder(const Snapshot& snapshot, const RawThread& thread, uint64_t last_tsc, uint64_t end)
-      : limit_(snapshot.header(), end), root_(thread.root), since_last_hook_(end - last_tsc) {
+      : limit_(snapshot.header(), end),
+        root_(thread.root),
+        since_last_hook_(end - last_tsc),
+        has_waiting_(has_waiting(snapshot.header())),
+        waiting_since_(waiting_at_end(snapshot, thread, end)),
+        lifetime_(double(std::max(lived_until(snapshot, thread), end + thread.away)) -
+                  double(snapshot.header().tsc_start)) {
     running_ = node_on_top(snapshot, thread.frames);
     if (snapshot.header().type == prof_format::kAdaptive) estimator_.emplace(snapshot, thread, end);
   }
@@ -65,26 +88,44 @@ class NodeDecoder {
     RecordedNode node;
     node.pc = raw.pc;
     node.calls = raw.count;
-    node.timed = raw.timed;
     node.block = block;
+    if (has_waiting_) {
+      node.blocked = double(raw.blocked_cycles) + (block == running_ ? double(waiting_since_) : 0);
+      node.preempted = double(raw.preempted_cycles);
+      bound_waiting(node);
+    }
     if (estimator_) {
+      node.timed = raw.timed;
       const Estimate e = block == root_ ? Estimate{estimator_->whole(), 0} : estimator_->inclusive(block, raw);
       node.cycles = e.cycles;
       node.variance = e.variance;
     } else {
       // The time since the last hook belongs to the node that runs, but is not in it yet.
       const SelfTime self = limit_.of(raw.cycles, block == running_ ? since_last_hook_ : 0);
-      node.has_impossible_time = !self.is_possible;
+      node.has_impossible_time |= !self.is_possible;
       node.cycles = double(self.cycles);
     }
     return node;
   }
 
  private:
+  // What was waited longer than the process lived is impossible, too.
+  void bound_waiting(RecordedNode& node) const {
+    constexpr double kSlack = 1 << 20;  // cycles; stamps of two processors may differ
+    const double longest = std::max(lifetime_, 0.0);
+    if (node.blocked + node.preempted <= longest * 65 / 64 + kSlack) return;
+    node.blocked = std::min(node.blocked, longest);
+    node.preempted = std::min(node.preempted, longest - node.blocked);
+    node.has_impossible_time = true;
+  }
+
   SelfTimeLimit limit_;
   std::optional<Estimator> estimator_;
   Block root_, running_ = 0;
   uint64_t since_last_hook_;  // cycles
+  bool has_waiting_;
+  uint64_t waiting_since_;  // cycles
+  double lifetime_;         // of the thread at the longest, cycles
 };
 
 // Decodes the trees of all threads. A node that is in several places is taken where it is met first.
@@ -197,6 +238,11 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
     thread.lost = raw->lost;
     thread.start = raw->tsc_start;
     thread.end = end;
+    if (has_waiting(snapshot.header())) {
+      thread.waited = raw->away + waiting_at_end(snapshot, *raw, end);
+      thread.blocked_times = raw->blocked;
+      thread.preempted_times = raw->preempted;
+    }
     thread.nodes = trees.decode(raw->root, NodeDecoder(snapshot, *raw, last_tsc, end), expected);
     threads.push_back(std::move(thread));
   }

@@ -28,14 +28,20 @@ void check_header(const Header& h, const std::string& path) {
   if (h.block_size != PROF_BLOCK_SIZE || h.header_size < sizeof(Header) || h.header_size > (1u << 20)) {
     throw Error(path + ": the profile's header is damaged");
   }
-  if (h.type != prof_format::kElapsed && h.type != prof_format::kCount && h.type != prof_format::kCpu &&
-      h.type != prof_format::kAdaptive) {
+  if (h.type != prof_format::kTime && h.type != prof_format::kElapsed && h.type != prof_format::kCount &&
+      h.type != prof_format::kCpu && h.type != prof_format::kAdaptive) {
     throw Error(path + ": the profile is of type " + std::to_string(h.type) +
                 ", which this prof does not know; use the prof that came with the program's profld");
   }
 }
 
 }  // namespace
+
+bool uses_cpu_clock(const Header& header) {
+  return header.type == prof_format::kTime || header.type == prof_format::kCpu || header.type == prof_format::kAdaptive;
+}
+
+bool has_waiting(const Header& header) { return header.type == prof_format::kTime || header.type == prof_format::kCpu; }
 
 Header read_header(int fd, const std::string& path, uint64_t& size) {
   struct stat status;

@@ -20,6 +20,11 @@ prof_format::Header read_header(int fd, const std::string& path, uint64_t& size)
 // Reads what may be a header, without checking more of it than its magic. Returns false if the file is no profile.
 bool peek_at_header(const std::string& path, prof_format::Header& header);
 
+// Whether the stamps of its threads are of their own clocks, which tell time on a processor; and whether its nodes hold
+// what they waited.
+bool uses_cpu_clock(const prof_format::Header& header);
+bool has_waiting(const prof_format::Header& header);
+
 // The first bytes of a file tell a profile from a program.
 enum class FileKind { profile, elf, other };
 

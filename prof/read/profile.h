@@ -37,8 +37,10 @@ struct RecordedNode {
   // time, at most the thread's. The probe's cost is included.
   double cycles = 0;
   double variance = 0;  // of an estimate; cycles^2
-  uint64_t timed = 0;   // PROFTYPE=adaptive: calls that were timed
-  Block block = 0;      // where it lay; siblings in order of their first calls have ascending blocks
+  // Cycles, apart from these, that its thread was off its processor: of its own wish, and because another got it.
+  double blocked = 0, preempted = 0;
+  uint64_t timed = 0;  // PROFTYPE=adaptive: calls that were timed
+  Block block = 0;     // where it lay; siblings in order of their first calls have ascending blocks
   uint32_t first_child = 0, child_count = 0;  // in Thread::nodes
   Children children = Children::whole;
   bool has_impossible_time = false;  // `cycles` is the nearest possible time (self_time.h)
@@ -47,9 +49,11 @@ struct RecordedNode {
 struct Thread {
   Block block = 0;
   uint32_t tid = 0;
-  std::string name;             // as the program or pthread_setname_np set it
-  uint64_t lost = 0;            // calls that found no node
-  uint64_t start = 0, end = 0;  // time stamps, by its own clock: in between it is known to have run
+  std::string name;                                 // as the program or pthread_setname_np set it
+  uint64_t lost = 0;                                // calls that found no node
+  uint64_t start = 0, end = 0;                      // time stamps, by its own clock: in between it is known to have run
+  uint64_t waited = 0;                              // cycles off its processor, if the profile has these
+  uint64_t blocked_times = 0, preempted_times = 0;  // how often it was taken off, of its own wish and without
 
   // The root first, parents before their children, the children of a node one behind the other in order of their first
   // calls. Empty if the root could not be read.

@@ -9,7 +9,7 @@ constexpr uint64_t kSlack = 1 << 20;  // cycles; time stamps of two processors m
 }  // namespace
 
 SelfTimeLimit::SelfTimeLimit(const prof_format::Header& header, uint64_t end)
-    : is_measured_(header.type == prof_format::kElapsed || header.type == prof_format::kCpu),
+    : is_measured_(header.type != prof_format::kCount && header.type != prof_format::kAdaptive),
       start_(header.tsc_start),
       end_(end) {}
 

@@ -74,6 +74,12 @@ std::vector<Column> time_columns(const Analysis& analysis) {
     };
     return {{"Elapsed", self}, {"CPU", on_processor}, {"Waiting", waiting}};
   }
+  if (analysis.has_waiting) {
+    auto waiting = [&](uint32_t f) {
+      return shown_time(analysis.seconds(sums[f].self_waiting), false, sums[f].has_doubtful_self);
+    };
+    return {{"Self", self}, {"Waiting", waiting}};
+  }
   // The title stands where Plan 9 has it.
   if (!analysis.timed) return {{"Time ", [](uint32_t) { return "-"; }}};
   return {{"Time ", self}};
@@ -81,7 +87,7 @@ std::vector<Column> time_columns(const Analysis& analysis) {
 
 // Whether there is anything to tell of a function.
 bool is_shown(const Analysis& analysis, uint32_t f) {
-  auto occurs = [&](const FunctionSum& sum) { return sum.calls != 0 || sum.self != 0; };
+  auto occurs = [&](const FunctionSum& sum) { return sum.calls != 0 || sum.self != 0 || sum.self_waiting != 0; };
   return occurs(analysis.sums[f]) || (analysis.cpu && occurs(analysis.cpu->sums[f]));
 }
 
@@ -110,6 +116,7 @@ void print_flat(const Analysis& analysis, Output& out) {
   }
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     if (sums[a].self != sums[b].self) return sums[a].self > sums[b].self;
+    if (sums[a].self_waiting != sums[b].self_waiting) return sums[a].self_waiting > sums[b].self_waiting;
     if (sums[a].calls != sums[b].calls) return sums[a].calls > sums[b].calls;
     if (functions[a].name != functions[b].name) return functions[a].name < functions[b].name;
     return functions[a].address < functions[b].address;

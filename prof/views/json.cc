@@ -49,6 +49,7 @@ class Writer {
               (analysis_.sampled        ? "true"
                : analysis_.cpu          ? "waiting"
                : analysis_.estimated    ? "adaptive"
+               : analysis_.has_waiting  ? "time"
                : analysis_.on_processor ? "cpu"
                : analysis_.timed        ? "elapsed"
                                         : "count") +
@@ -102,6 +103,12 @@ class Writer {
       field(",\"total_probe_cycles\":", analysis_.sums[i].total_probe);
       errors(analysis_.sums[i].self_variance, analysis_.sums[i].total_variance);
       if (analysis_.sampled) write_samples_of(i, *analysis_.sampled);
+      if (analysis_.has_waiting) {
+        field(",\"self_waiting_cycles\":", analysis_.sums[i].self_waiting);
+        field(",\"total_waiting_cycles\":", analysis_.sums[i].total_waiting);
+        field(",\"self_preempted_cycles\":", analysis_.sums[i].self_preempted);
+        field(",\"total_preempted_cycles\":", analysis_.sums[i].total_preempted);
+      }
       bool has_doubtful_calls = analysis_.sums[i].has_doubtful_calls;
       bool has_doubtful_cycles = analysis_.sums[i].has_doubtful_total;
       if (analysis_.cpu) {
@@ -137,6 +144,12 @@ class Writer {
       field(",\"cycles\":", node.total);
       field(",\"self_cycles\":", node.self);
       errors(node.self_variance, node.total_variance);
+      if (analysis_.has_waiting) {
+        field(",\"waiting_cycles\":", node.total_waiting);
+        field(",\"self_waiting_cycles\":", node.self_waiting);
+        field(",\"preempted_cycles\":", node.total_preempted);
+        field(",\"self_preempted_cycles\":", node.self_preempted);
+      }
       bool has_doubtful_calls = node.has_doubtful_calls, has_doubtful_cycles = node.has_doubtful_total;
       if (analysis_.cpu) {
         const CallNode& other = analysis_.cpu->tree.nodes[i];

@@ -89,6 +89,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
       out.byte('/');
       out.text(shown_calls(node.calls, node.has_doubtful_calls));
     }
+    if (analysis.has_waiting && analysis.seconds(node.total_waiting) >= 0.0000005)
+      out.text(" waiting " + shown_time(analysis.seconds(node.total_waiting) * 1000, false, node.has_doubtful_total));
     if (analysis.cpu) {
       const CallNode& other = analysis.cpu->tree.nodes[step.node];
       const uint64_t probes = node.total_probe + other.total_probe;

@@ -1,0 +1,70 @@
+# PROFTYPE=time, the default: what each function ran and what it waited, each for something else, is what it measured of
+# itself; whichever way the runtime sees that a thread was off its processor.
+. "${0%/*}/common.inc"
+
+cp "$programs/waits.c" .
+compile waits waits.c -O1
+compile waits_static waits.c -O1 -static
+# Starts a program that may not have perf events, or not ask for its own time either.
+cat >without.c <<'C'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 99;
+  execv(argv[1], argv + 1);
+  return 98;
+}
+C
+compile without without.c -O1
+rewrite waits
+rewrite waits_static
+
+# agrees WHAT PROGRAM COMMAND...: the functions of the copy have the times that they print. 5 %, and some time for what
+# is beside their own measuring.
+agrees() {
+  local what=$1 program=$2
+  shift 2
+  rm -rf profiles
+  mkdir profiles
+  PROFDIR=profiles "$@" >printed 2>stderr || fail "$what: status $? $(cat stderr)"
+  [ ! -s stderr ] || fail "$what: says $(head -n 2 stderr)"
+  # A child has a profile of its own if it calls anything, and it does not end by exit.
+  for profile in profiles/prof.*; do
+    prof --json "$program.prof" "$profile" >json 2>prof.log || fail "$what: $(cat prof.log)"
+    grep -v 'did not end by exit' prof.log && fail "$what: $(cat prof.log)"
+    jq -r 'select(.type == "time" and .complete) | .tsc_hz as $hz | .functions[] |
+      "of \(.name) \(.total_cycles / $hz) \(.total_waiting_cycles / $hz)"' json
+  done >found
+  awk -v what="$what" '
+    FILENAME == "found" { cpu[$2] = $3; waited[$2] = $4; next }
+    function near(a, b, slack) { return a > b * 0.95 - slack && a < b * 1.05 + slack }
+    {
+      n++
+      if (!near(cpu[$1], $2, 0.004)) { print what ": " $1 " ran " $2 " s, shown " cpu[$1]; exit 1 }
+      if (!near(waited[$1], $3, 0.004)) { print what ": " $1 " waited " $3 " s, shown " waited[$1]; exit 1 }
+    }
+    END { if (n != 8) { print what ": " n " functions"; exit 1 } }' found printed >wrong || fail "$(cat wrong)"
+}
+
+agrees "restartable sequences" waits ./waits.prof
+agrees "sections of its own" waits ./waits.prof own-sections
+agrees "unregistered" waits ./waits.prof unregistered
+export GLIBC_TUNABLES=glibc.pthread.rseq=0
+case $types in *cpu*) agrees "perf events" waits ./waits.prof ;; esac
+agrees "neither" waits ./without ./waits.prof
+unset GLIBC_TUNABLES
+agrees "a static program" waits_static ./waits_static.prof
+agrees "a static program without perf events" waits_static ./without ./waits_static.prof
