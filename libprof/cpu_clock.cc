@@ -19,8 +19,12 @@
 // What `away` grows by was waited by the code that ran last. Why, the kernel's counts of switches tell: if the thread
 // gave up its processor of its own wish at least once, it waited for something; else it was preempted.
 //
-// Cycles per nanosecond are those of the counter and CLOCK_MONOTONIC_RAW since the process began, which is what readers
-// use to get seconds (Header::tsc_start). Their error is that of one reading of a clock, however long ago that was.
+// Cycles per nanosecond are those of the counter and CLOCK_MONOTONIC since the process began. Their error is that of one
+// reading of a clock, however long ago that was. (CLOCK_MONOTONIC_RAW, which readers use, is refused by some filters.)
+//
+// When too little time has gone by for a switch, it was a signal that changed the sign, and nothing is asked. Nor is
+// anything asked by a handler that comes while the runtime makes a system call: it may be that of SIGSYS, because a
+// filter of which the runtime does not know refuses the call, and a second SIGSYS in it would be the end.
 //
 // A kernel that does not answer (a filter for system calls) is not asked again: from there on the thread's clock is the
 // counter less what it was away before, and the header says so (kWaitsUnseen).
@@ -39,7 +43,13 @@ namespace {
 
 constexpr uint64_t kClockThread = 3;  // CLOCK_THREAD_CPUTIME_ID
 constexpr uint64_t kUsageOfThread = 1;
-constexpr int kMostTries = 4;  // of asking, when handlers come in between
+constexpr uint64_t kClockMonotonic = 1;
+constexpr int kMostTries = 4;               // of asking, when handlers come in between
+constexpr uint64_t kShortestSwitch = 4096;  // cycles: no thread is taken off its processor and put back in less
+// Cycles. After that, a handler has taken the thread away from asking by siglongjmp.
+constexpr uint64_t kLongestAsking = 1 << 22;
+
+uint64_t monotonic_at_start;  // of this process, ns, when Header::tsc_start was taken; children set it anew
 
 // The clock of a thread by its number, as in linux/posix-timers_types.h: CPUCLOCK_SCHED of a thread.
 uint64_t clock_of(int32_t tid) { return uint64_t(int64_t(int32_t(~uint32_t(tid) << 3 | 6))); }
@@ -60,8 +70,8 @@ uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
 // The stamp on the clock of a thread that has had `cpu` ns, `now` and `ns` being of now; 0 if that cannot be told.
 uint64_t stamp_of(State* s, uint64_t cpu, uint64_t now, uint64_t ns) {
   const Header* header = at<Header>(s->base, 0);
-  if (cpu == 0 || ns <= header->ns_start || now <= header->tsc_start) return 0;
-  const uint64_t ns_gone = ns - header->ns_start, ran = cpu - s->cpu_at_start;
+  if (cpu == 0 || ns <= monotonic_at_start || now <= header->tsc_start) return 0;
+  const uint64_t ns_gone = ns - monotonic_at_start, ran = cpu - s->cpu_at_start;
   return s->tsc_at_start + scale(ran < ns_gone ? ran : ns_gone, now - header->tsc_start, ns_gone);
 }
 
@@ -94,12 +104,21 @@ void give_up(State* s) {
   __atomic_fetch_or(&at<Header>(s->base, 0)->flags, prof_format::kWaitsUnseen, __ATOMIC_RELAXED);
 }
 
-uint64_t ask(State* s) {
+// Whether the sign could be armed again without asking.
+bool was_signal(State* s) {
+  const uint64_t sign = watch_sign(s);
+  const uint64_t gone = time_stamp() - load(&s->away) - load(&s->thread->last_tsc);
+  if (gone >= kShortestSwitch) return false;
+  store(&s->expected, sign);
+  return true;
+}
+
+uint64_t ask_kernel(State* s) {
   for (int i = 0; i < kMostTries; ++i) {
     const uint64_t away_before = load(&s->away), sign = watch_sign(s);
     const uint64_t before = time_stamp(), cpu = clock(kClockThread), now = time_stamp();
-    const uint64_t ns = clock(kClockMonotonicRaw);
-    if (cpu == 0 || ns == 0) {
+    const uint64_t ns = cpu != 0 ? clock(kClockMonotonic) : 0;
+    if (ns == 0) {
       give_up(s);
       break;
     }
@@ -114,7 +133,19 @@ uint64_t ask(State* s) {
   return time_stamp() - load(&s->away);
 }
 
+uint64_t ask(State* s) {
+  const uint64_t since = load(&s->asking_since), now = time_stamp();
+  const bool is_asking = since != 0 && now - since < kLongestAsking;
+  if (is_asking || s->is_busy || load(&s->entering_at) != 0) return now - load(&s->away);
+  store(&s->asking_since, now);
+  const uint64_t stamp = ask_kernel(s);
+  store(&s->asking_since, uint64_t(0));
+  return stamp;
+}
+
 }  // namespace
+
+void begin_clocks() { monotonic_at_start = clock(kClockMonotonic); }
 
 bool begin_cpu_clock(State* s) {
   if (!begin_sign(s)) return false;
@@ -130,7 +161,8 @@ bool begin_cpu_clock(State* s) {
 
 uint64_t cpu_stamp_of(State* s, uint64_t tsc) {
   const uint64_t stamp = tsc - load(&s->away);
-  return may_have_switched(s, stamp) ? ask(s) : stamp;
+  if (!may_have_switched(s, stamp)) return stamp;
+  return was_signal(s) ? time_stamp() - load(&s->away) : ask(s);
 }
 
 uint64_t cpu_stamp(State* s) { return cpu_stamp_of(s, time_stamp()); }
@@ -139,7 +171,7 @@ uint64_t exact_cpu_stamp(State* s) { return ask(s); }
 
 uint64_t cpu_stamp_of_other(State* s) {
   const uint64_t cpu = clock(clock_of(s->tid));
-  return stamp_of(s, cpu, time_stamp(), clock(kClockMonotonicRaw));
+  return stamp_of(s, cpu, time_stamp(), clock(kClockMonotonic));
 }
 
 }  // namespace libprof

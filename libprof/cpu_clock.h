@@ -16,6 +16,9 @@ inline bool uses_cpu_clock() {
 // Whether what a thread waits is given to nodes.
 inline bool is_waiting_timed() { return profile_type == prof_format::kTime || profile_type == prof_format::kCpu; }
 
+// For the clocks of all threads, when Header::tsc_start has been taken. A heavy path.
+void begin_clocks();
+
 // Begins the clock of the calling thread, whose state `s` is. Its first stamp is State::tsc_at_start. False if there is
 // no memory. A heavy path.
 bool begin_cpu_clock(State* s);

@@ -87,6 +87,7 @@ void fill_in_header(Header* h, int32_t parent) {
   h->blocks_used = sizeof(Header) / PROF_BLOCK_SIZE;
   h->tsc_start = time_stamp_if_readable();
   h->ns_start = clock(kClockMonotonicRaw);
+  begin_clocks();
   h->tsc_last = h->tsc_start;
   h->ns_last = h->ns_start;
   h->realtime_start = clock(kClockRealtime);

@@ -109,6 +109,7 @@ struct State {
   uint64_t waiting_given;               // of `away`, to nodes
   uint64_t tsc_at_start, cpu_at_start;  // of the clock; cycles, ns
   uint64_t blocked, preempted;          // how often it was taken off, by its own wish and without
+  uint64_t asking_since;                // a stamp of the counter, while the kernel is asked; else 0
 
   NodeSupply nodes;    // for new contexts
   NodeSupply reserve;  // for functions, when there is no room for more contexts

@@ -53,8 +53,8 @@ void Relocator::plan(NewAddr text) {
 
 uint64_t Relocator::jump_tables() const {
   uint64_t n = 0;
-  for (size_t g = 0; g < program_.groups.size(); ++g)
-    if (program_.groups[g].moves()) n += program_.groups[g].indirect.tables.size();
+  for (const Group& group : program_.groups)
+    if (group.moves()) n += group.indirect.tables.size();
   return n;
 }
 
@@ -82,9 +82,8 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
   std::vector<Clone> clones;
   uint64_t size = 0;
   std::vector<std::vector<AddressChange>> addresses(program_.ranges.size());
-  for (size_t g = 0; g < program_.groups.size(); ++g) {
-    if (!program_.groups[g].moves()) continue;
-    const Group& group = program_.groups[g];
+  for (const Group& group : program_.groups) {
+    if (!group.moves()) continue;
     for (const JumpTable& t : group.indirect.tables) {
       size = align_up(size, t.entry_size);
       for (const AddressField& u : t.uses)
@@ -145,9 +144,9 @@ std::vector<Patch> Relocator::patches(const std::vector<EntryJump>& entry_jumps)
     append(p.bytes, copies_.jump_target(target).value);
     patches.push_back(std::move(p));
   }
-  for (size_t g = 0; g < program_.groups.size(); ++g) {
-    if (!program_.groups[g].moves()) continue;
-    for (OldAddr word : program_.groups[g].indirect.label_words) {
+  for (const Group& group : program_.groups) {
+    if (!group.moves()) continue;
+    for (OldAddr word : group.indirect.label_words) {
       const OldAddr label(Reader(*image.bytes(word, 8), "data").u64());
       Patch p{*image.file_offset(word), {}};
       append(p.bytes, copies_.jump_target(label).value);

@@ -18,6 +18,7 @@ std::string count_of(uint64_t n, const std::string& thing) {
 // How complete all profiles together are.
 struct Quality {
   size_t profiles = 0, not_ended = 0, live = 0, unwritten = 0, limited = 0, never_on = 0;
+  size_t short_waits_unseen = 0, waits_unseen = 0;
   uint64_t lost = 0, folded = 0, parts = 0;
   double lifetime = 0, recorded = 0;  // seconds, of limited profiles
 
@@ -28,6 +29,8 @@ struct Quality {
     const bool ended = flags & prof_format::kEnded;
     not_ended += !profile.is_live() && !ended;
     unwritten += (flags & prof_format::kPrivate) && !ended;
+    short_waits_unseen += uses_cpu_clock(profile.header()) && (flags & prof_format::kShortWaitsUnseen);
+    waits_unseen += uses_cpu_clock(profile.header()) && (flags & prof_format::kWaitsUnseen);
     lost += profile.lost();
     folded += profile.folded();
     if (!profile.recording().problem.empty() || !profile.recording().is_limited()) return;
@@ -54,6 +57,17 @@ struct Quality {
       found.push_back(
           part(unwritten) +
           ": its file system has no shared mappings, so calls are written when the program exits, which it has not");
+    }
+    if (short_waits_unseen) {
+      found.push_back(part(short_waits_unseen) +
+                      ": nothing told when threads were taken off their processors; waits of less than some 10 "
+                      "microseconds count as time on a processor");
+    }
+    if (waits_unseen) {
+      found.push_back(
+          part(waits_unseen) +
+          ": the kernel stopped telling how long threads ran (a filter for system calls?); what they waited "
+          "since counts as time on a processor");
     }
     if (never_on) found.push_back(part(never_on) + ": recording was never switched on (PROFSTART=off, see prof ctl)");
     if (limited > never_on) {

@@ -17,7 +17,6 @@ namespace prof {
 namespace {
 
 using prof_format::FrameChunk;
-using prof_format::Header;
 
 // Reads [offset, end) into the same offsets of `to`, which holds zeros: holes of a sparse file are not touched.
 // Returns where the file ended, at most `end`.

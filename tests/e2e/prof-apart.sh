@@ -48,7 +48,7 @@ first=$(sed -n 1p pids) second=$(sed -n 2p pids)
 parent=$(for file in prof.*; do prof --processes --json family.prof "$file"; done | jq -r '.[] | .process' | sort -n | uniq | grep -vx "$first\|$second")
 [ "$(ls prof.* | wc -l)" = 4 ] || fail "$(ls prof.*)"
 
-calls() { awk -v name="$1" '$4 == name { print $3 }' "${2:-stdout}" | paste -sd ' '; }
+calls() { awk -v name="$1" '$NF == name { print $(NF - 1) }' "${2:-stdout}" | paste -sd ' '; }
 run prof family.prof prof.*
 [ "$(calls work)" = 365 ] || fail "added up: $(cat stdout stderr)"
 

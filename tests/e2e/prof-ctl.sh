@@ -113,7 +113,7 @@ rm "$list" && mkdir "$list" && not_limited "is not a regular file"
 rmdir "$list" && cp list "$list" && truncate -s 98304000064 "$list"
 printf '\xff\xff\xff\xff' | dd of="$list" bs=1 seek=20 conv=notrunc status=none
 not_limited "is cut off"
-truncate -s 137438953504 "$list" && not_limited "is damaged"
+truncate -s 206158430224 "$list" && not_limited "is damaged"
 if [ "$(id -u)" = 0 ]; then cp list "$list" && chown 1 "$list" && not_limited "belongs to another user than the profile"; fi
 size=$(stat -c %s list)
 for ((i = 0; i < size; i += 7)); do
@@ -145,13 +145,14 @@ int main(void) {
 C
 compile waiter waiter.c -O1
 rewrite waiter
-# times_are TEXT EXPRESSION: of the self seconds p of point and m of main, the recorded r, the calls c of point; and the
+# times_are TEXT EXPRESSION: of the self seconds, with what was waited, p of point and m of main, the recorded r, the calls c of point; and the
 # seconds e since $EPOCHREALTIME was put into $since.
 since=$EPOCHREALTIME
 times_are() {
   prof --json waiter.prof "$path" >json 2>prof.log || fail "$1: $(cat prof.log)"
   jq -r '. as $all | def f($n): (([.functions[] | select(.name == $n)] | first) // {self_cycles: 0, calls: 0});
-    "\(f("point").self_cycles / $all.tsc_hz) \(f("main").self_cycles / $all.tsc_hz) \(.recorded_cycles / .tsc_hz) \(f("point").calls)"' json >times
+    def time: .self_cycles + (.self_waiting_cycles // 0);
+    "\(f("point") | time / $all.tsc_hz) \(f("main") | time / $all.tsc_hz) \(.recorded_cycles / .tsc_hz) \(f("point").calls)"' json >times
   awk -v since="$since" -v now="$EPOCHREALTIME" "{ p = \$1; m = \$2; r = \$3; c = \$4; e = now - since; exit !($2) }" times ||
     fail "$1: point, main, recorded, calls: $(cat times); since $since it is $EPOCHREALTIME"
 }
@@ -278,7 +279,7 @@ sleep 0.3
 timed_ctl off "$path"
 goes_on
 ends
-prof -R -t --json busy.prof "$path" 2>/dev/null | jq -r '.[] | "\(.recorded_cycles / .tsc_hz) \([.functions[].self_cycles] | add / 1) \(.tsc_hz)"' >times
+prof -R -t --json busy.prof "$path" 2>/dev/null | jq -r '.[] | "\(.recorded_cycles / .tsc_hz) \([.functions[] | .self_cycles + (.self_waiting_cycles // 0)] | add / 1) \(.tsc_hz)"' >times
 awk -v reading="$reading" '{ used = $2 / $3; if (used < $1 - reading || used > $1 + reading || $1 < 0.3) wrong = 1 } END { exit wrong || NR != 4 }' times ||
   fail "busy threads: recorded, used, rate: $(cat times); reading took $reading s"
 

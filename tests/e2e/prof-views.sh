@@ -21,6 +21,7 @@ int main() {
 C
 compile known known.cc -O2
 rewrite known
+export PROFTYPE=elapsed
 profiled known
 profile=$(echo known.profiles/prof.*)
 

@@ -7,9 +7,9 @@
 
 #include "fuzz.h"
 #include "printed.h"
+#include "prof/commands/message.h"
 #include "prof/commands/suggest.h"
 #include "prof/read/elf_file.h"
-#include "prof/read/message.h"
 #include "prof/views/views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -69,7 +69,7 @@ KEPT void naps(void) {
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int ends[2];
+static int ends[2], is_locked;
 KEPT void* holder(void* unused) {
   nap(0.2);
   pthread_mutex_unlock(&mutex);
@@ -82,6 +82,7 @@ KEPT void* writer(void* unused) {
 }
 KEPT void* locker(void* unused) {
   pthread_mutex_lock(&mutex);
+  __atomic_store_n(&is_locked, 1, __ATOMIC_RELEASE);
   pthread_t other;
   pthread_create(&other, NULL, writer, NULL);
   holder(NULL);
@@ -193,7 +194,7 @@ int main(int argc, char** argv) {
   naps();
   burns();
   pthread_create(&other, NULL, locker, NULL);
-  nap(0.05);
+  while (!__atomic_load_n(&is_locked, __ATOMIC_ACQUIRE)) nap(0.001);
   locks();
   reads();
   pthread_join(other, NULL);
