@@ -77,7 +77,7 @@ void decide_what_moves(Program& program) {
 // All that is new: the copies and what belongs to them, and the changes to the original's bytes.
 Contents copy_functions(const Program& program, const std::vector<EntryJump>& entry_jumps, const Layout& layout,
                         Report& report) {
-  Relocator relocator(program, layout.enter_slot(), layout.leave_slot());
+  Relocator relocator(program, layout.enter_hook_slot(), layout.leave_hook_slot());
   relocator.plan(layout.text());
   report.returns = relocator.returns();
   report.tail_jumps = relocator.tail_jumps();

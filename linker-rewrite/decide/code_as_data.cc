@@ -179,7 +179,7 @@ void find_absolute_accesses(const Program& program, const Group& group, std::vec
         return program.image->is_code(OldAddr(*last_number<uint32_t>(code.bytes_of(insn), behind)) + kNear);
       };
       if (!near_code(0) && !near_code(1)) continue;  // behind it there may be an immediate
-      const Operation op = operation_of(code, insn);
+      const Semantics op = semantics_of(code, insn);
       if (op.memory.field == 0 || op.memory_size == 0 || op.action == Action::lea) continue;
       const OldAddr address(uint64_t(op.memory.displacement));
       for (OldAddr a = address; a <= address + kNear; a = a + 1)
@@ -323,12 +323,12 @@ class Search {
   }
 
   const Callee& callee_of(const AddressUse& u) {
-    const auto [it, added] = callees_.try_emplace({u.callee, u.through_slot});
+    const auto [it, added] = callees_.try_emplace({u.callee, u.through_pointer});
     Callee& callee = it->second;
     if (!added) return callee;
-    const auto slot = u.through_slot ? std::optional(u.callee) : slot_of_stub(*program_.image, u.callee);
-    const Relocation* relocation = slot ? relocation_of_slot(*program_.image, *slot) : nullptr;
-    if (!slot) {
+    const auto got_entry = u.through_pointer ? std::optional(u.callee) : got_entry_of_stub(*program_.image, u.callee);
+    const Relocation* relocation = got_entry ? relocation_of_got_entry(*program_.image, *got_entry) : nullptr;
+    if (!got_entry) {
       add_function(u.callee, callee);
     } else if (relocation && relocation->type == R_X86_64_IRELATIVE) {
       Callee resolver;
@@ -337,7 +337,7 @@ class Search {
         for (OldAddr a : functions_named(program_, program_.groups[g])) add_function(a, callee);
     } else if (relocation && relocation->type == R_X86_64_RELATIVE) {
       add_function(OldAddr(uint64_t(relocation->addend)), callee);
-    } else if (const Symbol* symbol = symbol_of_slot(*program_.image, *slot)) {
+    } else if (const Symbol* symbol = symbol_of_got_entry(*program_.image, *got_entry)) {
       const auto known = std::ranges::find(kLibrary, symbol->name, &std::pair<std::string_view, uint8_t>::first);
       if (symbol->section != SHN_UNDEF)
         add_function(symbol->address, callee);
@@ -357,7 +357,7 @@ class Search {
   std::map<Place, std::vector<Place>> passed_by_;     // for an argument: what is passed as it
   std::set<Place> wanted_;                            // arguments that are not followed yet
   std::set<Place> read_, remapped_;
-  std::map<std::pair<OldAddr, bool>, Callee> callees_;  // by AddressUse::callee and through_slot
+  std::map<std::pair<OldAddr, bool>, Callee> callees_;  // by AddressUse::callee and through_pointer
 };
 
 }  // namespace

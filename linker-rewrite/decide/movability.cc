@@ -181,7 +181,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
             const CodeRange& r = program.ranges[size_t(to)];
             const bool inside = target != r.range.start;
             if (insn.rip_relative && !takes_address(code, insn)) {
-              const OldAddr end = target + operation_of(code, insn).memory_size;
+              const OldAddr end = target + semantics_of(code, insn).memory_size;
               for (size_t read = size_t(to); read < program.ranges.size(); ++read) {
                 if (read != size_t(to) && program.ranges[read].range.start >= end) break;
                 out.push_back({ptrdiff_t(read), {ReasonCode::bytes_read_by_code, code.address(insn)}});

@@ -28,7 +28,7 @@ struct AddressUse {
   };
   FollowedAddress address = 0;
   How how{};
-  bool through_slot = false;  // `callee` is a word that holds the address of the function
+  bool through_pointer = false;  // `callee` is a word that holds the address of the function
   uint8_t argument = 0;
   FollowedAddress other = 0;
   // So many bytes from the address on, at least as far as is seen: of `accessed` what the instruction itself needs, of

@@ -7,7 +7,7 @@ namespace profld {
 namespace {
 
 constexpr uint8_t kWord = 8;
-constexpr size_t kMostSlots = 256;  // per state; of what does not fit, nothing is known
+constexpr size_t kMostStackWords = 256;  // per state; of what does not fit, nothing is known
 
 }  // namespace
 
@@ -22,16 +22,19 @@ AddressSet sum(const PointerValue& a, const PointerValue& b) {
   return both || a.is_loaded() || b.is_loaded() ? 0 : a.made_from | b.made_from;
 }
 
-AddressSet PointerState::slot(const std::pair<uint32_t, int64_t>& at) const {
-  const auto it = std::ranges::lower_bound(slots, at, {}, &Slot::at);
-  return it != slots.end() && it->at == at ? it->made_from : 0;
+AddressSet PointerState::stack_word(const std::pair<uint32_t, int64_t>& at) const {
+  const auto it = std::ranges::lower_bound(stack_words, at, {}, &StackWord::at);
+  return it != stack_words.end() && it->at == at ? it->made_from : 0;
 }
 
 void PointerState::store(const PointerValue& address, uint8_t size, AddressSet made_from) {
-  const auto from = std::ranges::upper_bound(slots, std::pair(address.frame, address.offset - kWord), {}, &Slot::at);
-  const auto to = std::ranges::lower_bound(slots, std::pair(address.frame, address.offset + size), {}, &Slot::at);
-  const auto place = slots.erase(from, to);
-  if (made_from != 0 && size == kWord && slots.size() < kMostSlots) slots.insert(place, {address.place(), made_from});
+  const auto from =
+      std::ranges::upper_bound(stack_words, std::pair(address.frame, address.offset - kWord), {}, &StackWord::at);
+  const auto to =
+      std::ranges::lower_bound(stack_words, std::pair(address.frame, address.offset + size), {}, &StackWord::at);
+  const auto place = stack_words.erase(from, to);
+  if (made_from != 0 && size == kWord && stack_words.size() < kMostStackWords)
+    stack_words.insert(place, {address.place(), made_from});
 }
 
 template <class Join>
@@ -45,7 +48,7 @@ bool PointerState::merge_with(const PointerState& other, Join join) {
     here.forget_place();
     changed = true;
   }
-  for (Slot& s : slots) changed |= join(s.made_from, other.slot(s.at));
+  for (StackWord& s : stack_words) changed |= join(s.made_from, other.stack_word(s.at));
   return changed;
 }
 
@@ -56,14 +59,14 @@ bool PointerState::merge(const PointerState& other, AddressSet& lost) {
     if (here == 0) lost |= before | there;
     return here != before;
   });
-  std::erase_if(slots, [](const Slot& s) { return s.made_from == 0; });
+  std::erase_if(stack_words, [](const StackWord& s) { return s.made_from == 0; });
   return changed;
 }
 
 bool PointerState::unite(const PointerState& other) {
-  for (const Slot& s : other.slots)
-    if (slot(s.at) == 0 && slots.size() < kMostSlots)
-      slots.insert(std::ranges::lower_bound(slots, s.at, {}, &Slot::at), {s.at, 0});
+  for (const StackWord& s : other.stack_words)
+    if (stack_word(s.at) == 0 && stack_words.size() < kMostStackWords)
+      stack_words.insert(std::ranges::lower_bound(stack_words, s.at, {}, &StackWord::at), {s.at, 0});
   return merge_with(other, [](AddressSet& here, AddressSet there) {
     const bool changed = (there & ~here) != 0;
     here |= there;
@@ -72,7 +75,7 @@ bool PointerState::unite(const PointerState& other) {
 }
 
 bool PointerState::has_addresses() const {
-  return !slots.empty() || std::ranges::any_of(registers, [](const PointerValue& v) { return v.made_from != 0; });
+  return !stack_words.empty() || std::ranges::any_of(registers, [](const PointerValue& v) { return v.made_from != 0; });
 }
 
 }  // namespace profld

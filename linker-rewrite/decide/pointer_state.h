@@ -41,15 +41,15 @@ struct PointerValue {
 AddressSet sum(const PointerValue& a, const PointerValue& b);
 
 struct PointerState {
-  struct Slot {
+  struct StackWord {
     std::pair<uint32_t, int64_t> at;  // frame and offset
     AddressSet made_from;
   };
   std::array<PointerValue, kRegisters> registers;
-  std::vector<Slot> slots;  // 8 bytes of stack each; sorted; those of which something is known
+  std::vector<StackWord> stack_words;  // 8 bytes of stack each; sorted; those of which something is known
 
   // The word at an address on the stack.
-  AddressSet slot(const std::pair<uint32_t, int64_t>& at) const;
+  AddressSet stack_word(const std::pair<uint32_t, int64_t>& at) const;
   // `size` bytes there.
   void store(const PointerValue& address, uint8_t size, AddressSet made_from);
   // Joins what holds on another way to the same place. True if that changed anything. To `lost` are added the addresses

@@ -43,12 +43,12 @@ PointerSteps::PointerSteps(const Program& program, const Group& group, const Ins
 }
 
 bool PointerSteps::names_address(uint32_t insn) const {
-  const Operation& op = code_.operation(insn);
+  const Semantics& op = code_.semantics(insn);
   return immediate(op) != 0 || (op.memory.field != 0 && named(OldAddr(uint64_t(op.memory.displacement))) != 0);
 }
 
 void PointerSteps::access(const PointerState& state, uint32_t insn) {
-  const Operation& op = code_.operation(insn);
+  const Semantics& op = code_.semantics(insn);
   if (op.memory_size == 0 || op.action == Action::lea || takes_off_tag(op)) return;
   AddressUse details;
   const bool is_offset = op.memory.base != kNoRegister && !may_be_address(op.memory.displacement);
@@ -58,7 +58,7 @@ void PointerSteps::access(const PointerState& state, uint32_t insn) {
 }
 
 void PointerSteps::call(PointerState& state, uint32_t insn) {
-  const Operation& op = code_.operation(insn);
+  const Semantics& op = code_.semantics(insn);
   use(How::kept, source(state, op), insn);
   pass(state, insn);
   step(state, insn);
@@ -79,15 +79,15 @@ bool PointerSteps::may_be_address(int64_t number) const {
   return !program_.image->is_position_independent() && program_.image->span().contains(OldAddr(uint64_t(number)));
 }
 
-AddressSet PointerSteps::immediate(const Operation& op) const {
+AddressSet PointerSteps::immediate(const Semantics& op) const {
   return op.immediate_field != 0 && may_be_address(op.immediate) ? named(OldAddr(uint64_t(op.immediate))) : 0;
 }
 
-bool PointerSteps::takes_off_tag(const Operation& op) {
+bool PointerSteps::takes_off_tag(const Semantics& op) {
   return op.memory_size >= 4 && op.memory.displacement % 2 != 0 && !op.memory.rip_relative;
 }
 
-AddressSet PointerSteps::memory(const PointerState& state, const Operation& op) const {
+AddressSet PointerSteps::memory(const PointerState& state, const Semantics& op) const {
   const Memory& m = op.memory;
   if (!m.understood) return 0;
   if (m.rip_relative || (m.field != 0 && may_be_address(m.displacement)))
@@ -108,16 +108,16 @@ bool PointerSteps::is_through_pointer(const PointerState& state, const Memory& m
   return m.understood && m.base != kNoRegister && !state.registers[m.base].is_on_stack();
 }
 
-AddressSet PointerSteps::source(const PointerState& state, const Operation& op) const {
+AddressSet PointerSteps::source(const PointerState& state, const Semantics& op) const {
   if (op.from.type == Type::immediate) return immediate(op);
   if (op.from.size != kWord) return 0;
   if (op.from.type == Type::reg) return state.registers[op.from.reg].made_from;
   if (op.from.type != Type::memory) return 0;
   const PointerValue place = place_of_memory(state, op.memory);
-  return place.is_on_stack() ? state.slot(place.place()) : 0;
+  return place.is_on_stack() ? state.stack_word(place.place()) : 0;
 }
 
-AddressSet PointerSteps::half_of_source(const PointerState& state, const Operation& op) const {
+AddressSet PointerSteps::half_of_source(const PointerState& state, const Semantics& op) const {
   return op.from.type == Type::reg && op.from.size == 4 ? state.registers[op.from.reg].made_from : 0;
 }
 
@@ -153,11 +153,11 @@ uint64_t PointerSteps::extent(int64_t length) {
 
 void PointerSteps::pass(const PointerState& state, uint32_t insn) {
   const Flow flow = code_.insn(insn).flow;
-  const bool through_slot = code_.insn(insn).rip_relative;
-  const bool is_known = through_slot || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
+  const bool through_pointer = code_.insn(insn).rip_relative;
+  const bool is_known = through_pointer || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
   AddressSet before = 0;
   AddressUse details;
-  details.through_slot = through_slot;
+  details.through_pointer = through_pointer;
   details.callee = code_.target(insn);
   for (uint8_t r : kArgumentRegisters)
     if (const PointerValue& v = state.registers[r]; v.is_number())
@@ -183,13 +183,13 @@ void PointerSteps::keep(const PointerState& state, uint32_t insn, uint16_t regis
     if (registers >> r & 1) use(How::kept, state.registers[r].made_from, insn);
 }
 
-void PointerSteps::store(PointerState& state, const Operation& op, AddressSet stored, uint8_t size, uint32_t insn) {
+void PointerSteps::store(PointerState& state, const Semantics& op, AddressSet stored, uint8_t size, uint32_t insn) {
   if (const PointerValue place = place_of_memory(state, op.memory); place.is_on_stack())
     state.store(place, size, stored != 0 && followed_.quickly && !is_read_again(op.memory) ? 0 : stored);
   use(How::kept, stored, insn);
 }
 
-void PointerSteps::set(PointerState& state, const Operation& op, PointerValue value, uint32_t insn) {
+void PointerSteps::set(PointerState& state, const Semantics& op, PointerValue value, uint32_t insn) {
   if (op.to.type == Type::memory) return store(state, op, value.made_from, op.to.size, insn);
   if (op.to.type == Type::reg) state.registers[op.to.reg] = value;
 }
@@ -205,13 +205,13 @@ void PointerSteps::push(PointerState& state, AddressSet pushed, uint32_t insn) {
 PointerValue PointerSteps::pop(PointerState& state) {
   PointerValue& rsp = state.registers[kRsp];
   if (!rsp.is_on_stack()) return {};
-  const AddressSet popped = state.slot(rsp.place());
+  const AddressSet popped = state.stack_word(rsp.place());
   rsp.offset += kWord;
   return {popped};
 }
 
 void PointerSteps::step(PointerState& state, uint32_t insn) {
-  const Operation& op = code_.operation(insn);
+  const Semantics& op = code_.semantics(insn);
   switch (op.action) {
     case Action::move: {
       use(How::kept, half_of_source(state, op), insn);
@@ -288,7 +288,7 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
   }
 }
 
-void PointerSteps::add(PointerState& state, const Operation& op, uint32_t insn) {
+void PointerSteps::add(PointerState& state, const Semantics& op, uint32_t insn) {
   PointerValue& v = state.registers[op.to.reg];
   const bool subtracts = op.action == Action::subtract;
   PointerValue other{source(state, op)};
@@ -318,7 +318,7 @@ bool PointerSteps::is_step(uint32_t insn) const {
   return adds_to_word(part.bytes_of(part.insns[ref.insn]));
 }
 
-void PointerSteps::other(PointerState& state, const Operation& op, uint32_t insn) {
+void PointerSteps::other(PointerState& state, const Semantics& op, uint32_t insn) {
   if (is_step(insn)) {
     if (op.to.type == Type::reg) state.registers[op.to.reg].forget_place();
     if (op.from.type == Type::reg) use(How::kept, state.registers[op.from.reg].made_from, insn);
@@ -350,7 +350,7 @@ void PointerSteps::other(PointerState& state, const Operation& op, uint32_t insn
 bool PointerSteps::is_read_again(const Memory& m) {
   if (stack_words_read_.empty())
     for (uint32_t i = 0; i < code_.count(); ++i) {
-      const Operation& op = code_.operation(i);
+      const Semantics& op = code_.semantics(i);
       const bool in_stack = op.memory.base == kRsp || op.memory.base == kRbp;
       if (in_stack && op.memory_size == kWord && (op.to.type != Type::memory || op.action != Action::move))
         stack_words_read_.emplace(op.memory.base, op.memory.displacement);

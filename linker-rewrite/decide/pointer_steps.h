@@ -43,32 +43,32 @@ class PointerSteps {
   AddressSet named(OldAddr a) const;
   // At a fixed address.
   bool may_be_address(int64_t number) const;
-  AddressSet immediate(const Operation& op) const;
+  AddressSet immediate(const Semantics& op) const;
   // Words lie at even addresses. An odd displacement is that of a pointer with a tag in its lowest bit: of a virtual
   // member function, or of a descriptor in Ada; such a bit is what tells them from the address of a function.
-  static bool takes_off_tag(const Operation& op);
+  static bool takes_off_tag(const Semantics& op);
   // What the address of the memory operand is made from.
-  AddressSet memory(const PointerState& state, const Operation& op) const;
+  AddressSet memory(const PointerState& state, const Semantics& op) const;
   PointerValue place_of_memory(const PointerState& state, const Memory& m) const;
   static bool is_through_pointer(const PointerState& state, const Memory& m);
   // What the second operand is made from.
-  AddressSet source(const PointerState& state, const Operation& op) const;
+  AddressSet source(const PointerState& state, const Semantics& op) const;
   // The same of a source that is cut off, where the low four bytes of an address are all of it.
-  AddressSet half_of_source(const PointerState& state, const Operation& op) const;
+  AddressSet half_of_source(const PointerState& state, const Semantics& op) const;
   FollowedAddress number(AddressSet set) const;
   void bound(AddressSet a, AddressSet b, uint32_t insn);
   // Of a length, if it makes sense as one.
   static uint64_t extent(int64_t length);
   void pass(const PointerState& state, uint32_t insn);
   void keep(const PointerState& state, uint32_t insn, uint16_t registers);
-  void store(PointerState& state, const Operation& op, AddressSet stored, uint8_t size, uint32_t insn);
-  void set(PointerState& state, const Operation& op, PointerValue value, uint32_t insn);
+  void store(PointerState& state, const Semantics& op, AddressSet stored, uint8_t size, uint32_t insn);
+  void set(PointerState& state, const Semantics& op, PointerValue value, uint32_t insn);
   void push(PointerState& state, AddressSet pushed, uint32_t insn);
   PointerValue pop(PointerState& state);
-  void add(PointerState& state, const Operation& op, uint32_t insn);
+  void add(PointerState& state, const Semantics& op, uint32_t insn);
   // inc or dec of eight bytes, add to memory or sub from it: a pointer goes on being one.
   bool is_step(uint32_t insn) const;
-  void other(PointerState& state, const Operation& op, uint32_t insn);
+  void other(PointerState& state, const Semantics& op, uint32_t insn);
   // True if the function reads the word of the stack that this names, in the same way.
   bool is_read_again(const Memory& m);
 

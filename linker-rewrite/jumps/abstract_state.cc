@@ -8,7 +8,7 @@ namespace {
 
 using Kind = Value::Kind;
 
-constexpr size_t kMaxSlots = 1024;  // per state; what does not fit is unknown
+constexpr size_t kMaxStackWords = 1024;  // per state; what does not fit is unknown
 }  // namespace
 
 uint64_t Value::index_bound() const {
@@ -26,23 +26,23 @@ ValueNumber Values::add(const Value& v) {
   return ValueNumber(values_.size() - 1);
 }
 
-ValueNumber State::slot(const Value& a) const {
+ValueNumber State::stack_word(const Value& a) const {
   const std::pair key(a.id, int64_t(a.address));
-  auto it = std::ranges::lower_bound(slots, key, {}, &Slot::key);
-  return it != slots.end() && it->key() == key ? it->value : kNoValue;
+  auto it = std::ranges::lower_bound(stack_words, key, {}, &StackWord::key);
+  return it != stack_words.end() && it->key() == key ? it->value : kNoValue;
 }
 
 void State::store(const Value& a, uint8_t size, ValueNumber value) {
   const int64_t at = int64_t(a.address);
   const std::pair first(a.id, at - 7), last(a.id, at + size - 1);
-  auto from = std::ranges::lower_bound(slots, first, {}, &Slot::key);
-  auto to = std::ranges::upper_bound(slots, last, {}, &Slot::key);
+  auto from = std::ranges::lower_bound(stack_words, first, {}, &StackWord::key);
+  auto to = std::ranges::upper_bound(stack_words, last, {}, &StackWord::key);
   if (value != kNoValue && from != to && from->offset == at && to - from == 1) {
     from->value = value;
     return;
   }
-  from = slots.erase(from, to);
-  if (value != kNoValue && slots.size() < kMaxSlots) slots.insert(from, {a.id, at, value});
+  from = stack_words.erase(from, to);
+  if (value != kNoValue && stack_words.size() < kMaxStackWords) stack_words.insert(from, {a.id, at, value});
 }
 
 void State::limit(const Comparison& c, uint64_t bound, Values& values) {
@@ -59,13 +59,13 @@ void State::limit(const Comparison& c, uint64_t bound, Values& values) {
   };
   if (c.id == 0) return;
   for (ValueNumber& n : registers) apply(n);
-  for (Slot& s : slots) apply(s.value);
+  for (StackWord& s : stack_words) apply(s.value);
 }
 
-Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Origins& origins) {
+Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Origins& origins) {
   if (a == b) return a;
   auto is_address = [](const Value& v) { return v.is_address() || v.kind == Kind::element; };
-  if (meeting == Meeting::optimistic) {
+  if (policy == JoinPolicy::optimistic) {
     auto is_anything = [](const Value& v) { return (v.kind == Kind::unknown && !v.had_constant) || v.is_number(); };
     if (a.is_address() && is_anything(b)) return a;
     if (b.is_address() && is_anything(a)) return b;
@@ -103,9 +103,10 @@ Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Orig
 namespace {
 
 // Makes one of two values that meet at `key`. True if that changed the first.
-inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
+inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, JoinPolicy policy, Origins& origins,
+                 Values& values) {
   if (into == with || values.absorbs(into, with, key)) return false;
-  const Value made = merged(values[into], values[with], key, meeting, origins);
+  const Value made = merged(values[into], values[with], key, policy, origins);
   if (made == values[into]) return false;
   into = made == values[with] ? with : values.add(made);
   return true;
@@ -113,27 +114,27 @@ inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, Meeting meet
 
 }  // namespace
 
-// A slot that is missing on one side is unknown there.
-bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
-  const bool keep_addresses = meeting == Meeting::optimistic;
-  auto survives = [&](const Slot& s) {
+// A word of the stack that is missing on one side is unknown there.
+bool State::merge_stack_words(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values) {
+  const bool keep_addresses = policy == JoinPolicy::optimistic;
+  auto survives = [&](const StackWord& s) {
     return keep_addresses && (values[s.value].is_address() || values[s.value].had_constant);
   };
   bool changed = false;
-  auto here = slots.begin(), kept = slots.begin();
-  std::vector<Slot> added;
+  auto here = stack_words.begin(), kept = stack_words.begin();
+  std::vector<StackWord> added;
   auto keep = [&] {
     if (kept != here) *kept = *here;
     ++kept;
     ++here;
   };
-  for (auto there = other.slots.begin(); here != slots.end() || there != other.slots.end();) {
-    if (here != slots.end() && there != other.slots.end() && here->is_at(*there)) {
-      changed |= join(here->value, there->value, key << 16 | (kRegisters + (uint64_t(here->offset) & 0xfff)), meeting,
+  for (auto there = other.stack_words.begin(); here != stack_words.end() || there != other.stack_words.end();) {
+    if (here != stack_words.end() && there != other.stack_words.end() && here->is_at(*there)) {
+      changed |= join(here->value, there->value, key << 16 | (kRegisters + (uint64_t(here->offset) & 0xfff)), policy,
                       origins, values);
       keep();
       ++there;
-    } else if (there == other.slots.end() || (here != slots.end() && here->key() < there->key())) {
+    } else if (there == other.stack_words.end() || (here != stack_words.end() && here->key() < there->key())) {
       if (survives(*here)) {
         keep();
       } else {
@@ -145,21 +146,21 @@ bool State::merge_slots(const State& other, uint64_t key, Meeting meeting, Origi
       ++there;
     }
   }
-  slots.erase(kept, slots.end());
+  stack_words.erase(kept, stack_words.end());
   if (!added.empty()) {
     changed = true;
-    const auto middle = slots.insert(slots.end(), added.begin(), added.end());
-    std::inplace_merge(slots.begin(), middle, slots.end(),
-                       [](const Slot& a, const Slot& b) { return a.key() < b.key(); });
+    const auto middle = stack_words.insert(stack_words.end(), added.begin(), added.end());
+    std::inplace_merge(stack_words.begin(), middle, stack_words.end(),
+                       [](const StackWord& a, const StackWord& b) { return a.key() < b.key(); });
   }
   return changed;
 }
 
-bool State::merge(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values) {
+bool State::merge(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values) {
   bool changed = false;
   for (uint8_t i = 0; i < kRegisters; ++i)
-    changed |= join(registers[i], other.registers[i], key << 16 | i, meeting, origins, values);
-  changed |= merge_slots(other, key, meeting, origins, values);
+    changed |= join(registers[i], other.registers[i], key << 16 | i, policy, origins, values);
+  changed |= merge_stack_words(other, key, policy, origins, values);
   if (comparison.id != 0 && comparison != other.comparison) {
     comparison = {};
     changed = true;

@@ -154,7 +154,7 @@ class Values {
 };
 
 // What becomes of an address where it meets a value that is unknown.
-enum class Meeting : uint8_t {
+enum class JoinPolicy : uint8_t {
   sound,       // unknown
   optimistic,  // the address: the other way may be one that control never takes, behind a call that does not return
 };
@@ -170,30 +170,30 @@ struct Comparison {
 
 // Its numbers are those of one Values, which the functions that make values take.
 struct State {
-  struct Slot {
+  struct StackWord {
     uint64_t frame;
     int64_t offset;
     ValueNumber value;
     std::pair<uint64_t, int64_t> key() const { return {frame, offset}; }
-    bool is_at(const Slot& other) const { return offset == other.offset && frame == other.frame; }
+    bool is_at(const StackWord& other) const { return offset == other.offset && frame == other.frame; }
   };
   std::array<ValueNumber, kRegisters> registers;
-  std::vector<Slot> slots;  // 8 bytes of stack each; sorted by key; others are unknown
+  std::vector<StackWord> stack_words;  // 8 bytes of stack each; sorted by key; others are unknown
   Comparison comparison;
 
-  ValueNumber slot(const Value& stack_address) const;                       // kNoValue: unknown
+  ValueNumber stack_word(const Value& stack_address) const;                 // kNoValue: unknown
   void store(const Value& stack_address, uint8_t size, ValueNumber value);  // kNoValue: something unknown
   // The compared value, scale included, turns out to be at most `bound`.
   void limit(const Comparison& c, uint64_t bound, Values& values);
   // Joins what holds on another way to the same place, `key` (unique among places). True if that changed anything.
-  bool merge(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values);
+  bool merge(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values);
 
  private:
-  bool merge_slots(const State& other, uint64_t key, Meeting meeting, Origins& origins, Values& values);
+  bool merge_stack_words(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values);
 };
 
 // The value that is either of two; `key` is unique to the place where they meet.
-Value merged(const Value& a, const Value& b, uint64_t key, Meeting meeting, Origins& origins);
+Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Origins& origins);
 
 // The low `size` bytes, extended.
 Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id);

@@ -18,14 +18,14 @@ Instructions::Instructions(const FunctionCode& function) : function_(function) {
   }
   first_.push_back(uint32_t(count));
   all_.reserve(count);
-  operations_.reserve(count);
+  semantics_.reserve(count);
   leaders_.resize(count);
   for (uint32_t p = 0; p < function.parts.size(); ++p) {
     const Code& code = function.parts[p];
     for (const Insn& i : code.insns) {
       all_.push_back({&i, p, kNone});
-      const Operation& op = operations_.emplace_back(operation_of(code, i));
-      if (op.memory.field != 0 || op.immediate_field != 0) with_constants_.push_back(uint32_t(operations_.size() - 1));
+      const Semantics& op = semantics_.emplace_back(semantics_of(code, i));
+      if (op.memory.field != 0 || op.immediate_field != 0) with_constants_.push_back(uint32_t(semantics_.size() - 1));
     }
     if (!code.insns.empty()) leaders_[first_[p]] = true;
   }

@@ -23,7 +23,7 @@ class Instructions {
   const FunctionCode& function() const { return function_; }
   uint32_t count() const { return uint32_t(all_.size()); }
   const Insn& insn(uint32_t i) const { return *all_[i].insn; }
-  const Operation& operation(uint32_t i) const { return operations_[i]; }
+  const Semantics& semantics(uint32_t i) const { return semantics_[i]; }
   InsnRef ref(uint32_t i) const { return {all_[i].part, i - first_[all_[i].part]}; }
   uint32_t number(InsnRef ref) const { return first_[ref.part] + ref.insn; }
   uint32_t end_of_part(uint32_t i) const { return first_[all_[i].part + 1]; }
@@ -49,7 +49,7 @@ class Instructions {
   const FunctionCode& function_;
   std::vector<uint32_t> first_;  // number of each part's first instruction; last: their count
   std::vector<Entry> all_;
-  std::vector<Operation> operations_;
+  std::vector<Semantics> semantics_;
   std::vector<uint32_t> with_constants_;
   std::vector<bool> leaders_;
 };

@@ -68,14 +68,14 @@ bool Interpreter::is_address_value(int64_t value) const {
 }
 
 uint64_t Interpreter::field_address(Origin o) const {
-  const Operation& op = code_.operation(o / 2);
+  const Semantics& op = code_.semantics(o / 2);
   return uint64_t(o & 1 ? op.immediate : op.memory.displacement);
 }
 
 std::vector<OldAddr> Interpreter::named_addresses() const {
   std::vector<OldAddr> named;
   for (uint32_t i : code_.with_constants()) {
-    const Operation& op = code_.operation(i);
+    const Semantics& op = code_.semantics(i);
     if (op.memory.rip_relative || (op.memory.field != 0 && is_address_value(op.memory.displacement)))
       named.emplace_back(uint64_t(op.memory.displacement));
     if (op.immediate_field != 0 && is_address_value(op.immediate)) named.emplace_back(uint64_t(op.immediate));
@@ -93,7 +93,7 @@ void Interpreter::dereferenced(const Value& v) {
 }
 
 Value Interpreter::address_of(const State& state, uint32_t insn) {
-  const Memory& m = code_.operation(insn).memory;
+  const Memory& m = code_.semantics(insn).memory;
   if (!m.understood) return Value::unknown(fresh_id(insn), true);
   const bool is_address = m.rip_relative || (m.field != 0 && is_address_value(m.displacement));
   std::array<Value, 3> terms;
@@ -110,13 +110,13 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
   r.narrow = sign_extend ? 64 : uint8_t(size * 8);
   // What a pointer points to is no entry of a table: its address would have been computed. And in a
   // position-independent program no table has entries of 8 bytes.
-  const Memory& m = code_.operation(insn).memory;
+  const Memory& m = code_.semantics(insn).memory;
   const bool through_pointer = m.index == kNoRegister && m.base != kNoRegister &&
                                value(state, m.base).kind == Kind::unknown && !value(state, m.base).computed;
   r.computed |= address.had_constant && !through_pointer && !image_.is_position_independent();
   switch (address.kind) {
     case Kind::stack:
-      if (const ValueNumber n = state.slot(address); n != kNoValue)
+      if (const ValueNumber n = state.stack_word(address); n != kNoValue)
         return extended(values_[n], size, sign_extend, fresh_id(insn));
       return r;
     case Kind::element:
@@ -133,7 +133,7 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
       r.computed = size != kWord || (address.scale < kWord && !image_.is_position_independent());
       return r;
     case Kind::constant:
-      if (!code_.operation(insn).memory.rip_relative) dereferenced(address);
+      if (!code_.semantics(insn).memory.rip_relative) dereferenced(address);
       return r;
     default:
       return r;
@@ -142,7 +142,7 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
 
 // The operand's value, extended to `extended_to` bytes.
 Value Interpreter::operand(const State& state, const Operand& o, uint32_t insn, bool sign_extend, uint8_t extended_to) {
-  const Operation& op = code_.operation(insn);
+  const Semantics& op = code_.semantics(insn);
   switch (o.type) {
     case Type::reg:
       return o.size < extended_to || o.size < kWord ? extended(value(state, o.reg), o.size, sign_extend, fresh_id(insn))
@@ -215,7 +215,7 @@ void Interpreter::call(State& state, uint32_t insn) {
   ValueNumber left = left_by_call(insn);
   for (uint8_t r = 0; r < kRegisters; ++r) {
     if (!(kCallerSaved >> r & 1)) continue;
-    const bool keep = calls_preserve_ && r != kRax && code_.operation(insn).from.type == Type::none;
+    const bool keep = calls_preserve_ && r != kRax && code_.semantics(insn).from.type == Type::none;
     if (!keep) state.registers[r] = left;
     ++left;
   }
@@ -229,7 +229,7 @@ void Interpreter::catch_exception(State& state, uint32_t insn) {
   state.comparison = {};
 }
 
-void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
+void Interpreter::compare(State& state, const Semantics& op, uint32_t insn) {
   state.comparison = {};
   Value with = operand(state, op.from, insn, false, op.to.size);
   used(with, kCompared);
@@ -237,8 +237,8 @@ void Interpreter::compare(State& state, const Operation& op, uint32_t insn) {
   if (op.to.type == Type::memory) {
     const Value address = address_of(state, insn);
     if (address.kind != Kind::stack) return dereferenced(address);
-    if (const ValueNumber slot = state.slot(address); slot != kNoValue) {
-      compared = values_[slot];
+    if (const ValueNumber word = state.stack_word(address); word != kNoValue) {
+      compared = values_[word];
     } else {
       compared = Value::unknown(fresh_id(insn), false);
       state.store(address, op.to.size, numbers_[insn].result.of(compared, values_));
@@ -260,7 +260,7 @@ void Interpreter::note_comparison(State& state, const Value& compared, uint64_t 
 
 void Interpreter::branch(State& state, uint32_t insn, bool taken) {
   const Comparison& c = state.comparison;
-  const Condition of_jump = code_.operation(insn).condition;
+  const Condition of_jump = code_.semantics(insn).condition;
   const Condition condition = taken ? of_jump : negated(of_jump);  // that holds on this way
   if (c.id == 0 || (is_signed(condition) && c.with > INT32_MAX)) return;
   if ((condition == Condition::below || condition == Condition::less) && c.with != 0)
@@ -269,7 +269,7 @@ void Interpreter::branch(State& state, uint32_t insn, bool taken) {
     state.limit(c, c.with, values_);
 }
 
-void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
+void Interpreter::add(State& state, const Semantics& op, uint32_t insn) {
   const Value a = operand(state, op.to, insn, false, op.to.size);
   Value b = operand(state, op.from, insn, false, op.to.size);
   if (op.action == Action::subtract) {
@@ -297,7 +297,7 @@ void Interpreter::add(State& state, const Operation& op, uint32_t insn) {
   set(state, op.to.reg, r, insn);
 }
 
-void Interpreter::other(State& state, const Operation& op, uint32_t insn) {
+void Interpreter::other(State& state, const Semantics& op, uint32_t insn) {
   for (uint8_t r = 0; r < kRegisters; ++r) {
     if (op.reads >> r & 1) used(value(state, r), kComputed);
     if (op.writes >> r & 1) set(state, r, Value::unknown(fresh_id(insn) + (r & 1), true), insn);
@@ -311,7 +311,7 @@ void Interpreter::other(State& state, const Operation& op, uint32_t insn) {
 
 // Long because it has a case for each action; no case depends on another.
 void Interpreter::step(State& state, uint32_t insn) {
-  const Operation& op = code_.operation(insn);
+  const Semantics& op = code_.semantics(insn);
   switch (op.action) {
     case Action::move: {
       ValueNumber v = operand_number(state, op.from, insn, op.sign_extend, op.to.size);
@@ -387,7 +387,7 @@ void Interpreter::step(State& state, uint32_t insn) {
       return;
     case Action::move_if: {
       const Value v = operand(state, op.from, insn, false, op.to.size);
-      Value to = merged(value(state, op.to.reg), v, 1ull << 60 | insn, Meeting::sound, origins_);
+      Value to = merged(value(state, op.to.reg), v, 1ull << 60 | insn, JoinPolicy::sound, origins_);
       if (op.to.size < kWord) to = extended(to, op.to.size, false, fresh_id(insn));
       set(state, op.to.reg, to, insn);
       break;
@@ -403,7 +403,7 @@ void Interpreter::step(State& state, uint32_t insn) {
 }
 
 Value Interpreter::jump_target(const State& state, uint32_t insn) {
-  const Operation& op = code_.operation(insn);
+  const Semantics& op = code_.semantics(insn);
   if (op.from.type == Type::reg) {
     used(value(state, op.from.reg), kKept);
     return value(state, op.from.reg);
@@ -413,7 +413,7 @@ Value Interpreter::jump_target(const State& state, uint32_t insn) {
 
 bool Interpreter::jumps_through_red_zone(const State& state, uint32_t insn) {
   const Value& rsp = value(state, kRsp);
-  if (code_.operation(insn).from.type != Type::memory) return false;
+  if (code_.semantics(insn).from.type != Type::memory) return false;
   const Value address = address_of(state, insn);
   return address.kind == Kind::stack && rsp.kind == Kind::stack && address.id == rsp.id &&
          int64_t(address.address) < int64_t(rsp.address);

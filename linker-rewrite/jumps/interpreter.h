@@ -25,10 +25,10 @@ class Interpreter {
   Interpreter(const Image& image, const Instructions& code);
 
   // Less cautious, for what is not understood otherwise: registers that calls may change are taken to keep their values
-  // (a compiler that sees the callee knows which do), and paths meet as Meeting says.
-  void trust(bool calls_preserve, Meeting meeting) {
+  // (a compiler that sees the callee knows which do), and paths meet as JoinPolicy says.
+  void trust(bool calls_preserve, JoinPolicy policy) {
     calls_preserve_ = calls_preserve;
-    meeting_ = meeting;
+    policy_ = policy;
   }
 
   State entry_state();
@@ -43,7 +43,7 @@ class Interpreter {
   void branch(State& state, uint32_t insn, bool taken);
   // Joins what is known on another way to the same place; see State::merge.
   bool merge(State& into, const State& other, uint64_t key) {
-    return into.merge(other, key, meeting_, origins_, values_);
+    return into.merge(other, key, policy_, origins_, values_);
   }
   const Value& stack_pointer(const State& state) const { return value(state, kRsp); }
   // Where an indirect jump goes.
@@ -79,10 +79,10 @@ class Interpreter {
   Value pop(State& state, uint32_t insn);
   ValueNumber left_by_call(uint32_t insn);
   void call(State& state, uint32_t insn);
-  void compare(State& state, const Operation& op, uint32_t insn);
+  void compare(State& state, const Semantics& op, uint32_t insn);
   void note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const;
-  void add(State& state, const Operation& op, uint32_t insn);
-  void other(State& state, const Operation& op, uint32_t insn);
+  void add(State& state, const Semantics& op, uint32_t insn);
+  void other(State& state, const Semantics& op, uint32_t insn);
   void used(const Value& v, Use use);
   void dereferenced(const Value& v);
 
@@ -105,7 +105,7 @@ class Interpreter {
   std::vector<Numbers> numbers_;  // of what each instruction makes
   std::vector<uint8_t> uses_;
   bool calls_preserve_ = false;
-  Meeting meeting_ = Meeting::sound;
+  JoinPolicy policy_ = JoinPolicy::sound;
   bool reads_own_code_ = false;
 };
 

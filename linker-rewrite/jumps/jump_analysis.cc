@@ -28,7 +28,7 @@ void sort_unique(std::vector<uint32_t>& v) {
 }  // namespace
 
 JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data,
-                           const Instructions& code, Noreturn* noreturn, bool calls_preserve, Meeting meeting)
+                           const Instructions& code, Noreturn* noreturn, bool calls_preserve, JoinPolicy policy)
     : image_(image),
       frames_(frames),
       data_(data),
@@ -40,7 +40,7 @@ JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const Data
       leader_(code.leaders()),
       visited_(code.count()),
       pending_(code.count()) {
-  interpreter_.trust(calls_preserve, meeting);
+  interpreter_.trust(calls_preserve, policy);
   find_landing_pads();
 }
 

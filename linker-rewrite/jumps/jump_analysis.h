@@ -46,7 +46,7 @@ class JumpAnalysis {
  public:
   // `code` must outlive it. `noreturn` null: all calls are taken to return. See Interpreter::trust for the others.
   JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
-               Noreturn* noreturn, bool calls_preserve, Meeting meeting);
+               Noreturn* noreturn, bool calls_preserve, JoinPolicy policy);
 
   // Interprets the function until nothing new is learnt; to be called once.
   void run();

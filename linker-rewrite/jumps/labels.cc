@@ -37,7 +37,7 @@ void JumpAnalysis::find_labels() {
   has_label_instructions_ = !labels.empty();
   for (uint32_t i : code_.with_constants()) {
     if (image_.is_position_independent()) break;
-    const Operation& op = code_.operation(i);
+    const Semantics& op = code_.semantics(i);
     if (op.action == Action::other || op.action == Action::mask || op.action == Action::shift) continue;
     const bool whole = op.action == Action::lea && op.memory.base == kNoRegister && op.memory.index == kNoRegister;
     const Origin field = whole && op.memory.field != 0       ? displacement_of(i)
@@ -73,7 +73,7 @@ void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
 uint8_t JumpAnalysis::uses_of(OldAddr label) {
   std::set<Origin> sets;
   for (uint32_t i = 0; i < code_.count(); ++i)
-    if (code_.operation(i).memory.rip_relative && OldAddr(interpreter_.field_address(displacement_of(i))) == label)
+    if (code_.semantics(i).memory.rip_relative && OldAddr(interpreter_.field_address(displacement_of(i))) == label)
       sets.insert(interpreter_.origins().find(displacement_of(i)));
   uint8_t uses = 0;
   for (Origin o = 0; o < interpreter_.origins().size(); ++o)

@@ -18,7 +18,7 @@ bool returns_elsewhere(const Code& code, size_t ret) {
     if (insn.flow == Flow::jump_if) continue;  // not taken
     if (insn.flow != Flow::next) return false;
     if (writes_top_of_stack(code.bytes_of(insn))) return true;
-    const Operation op = operation_of(code, insn);
+    const Semantics op = semantics_of(code, insn);
     if (op.action == Action::push) return true;
     if (op.writes & kRspSet) return false;
   }

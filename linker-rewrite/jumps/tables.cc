@@ -29,7 +29,7 @@ using Kind = Value::Kind;
 }  // namespace
 
 AddressField JumpAnalysis::field_at(Origin o) const {
-  const Operation& op = code_.operation(o / 2);
+  const Semantics& op = code_.semantics(o / 2);
   const bool immediate = o & 1;
   return {code_.ref(o / 2), immediate ? op.immediate_field : op.memory.field, !immediate && op.memory.rip_relative};
 }
@@ -108,7 +108,7 @@ bool JumpAnalysis::has_address_of_code() const {
     return false;
   };
   for (uint32_t i : code_.with_constants()) {
-    const Operation& op = code_.operation(i);
+    const Semantics& op = code_.semantics(i);
     for (Origin o : {displacement_of(i), immediate_of(i)}) {
       const OldAddr a(interpreter_.field_address(o));
       if (field_at(o).field == 0 || (op.memory.rip_relative && op.action != Action::lea)) continue;
@@ -209,23 +209,23 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
   // From the cautious and cheap to what assumes more and costs more.
   struct Attempt {
     bool noreturn, calls_preserve;
-    Meeting meeting;
+    JoinPolicy policy;
   };
   constexpr Attempt kAttempts[] = {
-      {false, false, Meeting::sound},     {true, false, Meeting::sound},     {true, true, Meeting::sound},
-      {true, false, Meeting::optimistic}, {true, true, Meeting::optimistic},
+      {false, false, JoinPolicy::sound},     {true, false, JoinPolicy::sound},     {true, true, JoinPolicy::sound},
+      {true, false, JoinPolicy::optimistic}, {true, true, JoinPolicy::optimistic},
   };
   const Instructions code(function);
   Noreturn noreturn(image, frames);
   std::vector<uint8_t> uses;
   Unresolved last{ReasonCode::jump_not_understood};
   for (const Attempt& a : kAttempts) {
-    JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.meeting);
+    JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.policy);
     analysis.run();
-    if (a.meeting == Meeting::sound && analysis.reads_own_code())
+    if (a.policy == JoinPolicy::sound && analysis.reads_own_code())
       return Unresolved{ReasonCode::reads_own_code, last.outside};
     // A constant that got somewhere by optimism was not used there.
-    if (a.meeting == Meeting::sound) uses = analysis.uses();
+    if (a.policy == JoinPolicy::sound) uses = analysis.uses();
     auto result = analysis.result(uses);
     if (result) return result;
     // What an attempt found out about a table remains worth trying when the next fails at something else.
@@ -257,7 +257,7 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
                 [&](const LabelUse& u) { return std::ranges::find(result.label_uses, u) != result.label_uses.end(); });
   if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
     const Instructions code(function);
-    JumpAnalysis analysis(image, frames, data, code, nullptr, false, Meeting::sound);
+    JumpAnalysis analysis(image, frames, data, code, nullptr, false, JoinPolicy::sound);
     analysis.run();
     // Compared with a program counter, two labels of another function say whether control was between them.
     auto is_only = [&](OldAddr label, uint8_t allowed) {

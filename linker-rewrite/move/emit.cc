@@ -10,11 +10,11 @@ namespace {
 
 class Emitter {
  public:
-  Emitter(const Program& program, const CopyMap& copies, HookSlots slots, const RangePlan& plan, const RangeCopy& copy,
-          std::vector<AddressChange> addresses, uint8_t* out)
+  Emitter(const Program& program, const CopyMap& copies, HookSlots hook_slots, const RangePlan& plan,
+          const RangeCopy& copy, std::vector<AddressChange> addresses, uint8_t* out)
       : program_(program),
         copies_(copies),
-        slots_(slots),
+        hook_slots_(hook_slots),
         plan_(plan),
         copy_(copy),
         code_(program.code(program.ranges[plan.range])),
@@ -26,8 +26,8 @@ class Emitter {
   void emit() {
     for (const Change& change : plan_.changes) {
       unchanged_up_to(change.insn);
-      if (next_ == plan_.entry_hook_before) out_.call_through(slots_.enter);
-      if (change.leave_hook) out_.call_through(slots_.leave);
+      if (next_ == plan_.enter_hook_before) out_.call_through(hook_slots_.enter);
+      if (change.leave_hook) out_.call_through(hook_slots_.leave);
       if (change.form == Form::hook_only)
         unchanged(next_, next_ + 1);
       else
@@ -35,10 +35,10 @@ class Emitter {
       ++next_;
     }
     unchanged_up_to(uint32_t(code_.insns.size()));
-    if (plan_.leaves_at_end) out_.call_through(slots_.leave);
+    if (plan_.leave_hook_at_end) out_.call_through(hook_slots_.leave);
     if (plan_.falls_off) {
       const OldAddr next = copy_.original.end;
-      out_.jump(plan_.leaves_at_end ? copies_.call_target(next) : jump_target(next));
+      out_.jump(plan_.leave_hook_at_end ? copies_.call_target(next) : jump_target(next));
     }
     if (out_.size() != copy_.size) throw Error("internal error: a copy has not the length it was planned with");
   }
@@ -78,13 +78,13 @@ class Emitter {
         break;
       case Form::tail_call_if:
         out_.jump_over_if(negated(condition), kHookLength + kJumpLength);
-        out_.call_through(slots_.leave);
+        out_.call_through(hook_slots_.leave);
         out_.jump(call_to);
         break;
       case Form::tail_call_if_short:
         out_.branch_over(head, kShortJumpLength);
         out_.jump_over(kHookLength + kJumpLength);
-        out_.call_through(slots_.leave);
+        out_.call_through(hook_slots_.leave);
         out_.jump(call_to);
         break;
     }
@@ -92,10 +92,10 @@ class Emitter {
 
   // Up to the next change all is copied as it is, but for the entry hook.
   void unchanged_up_to(uint32_t end) {
-    if (next_ <= plan_.entry_hook_before && plan_.entry_hook_before < end) {
-      unchanged(next_, plan_.entry_hook_before);
-      out_.call_through(slots_.enter);
-      next_ = plan_.entry_hook_before;
+    if (next_ <= plan_.enter_hook_before && plan_.enter_hook_before < end) {
+      unchanged(next_, plan_.enter_hook_before);
+      out_.call_through(hook_slots_.enter);
+      next_ = plan_.enter_hook_before;
     }
     unchanged(next_, end);
     next_ = end;
@@ -135,7 +135,7 @@ class Emitter {
 
   const Program& program_;
   const CopyMap& copies_;
-  const HookSlots slots_;
+  const HookSlots hook_slots_;
   const RangePlan& plan_;
   const RangeCopy& copy_;
   const Code& code_;
@@ -147,9 +147,9 @@ class Emitter {
 
 }  // namespace
 
-void emit_copy(const Program& program, const CopyMap& copies, HookSlots slots, const RangePlan& plan,
+void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const RangePlan& plan,
                const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out) {
-  Emitter(program, copies, slots, plan, copy, std::move(changes), out).emit();
+  Emitter(program, copies, hook_slots, plan, copy, std::move(changes), out).emit();
 }
 
 }  // namespace profld

@@ -23,7 +23,7 @@ struct AddressChange {
 };
 
 // Writes the copy to `out`, which has room for it. Throws Error if something that it refers to is too far away.
-void emit_copy(const Program& program, const CopyMap& copies, HookSlots slots, const RangePlan& plan,
+void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const RangePlan& plan,
                const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);
 
 }  // namespace profld

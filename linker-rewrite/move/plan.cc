@@ -56,7 +56,7 @@ class Planner {
 
   RangePlan plan(RangeCopy& copy) {
     if (hooked_ && !range_.fragment)
-      plan_.entry_hook_before = starts_with_endbr64(code_.bytes) && code_.insns.size() > 1 ? 1 : 0;
+      plan_.enter_hook_before = starts_with_endbr64(code_.bytes) && code_.insns.size() > 1 ? 1 : 0;
     find_changes();
     find_end();
     for (;;) {
@@ -67,7 +67,7 @@ class Planner {
     }
     copy.body = body_;
     copy.steps = steps();
-    copy.size = at_.back() + (plan_.leaves_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0);
+    copy.size = at_.back() + (plan_.leave_hook_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0);
     return std::move(plan_);
   }
 
@@ -127,8 +127,8 @@ class Planner {
     const bool calls = last == Flow::call || last == Flow::call_indirect;
     const bool may_run_on = last == Flow::next || last == Flow::jump_if || last == Flow::jump_if_short;
     plan_.falls_off = calls || may_run_on;
-    plan_.leaves_at_end = hooked_ && may_run_on && runs_into_function(program_, range_);
-    plan_.tail_jumps += plan_.leaves_at_end;
+    plan_.leave_hook_at_end = hooked_ && may_run_on && runs_into_function(program_, range_);
+    plan_.tail_jumps += plan_.leave_hook_at_end;
   }
 
   // Where everything is in the copy, with the changes known so far.
@@ -139,7 +139,7 @@ class Planner {
     body_ = 0;
     for (uint32_t i = 0; i < code_.insns.size(); ++i) {
       at_[i] = offset;
-      if (i == plan_.entry_hook_before) body_ = offset += kHookLength;
+      if (i == plan_.enter_hook_before) body_ = offset += kHookLength;
       if (change != plan_.changes.end() && change->insn == i) {
         offset += (change->leave_hook ? kHookLength : 0) + length_in_form(code_.insns[i], change->form);
         ++change;
@@ -151,7 +151,7 @@ class Planner {
   }
 
   std::vector<uint32_t> branches_too_far() const {
-    const uint32_t hook = plan_.entry_hook_before;
+    const uint32_t hook = plan_.enter_hook_before;
     std::vector<uint32_t> too_far;
     for (uint32_t i : short_inside_) {
       const Insn& insn = code_.insns[i];

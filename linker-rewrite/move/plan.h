@@ -34,10 +34,10 @@ struct RangePlan {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   uint32_t range = 0;                  // index in Program::ranges
-  uint32_t entry_hook_before = kNone;  // index of the instruction before which the entry hook stands
+  uint32_t enter_hook_before = kNone;  // index of the instruction before which the entry hook stands
   std::vector<Change> changes;         // ascending by insn
   bool falls_off = false;              // needs a jump behind its last instruction
-  bool leaves_at_end = false;          // and before that, a hook: it runs into another function
+  bool leave_hook_at_end = false;      // and before that, a hook: it runs into another function
   uint64_t returns = 0, tail_jumps = 0;
 };
 

@@ -15,8 +15,8 @@ constexpr uint64_t kBodyAlignment = 64;
 
 }  // namespace
 
-Relocator::Relocator(const Program& program, NewAddr enter_slot, NewAddr leave_slot)
-    : program_(program), slots_{enter_slot, leave_slot} {}
+Relocator::Relocator(const Program& program, NewAddr enter_hook_slot, NewAddr leave_hook_slot)
+    : program_(program), hook_slots_{enter_hook_slot, leave_hook_slot} {}
 
 void Relocator::plan(NewAddr text) {
   std::vector<uint32_t> moving;
@@ -37,7 +37,7 @@ void Relocator::plan(NewAddr text) {
   copies_.expect(copies.size());
   for (size_t i = 0; i < copies.size(); ++i) {
     RangeCopy& c = copies[i];
-    const uint32_t hook = plans_[i].entry_hook_before;
+    const uint32_t hook = plans_[i].enter_hook_before;
     const Code& code = program_.code(program_.ranges[moving[i]]);
     const OldAddr body = hook == RangePlan::kNone ? c.original.start : c.original.start + code.insns[hook].offset;
     const uint64_t skip = (body.value - c.body - end.value) & (kBodyAlignment - 1);
@@ -113,7 +113,7 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
     if (i == 0) return meanwhile();
     if (i % Image::kGoneThrough == 0) program_.image->release();
     const RangePlan& plan = plans_[i - 1];
-    emit_copy(program_, copies_, slots_, plan, copies[i - 1], std::move(addresses[plan.range]),
+    emit_copy(program_, copies_, hook_slots_, plan, copies[i - 1], std::move(addresses[plan.range]),
               text.data() + (copies[i - 1].start - text_start));
   });
 }

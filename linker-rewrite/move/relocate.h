@@ -18,7 +18,7 @@ namespace profld {
 class Relocator {
  public:
   // Of the groups that move.
-  Relocator(const Program& program, NewAddr enter_slot, NewAddr leave_slot);
+  Relocator(const Program& program, NewAddr enter_hook_slot, NewAddr leave_hook_slot);
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.
   void plan(NewAddr text);
@@ -41,7 +41,7 @@ class Relocator {
   void emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const;
 
   const Program& program_;
-  const HookSlots slots_;
+  const HookSlots hook_slots_;
   CopyMap copies_;
   std::vector<RangePlan> plans_;  // in the order of copies_
   uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;

@@ -126,7 +126,7 @@ std::vector<OldAddr> named_fragments(const Image& image) {
 bool reads_red_zone(const Code& code) {
   std::vector<int64_t> written;
   for (const Insn& insn : code.insns) {
-    const Operation op = operation_of(code, insn);
+    const Semantics op = semantics_of(code, insn);
     if (op.memory_size != 0 && op.memory.base == kRsp && op.memory.displacement < 0) {
       const bool only_writes = op.memory_written && op.action == Action::move;
       if (!only_writes && std::ranges::find(written, op.memory.displacement) == written.end()) return true;

@@ -50,8 +50,8 @@ bool Noreturn::never_returns(const Insn& call, OldAddr target) {
   return function_never_returns(target, 0);
 }
 
-bool Noreturn::imported_never_returns(OldAddr slot) const {
-  const Symbol* symbol = symbol_of_slot(image_, slot);
+bool Noreturn::imported_never_returns(OldAddr got_entry) const {
+  const Symbol* symbol = symbol_of_got_entry(image_, got_entry);
   if (!symbol) return false;
   const std::string& name = symbol->name;
   const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string::npos;
@@ -60,7 +60,8 @@ bool Noreturn::imported_never_returns(OldAddr slot) const {
 
 bool Noreturn::function_never_returns(OldAddr function, unsigned depth) {
   if (auto it = known_.find(function); it != known_.end()) return it->second;
-  if (auto slot = slot_of_stub(image_, function)) return known_[function] = imported_never_returns(*slot);
+  if (auto got_entry = got_entry_of_stub(image_, function))
+    return known_[function] = imported_never_returns(*got_entry);
   const Fde* fde = frames_.find(function);
   if (!fde || depth > kMaxDepth || fde->range.size() > kMaxFunctionSize) return false;
   known_[function] = false;  // while it is looked at: recursion is no end

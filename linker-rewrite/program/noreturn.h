@@ -22,7 +22,7 @@ class Noreturn {
  private:
   bool function_never_returns(OldAddr function, unsigned depth);
   bool path_ends(const Code& code, size_t from, unsigned depth);
-  bool imported_never_returns(OldAddr slot) const;
+  bool imported_never_returns(OldAddr got_entry) const;
 
   const Image& image_;
   const EhFrame& frames_;

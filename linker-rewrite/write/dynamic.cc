@@ -1,6 +1,6 @@
 // How a dynamic program comes to call the hooks in libprof.so: as if it had been linked with it.
 //
-// It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("slots") that the dynamic linker fills
+// It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("hook slots") that the dynamic linker fills
 // with their addresses (R_X86_64_GLOB_DAT), and libprof.so later with those of the variants in use; an entry of the
 // dynamic section tells it where they are. Symbols, strings, symbol versions and relocations are arrays without room
 // at their end, so each is copied into a new segment with the new entries; the dynamic section, which says where they
@@ -14,7 +14,7 @@
 //   the last to the first, so it is ready before those run that depend on the C library; and in the search for symbols
 //   it comes after them, so it can take nobody's place but the C library's, which it wants for some functions
 //   (sandbox.cc and rights.cc in libprof), and those who insist on being first (AddressSanitizer) still are.
-// - The slots are the first that is filled after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
+// - The hook slots are filled first after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
 //   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then.
 // - Of hash tables, DT_GNU_HASH names defined symbols only and stays; DT_HASH has a chain entry for every symbol, and
@@ -199,8 +199,8 @@ void HookImports::reserve_tables(Segment& read_only) {
   reserve_table(read_only, rela_, rela_.old_size + kNewSymbols * sizeof(Elf64_Rela), 8);
 }
 
-void HookImports::reserve_slots(Segment& writable) {
-  slots_ = writable.reserve(16, 8);
+void HookImports::reserve_hook_slots(Segment& writable) {
+  hook_slots_ = writable.reserve(16, 8);
   if (!dynamic_.fits()) dynamic_place_ = writable.reserve(dynamic_.encoded_size(), 8);
 }
 
@@ -230,14 +230,14 @@ Bytes HookImports::relocations(ByteView file) const {
   Bytes out = old_bytes(file, rela_);
   uint64_t relative = image_.dynamic_value(DT_RELACOUNT).value_or(0);
   uint64_t at = std::min(relative, rela_.old_size / sizeof(Elf64_Rela)) * sizeof(Elf64_Rela);
-  Bytes slots;
+  Bytes relocations;
   for (uint32_t i = 0; i < kNewSymbols; ++i) {
     Elf64_Rela r{};
-    r.r_offset = slots_.value + uint64_t(i) * 8;
+    r.r_offset = hook_slots_.value + uint64_t(i) * 8;
     r.r_info = ELF64_R_INFO(uint64_t(symbol_count_ + i), R_X86_64_GLOB_DAT);
-    append(slots, r);
+    append(relocations, r);
   }
-  out.insert(out.begin() + long(at), slots.begin(), slots.end());
+  out.insert(out.begin() + long(at), relocations.begin(), relocations.end());
   return out;
 }
 
@@ -268,7 +268,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, Sect
   if (hash_.exists()) place(hash_, SHT_HASH, hash_table(file));
   read_only.write(rela_.place, relocations(file));
   edit_relocation_section(image_, rela_.place, rela_.size, edits);
-  edits.add(".prof.got", SHT_PROGBITS, SHF_WRITE, slots_, 16, 8);
+  edits.add(".prof.got", SHT_PROGBITS, SHF_WRITE, hook_slots_, 16, 8);
 
   DynamicSection dynamic = dynamic_;
   dynamic.set_entry(need_, library);
@@ -279,7 +279,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, Sect
   if (hash_.exists()) dynamic.set(DT_HASH, hash_.place.value);
   dynamic.set(DT_RELA, rela_.place.value);
   dynamic.set(DT_RELASZ, rela_.size);
-  dynamic.set(prof_format::kHooksTag, slots_.value);
+  dynamic.set(prof_format::kHooksTag, hook_slots_.value);
   if (dynamic_place_) {
     writable.write(*dynamic_place_, dynamic.encode());
     edits.move(section_at(image_, dynamic_.address().value, SHT_DYNAMIC), *dynamic_place_, dynamic.encoded_size());

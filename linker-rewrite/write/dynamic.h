@@ -31,7 +31,7 @@ class DynamicSection {
   uint64_t room_;  // bytes
 };
 
-// A dynamic program's need for libprof.so: the library's name, the symbols of the hooks, the slots that hold their
+// A dynamic program's need for libprof.so: the library's name, the symbols of the hooks, the hook slots that hold their
 // addresses.
 class HookImports {
  public:
@@ -40,9 +40,9 @@ class HookImports {
 
   // Step one: room in the new segments.
   void reserve_tables(Segment& read_only);
-  void reserve_slots(Segment& writable);
-  NewAddr enter_slot() const { return slots_; }
-  NewAddr leave_slot() const { return slots_ + 8; }
+  void reserve_hook_slots(Segment& writable);
+  NewAddr enter_hook_slot() const { return hook_slots_; }
+  NewAddr leave_hook_slot() const { return hook_slots_ + 8; }
 
   // Step two. `file` is the original with all changes to its bytes; the dynamic section is changed in it if it can
   // stay.
@@ -72,7 +72,7 @@ class HookImports {
   uint32_t symbol_count_;   // of the original .dynsym
   Table symbols_, strings_, versions_, hash_, rela_;
   uint32_t buckets_ = 0, chains_ = 0;  // of hash_
-  NewAddr slots_;
+  NewAddr hook_slots_;
   std::optional<NewAddr> dynamic_place_;  // set if it has to move
 };
 

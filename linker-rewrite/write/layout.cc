@@ -1,7 +1,7 @@
 // The output is the original file, with its bytes at their old offsets and addresses, and new segments behind
 // (segment.cc says where, and why there). In ascending order of their addresses:
 //
-//   RW   dynamic programs: the slots of the hooks, .dynamic if it has to move (dynamic.cc)
+//   RW   dynamic programs: the hook slots, .dynamic if it has to move (dynamic.cc)
 //        static programs: the segments of the runtime (runtime.cc), at the end of its data the image of thread-local
 //        storage (tls.cc)
 //   R    program headers, notes; what a dynamic program's loader reads: .dynsym .dynstr .gnu.version .hash .rela.dyn
@@ -47,8 +47,12 @@ class ProgramLayout : public Layout {
  public:
   ProgramLayout(const Image& image, const std::string& runtime_path);
 
-  NewAddr enter_slot() const override { return imports_ ? imports_->enter_slot() : runtime_.enter_slot(); }
-  NewAddr leave_slot() const override { return imports_ ? imports_->leave_slot() : runtime_.leave_slot(); }
+  NewAddr enter_hook_slot() const override {
+    return imports_ ? imports_->enter_hook_slot() : runtime_.enter_hook_slot();
+  }
+  NewAddr leave_hook_slot() const override {
+    return imports_ ? imports_->leave_hook_slot() : runtime_.leave_hook_slot();
+  }
   NewAddr text() const override { return text_; }
   NewAddr read_only_start(uint64_t text_size) const override {
     return NewAddr(align_up((text_ + text_size).value, kPage));
@@ -93,7 +97,7 @@ ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path
   if (header_count() > kMaxHeaders) throw refusal(Refusal::too_many_headers);
   if (imports_) {
     writable_ = Segment(PF_R | PF_W, placement_.start);
-    imports_->reserve_slots(writable_);
+    imports_->reserve_hook_slots(writable_);
   } else {
     runtime_.place(placement_.start);
     tls_->reserve_image(runtime_.data());

@@ -38,9 +38,9 @@ class Layout {
   static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path);
   virtual ~Layout() = default;
 
-  // The words through which copies call the hooks: call *slot(%rip).
-  virtual NewAddr enter_slot() const = 0;
-  virtual NewAddr leave_slot() const = 0;
+  // The hook slots: words through which copies call the hooks: call *hook_slot(%rip).
+  virtual NewAddr enter_hook_slot() const = 0;
+  virtual NewAddr leave_hook_slot() const = 0;
   virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
   virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
   // The appended runtime's (static programs).

@@ -24,8 +24,8 @@ class Runtime {
   std::vector<Segment>& segments() { return segments_; }
   Segment& data() { return segments_.back(); }  // writable; more may be put behind the runtime's own data
   // Of the words through which the program calls the hooks.
-  NewAddr enter_slot() const { return address("_profhooks"); }
-  NewAddr leave_slot() const { return enter_slot() + 8; }
+  NewAddr enter_hook_slot() const { return address("_profhooks"); }
+  NewAddr leave_hook_slot() const { return enter_hook_slot() + 8; }
   NewAddr start() const { return address("_profstart"); }
   AddedCode code() const;
 

@@ -26,9 +26,9 @@ namespace profld {
 
 namespace {
 
-constexpr uint64_t kMaxHole = uint64_t(256) << 20;  // bytes of the file that stand for .bss
-constexpr uint64_t kMaxGap = uint64_t(1) << 30;     // bytes of addresses that stand for debug information
-constexpr uint64_t kReach = uint64_t(1) << 31;      // bytes: what a 32-bit displacement can reach
+constexpr uint64_t kMaxHole = uint64_t(256) << 20;     // bytes of the file that stand for .bss
+constexpr uint64_t kMaxDebugInfo = uint64_t(1) << 30;  // bytes of addresses that stand for debug information
+constexpr uint64_t kReach = uint64_t(1) << 31;         // bytes: what a 32-bit displacement can reach
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Placement place_new_segments(const Image& image, uint64_t kept) {
   uint64_t distance = first->p_vaddr - first->p_offset;  // address - offset, modulo 2^64
   uint64_t behind_file = align_up(distance + kept, kPage);
   if (behind_file <= end && end - behind_file <= kMaxHole) return {NewAddr(end), FileOffset(end - distance)};
-  if (behind_file > end && behind_file - end <= kMaxGap)
+  if (behind_file > end && behind_file - end <= kMaxDebugInfo)
     return {NewAddr(behind_file), FileOffset(behind_file - distance)};
   return {NewAddr(end), FileOffset(align_up(kept, kPage))};
 }

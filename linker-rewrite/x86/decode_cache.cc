@@ -147,10 +147,10 @@ const CachedInsn* DecodeCache::learn(ByteView code) {
   s.is_relative = in.raw.imm[0].is_relative;
   // Other encodings scale displacements, and keep registers in immediates; the decoder leaves out some displacements
   // of 32-bit addresses.
-  s.has_operation = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.address_width == 64 &&
+  s.has_semantics = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.address_width == 64 &&
                     in.raw.imm[1].size == 0 &&
                     ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder(), &context, &in, operands, in.operand_count));
-  if (s.has_operation) s.operation = operation_of(in, operands, s.insn.flow);
+  if (s.has_semantics) s.semantics = semantics_of(in, operands, s.insn.flow);
 
   const size_t head = length_of_head(in);
   if (nodes_.size() + head > kMostNodes || cached_.size() == kLeaf) {

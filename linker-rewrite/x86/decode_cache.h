@@ -32,10 +32,10 @@ struct CachedInsn {
   uint8_t prefixes = 0;  // bytes before the opcode
   NumberField displacement, immediate;
   bool is_relative = false;  // the immediate is a distance from the end of the instruction
-  // False if more than the values of displacement and immediate is missing in `operation`: then it has to be decoded
+  // False if more than the values of displacement and immediate is missing in `semantics`: then it has to be decoded
   // for each instruction.
-  bool has_operation = false;
-  Operation operation;
+  bool has_semantics = false;
+  Semantics semantics;
 
   bool is_no_operation() const;  // what compilers and linkers fill up code with: nops, int3
   bool ends_control() const;     // control does not go on behind it

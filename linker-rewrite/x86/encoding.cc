@@ -8,7 +8,7 @@ using namespace opcode;
 
 // What an opcode with a number (kWithNumber32, kWithNumber8, kIncrement) does is said by three bits of the ModRM byte.
 constexpr unsigned kToAdd = 0, kToSubtract = 5, kToCompare = 7, kToDecrement = 1;
-constexpr unsigned operation(uint8_t modrm) { return modrm >> 3 & 7; }
+constexpr unsigned opcode_extension(uint8_t modrm) { return modrm >> 3 & 7; }
 
 constexpr uint8_t kTopOfStack = 0x24;  // a SIB byte: (%rsp)
 
@@ -35,7 +35,7 @@ std::optional<int32_t> number_moved_to_eax(ByteView insn) {
 
 bool adds_to_word(ByteView insn) {
   if (insn.size() < 3 || !is_rex_w(insn[0])) return false;
-  const unsigned to = operation(insn[2]);
+  const unsigned to = opcode_extension(insn[2]);
   switch (insn[1]) {
     case kIncrement:
       return to <= kToDecrement;
@@ -61,7 +61,7 @@ bool writes_top_of_stack(ByteView insn) {
       return true;
     case kWithNumber32:
     case kWithNumber8:
-      return operation(insn[2]) != kToCompare;
+      return opcode_extension(insn[2]) != kToCompare;
     default:
       return false;
   }
@@ -81,7 +81,7 @@ bool starts_with_endbr64(ByteView code) {
   return code.size() >= kEndbr64Length && std::memcmp(code.data(), kEndbr64, kEndbr64Length) == 0;
 }
 
-std::optional<int64_t> distance_to_slot(ByteView code) {
+std::optional<int64_t> distance_to_got_entry(ByteView code) {
   constexpr size_t kStubLength = 16;         // with what fills it up
   constexpr uint8_t kJumpThroughRip = 0x25;  // a ModRM byte: *disp(%rip)
   if (code.size() < kStubLength) return std::nullopt;

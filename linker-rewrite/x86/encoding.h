@@ -5,7 +5,7 @@
 // what it does to registers and memory (semantics.h). The questions here are those that two or three bytes answer, and
 // that are asked of every instruction of a program, or of bytes of which nothing says that they are instructions.
 //
-// This room is the seam for another architecture. The others know instructions as Flow and Operation, and by the names
+// This room is the seam for another architecture. The others know instructions as Flow and Semantics, and by the names
 // below: no byte of an instruction stands in them (tests/e2e/rooms.sh looks for such). Another architecture has to say
 //
 //   * how long its jumps are and how far they reach, which decides where entry jumps find room (move/entry_jumps.cc)
@@ -34,7 +34,7 @@ namespace profld {
 inline constexpr uint32_t kJumpLength = 5;         // jmp with a displacement of 32 bits
 inline constexpr uint32_t kJumpIfLength = 6;       // jcc with one of 32 bits
 inline constexpr uint32_t kShortJumpLength = 2;    // jmp and jcc with one of 8 bits
-inline constexpr uint32_t kCallThroughLength = 6;  // call *slot(%rip)
+inline constexpr uint32_t kCallThroughLength = 6;  // call *pointer(%rip)
 inline constexpr uint32_t kEndbr64Length = 4;      // without prefixes, which it never has
 inline constexpr uint32_t kMaxInstructionLength = 15;
 
@@ -118,10 +118,10 @@ class InstructionWriter {
     byte(uint8_t(0x80 | uint8_t(c)));
     displacement32(target);
   }
-  void call_through(NewAddr slot) {  // call *slot(%rip)
+  void call_through(NewAddr pointer) {  // call *pointer(%rip)
     byte(0xff);
     byte(0x15);
-    displacement32(slot);
+    displacement32(pointer);
   }
 
   // Short jumps over the `size` bytes that follow, at most kShortReachForward.
@@ -217,8 +217,8 @@ inline std::optional<uint32_t> address_of_indexed_load(ByteView insn) {
 
 bool starts_with_endbr64(ByteView code);
 
-// Of a linkage stub, [endbr64] [bnd] jmp *slot(%rip): from its start to the slot. Nullopt if it is none.
-std::optional<int64_t> distance_to_slot(ByteView code);
+// Of a linkage stub, [endbr64] [bnd] jmp *got_entry(%rip): from its start to the GOT entry. Nullopt if it is none.
+std::optional<int64_t> distance_to_got_entry(ByteView code);
 
 }  // namespace profld
 

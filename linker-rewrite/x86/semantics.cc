@@ -108,7 +108,7 @@ Action action_of(ZydisMnemonic mnemonic) {
 }
 
 // The action, if its operands have the form that its description promises; else Action::other.
-Action checked(const Operation& op, const ZydisDecodedInstruction& in) {
+Action checked(const Semantics& op, const ZydisDecodedInstruction& in) {
   using Type = Operand::Type;
   const bool to_reg = op.to.type == Type::reg;
   const bool wide = op.to.size >= 4;
@@ -150,7 +150,7 @@ Action checked(const Operation& op, const ZydisDecodedInstruction& in) {
 }
 
 // What the value of the immediate decides.
-void heed_immediate(Operation& op) {
+void heed_immediate(Semantics& op) {
   if (op.from.type != Operand::Type::immediate) return;
   // Immediates are sign-extended to the operation's size.
   if (op.to.size == 4) op.immediate = int64_t(uint32_t(op.immediate));
@@ -159,8 +159,8 @@ void heed_immediate(Operation& op) {
 
 }  // namespace
 
-Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow) {
-  Operation op;
+Semantics semantics_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow) {
+  Semantics op;
   if (in.mnemonic == ZYDIS_MNEMONIC_NOP) return op;
   for (uint8_t i = 0; i < in.operand_count; ++i) {
     const ZydisDecodedOperand& o = operands[i];
@@ -202,26 +202,26 @@ Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOper
   return op;
 }
 
-Operation decoded_operation_of(const Code& code, const Insn& insn) {
+Semantics decoded_semantics_of(const Code& code, const Insn& insn) {
   ZydisDecodedInstruction in;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code.bytes.data() + insn.offset, insn.length, &in, operands))) {
-    Operation unknown;
+    Semantics unknown;
     unknown.writes = unknown.reads = 0xffff;
     unknown.writes_flags = true;
     return unknown;
   }
-  Operation op = operation_of(in, operands, insn.flow);
+  Semantics op = semantics_of(in, operands, insn.flow);
   if (op.memory.rip_relative) op.memory.displacement = int64_t(code.target(insn).value);
   heed_immediate(op);
   return op;
 }
 
-Operation operation_of(const Code& code, const Insn& insn) {
+Semantics semantics_of(const Code& code, const Insn& insn) {
   const ByteView bytes = code.bytes_of(insn);
   const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);
-  if (!cached || !cached->has_operation) return decoded_operation_of(code, insn);
-  Operation op = cached->operation;
+  if (!cached || !cached->has_semantics) return decoded_semantics_of(code, insn);
+  Semantics op = cached->semantics;
   if (cached->mnemonic == ZYDIS_MNEMONIC_NOP) return op;
   if (op.memory.rip_relative)
     op.memory.displacement = int64_t(code.target(insn).value);

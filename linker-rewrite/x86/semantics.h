@@ -55,7 +55,7 @@ struct Memory {
   bool operator==(const Memory&) const = default;
 };
 
-struct Operation {
+struct Semantics {
   Action action = Action::other;
   bool sign_extend = false;
   bool memory_written = false;
@@ -68,18 +68,18 @@ struct Operation {
   Condition condition{};           // of jump_if
   Memory memory;
   int64_t immediate = 0;
-  bool operator==(const Operation&) const = default;
+  bool operator==(const Semantics&) const = default;
 };
 
-// The operation of an instruction of `code`. What is not understood is Action::other with all registers written.
-Operation operation_of(const Code& code, const Insn& insn);
+// What an instruction of `code` does. What is not understood is Action::other with all registers written.
+Semantics semantics_of(const Code& code, const Insn& insn);
 
 // The same by decoding it anew, instead of by what is known of instructions like it (decode_cache.h).
-Operation decoded_operation_of(const Code& code, const Insn& insn);
+Semantics decoded_semantics_of(const Code& code, const Insn& insn);
 
 // From what the decoder says; exact but for what the value of an immediate changes and for the address of a
 // RIP-relative operand.
-Operation operation_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow);
+Semantics semantics_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow);
 
 }  // namespace profld
 

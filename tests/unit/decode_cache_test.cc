@@ -52,10 +52,10 @@ TEST_CASE("instructions that begin with known bytes are decoded as by the decode
     relative += cached->is_relative;
 
     REQUIRE(!cache.find(ByteView(bytes).first(in.length - 1u)));
-    if (!cached->has_operation || cached->unusable) continue;
+    if (!cached->has_semantics || cached->unusable) continue;
     ++operations;
     const Code code{{OldAddr(0x1000), OldAddr(0x1000 + in.length)}, ByteView(bytes).first(in.length), {}, {}};
-    REQUIRE(operation_of(code, cached->insn) == decoded_operation_of(code, cached->insn));
+    REQUIRE(semantics_of(code, cached->insn) == decoded_semantics_of(code, cached->insn));
   }
   CHECK(operations > 30000);
   CHECK(relative > 1000);

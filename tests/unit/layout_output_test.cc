@@ -156,7 +156,7 @@ Bytes rewrite(const Image& image, const std::string& runtime) {
     OldAddr place = hooked->address;
     if (Reader(*image.bytes(place, 4), "code").u32() == 0xfa1e0ff3) place += 4;  // endbr64
     c.text = {0xff, 0x15};
-    append(c.text, int32_t(layout->enter_slot() - (layout->text() + 6)));
+    append(c.text, int32_t(layout->enter_hook_slot() - (layout->text() + 6)));
     append_jump(c.text, 0xe9, layout->text().value + c.text.size(), place.value + 5);
     Patch patch{*image.file_offset(place), {}};
     append_jump(patch.bytes, 0xe9, place.value, layout->text().value);

@@ -39,13 +39,13 @@ Assembled with_branch_over_returns(const std::string& branch) {
 struct Emitted {
   Bytes text, tables;
   CopyMap copies;
-  static constexpr uint64_t kText = 0x100000, kSlots = 0x200000;
+  static constexpr uint64_t kText = 0x100000, kHookSlots = 0x200000;
 
   explicit Emitted(Assembled& a) {
     for (Group& g : a.program.groups) g.selected = g.hooked = true;
-    Relocator relocator(a.program, NewAddr(kSlots), NewAddr(kSlots + 8));
+    Relocator relocator(a.program, NewAddr(kHookSlots), NewAddr(kHookSlots + 8));
     relocator.plan(NewAddr(kText));
-    relocator.emit(NewAddr(kSlots + 16), text, tables, [] {});
+    relocator.emit(NewAddr(kHookSlots + 16), text, tables, [] {});
     copies = relocator.take_copies();
   }
 
@@ -72,7 +72,7 @@ TEST_CASE("plan: without hooks a copy is its original") {
   Assembled a = with_branch_over_returns("je");
   const Planned p(a, "f", false);
   CHECK(p.plan.changes.empty());
-  CHECK(p.plan.entry_hook_before == RangePlan::kNone);
+  CHECK(p.plan.enter_hook_before == RangePlan::kNone);
   CHECK(!p.plan.falls_off);
   CHECK(p.growth() == 0);
   CHECK(p.copy.steps.size() == 1);
@@ -92,7 +92,7 @@ TEST_CASE("plan: hooks at the entry, behind ENDBR64, and before each return") {
     done checked
 )");
   const Planned p(a, "f", true);
-  CHECK(p.plan.entry_hook_before == 0);
+  CHECK(p.plan.enter_hook_before == 0);
   CHECK(p.copy.body == kHookLength);
   CHECK(p.plan.returns == 2);
   CHECK(p.growth() == 3 * kHookLength);
@@ -101,7 +101,7 @@ TEST_CASE("plan: hooks at the entry, behind ENDBR64, and before each return") {
   CHECK(p.copy.offset(5) == 2 * kHookLength + 5);  // where it leads: to the hook before the second ret
 
   const Planned checked(a, "checked", true);
-  CHECK(checked.plan.entry_hook_before == 1);
+  CHECK(checked.plan.enter_hook_before == 1);
   CHECK(checked.copy.body == kEndbr64Length + kHookLength);
 }
 
