@@ -1,5 +1,6 @@
-// Which of many ranges an address is in, asked so often that a search among all their starts takes too long. The span
-// of the starts is cut into equal pieces, about as many as there are starts, and each piece says where its own begin.
+// Finds the range that an address is in. This is asked so often that a search among the starts of all ranges takes too
+// long. So the span of the starts is cut into equal pieces, about as many as there are starts, and each piece says
+// which start is the first in it.
 
 #ifndef LINKER_REWRITE_BASE_ADDRESS_INDEX_H
 #define LINKER_REWRITE_BASE_ADDRESS_INDEX_H
@@ -37,7 +38,7 @@ class AddressIndex {
   uint64_t piece_of(OldAddr a) const { return (a - starts_.front()) >> shift_; }
 
   std::vector<OldAddr> starts_;
-  std::vector<uint32_t> first_;  // of each piece: the index of the first start in it or behind it; last: their count
+  std::vector<uint32_t> first_;  // of each piece: the index of the first start in it or behind it; last: their number
   unsigned shift_ = 0;
 };
 

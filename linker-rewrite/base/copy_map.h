@@ -25,15 +25,16 @@ struct RangeCopy {
     uint32_t from;   // offset in the original from which on (inclusive) `delta` holds
     uint32_t delta;  // offset in the copy - offset in the original
   };
-  // Ascending by `from`. An instruction's place in the copy includes the hook or other code inserted before it, so
-  // that branches to it and unwind rows that begin at it take the hook in. The first step is {0, 0}: the entry hook is
-  // taken in, the step for the second instruction covers it.
+  // Ascending by `from`. An instruction's place in the copy includes the hook or other code inserted before it, so that
+  // branches to it and unwind rows that begin at it include the hook. The first step is {0, 0}: the entry hook is
+  // included, the step for the second instruction covers it.
   std::vector<Step> steps;
 
   // Offset in the copy for an offset in the original in [0, original.size()]; inside an instruction it is meaningless.
   uint64_t offset(uint64_t old_offset) const;
   NewAddr address(OldAddr a) const { return start + offset(a - original.start); }
-  // The same, but the first instruction of the body is the body, not the hook (or ENDBR64 and hook) before it.
+  // The same, but for the first instruction the offset is that of the body, not of the hook (or ENDBR64 and hook)
+  // before it.
   NewAddr body_address(OldAddr a) const { return start + std::max<uint64_t>(offset(a - original.start), body); }
 };
 
@@ -46,8 +47,8 @@ class CopyMap {
   const std::vector<RangeCopy>& copies() const { return copies_; }  // sorted by original.start
   const RangeCopy* find(OldAddr a) const;                           // the copy of the range that contains `a`, or null
 
-  // Where control that is passed on to `target` of the original must go: by a call to the entry hook, by a jump behind
-  // it. What was not copied is where it was.
+  // Where a call or a jump to `target` of the original must lead: a call to the entry hook, a jump to the instruction
+  // behind it. Code that was not copied is where it was.
   NewAddr call_target(OldAddr target) const {
     const RangeCopy* c = find(target);
     return c ? c->address(target) : unmoved(target);

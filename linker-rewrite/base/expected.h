@@ -1,5 +1,5 @@
-// What a function gives that may fail for a reason of which its caller makes something: the value, or the reason.
-// C++23 has it in the standard library (std::expected).
+// The result of a function that may fail, if its caller uses the reason: the value, or the reason. C++23 has it in the
+// standard library (std::expected).
 
 #ifndef LINKER_REWRITE_BASE_EXPECTED_H
 #define LINKER_REWRITE_BASE_EXPECTED_H

@@ -19,7 +19,7 @@ class Workers {
     try {
       for (unsigned i = 1; i < cores; ++i) threads_.emplace_back([this] { wait_for_work(); });
     } catch (const std::exception&) {
-      // There are no more to be had: these will do.
+      // The system gives us no more threads: go on with these.
     }
   }
   ~Workers() {

@@ -12,8 +12,8 @@
 namespace profld {
 
 // Calls `work` on every core, once on each, and returns when all calls have returned. The threads are the same each
-// time, so that what they keep (thread_local) lasts. Throws the first exception that a call throws. Not from several
-// threads at once; from within `work`, the calling thread does it all.
+// time, so that what they keep (thread_local) lasts. Throws the first exception that a call throws. Must not be called
+// from several threads at once. If `work` calls it, the calling thread does all of that work alone.
 void on_all_cores(const std::function<void()>& work);
 
 // Takes `batch` indexes at a time, so that the shared counter is rarely touched.
@@ -28,8 +28,8 @@ void parallel_for(size_t count, Function function, size_t batch = 64) {
   on_all_cores(work);
 }
 
-// What function(i, out) appends to `out`, a std::vector<T>&, for every i in [0, count): together, in the order of i.
-// Takes `batch` of them at a time.
+// Calls function(i, out) for every i in [0, count). Returns all that the calls append to `out`, a std::vector<T>&, in
+// the order of i. Takes `batch` indexes at a time.
 template <class T, class Function>
 std::vector<T> parallel_collect(size_t count, Function function, size_t batch = 64) {
   std::vector<std::vector<T>> parts((count + batch - 1) / batch);

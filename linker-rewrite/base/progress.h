@@ -1,5 +1,5 @@
-// What a rewriting that takes longer than a second shows on a terminal: one line with a bar, which is drawn anew when a
-// stage begins and is gone at the end.
+// Shows on a terminal how far a rewrite is, if it takes longer than a second: one line with a bar, which is drawn anew
+// when a stage begins and is removed at the end.
 
 #ifndef LINKER_REWRITE_BASE_PROGRESS_H
 #define LINKER_REWRITE_BASE_PROGRESS_H

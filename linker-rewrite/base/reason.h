@@ -47,7 +47,7 @@ enum class ReasonCode : uint8_t {
   table_entry_leads_out,
   table_of_entry_only,
   label_or_number,
-  // What is there is no code that is understood.
+  // Its bytes are not code that is understood.
   no_instruction,
   part_not_decoded,
   far_return,

@@ -1,5 +1,5 @@
-// Why a program is not rewritten at all: the words of all refusals that are no damaged or unreadable files, in one
-// table, which the test of the manual reads.
+// Why a program is not rewritten at all. The words of all refusals are in one table, which the test of the manual
+// reads; only damaged and unreadable files have messages of their own.
 
 #ifndef LINKER_REWRITE_BASE_REFUSAL_H
 #define LINKER_REWRITE_BASE_REFUSAL_H
@@ -97,7 +97,7 @@ static_assert([] {
 
 constexpr std::string_view words_of(Refusal code) { return kRefusals[size_t(code)].words; }
 
-// To be thrown. `detail`, if it is not empty, comes behind the words and a space.
+// The error to throw. `detail`, if it is not empty, follows the words, after a space.
 inline Error refusal(Refusal code, const std::string& detail = "") {
   return Error(std::string(words_of(code)) + (detail.empty() ? "" : " " + detail));
 }
