@@ -39,8 +39,8 @@ class OpenFile {
   const int fd_;
 };
 
-// A file's bytes in memory. They are mapped, not read: what is not looked at costs nothing. (Who cuts the file off
-// meanwhile ends us with a signal, as with linkers. Nothing is written yet by then.)
+// A file's bytes in memory. They are mapped, not read: bytes that are not looked at cost nothing. (If another process
+// truncates the file, we get SIGBUS, as linkers do. Nothing is written yet by then.)
 struct FileBytes {
   std::shared_ptr<const void> owner;
   ByteView bytes;
@@ -65,7 +65,7 @@ class ElfHandle {
  public:
   explicit ElfHandle(ByteView file) {
     elf_version(EV_CURRENT);
-    // elf_memory only reads for what we ask of it; its parameter is not const.
+    // elf_memory only reads the bytes, as we use it, though its parameter is not const.
     elf_ = elf_memory(const_cast<char*>(reinterpret_cast<const char*>(file.data())), file.size());
     if (!elf_) throw Error(kTruncated);
   }
@@ -78,8 +78,8 @@ class ElfHandle {
   Elf* elf_;
 };
 
-// What the first section header means: no section, but counts that are too large for the file's header. System V ABI,
-// "Sections", on index 0.
+// The first section header describes no section. It holds counts that are too large for the file's header. System V
+// ABI, "Sections", on index 0.
 GElf_Shdr counts_of(const GElf_Shdr& h) {
   GElf_Shdr kept{};
   kept.sh_size = h.sh_size;
@@ -100,7 +100,7 @@ Image Image::open(const std::string& path) {
 }
 
 void Image::release() const {
-  // Without effect on the bytes, so it does not matter whether it fails.
+  // This has no effect on the bytes, so it does not matter whether it fails.
   if (mapped_) ::madvise(const_cast<void*>(owner_.get()), file_.size(), MADV_DONTNEED);
 }
 
@@ -157,7 +157,7 @@ void Image::read_segments() {
 
 void Image::read_sections() {
   if (header_.e_shoff == 0) return;
-  // libelf takes a table that is cut off for one that is not there.
+  // libelf treats a table that is cut off as if there was none.
   const uint64_t promised = std::max<uint64_t>(header_.e_shnum, 1) * sizeof(Elf64_Shdr);
   if (!inside(header_.e_shoff, promised, file_.size())) throw Error(kTruncated);
   ElfHandle elf(file_);
@@ -172,7 +172,7 @@ void Image::read_sections() {
     if (i == 0)
       h = counts_of(h);
     else if (h.sh_type == SHT_NULL)
-      h = {};  // no section either, and nothing else that it says has a meaning
+      h = {};  // no section either, and none of its other fields has a meaning
     if (h.sh_type != SHT_NOBITS && h.sh_type != SHT_NULL && !inside(h.sh_offset, h.sh_size, file_.size()))
       throw Error(kTruncated);
     const char* name = names && h.sh_type != SHT_NULL ? elf_strptr(elf.get(), names, h.sh_name) : nullptr;

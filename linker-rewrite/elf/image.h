@@ -1,5 +1,5 @@
 // The original program, read once and never changed: segments, sections, symbols, relocations, and the bytes at an
-// address. Everything later asks the image; nothing later looks at the file.
+// address. All later stages ask the image; none of them looks at the file.
 //
 // Program headers are the truth of what runs; section headers and symbols are hints that may be missing (stripped).
 
@@ -50,16 +50,17 @@ struct Relocation {
 
 class Image {
  public:
-  Image() = default;  // of nothing
+  Image() = default;  // an empty one
   // Reads and checks a file. Throws Error if it is no complete x86-64 ELF program or library.
   static Image open(const std::string& path);
   static Image from_bytes(Bytes file);
 
   ByteView file() const { return file_; }
-  // Gives back the memory that the file's bytes take. What is looked at later is read again.
+  // Gives back the memory that the file's bytes take. Bytes that are looked at later are read from the file again.
   void release() const;
-  // Where all functions are copied in their order, after so many is a time to do that: the copies take the same room.
-  static constexpr size_t kGoneThrough = 4096;
+  // When functions are copied in their order, this is how many to copy between two calls of release(): the copies take
+  // the memory that is given back.
+  static constexpr size_t kFunctionsPerRelease = 4096;
   const Elf64_Ehdr& header() const { return header_; }
   LinkType link_type() const { return link_type_; }
   bool is_static() const { return link_type_ == LinkType::static_pie || link_type_ == LinkType::static_non_pie; }
