@@ -1,6 +1,6 @@
 // The instructions of one range of code, reduced to what moving them needs: where they start, whether and where they
-// refer to something relative to themselves, and how they pass control on. Operands are decoded again, in full, by
-// those few places (jump tables) that look at registers.
+// refer to something relative to themselves, and how they pass control on. The few places that look at registers (jump
+// tables) decode operands again, in full.
 
 #ifndef LINKER_REWRITE_X86_DECODE_H
 #define LINKER_REWRITE_X86_DECODE_H
@@ -43,7 +43,7 @@ struct Code {
   OldRange range;
   ByteView bytes;
   std::vector<Insn> insns;  // ascending, without gaps, covering the range
-  // Where they start, for each 64 bytes of the range: which instruction an address is in is asked about every branch.
+  // Where they start, for each 64 bytes of the range: for every branch we ask which instruction its target is in.
   struct Starts {
     uint32_t before = 0;           // how many start before these bytes
     std::array<uint32_t, 2> in{};  // a bit for each byte
@@ -60,7 +60,7 @@ struct Code {
   std::optional<size_t> index(OldAddr a) const;
   // Index of the instruction that covers `a`, which must lie in the range.
   size_t covering(OldAddr a) const;
-  // True if control can be passed to `a`: an instruction starts there, or goes on there behind some of its prefixes
+  // True if a jump to `a` makes sense: an instruction starts there, or goes on there behind some of its prefixes
   // (hand-written code jumps behind a lock prefix where there is only one thread).
   bool is_target(OldAddr a) const;
 
@@ -75,7 +75,7 @@ struct Code {
   }
 };
 
-// Decodes a range from its first byte to its last, or says what keeps it from that.
+// Decodes a range from its first byte to its last, or returns why that is not possible.
 Expected<Code, Reason> decode(const Image& image, OldRange range);
 
 // The address that a RIP-relative operand of `insn` names is taken (lea), not read.

@@ -1,9 +1,9 @@
 // Decoding takes a thousand instructions for each one decoded. But what an instruction is depends on its prefixes,
 // opcode, ModRM and SIB bytes alone, which differ far less than displacements and immediates do: gcc's compiler proper
-// has five million instructions, and in their first bytes a few ten thousand variants. So these bytes are kept in a
-// trie, with what the decoder said about them, and the decoder is asked only about what is not in it.
+// has five million instructions, and in their first bytes a few ten thousand variants. So a trie keeps these bytes,
+// with what the decoder said about them, and the decoder is asked only about bytes that are not in the trie.
 //
-// Where these bytes end is the decoder's word too. It follows from the bytes themselves, so no entry of the trie is the
+// The decoder also says where these bytes end. That follows from the bytes themselves, so no entry of the trie is the
 // beginning of another, and nothing here has to know how instructions are encoded.
 
 #include "decode_cache.h"
@@ -54,7 +54,8 @@ Flow flow_of(const ZydisDecodedInstruction& in) {
   }
 }
 
-// All of an Insn that its first bytes tell. Why code that contains it cannot be moved; nullopt if it can.
+// Fills in all of an Insn that its first bytes tell. Returns why code that contains it cannot be moved; nullopt if it
+// can.
 std::optional<ReasonCode> describe(const ZydisDecodedInstruction& in, Insn& insn) {
   insn.length = in.length;
   insn.flow = flow_of(in);

@@ -1,6 +1,6 @@
-// What the first bytes of an instruction tell about it: all but the values of its displacement and its immediates. A
-// program has millions of instructions, but they begin in a few ten thousand ways only, and the decoder is asked about
-// each of these once.
+// The decode cache: what the first bytes of an instruction tell about it, which is all but the values of its
+// displacement and its immediates. A program has millions of instructions, but they begin in a few ten thousand ways
+// only, and the decoder is asked once about each way.
 
 #ifndef LINKER_REWRITE_X86_DECODE_CACHE_H
 #define LINKER_REWRITE_X86_DECODE_CACHE_H
@@ -43,7 +43,7 @@ struct CachedInsn {
 
 class DecodeCache {
  public:
-  // The calling thread's. Threads share none: looking an instruction up takes less time than agreeing would.
+  // The calling thread's. Threads share no cache: to look an instruction up takes less time than a lock would.
   static DecodeCache& of_this_thread();
 
   // What is known of the instruction that `code` starts with; null if that is no instruction. Valid until the next call.
@@ -53,7 +53,7 @@ class DecodeCache {
 
  private:
   // By the next byte of the instruction: the node that the following byte leads on from, or an entry (kLeaf and its
-  // index), or nothing known (0, which is the root). As small as can be: what is looked up is all over them.
+  // index), or nothing known (0, which is the root). As small as possible, because each lookup touches many of them.
   using Node = std::array<uint16_t, 256>;
   static constexpr uint16_t kLeaf = 1u << 15;
 

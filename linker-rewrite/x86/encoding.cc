@@ -6,7 +6,7 @@ namespace {
 
 using namespace opcode;
 
-// What an opcode with a number (kWithNumber32, kWithNumber8, kIncrement) does is said by three bits of the ModRM byte.
+// Three bits of the ModRM byte that say what an opcode with a number (kWithNumber32, kWithNumber8, kIncrement) does.
 constexpr unsigned kToAdd = 0, kToSubtract = 5, kToCompare = 7, kToDecrement = 1;
 constexpr unsigned opcode_extension(uint8_t modrm) { return modrm >> 3 & 7; }
 
@@ -68,7 +68,7 @@ bool writes_top_of_stack(ByteView insn) {
 }
 
 std::optional<uint32_t> address_of_indexed_jump(ByteView insn) {
-  constexpr uint8_t kJumpBySib = 0x24;  // a ModRM byte: *(what the SIB byte says)
+  constexpr uint8_t kJumpBySib = 0x24;  // a ModRM byte: *(the address that the SIB byte gives)
   constexpr size_t kShortest = 3 + kAddressSize;
   if (insn.size() < kShortest) return std::nullopt;
   const ByteView last = insn.last(kShortest);

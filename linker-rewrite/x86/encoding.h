@@ -1,19 +1,19 @@
-// All that the rewriter itself knows of the bytes of x86-64 instructions: the few that it writes, and how some are told
-// from all others.
+// All that the rewriter itself knows of the bytes of x86-64 instructions: those of the few instructions that it writes,
+// and how to recognize some others.
 //
-// Most questions about an instruction are for the decoder (Zydis): where it ends and where control goes next (decode.h),
-// what it does to registers and memory (semantics.h). The questions here are those that two or three bytes answer, and
-// that are asked of every instruction of a program, or of bytes of which nothing says that they are instructions.
+// Most questions about an instruction are for the decoder (Zydis): where it ends and where control goes next
+// (decode.h), what it does to registers and memory (semantics.h). The questions here can be answered from two or three
+// bytes. They are asked about every instruction of a program, or about bytes that may not be instructions at all.
 //
-// This room is the seam for another architecture. The others know instructions as Flow and Semantics, and by the names
-// below: no byte of an instruction stands in them (tests/e2e/rooms.sh looks for such). Another architecture has to say
+// This room is the seam for another architecture. The other rooms know instructions as Flow and Semantics, and by the
+// names below: they contain no byte of an instruction (tests/e2e/rooms.sh checks that). Another architecture has to say
 //
 //   * how long its jumps are and how far they reach, which decides where entry jumps find room (move/entry_jumps.cc)
 //     and how long a copy becomes (move/plan.cc);
 //   * what may have to stay first at a function's entry, as ENDBR64 does here;
 //   * where in an instruction an address or a number stands, and how to write another one there (move/emit.cc);
-//   * how compilers and linkers write what no table tells: linkage stubs, jumps through tables, checks of the stack's
-//     limit, return addresses that are changed.
+//   * how compilers and linkers write things that no table tells about: linkage stubs, jumps through tables, checks of
+//     the stack's limit, return addresses that are changed.
 //
 // The runtime's hooks (libprof/hooks.S) are the other half of what depends on the processor.
 
@@ -38,10 +38,10 @@ inline constexpr uint32_t kCallThroughLength = 6;  // call *pointer(%rip)
 inline constexpr uint32_t kEndbr64Length = 4;      // without prefixes, which it never has
 inline constexpr uint32_t kMaxInstructionLength = 15;
 
-// Between functions where nothing else stands: int3, so that control which comes there stops.
+// Fills the room between functions: int3, so that a program which runs into it stops.
 inline constexpr uint8_t kFillByte = 0xcc;
 
-// Functions start at multiples of this, in hand-written code too.
+// Functions, hand-written ones too, start at multiples of this.
 inline constexpr uint64_t kCodeAlignment = 16;
 
 // How far a displacement of 8 bits reaches, counted from the end of the instruction.
@@ -62,7 +62,7 @@ enum class Condition : uint8_t {
 
 constexpr Condition condition_of(uint8_t opcode) { return Condition(opcode & 0x0f); }
 constexpr Condition negated(Condition c) { return Condition(uint8_t(c) ^ 1); }
-// False for comparisons of numbers without sign, and for those of equality.
+// False for comparisons of unsigned numbers and for those of equality.
 constexpr bool is_signed(Condition c) { return uint8_t(c) >= 8; }
 
 // The displacement to `target` in an instruction that ends at `end`. Throws Error if 32 bits do not hold it.
@@ -82,7 +82,7 @@ inline constexpr uint8_t kOfThread = 0x64, kOperandSize = 0x66, kBnd = 0xf2;  //
 
 constexpr bool is_rex(uint8_t byte) { return (byte & 0xf0) == 0x40; }
 constexpr bool is_rex_w(uint8_t byte) { return (byte & 0xf8) == 0x48; }  // operands are words of 8 bytes
-// The operand in memory is what the SIB byte says, without a displacement of its own.
+// The SIB byte gives the address of the operand in memory, without a displacement behind it.
 constexpr bool has_sib(uint8_t modrm) { return (modrm & 0xc7) == 0x04; }
 constexpr bool has_no_base(uint8_t sib) { return (sib & 0x07) == 0x05; }
 }  // namespace opcode
@@ -100,7 +100,7 @@ inline void write_field(uint8_t* field, int32_t number) { std::memcpy(field, &nu
 // Writes instructions, one after the other.
 class InstructionWriter {
  public:
-  // To `out`, which has room for all of them; they will stand at `at`.
+  // Writes to `out`, which has room for all of them; their address will be `at`.
   InstructionWriter(uint8_t* out, NewAddr at) : begin_(out), out_(out), at_(at) {}
 
   uint8_t* out() const { return out_; }                      // where the next byte will be written
@@ -155,11 +155,11 @@ class InstructionWriter {
 Bytes jump_bytes(NewAddr at, NewAddr target);
 Bytes short_jump_bytes(OldAddr at, OldAddr target);
 
-// What follows looks at one instruction, `insn`, which must be its bytes and no more. Where the body stands here, every
-// instruction of a program is looked at.
+// The functions below look at one instruction, `insn`, which must be its bytes and no more. Those that are called for
+// every instruction of a program have their bodies here.
 
-// The last number in it: its immediate, or its displacement if it has none; of an instruction that has neither, other
-// bytes. `behind`: how many bytes of the instruction follow the number. Nullopt if it is too short.
+// The last number in it: its immediate, or its displacement if it has no immediate. If it has neither, the result is
+// other bytes. `behind`: how many bytes of the instruction follow the number. Nullopt if it is too short.
 template <class Number>
 std::optional<Number> last_number(ByteView insn, size_t behind = 0) {
   if (insn.size() <= sizeof(Number) + behind) return std::nullopt;
@@ -168,7 +168,7 @@ std::optional<Number> last_number(ByteView insn, size_t behind = 0) {
   return n;
 }
 
-// The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps something else.
+// The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps other bytes.
 inline std::optional<uint32_t> number_kept_by(ByteView insn) {
   using namespace opcode;
   const std::optional<uint32_t> number = last_number<uint32_t>(insn);
@@ -213,11 +213,12 @@ inline std::optional<uint32_t> address_of_indexed_load(ByteView insn) {
   return last_number<uint32_t>(insn);
 }
 
-// What follows looks at the instructions that `code` starts with; it may end anywhere behind them.
+// The functions below look at the instructions that `code` starts with; `code` may end anywhere behind them.
 
 bool starts_with_endbr64(ByteView code);
 
-// Of a linkage stub, [endbr64] [bnd] jmp *got_entry(%rip): from its start to the GOT entry. Nullopt if it is none.
+// Of a linkage stub, [endbr64] [bnd] jmp *got_entry(%rip): the distance from its start to the GOT entry. Nullopt if it
+// is no such stub.
 std::optional<int64_t> distance_to_got_entry(ByteView code);
 
 }  // namespace profld

@@ -1,5 +1,5 @@
-// Decoding finds the right track by itself after a few instructions, and functions start at aligned addresses: so it is
-// tried from each of these, until it falls in with what has been decoded already.
+// Decoding finds the right track by itself after a few instructions, and functions start at aligned addresses: so we
+// start at each aligned address, and stop when we come to an instruction that has been decoded already.
 
 #include "linear_sweep.h"
 

@@ -1,4 +1,4 @@
-// Decoding bytes of which nothing says where their instructions start, and whether they are code at all.
+// Decodes bytes when nothing says where their instructions start, or whether they are code at all.
 
 #ifndef LINKER_REWRITE_X86_LINEAR_SWEEP_H
 #define LINKER_REWRITE_X86_LINEAR_SWEEP_H
@@ -10,8 +10,8 @@
 
 namespace profld {
 
-// The address of an instruction, what it is, and where it leads to if that is relative to it. The second is valid until
-// the call returns, or looks up another instruction.
+// Takes the address of an instruction, what it is, and its target if it names one relative to itself. The second is
+// valid until the call returns or looks up another instruction.
 using FoundInstruction = std::function<void(OldAddr, const CachedInsn&, std::optional<OldAddr>)>;
 
 // Calls `found` for each instruction that the range may have; some of them may overlap.

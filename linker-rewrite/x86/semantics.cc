@@ -149,7 +149,7 @@ Action checked(const Semantics& op, const ZydisDecodedInstruction& in) {
   }
 }
 
-// What the value of the immediate decides.
+// Changes what depends on the value of the immediate.
 void heed_immediate(Semantics& op) {
   if (op.from.type != Operand::Type::immediate) return;
   // Immediates are sign-extended to the operation's size.

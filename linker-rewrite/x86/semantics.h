@@ -1,6 +1,6 @@
 // An instruction as the analysis of indirect jumps sees it: what it does to general registers and to memory, in the few
-// ways that matter for addresses of tables. Whatever else it may do is summed up in the registers that it reads and
-// writes.
+// ways that matter for addresses of tables. Of anything else that it does, only the registers that it reads and writes
+// are kept.
 
 #ifndef LINKER_REWRITE_X86_SEMANTICS_H
 #define LINKER_REWRITE_X86_SEMANTICS_H
@@ -64,7 +64,7 @@ struct Semantics {
   uint8_t immediate_field = 0;  // offset in the instruction of an immediate of 4 or 8 bytes; 0 if it has none
   Operand to, from;
   uint16_t reads = 0, writes = 0;  // sets of general registers, all of the instruction's, addresses not included
-  uint16_t addressing = 0;         // those of them that hold addresses of memory without saying so: string instructions
+  uint16_t addressing = 0;         // those that hold addresses though no operand says so: string instructions
   Condition condition{};           // of jump_if
   Memory memory;
   int64_t immediate = 0;
@@ -77,7 +77,7 @@ Semantics semantics_of(const Code& code, const Insn& insn);
 // The same by decoding it anew, instead of by what is known of instructions like it (decode_cache.h).
 Semantics decoded_semantics_of(const Code& code, const Insn& insn);
 
-// From what the decoder says; exact but for what the value of an immediate changes and for the address of a
+// The same from the decoder's result; exact except for the effects of an immediate's value, and for the address of a
 // RIP-relative operand.
 Semantics semantics_of(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, Flow flow);
 

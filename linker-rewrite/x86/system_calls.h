@@ -13,11 +13,11 @@ int64_t system_call_number(const Code& code, size_t index);
 
 // A bit for each argument, the first is bit 0.
 struct PointerArguments {
-  uint8_t bytes = 0;  // the kernel reads or writes the bytes it points to; those that point to a structure are left out
-  uint8_t pages = 0;  // what may be done with the pages that it points to is changed
+  uint8_t bytes = 0;  // the kernel reads or writes the bytes that it points to; pointers to structures are left out
+  uint8_t pages = 0;  // the pages that it points to are changed as a whole: mprotect, madvise, ...
 };
 
-// For the number -1 all.
+// For the number -1: all arguments.
 PointerArguments pointer_arguments(int64_t system_call_number);
 
 }  // namespace profld
