@@ -161,7 +161,7 @@ CfaState::CfaState(const EhFrame& frames, const Fde& fde) {
 }
 
 bool CfaState::apply(const CfaInstruction& i) {
-  // What it says of a register other than the CFA's.
+  // Notes what the instruction says about a register other than the CFA's.
   const auto rule = [&](bool saved, bool undefined = false) {
     if (i.reg == kRegisterRip) row_.return_address_undefined = undefined;
     if (i.reg >= kRegisterRip || i.reg == kRegisterRsp) return;
@@ -246,7 +246,8 @@ std::optional<Reason> why_not_movable(const Image& image, const EhFrame& frames,
     }
     switch (op) {
       case DW_OP_addr: {
-        // Of data, which stays where it is; but a copy of a word that gets relocated would not be.
+        // The address of data, which stays where it is. But if the dynamic linker relocates the word, it would not
+        // relocate the copy of the word.
         OldAddr word = at + r.position();
         uint64_t address = r.u64();
         if (image.is_position_independent() || frames.relocated.any(word, 8) ||

@@ -23,7 +23,7 @@ struct CfaInstruction {
   ByteView bytes;        // all of it
 };
 
-// Steps through a program: all instructions but those that advance the location, and nops.
+// Steps through a program: gives all instructions except those that advance the location, and nops.
 class CfaReader {
  public:
   // The initial instructions of a CIE: `start` is the location for all of them.
@@ -54,10 +54,10 @@ struct CfaRow {
   uint64_t cfa_register = 0;
   uint64_t cfa_offset = 0;
   bool return_address_undefined = false;
-  // Bit r: register r is said to be in memory below the return address (or where an expression says).
+  // Bit r: the row says that register r is in memory below the return address (or where an expression says).
   uint32_t saved = 0;
 
-  // As at the entry of a function: nothing on the stack but the return address.
+  // True if the row is as at the entry of a function: nothing is on the stack but the return address.
   bool is_empty_frame() const { return cfa_is_register && cfa_register == kRegisterRsp && cfa_offset == 8; }
 };
 
@@ -66,7 +66,7 @@ class CfaState {
  public:
   // Starts with the CIE's row.
   CfaState(const EhFrame& frames, const Fde& fde);
-  // False where the programs make no sense.
+  // False if the programs make no sense.
   bool apply(const CfaInstruction& instruction);
   bool understood() const { return understood_; }
   const CfaRow& row() const { return row_; }
@@ -85,9 +85,8 @@ class CfaState {
 // The row that holds at `address`; nullopt if the program up to there is not understood.
 std::optional<CfaRow> row_at(const EhFrame& frames, const Fde& fde, OldAddr address);
 
-// Nothing if the programs of the FDE and its CIE can be copied to another place and, once their locations are mapped, mean
-// the same there, for the code where it was or (`code_moves`) for a copy of it. Else the
-// reason why not.
+// Why the programs of the FDE and its CIE cannot be copied to another place. Nullopt if they can: with their locations
+// mapped they mean the same there, for the code where it was or (`code_moves`) for a copy of it.
 std::optional<Reason> why_not_movable(const Image& image, const EhFrame& frames, const Fde& fde, bool code_moves);
 
 // Appends an instruction that advances the location by `delta` bytes (code alignment 1); none for 0.

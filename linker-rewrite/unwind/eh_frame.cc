@@ -66,8 +66,9 @@ class EhFrameReader {
   OldAddr base_;
   // Where to start reading.
   std::vector<size_t> starts_;
-  // Behind a terminator more may follow: linkers concatenate what several inputs end with one. Where a section says how
-  // far it goes, reading just goes on; else it stops, and goes on at what the header's table has behind it.
+  // More records may follow a terminator: linkers concatenate inputs that each end with one. If there is a section
+  // header, which says where the table ends, we just read on. Else we stop, and go on at the records behind it that the
+  // header's table lists.
   bool section_ = false;
   EhFrame frames_;
   std::unordered_map<size_t, size_t> cies_;  // position -> index
@@ -105,7 +106,7 @@ std::optional<size_t> EhFrameReader::read_length(Reader& r) const {
   return r.position() + length;
 }
 
-// Reads records from a position on; where it stopped.
+// Reads records from a position on. Returns where it stopped.
 size_t EhFrameReader::read_from(size_t start) {
   Reader r(bytes_, kWhat);
   r.seek(start);
@@ -116,7 +117,7 @@ size_t EhFrameReader::read_from(size_t start) {
       if (!section_) break;
       continue;
     }
-    // Always 4 bytes, with the long form of the length too: 0 in a CIE, in an FDE the way back to its CIE.
+    // Always 4 bytes, with the long form of the length too: 0 in a CIE, in an FDE the distance back to its CIE.
     const size_t id_at = r.position();
     if (const uint32_t id = r.u32(); id != 0) {
       if (id > id_at) damaged("a record refers to a place before the table");
@@ -136,7 +137,7 @@ EhFrame EhFrameReader::read() {
     if (start >= done) done = read_from(start);
 
   auto& fdes = frames_.fdes;
-  // Records of the same start stay in their order.
+  // Records with the same start keep their order.
   std::vector<std::pair<OldAddr, uint32_t>> order(fdes.size());
   for (uint32_t i = 0; i < fdes.size(); ++i) order[i] = {fdes[i].range.start, i};
   if (!std::ranges::is_sorted(order)) {

@@ -22,7 +22,7 @@ struct Cie {
   uint64_t return_register = 16;
   uint8_t fde_encoding = DW_EH_PE_absptr;
   uint8_t lsda_encoding = DW_EH_PE_omit;
-  // Of exception handling; 0 if none: the routine's address, or that of a word that holds it.
+  // The personality routine of exception handling: its address, or that of a word that holds it; 0 if none.
   OldAddr personality;
   bool personality_indirect = false;
   bool signal_frame = false;
@@ -38,18 +38,19 @@ struct Fde {
   OldAddr lsda;    // 0 if none
   ByteView instructions;
   OldAddr instructions_at;
-  // What the CFA program says of the very first instruction:
+  // What the CFA program says about the very first instruction:
   bool cfa_is_rsp_plus_8 = false;  // as at the entry of a function; cold fragments usually differ
   bool no_return_address = false;  // rip is undefined: outermost frame (_start)
 };
 
-// All of it. Refers to the image's bytes and must not outlive it.
+// The whole section. It refers to the image's bytes, so the image must live longer.
 struct EhFrame {
   std::vector<Cie> cies;
-  std::vector<Fde> fdes;       // sorted by range.start; ranges that are empty or no code left out; may overlap
-  std::vector<OldAddr> reach;  // for each FDE, the highest end of a range among it and those before
+  std::vector<Fde> fdes;       // sorted by range.start, may overlap; without ranges that are empty or no code
+  std::vector<OldAddr> reach;  // for each FDE, the highest end among its range and those before it
   RelocatedWords relocated;
-  // The FDE covering `address`, or null; of several, the one that starts last, as the unwinder chooses.
+  // The FDE that covers `address`, or null. If there are several, the one that starts last, which is also the
+  // unwinder's choice.
   const Fde* find(OldAddr address) const;
   // Index of the first FDE that overlaps or follows `address`.
   size_t first_reaching(OldAddr address) const;
@@ -59,7 +60,7 @@ struct EhFrame {
 // tables gives none. Throws Error if the tables are damaged.
 EhFrame read_eh_frame(const Image& image);
 
-// True if, where control is at `address` inside `fde`, the CFA is rsp+8, as it must be at a tail jump. nullopt if the
+// True if the CFA is rsp+8 when control is at `address` inside `fde`, as it must be at a tail jump. nullopt if the
 // program of the FDE is not understood.
 std::optional<bool> frame_is_empty_at(const EhFrame& frames, const Fde& fde, OldAddr address);
 

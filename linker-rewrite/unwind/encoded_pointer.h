@@ -1,10 +1,11 @@
-// Pointers as unwind tables hold them (LSB Core, 10.5.1): a byte, the encoding, says how many bytes there are, what is
-// to be added to them, and whether the result is the address meant or that of a word which holds it ("indirect").
+// Pointers as unwind tables hold them (LSB Core, 10.5.1): a byte, the encoding, says how many bytes follow, what to add
+// to them, and whether the result is the address itself or that of a word which holds it ("indirect").
 //
 // The bytes in the file need not be what the unwinder sees: in a position-independent program an absolute pointer is
 // filled in by a relocation when the program starts, and the file holds any value. Therefore reading needs to know the
-// relocations. Writing never makes new ones: a copy's table says how far the target is from the pointer itself, and if
-// only the dynamic linker knows the target, how far the original's word is, which gets relocated as it always was.
+// relocations. Writing never makes new ones: in a copy's table a pointer is the distance from itself to the target. If
+// only the dynamic linker knows the target, it is the distance to the word in the original's table, which is relocated
+// as before.
 
 #ifndef LINKER_REWRITE_UNWIND_ENCODED_POINTER_H
 #define LINKER_REWRITE_UNWIND_ENCODED_POINTER_H
@@ -27,7 +28,8 @@ class RelocatedWords {
 
   struct Word {
     OldAddr where;
-    // What it will hold; nullopt if only the dynamic linker knows (a symbol of another library, or an unusual type).
+    // The value that the word will hold; nullopt if only the dynamic linker knows it (a symbol of another library, or
+    // an unusual type).
     std::optional<uint64_t> value;
   };
   const Word* find(OldAddr where) const;         // the relocation at exactly this address, or null
@@ -40,15 +42,15 @@ class RelocatedWords {
 struct EncodedPointer {
   OldAddr at;             // where its bytes begin
   uint8_t size = 0;       // of them; 0 for LEB128
-  bool absolute = false;  // nothing is added: the bytes are the address
-  bool indirect = false;  // `value` is the address of a word that holds the address meant
-  // What the unwinder computes, before it follows an indirect pointer; 0 means null. nullopt: only known at run time
-  // (then 8 absolute bytes at `at` hold it).
+  bool absolute = false;  // the bytes are the address, nothing is added
+  bool indirect = false;  // `value` is the address of a word that holds the address
+  // The address that the unwinder computes, before it follows an indirect pointer; 0 means null. nullopt: only known at
+  // run time (then 8 absolute bytes at `at` hold it).
   std::optional<uint64_t> value;
 };
 
-// Reads a pointer with a reader whose first byte lies at `base`. nullopt if the encoding is not understood (or adds
-// what x86-64 has none of: textrel, datarel, funcrel); throws Error past the end.
+// Reads a pointer with a reader whose first byte lies at `base`. nullopt if the encoding is not understood, or x86-64
+// does not have it (textrel, datarel, funcrel); throws Error past the end.
 std::optional<EncodedPointer> read_encoded_pointer(Reader& reader, OldAddr base, uint8_t encoding,
                                                    const RelocatedWords& relocated);
 
@@ -58,8 +60,8 @@ std::optional<uint64_t> read_encoded_number(Reader& reader, uint8_t encoding);
 // Number of bytes of a pointer in this encoding, if it is fixed.
 std::optional<uint8_t> encoded_size(uint8_t encoding);
 
-// Appends 4 bytes that mean `target` where DW_EH_PE_pcrel | DW_EH_PE_sdata4 is in force and out's first byte lies at
-// `base`. Address 0 is null. Throws Error if the target is 2 GiB away or more.
+// Appends `target` as 4 bytes in the encoding DW_EH_PE_pcrel | DW_EH_PE_sdata4. The first byte of `out` lies at `base`.
+// Address 0 is null. Throws Error if the target is 2 GiB away or more.
 void append_relative_pointer(Bytes& out, NewAddr base, NewAddr target);
 
 // The difference of two addresses as 4 signed bytes. Throws Error if it does not fit.

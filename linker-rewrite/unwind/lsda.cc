@@ -62,7 +62,7 @@ bool read_types(const EhFrame& frames, ByteView bytes, OldAddr base, size_t type
     if (!p) return false;
     entries.push_back(*p);
   }
-  // What only the dynamic linker knows: refer to the word that it fills in, for all entries alike.
+  // Only the dynamic linker knows some of the types: then refer to the words that it fills in, in all entries alike.
   if (std::ranges::any_of(entries, [](const EncodedPointer& p) { return !p.value; })) {
     if (lsda.types_indirect || *size != 8) return false;
     lsda.types_indirect = true;
@@ -188,7 +188,7 @@ void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const PartCopy& par
   }
   if (lsda.has_types) {
     out.push_back(DW_EH_PE_pcrel | DW_EH_PE_sdata4 | (lsda.types_indirect ? DW_EH_PE_indirect : 0));
-    // The distance to the type table's base, which shall be aligned; the distance depends on its own size.
+    // The distance to the type table's base, which has to be aligned. The distance depends on its own size.
     const size_t content = 1 + uleb_size(call_sites.size()) + call_sites.size() + lsda.actions.size();
     const size_t types = 4 * lsda.types.size();
     for (size_t n = 1;; ++n) {

@@ -2,17 +2,15 @@
 // Linux share (Itanium C++ ABI, exception handling, level II; nowhere specified to the byte: see libgcc's unwind-c.c):
 //
 //   header           where landing pads are counted from (LPStart; the function's start if omitted), the encodings,
-//   where
-//                    the type table ends
+//                    where the type table ends
 //   call sites       ranges of code, ascending: landing pad (0: none) and first action; code in no range must not throw
 //   actions          chains of filters: 0 clean up, positive: catch by that entry of the type table, negative: an
-//   exception
-//                    specification
+//                    exception specification
 //   types            growing downwards from its end, the base: entry i lies i entries below
 //   specifications   lists of types, growing upwards from the base
 //
-// Nothing says how long the last three are; only following every chain tells. Actions and specifications do not
-// depend on places and are copied as they are. Landing pads may lie in another fragment of the function.
+// Nothing says how long the last three are; only following every chain tells. Actions and specifications do not depend
+// on where code lies, and are copied as they are. Landing pads may lie in another fragment of the function.
 
 #ifndef LINKER_REWRITE_UNWIND_LSDA_H
 #define LINKER_REWRITE_UNWIND_LSDA_H
@@ -42,7 +40,7 @@ struct Lsda {
   ByteView exception_specs;  // in the image's bytes
 };
 
-// The table of an FDE that has one. nullopt if it is not understood or damaged: the function is then left alone.
+// Reads the table of an FDE that has one. nullopt if it is not understood or damaged: then the function stays.
 std::optional<Lsda> read_lsda(const Image& image, const EhFrame& frames, const Fde& fde);
 
 // A part of an FDE's range, and where it went.
@@ -52,7 +50,8 @@ struct PartCopy {
 
   NewAddr start() const { return map(part.start); }
   NewAddr end() const;
-  // Where code from `a` on (inclusive) begins, hooks before it included. What lies before the part maps to its start.
+  // The address in the copy where the code from `a` on (inclusive) begins, including the hooks before it. An address
+  // before the part gives the part's start.
   NewAddr map(OldAddr a) const;
 };
 

@@ -21,7 +21,7 @@ void append_sleb(Bytes& out, int64_t v) {
 
 NewAddr aligned(NewAddr a) { return NewAddr(align_up(a.value, 8)); }
 
-// What the header's table names.
+// The FDEs that the header's table lists.
 struct Found {
   NewAddr function;
   NewAddr fde;
@@ -51,7 +51,7 @@ class UnwindWriter {
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
-  // A pointer in an FDE that waits for its LSDA to get a place.
+  // A pointer in an FDE, to be filled in when its LSDA has a place.
   struct PendingLsda {
     size_t field;  // position in eh_frame
     const Fde* fde;
@@ -86,7 +86,7 @@ void UnwindWriter::write_copies(const Fde& fde) {
 }
 
 void UnwindWriter::write_original(const Fde& fde) {
-  // What we do not understand stays as it is, in the old section.
+  // If we do not understand an FDE, only the old section keeps it.
   if (frames_.cies[fde.cie].unsupported || why_not_movable(image_, frames_, fde, false))
     found_.push_back({unmoved(fde.range.start), unmoved(fde.record)});
   else
@@ -100,7 +100,7 @@ void UnwindWriter::finish_record(size_t start) {
   put(out, start, uint32_t(out.size() - start - 4));
 }
 
-// Position of the new CIE that stands for frames_.cies[index]. It has everything relative to its place.
+// Position of the new CIE that stands for frames_.cies[index]. All its pointers are relative to their own place.
 size_t UnwindWriter::cie(size_t index) {
   if (new_cies_[index] != kNone) return new_cies_[index];
   const Cie& old = frames_.cies[index];
@@ -148,7 +148,8 @@ void UnwindWriter::write_fde(const Fde& fde, const PartCopy& part) {
     append_relative_pointer(out, at_, part.copy ? NewAddr() : unmoved(fde.lsda));
   }
 
-  // Instructions for rows before the part are kept, at its start: together they make the row that holds there.
+  // Instructions for rows before the part are kept, and put at its start: together they make the row that is valid
+  // there.
   NewAddr location = code;
   CfaState state(frames_, fde);
   CfaReader program(frames_, fde);
@@ -166,9 +167,9 @@ void UnwindWriter::write_fde(const Fde& fde, const PartCopy& part) {
   finish_record(start);
 }
 
-// Where the frame has been given up, a copy calls a hook, which overwrites the stack below the return address. So the
-// table must not look there for registers that have been restored. True if anything was appended: then the next row has
-// to begin with DW_CFA_restore_state.
+// When the frame has been given up, a copy calls a hook, which overwrites the stack below the return address. So the
+// table must not say that registers which have been restored are saved there. True if anything was appended: then the
+// next row has to begin with DW_CFA_restore_state.
 bool UnwindWriter::append_restored(uint32_t registers) {
   if (registers == 0) return false;
   append<uint8_t>(tables_.eh_frame, DW_CFA_remember_state);

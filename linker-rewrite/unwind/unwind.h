@@ -1,10 +1,10 @@
 // Unwind tables for the output.
 //
-// Debuggers read one section named .eh_frame and no other; elfutils expects every record that the search table
-// (.eh_frame_hdr) names in that one section. So the new section is complete: it describes the copies, and the original
-// text once more, and replaces the old section, which only stays for those who hold its address (crtbeginT.o registers
-// it). What the original's handlers' tables (LSDAs) say about the original text remains true, and is referred to where
-// it is.
+// Debuggers read only one section named .eh_frame, and elfutils expects all records that the search table
+// (.eh_frame_hdr) lists to be in that section. So the new section is complete: it describes the copies, and also the
+// original text again. It replaces the old section, which stays only for code that holds its address (crtbeginT.o
+// registers it). The original's tables of handlers (LSDAs) remain true for the original text, and the new section
+// refers to them where they are.
 
 #ifndef LINKER_REWRITE_UNWIND_UNWIND_H
 #define LINKER_REWRITE_UNWIND_UNWIND_H
@@ -27,13 +27,13 @@ struct AddedCode {
   CopyMap copies;
 };
 
-// Nothing if new tables can be written for a copy of this range: the CFA programs and LSDAs of all FDEs that overlap it
-// are understood, and mean the same elsewhere. Else the reason why not. Asked before the range is copied at all.
+// Why no new tables can be written for a copy of this range. Nullopt if they can: the CFA programs and LSDAs of all
+// FDEs that overlap it are understood, and mean the same elsewhere. To be asked before the range is copied.
 std::optional<Reason> why_not_rewritable(const Image& image, const EhFrame& frames, OldRange range);
 
-// The three sections are placed one after the other, each aligned to 8 bytes, eh_frame at `at`. Copies without FDE get
-// none; where a range is only partly covered by an FDE, so is its copy. `added` may be null; its code has no handlers.
-// Throws Error if the output would be too large.
+// The three sections are placed one after the other, each aligned to 8 bytes, eh_frame at `at`. Ranges without FDE get
+// none for their copies; if an FDE covers only a part of a range, the new one covers only that part of the copy.
+// `added` may be null; its code has no handlers. Throws Error if the output would be too large.
 UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies, const AddedCode* added,
                           NewAddr at);
 
