@@ -28,7 +28,7 @@ std::optional<OldAddr> table_named_by(const Code& code, const Insn& insn) {
 std::vector<std::pair<OldAddr, OldAddr>> find_apparent_code_pointers(const Image& image) {
   const Elf64_Ehdr& h = image.header();
   const uint64_t headers_end = h.e_phoff + uint64_t(h.e_phnum) * h.e_phentsize;
-  // What lies between code, in blocks for all cores.
+  // The bytes between code, in blocks for all cores.
   struct Block {
     OldAddr start;
     ByteView bytes;

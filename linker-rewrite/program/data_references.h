@@ -10,18 +10,18 @@
 
 namespace profld {
 
-// What every function's analysis shares about the image, made once.
+// Facts about the image that the analyses of all functions share, collected once.
 struct DataReferences {
-  // Addresses at which, as far as known, an object in read-only or writable data begins (symbols, targets of
-  // relocations and of RIP-relative operands): a table that has no known bound ends there.
+  // Addresses where an object in read-only or writable data begins, as far as known (symbols, targets of relocations
+  // and of RIP-relative operands): a table that has no known bound ends there.
   std::vector<OldAddr> object_starts;  // sorted
-  // Words in data that hold the address of code (address of word, target), sorted by target. Relocations tell
-  // (RELATIVE, RELR); in a program at a fixed address there are none, and these are all aligned words that look like
-  // it.
+  // Words in data that hold the address of code (address of word, target), sorted by target. Relocations (RELATIVE,
+  // RELR) tell which words these are. In a program at a fixed address there are no relocations: then these are all
+  // aligned words that look like the address of code.
   std::vector<std::pair<OldAddr, OldAddr>> code_pointers;
 };
 
-// For the analysis of jump tables.
+// Collects them for the analysis of jump tables.
 DataReferences find_data_references(Program& program);
 
 // All aligned words in data that look like the address of code, for programs at a fixed address; ascending by segment.

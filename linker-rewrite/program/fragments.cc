@@ -1,7 +1,7 @@
 // Compilers cut functions up. GCC moves the unlikely half of foo to foo.cold, far away, with an unwind entry of its
 // own; control jumps there and back. Such a fragment is not a function: it must get no entry hook, and jumps to it are
-// not tail calls. Clang can do the same with every basic block (-fbasic-block-sections: foo.__part.3). With symbols its
-// name tells; in a stripped program only control does:
+// not tail calls. Clang can do the same with every basic block (-fbasic-block-sections: foo.__part.3). If there are
+// symbols, its name tells; in a stripped program only the way that control takes does:
 //
 //   * A jump into the middle of another range: both share control. No compiler jumps into another function.
 //   * A jump to the start of a range while the stack frame is not empty: a tail call needs an empty frame, so the
@@ -11,16 +11,16 @@
 //     (the frameless parents that the rules before do not catch). Without symbols also a range that nobody
 //     calls, with conditional jumps to it from one function only: GCC makes no conditional tail calls. At a fixed
 //     address it must not be named by a number either, in data or in an instruction, that may be a pointer to it.
-//   * A range that nobody calls or takes the address of, which begins with something left below the stack pointer,
-//   where
-//     a caller leaves nothing; and one that goes on to such a range. A hook on the way would overwrite it.
+//   * A range that nobody calls or takes the address of, which first reads something below the stack pointer, where a
+//     caller leaves nothing; and a range that goes on to it. A hook on the way would overwrite what it reads.
 //
-// A jump to a function's own end is none of that: it is how compilers leave code that is never reached, for which they
-// need no instruction there. The next function starts at that address, unless its unwind program says otherwise.
+// A jump to a function's own end is not one of these. Compilers make such jumps in code that is never reached, because
+// they need no instruction at the target. The next function starts at that address, unless its unwind program says
+// otherwise.
 //
-// What is called directly is a function, whatever else says. Ranges that share control form a group; a group moves or
-// stays as a whole, because a jump into the middle of code that moved without us is the one thing that an entry jump
-// cannot redirect.
+// A range that is called directly is a function, even if these rules say otherwise. Ranges that share control form a
+// group. A group moves or stays as a whole, because entry jumps can redirect everything but a jump into the middle of
+// code that moved alone.
 
 #include "fragments.h"
 
@@ -56,7 +56,7 @@ struct References {
   std::vector<CrossJump> jumps;         // by range and address
   std::vector<uint32_t> called;         // ranges whose start they call
   std::vector<uint32_t> address_taken;  // ranges whose start they take the address of
-  std::vector<uint32_t> numbers;        // at a fixed address: ranges whose start may be the address that a number is
+  std::vector<uint32_t> numbers;        // at a fixed address: ranges whose start is a number in an instruction
 };
 
 bool starts_like_function(const CodeRange& r) { return r.fde && r.fde->cfa_is_rsp_plus_8; }
@@ -112,7 +112,7 @@ class Union {
   std::vector<uint32_t> parent_;
 };
 
-// foo.cold is GCC's and clang's name, foo.__part.3 that of clang -fbasic-block-sections (of no type).
+// GCC and clang name them foo.cold, clang -fbasic-block-sections foo.__part.3 (its symbols have no type).
 std::vector<OldAddr> named_fragments(const Image& image) {
   std::vector<OldAddr> starts;
   for (const Symbol& s : image.symbols())
@@ -122,7 +122,7 @@ std::vector<OldAddr> named_fragments(const Image& image) {
   return starts;
 }
 
-// True if it reads below the stack pointer what it has not written there.
+// True if it reads bytes below the stack pointer that it has not written.
 bool reads_red_zone(const Code& code) {
   std::vector<int64_t> written;
   for (const Insn& insn : code.insns) {
@@ -175,7 +175,7 @@ class Grouper {
         1);
   }
 
-  // Which ranges are called, and of which the address is taken, or perhaps.
+  // Finds the ranges that are called, and those whose address is taken, perhaps.
   void find_entered() {
     called_.resize(all_.size()), address_taken_.resize(all_.size()), maybe_taken_.resize(all_.size());
     for (const References& refs : references_) {
@@ -236,7 +236,8 @@ class Grouper {
     }
   }
 
-  // Who jumps to a range that goes on with what is below the stack pointer goes on so as well.
+  // What such a range finds below the stack pointer comes from the ranges that jump to it, or through them. So these
+  // are fragments as well.
   void find_what_goes_on() {
     for (bool changed = true; std::exchange(changed, false);)
       for (const References& refs : references_)
@@ -248,7 +249,7 @@ class Grouper {
         }
   }
 
-  // What is jumped to while a frame is on the stack.
+  // Finds the ranges that are jumped to while a frame is on the stack.
   void find_jumps_in_frames() {
     const auto frame_is_empty = [&](uint32_t range, OldAddr at) {
       const Fde* fde = all_[range].fde;
@@ -266,7 +267,7 @@ class Grouper {
     for (uint32_t i : in_a_frame) all_[i].fragment = true;
   }
 
-  // Who belongs together.
+  // Finds the ranges that belong together.
   Union join() const {
     Union groups(all_.size());
     for (const References& refs : references_)
@@ -309,12 +310,12 @@ class Grouper {
   const bool stripped_;
   Program program_;
   std::vector<CodeRange>& all_ = program_.ranges;
-  std::vector<Decoded> decoded_;        // by range, as all that follows but the next
+  std::vector<Decoded> decoded_;        // by range, as the members below, except for the next
   std::vector<References> references_;  // of batches of ranges, in their order
   std::vector<bool> called_, address_taken_, maybe_taken_;
   std::vector<uint32_t> jumper_;  // the only range that jumps to this one's start; or kNobody, kSeveral
   std::vector<bool> jumped_to_conditionally_, jumps_into_middle_;
-  std::vector<bool> goes_on_;  // with what is below the stack pointer
+  std::vector<bool> goes_on_;  // with something that was left below the stack pointer
 };
 
 }  // namespace
@@ -339,8 +340,8 @@ void add_fragment(Program& program, uint32_t g, uint32_t fragment) {
 
 namespace {
 
-// A jump to the entry of its own function may be a loop, or a call of itself as the last thing it does. Right before
-// such a call it gives up its frame; no loop does.
+// A jump from a function to its own entry may be a loop, or a tail call of itself. Right before a tail call it gives up
+// its frame; a loop does not.
 bool gives_up_frame_before(const Program& program, const CodeRange& from, OldAddr at) {
   const Code& code = program.code(from);
   const auto jump = code.index(at);
@@ -367,9 +368,8 @@ bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, Old
   return !fde || frame_is_empty_at(*program.frames, *fde, at).value_or(true);
 }
 
-// Only where unwind tables say of both that they are functions, and calls or pointers say it of the second: one
-// function may be cut into several ranges, and in its middle the hooks would spoil what it keeps below the stack
-// pointer.
+// True only if unwind tables say that both are functions, and calls or pointers confirm it for the second: one function
+// may be cut into several ranges, and hooks in its middle would overwrite what it keeps below the stack pointer.
 bool runs_into_function(const Program& program, const CodeRange& from) {
   const ptrdiff_t i = program.range_of(from.range.end);
   if (i < 0) return false;

@@ -1,5 +1,4 @@
-// Functions as control sees them: a range of code together with all ranges that it shares control with. See
-// fragments.cc.
+// Groups: a range of code together with all ranges that it shares control with. See fragments.cc.
 
 #ifndef LINKER_REWRITE_PROGRAM_FRAGMENTS_H
 #define LINKER_REWRITE_PROGRAM_FRAGMENTS_H
@@ -13,14 +12,14 @@ namespace profld {
 // Decodes all ranges, tells fragments from functions, and groups what belongs together.
 Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges);
 
-// Makes one group of the group `g` and that of `fragment`, which turns out to belong to it.
+// Joins the group `g` and that of `fragment`, which turns out to belong to it.
 void add_fragment(Program& program, uint32_t g, uint32_t fragment);
 
 // True if a direct jump from `from` (an instruction at `at`) to `target` leaves the function for good: a tail call,
-// of itself perhaps.
+// perhaps of itself.
 bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target);
 
-// True if what lies behind the last instruction of `from` is another function, to run on into which is to call it last.
+// True if another function follows the last instruction of `from`. To run on into that function is a tail call.
 bool runs_into_function(const Program& program, const CodeRange& from);
 
 }  // namespace profld

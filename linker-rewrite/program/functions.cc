@@ -39,7 +39,7 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
   for (const Fde& f : frames.fdes)
     if (is_function_code(f.range)) found.push_back({.range = f.range, .fde = &f, .names = {}});
 
-  // Sorted, the best name of an address comes first; of several, the first in the file.
+  // In this order the best name of an address comes first; among equally good ones, the first in the file.
   struct Named {
     OldAddr address;
     int rank;

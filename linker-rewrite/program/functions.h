@@ -23,15 +23,17 @@ struct CodeRange {
   uint32_t group = 0;
   uint32_t part = 0;  // index in the group's FunctionCode::parts
 
-  // Where the kernel enters (_start) nobody called and nothing returns: that is no function, and has no call to count.
+  // The kernel's entry point (_start). Nobody called it and it never returns, so it is no function and has no call to
+  // count.
   bool is_function() const { return !fragment && !(fde && fde->no_return_address); }
   std::string name() const { return names.empty() ? std::string() : names.front(); }
 };
 
-// All ranges, ascending, not overlapping (ranges that overlap in the tables become one). Linkage stubs (.plt) are none.
+// All ranges, ascending, not overlapping (ranges that overlap in the tables become one). Linkage stubs (.plt) are not
+// included.
 std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames);
 
-// Where the linker's stubs are (.plt and its like); empty if there are no section headers.
+// The addresses of the linker's stubs (.plt and similar sections); empty if there are no section headers.
 std::vector<OldRange> linkage_stubs(const Image& image);
 
 }  // namespace profld

@@ -1,4 +1,4 @@
-// Indirect jumps inside a function, once they are understood (jumps/): through which tables and labels they go.
+// Indirect jumps inside a function, after the analysis (jumps/): the tables and labels that they go through.
 
 #ifndef LINKER_REWRITE_PROGRAM_INDIRECT_JUMPS_H
 #define LINKER_REWRITE_PROGRAM_INDIRECT_JUMPS_H
@@ -34,11 +34,11 @@ struct JumpTable {
   OldAddr base;
   uint8_t entry_size;              // bytes
   std::vector<OldAddr> targets;    // one per entry; the end of the function's range stands for "cannot happen"
-  std::vector<AddressField> uses;  // which name the table's address and must name the clone's instead
+  std::vector<AddressField> uses;  // fields that name the table's address and must name the clone's instead
 };
 
-// A use of the address of an instruction inside the function, or of one inside another to which control will go, and
-// not its entry: it must become that of its copy.
+// A use of the address of an instruction that is no entry, inside the function, or inside another one that control will
+// go to: it must be changed to the address of the instruction's copy.
 struct LabelUse {
   AddressField field;
   OldAddr label;
@@ -56,17 +56,17 @@ enum class JumpKind : uint8_t {
 struct IndirectJump {
   InsnRef at;
   JumpKind kind;
-  size_t table = 0;  // kind table: which of the function's
+  size_t table = 0;  // kind table: index in `tables`
 };
 
 struct IndirectJumps {
-  std::vector<JumpTable> tables;  // no two of the same address and form
+  std::vector<JumpTable> tables;  // no two with the same address and form
   std::vector<IndirectJump> jumps;
-  std::vector<LabelUse> label_uses;  // sorted, no two of the same instruction
+  std::vector<LabelUse> label_uses;  // sorted, no two in the same instruction
   // Words in data that hold the address of a label and have no relocation (non-PIE); set if a jump is of kind `labels`.
   std::vector<OldAddr> label_words;
-  // Labels whose addresses stand in words that may be something else, and are not changed (label_words.cc): control may
-  // arrive at the old ones.
+  // Labels whose addresses stand in words that may be something else. These words are not changed (label_words.cc), so
+  // control may arrive at the old labels.
   std::vector<OldAddr> label_arrivals;
 };
 

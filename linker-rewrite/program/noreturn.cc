@@ -9,7 +9,7 @@ namespace profld {
 
 namespace {
 
-constexpr unsigned kMaxDepth = 4;               // of calls followed
+constexpr unsigned kMaxDepth = 4;               // of calls that are followed
 constexpr uint64_t kMaxFunctionSize = 1 << 14;  // bytes; longer ones are taken to return
 
 constexpr std::string_view kNames[] = {
@@ -64,13 +64,13 @@ bool Noreturn::function_never_returns(OldAddr function, unsigned depth) {
     return known_[function] = imported_never_returns(*got_entry);
   const Fde* fde = frames_.find(function);
   if (!fde || depth > kMaxDepth || fde->range.size() > kMaxFunctionSize) return false;
-  known_[function] = false;  // while it is looked at: recursion is no end
+  known_[function] = false;  // while we look at it: a recursive call is no end
   const auto code = decode(image_, fde->range);
   if (!code || !code->index(function)) return false;
   return known_[function] = path_ends(*code, *code->index(function), depth);
 }
 
-// True if no way from there leads out of the range.
+// True if no path from there leads out of the range.
 bool Noreturn::path_ends(const Code& code, size_t from, unsigned depth) {
   std::vector<bool> seen(code.insns.size());
   std::vector<size_t> pending{from};

@@ -1,5 +1,5 @@
-// Calls that do not return. What stands behind one belongs to some other path, so an analysis that follows it mixes up
-// what it knows.
+// Calls that do not return. The code behind such a call belongs to some other path. An analysis that goes on there
+// would mix up what it knows on the two paths.
 
 #ifndef LINKER_REWRITE_PROGRAM_NORETURN_H
 #define LINKER_REWRITE_PROGRAM_NORETURN_H
@@ -15,8 +15,8 @@ class Noreturn {
  public:
   Noreturn(const Image& image, const EhFrame& frames) : image_(image), frames_(frames) {}
 
-  // True if the call (whose Code::target() is `target`) is known not to return: of a function of this program out of
-  // which no path leads, or of one of the C and C++ libraries' functions that end the program or throw.
+  // True if the call (whose Code::target() is `target`) is known not to return: it calls a function of this program
+  // that no path leads out of, or a function of the C and C++ libraries that ends the program or throws.
   bool never_returns(const Insn& call, OldAddr target);
 
  private:

@@ -1,7 +1,7 @@
 // A probe is a no-operation in the code and a note in the file that says where it is, what it is called, and in which
 // registers or words its arguments are. Nothing in the program refers to it: gdb, perf, bpftrace and SystemTap read the
-// notes and put a breakpoint there. In a function that moved this has to be in the copy. In the old code control would
-// never come to it, and it may lie in the middle of the jump to the copy, which a breakpoint would damage.
+// notes and put a breakpoint there. If the function moved, the breakpoint has to be in the copy. In the old code
+// control would never come to it, and it could damage the jump to the copy.
 //
 // The format is SystemTap's ("UserSpaceProbeImplementation"). The note, of owner "stapsdt" and type 3, begins with
 // three words: the probe's address; that of the section .stapsdt.base when the note was written, because a program that

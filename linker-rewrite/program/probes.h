@@ -13,14 +13,14 @@ namespace profld {
 
 struct Probe {
   OldAddr address;      // of the instruction
-  FileOffset field;     // of the note's 8 bytes that tell it
-  uint64_t difference;  // between the address and what stands in the field
+  FileOffset field;     // of the note's 8 bytes that hold the address
+  uint64_t difference;  // between the address and the number in the field
 };
 
-// Those that the file's notes tell; none from damaged notes, nor if there are no section headers.
+// The probes that the file's notes list. None from damaged notes, and none if there are no section headers.
 std::vector<Probe> find_probes(const Image& image);
 
-// Leads the notes to the copies.
+// Makes the notes lead to the copies.
 std::vector<Patch> probe_patches(const Image& image, const CopyMap& copies);
 
 }  // namespace profld

@@ -1,5 +1,4 @@
-// The program as the stages after decoding see it: functions as control sees them, a range of code together with all
-// ranges that it shares control with (fragments.cc).
+// The program as the stages after decoding see it: groups of ranges of code that share control (fragments.cc).
 
 #ifndef LINKER_REWRITE_PROGRAM_PROGRAM_H
 #define LINKER_REWRITE_PROGRAM_PROGRAM_H
@@ -25,7 +24,7 @@ struct Group {
   bool hooked = false;           // if it moves, its functions call the hooks
 
   bool moves() const { return selected && !reason; }
-  // Of several reasons the first is kept.
+  // If there are several reasons, the first is kept.
   void stay(const Reason& why) {
     if (!reason) reason = why;
   }
