@@ -12,7 +12,8 @@ constexpr size_t kMaxStackWords = 1024;  // per state; what does not fit is unkn
 }  // namespace
 
 uint64_t Value::index_bound() const {
-  // A comparison of the low 32 bits bounds the index: compilers use it as one only when the rest is zero.
+  // A comparison of the low 32 bits bounds the index: compilers use the whole register as index only when its other
+  // bits are zero.
   if (bound != kNoBound && (bound_width >= narrow || bound_width >= 32)) return bound;
   return narrow == 8 ? UINT8_MAX : kNoBound;
 }
@@ -76,7 +77,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Or
                           a.table == b.table && a.sign_extended == b.sign_extended &&
                           (a.origin == kNoOrigin) == (b.origin == kNoOrigin);
   if (!same_steps || a.kind == Kind::stack) {
-    // A pointer from here or a pointer from there is a pointer.
+    // If both values are pointers, the result is a pointer.
     r = Value::unknown(Values::joined_at(key), !is_pointer(a) || !is_pointer(b));
     r.had_constant = a.had_constant || b.had_constant || is_address(a) || is_address(b);
     return r;
@@ -102,7 +103,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Or
 
 namespace {
 
-// Makes one of two values that meet at `key`. True if that changed the first.
+// Joins two values that meet at `key` in the first. True if that changed it.
 inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, JoinPolicy policy, Origins& origins,
                  Values& values) {
   if (into == with || values.absorbs(into, with, key)) return false;

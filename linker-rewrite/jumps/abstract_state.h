@@ -1,5 +1,5 @@
-// What is known of the values in registers and on the stack, at one point of a function: the domain of the abstract
-// interpretation that finds jump tables (tables.cc).
+// The abstract state: the facts that are known about the values in registers and on the stack at one point of a
+// function. It is the domain of the abstract interpretation that finds jump tables (tables.cc).
 //
 // A jump through a table computes its target in steps that compilers arrange in many ways: the table's address, an
 // index times the size of an entry, the entry, the sum of the entry and the address. A value is one of those steps,
@@ -26,7 +26,7 @@ inline constexpr Origin kNoOrigin = UINT32_MAX;
 inline Origin displacement_of(uint32_t insn) { return insn * 2; }
 inline Origin immediate_of(uint32_t insn) { return insn * 2 + 1; }
 
-// Origins whose constants meet: they must be changed together or not at all.
+// Sets of origins whose constants meet: those of a set must be changed together or not at all.
 class Origins {
  public:
   explicit Origins(size_t insns) : parent_(insns * 2) { std::iota(parent_.begin(), parent_.end(), 0); }
@@ -58,16 +58,16 @@ struct Value {
   bool computed : 1 = false;  // unknown: the result of arithmetic, not a pointer that was loaded, passed or returned
   bool had_constant : 1 = false;  // unknown: an address may be lost in it
   bool sign_extended : 1 = false;
-  bool exact : 1 = false;  // of the bound: it stems from a comparison, not just from the index's type
+  bool exact : 1 = false;  // of the bound: a comparison gave it, not just the index's type
   uint8_t unused : 4 = 0;
   uint8_t scale = 1;
   uint8_t size = 0;
-  // The index: equal ids mean equal values, of which the low `narrow` bits remain. `bound` is the greatest value that
-  // the low `bound_width` bits can have.
+  // The index: equal ids mean equal values; only the low `narrow` bits of the value are used. `bound` is the greatest
+  // value that the low `bound_width` bits can have.
   uint8_t narrow = 64;
   uint8_t bound_width = 64;
   uint16_t unused_too = 0;
-  Origin origin = kNoOrigin;       // of the address, in entry and target that of the table
+  Origin origin = kNoOrigin;       // of the address; in entry and target: of the table's address
   Origin base_origin = kNoOrigin;  // of a target's address
   uint64_t bound = kNoBound;
   uint64_t id = 0;
@@ -106,7 +106,7 @@ struct Value {
   uint64_t index_bound() const;
 };
 
-// Word by word, as values are compared more often than anything else is done with them.
+// Word by word, because no other operation on values is as frequent as this.
 inline bool Value::operator==(const Value& other) const {
   static_assert(std::has_unique_object_representations_v<Value>);
   using Words = std::array<uint64_t, sizeof(Value) / 8>;
@@ -123,27 +123,27 @@ inline constexpr ValueNumber kNoValue = UINT32_MAX;
 
 class Values {
  public:
-  // `expected`: at most so many as a rule. Memory for what there is not is never touched.
+  // `expected`: usually there are not more. Memory for values that never come is not touched.
   explicit Values(size_t expected) {
     values_.reserve(expected);
     unknown_.reserve(expected);
   }
 
   ValueNumber add(const Value& v);
-  // Valid until the next is added.
+  // Valid until the next value is added.
   const Value& operator[](ValueNumber n) const { return values_[n]; }
-  // True if `a`, of which nothing is known but that the place `key` has made it, stays what it is where it meets `b`
-  // there: what `merged` would say too, after more thought.
+  // True if `a` does not change where it meets `b` at the place `key`, because all that is known about `a` is that this
+  // place made it. `merged` gives the same result, but takes longer.
   bool absorbs(ValueNumber a, ValueNumber b, uint64_t key) const {
     const Unknown x = unknown_[a], y = unknown_[b];
     return x.unbounded && y.is && values_[a].id == joined_at(key) && x.computed >= y.computed &&
            x.had_constant >= y.had_constant && x.narrow >= y.narrow;
   }
-  // The id of what is made where ways meet.
+  // The id of an unknown value that is made where paths meet.
   static uint64_t joined_at(uint64_t key) { return 1ull << 62 | key; }
 
  private:
-  // Whether a value is unknown and no multiple of another; if so, nothing else is of interest but what follows.
+  // Whether a value is unknown and no multiple of another; if so, only the members below matter.
   struct Unknown {
     bool is : 1, unbounded : 1, computed : 1, had_constant : 1;
     uint8_t narrow;
@@ -153,22 +153,22 @@ class Values {
   std::vector<Unknown> unknown_;
 };
 
-// What becomes of an address where it meets a value that is unknown.
+// What remains of an address where it meets an unknown value.
 enum class JoinPolicy : uint8_t {
   sound,       // unknown
-  optimistic,  // the address: the other way may be one that control never takes, behind a call that does not return
+  optimistic,  // the address: control may never take the other path, which may begin behind a call that does not return
 };
 
 // The last comparison with a constant whose flags still hold.
 struct Comparison {
   uint64_t id = 0;    // of the value compared; 0: none
-  uint8_t scale = 1;  // of that value: the product was compared, which says nothing about an index that overflows it
+  uint8_t scale = 1;  // of that value: the product was compared, which does not bound an index that makes it overflow
   uint8_t width = 0;
   uint64_t with = 0;
   bool operator==(const Comparison&) const = default;
 };
 
-// Its numbers are those of one Values, which the functions that make values take.
+// The state at one place. Its numbers belong to one Values object, which is passed to all functions that make values.
 struct State {
   struct StackWord {
     uint64_t frame;
@@ -183,9 +183,9 @@ struct State {
 
   ValueNumber stack_word(const Value& stack_address) const;                 // kNoValue: unknown
   void store(const Value& stack_address, uint8_t size, ValueNumber value);  // kNoValue: something unknown
-  // The compared value, scale included, turns out to be at most `bound`.
+  // Notes that the compared value, times its scale, is at most `bound`.
   void limit(const Comparison& c, uint64_t bound, Values& values);
-  // Joins what holds on another way to the same place, `key` (unique among places). True if that changed anything.
+  // Joins the state on another path to the same place, `key` (unique among places). True if that changed anything.
   bool merge(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values);
 
  private:
@@ -198,7 +198,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Or
 // The low `size` bytes, extended.
 Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id);
 
-// The sum of up to three values (those of `count` 2: the first two).
+// The sum of up to three values (with `count` 2: of the first two).
 Value sum(const std::array<Value, 3>& terms, unsigned count, uint64_t fresh_id);
 
 }  // namespace profld

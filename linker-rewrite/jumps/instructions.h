@@ -1,5 +1,5 @@
-// The instructions of all parts of a function, numbered through part after part: what each does, and where each branch
-// leads. Made once; the analysis of indirect jumps may need several tries.
+// The instructions of all parts of a function, numbered part after part: what each does, and where each branch leads.
+// They are collected once, while the analysis of indirect jumps may need several attempts.
 
 #ifndef LINKER_REWRITE_JUMPS_INSTRUCTIONS_H
 #define LINKER_REWRITE_JUMPS_INSTRUCTIONS_H
@@ -17,7 +17,7 @@ class Instructions {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // `function` must outlive it.
+  // `function` must outlive this object.
   explicit Instructions(const FunctionCode& function);
 
   const FunctionCode& function() const { return function_; }
@@ -36,7 +36,7 @@ class Instructions {
   bool contains(OldAddr a) const;
   // Instructions with a field that holds an address or another constant of 4 or 8 bytes, ascending.
   const std::vector<uint32_t>& with_constants() const { return with_constants_; }
-  // True for the first instruction of each part and those that direct jumps lead to or stand behind.
+  // True for the first instruction of each part, and for the targets of direct jumps and the instructions behind them.
   const std::vector<bool>& leaders() const { return leaders_; }
 
  private:
@@ -47,7 +47,7 @@ class Instructions {
   };
 
   const FunctionCode& function_;
-  std::vector<uint32_t> first_;  // number of each part's first instruction; last: their count
+  std::vector<uint32_t> first_;  // number of each part's first instruction; last: the number of instructions
   std::vector<Entry> all_;
   std::vector<Semantics> semantics_;
   std::vector<uint32_t> with_constants_;

@@ -14,7 +14,8 @@ constexpr uint8_t kWord = 8;
 // rax, rcx, rdx, rsi, rdi, r8 to r11
 constexpr uint16_t kCallerSaved = 0b0000'1111'1100'0111;
 
-// v * scale, where v serves as an index. A number is one that only this path is known to have.
+// v * scale, where v serves as an index. Even if v is a number the product is unknown: other paths may have another
+// number.
 Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   if (scale <= 1) return v;
   Value r = v;
@@ -33,7 +34,7 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   return r;
 }
 
-// What code elsewhere, called or gone on from at `insn`, left in a register.
+// A value that other code left in a register: code that `insn` calls, or from which control came to `insn`.
 Value left_elsewhere(uint32_t insn, uint8_t reg) {
   return Value::unknown((uint64_t(insn) * kRegisters + reg) << 1 | 1, false);
 }
@@ -108,7 +109,7 @@ Value Interpreter::address_of(const State& state, uint32_t insn) {
 Value Interpreter::load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn) {
   Value r = Value::unknown(fresh_id(insn), size != kWord);
   r.narrow = sign_extend ? 64 : uint8_t(size * 8);
-  // What a pointer points to is no entry of a table: its address would have been computed. And in a
+  // A word that a loaded pointer points to is no entry of a table, since the address of an entry is computed. And in a
   // position-independent program no table has entries of 8 bytes.
   const Memory& m = code_.semantics(insn).memory;
   const bool through_pointer = m.index == kNoRegister && m.base != kNoRegister &&
@@ -159,7 +160,7 @@ Value Interpreter::operand(const State& state, const Operand& o, uint32_t insn, 
   return Value::unknown(fresh_id(insn), true);
 }
 
-// Its number, without looking at the value where it is merely copied.
+// The number of that value. A value that is merely copied is not looked at.
 ValueNumber Interpreter::operand_number(const State& state, const Operand& o, uint32_t insn, bool sign_extend,
                                         uint8_t extended_to) {
   if (o.type == Type::reg && o.size == kWord && extended_to <= kWord) return state.registers[o.reg];
@@ -199,7 +200,8 @@ Value Interpreter::pop(State& state, uint32_t insn) {
   return popped;
 }
 
-// The number of what a call leaves in the first of the registers that it may change; those of the others follow.
+// The number of the value that a call leaves in the first of the registers that it may change. The numbers of the
+// others follow it.
 ValueNumber Interpreter::left_by_call(uint32_t insn) {
   ValueNumber& first = numbers_[insn].result.number;
   if (first != kNoValue) return first;
@@ -251,7 +253,7 @@ void Interpreter::compare(State& state, const Semantics& op, uint32_t insn) {
 }
 
 void Interpreter::note_comparison(State& state, const Value& compared, uint64_t with, uint8_t size) const {
-  // What an entry of a table is compared with says nothing about its index.
+  // A comparison of a table's entry tells nothing about its index.
   if (compared.kind != Kind::unknown && (compared.kind != Kind::element || compared.scale != 1)) return;
   const uint8_t width = uint8_t(size * 8);
   const uint64_t low_bits = width == 64 ? UINT64_MAX : (1ull << width) - 1;
@@ -261,7 +263,7 @@ void Interpreter::note_comparison(State& state, const Value& compared, uint64_t 
 void Interpreter::branch(State& state, uint32_t insn, bool taken) {
   const Comparison& c = state.comparison;
   const Condition of_jump = code_.semantics(insn).condition;
-  const Condition condition = taken ? of_jump : negated(of_jump);  // that holds on this way
+  const Condition condition = taken ? of_jump : negated(of_jump);  // that is true on this path
   if (c.id == 0 || (is_signed(condition) && c.with > INT32_MAX)) return;
   if ((condition == Condition::below || condition == Condition::less) && c.with != 0)
     state.limit(c, c.with - 1, values_);

@@ -1,4 +1,4 @@
-// The effect of one instruction on what is known (abstract_state.h).
+// The effect of one instruction on the abstract state (abstract_state.h).
 
 #ifndef LINKER_REWRITE_JUMPS_INTERPRETER_H
 #define LINKER_REWRITE_JUMPS_INTERPRETER_H
@@ -11,7 +11,7 @@
 
 namespace profld {
 
-// What is done with a constant, besides reading a table at that address. A set of bits.
+// How a constant is used, besides reading a table at that address. A set of bits.
 enum Use : uint8_t {
   kKept = 1,      // all its 8 bytes are stored in memory, or control jumps to it
   kComputed = 2,  // anything else that is not a mere copy
@@ -21,41 +21,42 @@ enum Use : uint8_t {
 
 class Interpreter {
  public:
-  // `code` must outlive it.
+  // `code` must outlive this object.
   Interpreter(const Image& image, const Instructions& code);
 
-  // Less cautious, for what is not understood otherwise: registers that calls may change are taken to keep their values
-  // (a compiler that sees the callee knows which do), and paths meet as JoinPolicy says.
+  // Makes the interpreter less cautious, for functions that are not understood otherwise. `calls_preserve`: registers
+  // that calls may change are taken to keep their values (a compiler that sees the callee knows which do). `policy`:
+  // what remains where paths meet.
   void trust(bool calls_preserve, JoinPolicy policy) {
     calls_preserve_ = calls_preserve;
     policy_ = policy;
   }
 
   State entry_state();
-  // At a place that is reached in ways unknown; `insn` makes its frame different from others.
+  // The state at a place that control reaches in unknown ways; `insn` makes its frame different from others.
   State unknown_state(uint32_t insn);
   // The stack pointer's value in entry_state.
   static Value stack_at_entry();
   void step(State& state, uint32_t insn);
-  // At a call that does not return where it was called from but to a landing pad: the same as step, for an exception.
+  // The same as `step` for a call that ends with an exception: control goes on at a landing pad, not behind the call.
   void catch_exception(State& state, uint32_t insn);
-  // What is known on the way taken (or not taken) by a conditional jump.
+  // Adds to the state what a conditional jump tells if it is taken (or not taken).
   void branch(State& state, uint32_t insn, bool taken);
-  // Joins what is known on another way to the same place; see State::merge.
+  // Joins the state on another path to the same place; see State::merge.
   bool merge(State& into, const State& other, uint64_t key) {
     return into.merge(other, key, policy_, origins_, values_);
   }
   const Value& stack_pointer(const State& state) const { return value(state, kRsp); }
-  // Where an indirect jump goes.
+  // The target of an indirect jump.
   Value jump_target(const State& state, uint32_t insn);
-  // The word that holds its target lies below the stack pointer, where the call of a hook would write.
+  // True if the word that holds its target lies below the stack pointer, where the call of a hook would write.
   bool jumps_through_red_zone(const State& state, uint32_t insn);
 
   Origins& origins() { return origins_; }
-  uint64_t field_address(Origin o) const;  // what the field holds
-  // All addresses inside the program that stand in instructions.
+  uint64_t field_address(Origin o) const;  // the address that the field holds
+  // All addresses inside the program that instructions contain.
   std::vector<OldAddr> named_addresses() const;
-  // For each origin, the Uses of its constant. Meaningful after all was stepped through.
+  // For each origin, the Uses of its constant. Complete only after all instructions were stepped through.
   const std::vector<uint8_t>& uses() const { return uses_; }
   // Constants inside the function that were used as the address of data.
   bool reads_own_code() const { return reads_own_code_; }
@@ -63,7 +64,7 @@ class Interpreter {
  private:
   uint64_t fresh_id(uint32_t insn) const { return (uint64_t(insn) + 1) << 1; }
   bool is_address_value(int64_t value) const;
-  // Of a register. Valid until a register is set.
+  // The value of a register. Valid until a register is set.
   const Value& value(const State& state, uint8_t reg) const { return values_[state.registers[reg]]; }
   void set(State& state, uint8_t reg, const Value& value, uint32_t insn) {
     state.registers[reg] = numbers_[insn].result.of(value, values_);
@@ -88,7 +89,7 @@ class Interpreter {
 
   const Image& image_;
   const Instructions& code_;
-  // The number that a value got when it was made last, in the same place: mostly it is the same value again.
+  // The number that a value got when the same place made one last time: mostly it is the same value again.
   struct LastNumber {
     ValueNumber number = kNoValue;
     ValueNumber of(const Value& v, Values& values) {
@@ -102,7 +103,7 @@ class Interpreter {
 
   Origins origins_;
   Values values_;
-  std::vector<Numbers> numbers_;  // of what each instruction makes
+  std::vector<Numbers> numbers_;  // of the values that each instruction makes
   std::vector<uint8_t> uses_;
   bool calls_preserve_ = false;
   JoinPolicy policy_ = JoinPolicy::sound;

@@ -1,12 +1,12 @@
 // Interprets a function forwards with abstract values (abstract_state.h), block by block, until nothing new is learnt.
-// A table whose form is found adds its targets to the ways that control can take, and the interpretation goes on there.
+// When the form of a table is found, control can go to its targets, and the interpretation goes on there.
 //
 // A call may be left by an exception: handlers (landing pads) are reached from the calls that the LSDA names. Code that
 // is not reached at all, because a jump before it is not understood or because it is dead, is interpreted last, as if
-// nothing was known, and without effect on what is known elsewhere.
+// nothing was known, and without effect on the states of other code.
 //
-// Terms: leader, the first instruction of a block, where what is known on all ways to it is kept; hub, the place where
-// all jumps through the same table meet.
+// Terms: leader, the first instruction of a block, for which we keep the state that is true on all paths to it; hub,
+// the place where all jumps through the same table meet.
 
 #include "jump_analysis.h"
 
@@ -55,7 +55,7 @@ void JumpAnalysis::run() {
     reach(start, interpreter_.entry_state());
     work();
   }
-  // What is left, in the order of the code, if a jump or the address of a label is in it.
+  // Interprets the blocks that are left, in the order of the code, if a jump or the address of a label is in them.
   uint32_t last = 0;
   for (uint32_t i = 0; i < code_.count(); ++i) {
     const Insn& insn = code_.insn(i);
@@ -198,11 +198,11 @@ void JumpAnalysis::jump(const State& state, uint32_t insn) {
   leave_through(labels_, state);
 }
 
-// The table that a target comes from, read; -1 if it comes from none.
+// Reads the table that a target comes from. Returns its index; -1 if it comes from no table.
 int JumpAnalysis::table_of(const Value& v, uint32_t jump) {
   TableForm form;
   if (v.kind == Kind::entry && (v.size == 8 || v.size == 4)) {
-    // Programs at a fixed address only; and what can be written must stay the program's own.
+    // Only programs at a fixed address have such tables. And a table that the program can write to must not be cloned.
     if (image_.is_position_independent() || image_.is_writable(OldAddr(v.address))) return -1;
     form = {OldAddr(v.address), OldAddr(), false, v.size, v.sign_extended};
   } else if (v.kind == Kind::target && (v.size == 8 || (v.size == 4 && v.sign_extended))) {

@@ -1,4 +1,4 @@
-// The analysis of one function's indirect jumps: the interpretation of its code (jump_analysis.cc), and what follows
+// The analysis of one function's indirect jumps: the interpretation of its code (jump_analysis.cc), and the conclusions
 // from it (tables.cc, labels.cc).
 
 #ifndef LINKER_REWRITE_JUMPS_JUMP_ANALYSIS_H
@@ -44,7 +44,8 @@ class Pending {
 
 class JumpAnalysis {
  public:
-  // `code` must outlive it. `noreturn` null: all calls are taken to return. See Interpreter::trust for the others.
+  // `code` must outlive this object. `noreturn` may be null: then all calls are taken to return. See Interpreter::trust
+  // for the last two.
   JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
                Noreturn* noreturn, bool calls_preserve, JoinPolicy policy);
 
@@ -55,11 +56,11 @@ class JumpAnalysis {
   Expected<IndirectJumps, Unresolved> result(const std::vector<uint8_t>& uses);
   const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
   bool reads_own_code() const { return interpreter_.reads_own_code(); }
-  // What is done with the label whose address RIP-relative instructions take: a set of Use.
+  // How the label is used whose address RIP-relative instructions take: a set of Use.
   uint8_t uses_of(OldAddr label);
 
  private:
-  // Jumps that can go to the same places: what is known before any of them is known at each target.
+  // Jumps that can go to the same targets: at each target, the states of all these jumps are joined.
   struct Hub {
     std::vector<uint32_t> targets;
     std::optional<State> state;

@@ -1,4 +1,4 @@
-// Words in data that look like addresses of labels, in a program that has no relocations to tell.
+// Words in data that look like addresses of labels, in a program without relocations.
 
 #ifndef LINKER_REWRITE_JUMPS_LABEL_WORDS_H
 #define LINKER_REWRITE_JUMPS_LABEL_WORDS_H

@@ -1,17 +1,18 @@
-// The addresses of labels (computed goto). A label is no function: it has no symbol, and who jumps to it must land in
-// the copy, or the function would go on in its original, which has no hooks. Where its address is kept:
+// The addresses of labels (computed goto). A label is no function: it has no symbol, and a jump to it must lead into
+// the copy, or the function would go on in its original, which has no hooks. The address of a label is kept:
 //
-//   * in words of data. In a position-independent program a relocation tells each of them; in one at a fixed address
-//     they are numbers like any others, which happen to be the address of an instruction (label_words.cc).
+//   * in words of data. In a position-independent program each of them has a relocation. In a program at a fixed
+//     address they look like other numbers that happen to be the address of an instruction (label_words.cc).
 //   * in instructions: RIP-relative, which is unmistakable, or, at a fixed address, as a displacement or an immediate.
 //   * as a distance from another label, in a table (JumpTable::base).
 //
 // A label is also where control goes on after __builtin_longjmp, or after a goto out of a nested function: the address
 // is only kept, or taken in one function for a jump into another.
 //
-// What is a number like any others is an address only if the function has an indirect jump that no table explains, and
-// if it is used as one: copied, kept in 8 bytes of memory, jumped to. All such numbers of a function are changed or
-// none, because programs compare them with each other; if one of them is used otherwise, the function stays.
+// A number without a relocation is taken for an address only if the function has an indirect jump that no table
+// explains, and if the number is used as an address: copied, kept in 8 bytes of memory, jumped to. All such numbers of
+// a function are changed or none, because programs compare them with each other; if one of them is used otherwise, the
+// function stays.
 
 #include <algorithm>
 
@@ -19,7 +20,7 @@
 
 namespace profld {
 
-// All labels whose address the program keeps, for jumps that may go to any of them.
+// Finds all labels whose address the program keeps, for jumps that may go to any of them.
 void JumpAnalysis::find_labels() {
   if (labels_found_) return;
   labels_found_ = true;

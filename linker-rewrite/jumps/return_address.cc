@@ -1,5 +1,5 @@
-// Returns that are none: code that puts an address of its choice where `ret` finds it. Only what stands right before a
-// `ret` matters, because compilers' own code restores the stack pointer there.
+// Finds uses of `ret` that are no returns: code that puts an address of its own where `ret` reads it. Only the
+// instructions right before a `ret` matter, because compilers' own code restores the stack pointer there.
 
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"

@@ -14,10 +14,11 @@ namespace profld {
 namespace {
 
 constexpr uint64_t kMaxEntries = 1 << 16;
-// A table may be addressed from below its start, if its lowest index is not 0; what lies there leads to no code.
+// A table may be addressed from below its start, if its lowest index is not 0; the bytes there are no addresses of
+// code.
 constexpr uint64_t kMaxLowestIndex = 32;
-// A comparison found may not be the one that guards the jump: so many entries more than it asks for, and as many again
-// as that.
+// The comparison that was found may not be the one that guards the jump. So more entries are read than it asks for:
+// this many, and as many again as it asks for.
 constexpr uint64_t kEntriesBeyond = 16;
 
 uint64_t read_entry(const uint8_t* p, const TableForm& form) {
@@ -78,7 +79,7 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
   const bool required = exact && bound != kNoBound && end <= bound;
   const bool complete = bound != kNoBound && end > bound;
   if (end < available && !complete && image.is_code(target(end)) && (required || form.first + end * form.size < next)) {
-    // It goes on with a fragment of the function that nobody knows to be one, or it is none.
+    // Either this leads to a fragment that is not known to belong to the function, or this is no table.
     bool more = end > first;
     for (uint64_t i = end; i <= bound && i < std::min(available, end + kEntriesBeyond); ++i) more |= is_valid(i);
     if (more) return fails(ReasonCode::table_leads_out, target(end));

@@ -21,21 +21,22 @@ struct TableForm {
 
 struct TableEntries {
   std::vector<OldAddr> targets;  // empty if it is no jump table of this function
-  // How many of them the table most likely has: those up to the bound or the next object.
+  // How many of these entries the table most likely has: those up to the bound or the next object.
   size_t likely = 0;
-  std::optional<Unresolved> why;  // if it is none
-  bool foreign = false;           // if it is none: not even one entry leads into the function
+  std::optional<Unresolved> why;  // if it is no jump table
+  bool foreign = false;           // if it is no jump table: not even one entry leads into the function
 };
 
-// `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table with fewer entries is none.
+// `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table must not have fewer entries.
 TableEntries read_table(const Image& image, const DataReferences& data, const FunctionCode& function,
                         const TableForm& form, uint64_t bound, bool exact);
 
-// True if control can be passed to `a` inside the function, or `a` is the end of one of its ranges, which stands for
-// what cannot happen.
+// True if a jump can lead to `a` inside the function, or if `a` is the end of one of its ranges, which stands for an
+// index that cannot occur.
 bool is_possible_target(const FunctionCode& function, OldAddr a);
 
-// True if `a` is inside the function, but no entry: the start of an instruction that only its own jumps can mean.
+// True if `a` is inside the function and starts an instruction, but is no entry: only the function's own jumps can lead
+// there.
 bool is_label(const EhFrame& frames, const FunctionCode& function, OldAddr a);
 
 }  // namespace profld

@@ -1,6 +1,6 @@
 // An indirect jump inside a function goes through a table that the compiler made for a switch, or to a label whose
-// address the program keeps in data (computed goto), or it leaves the function for good. Which, the jump itself does
-// not tell; what computed its target does. Ways to find that out:
+// address the program keeps in data (computed goto), or it leaves the function for good. The jump itself does not tell
+// which of these it is; the code that computed its target does. There are three ways to find out:
 //
 //   * Patterns of instructions before the jump: quick, and wrong as soon as a compiler moves a step out of a loop or
 //     keeps it on the stack.
@@ -10,7 +10,7 @@
 // The last is what is done here (jump_analysis.cc), for the few functions that have indirect jumps.
 //
 // A table found is believed only if its entries make sense (table_entries.cc) and its address has no other use: the
-// copy of the function gets a table of its own, so whoever reads the address for another reason would read the wrong
+// copy of the function gets a table of its own, so code that reads the address for another reason would read the wrong
 // data.
 
 #include "tables.h"
@@ -42,8 +42,8 @@ void JumpAnalysis::sort_fields() {
   std::ranges::sort(fields_);
 }
 
-// The fields that a constant comes from, a table's address or (`is_base`) its base, and the address that all of them
-// name; or why they cannot be changed.
+// Finds the fields that a constant comes from, a table's address or (`is_base`) its base, and the address that all of
+// them name. Or the reason why they cannot be changed.
 Expected<OldAddr, ReasonCode> JumpAnalysis::fields_of(Origin origin, bool is_base, const std::vector<uint8_t>& uses,
                                                       std::vector<AddressField>& fields) {
   const Origin set = interpreter_.origins().find(origin);
@@ -61,7 +61,7 @@ Expected<OldAddr, ReasonCode> JumpAnalysis::fields_of(Origin origin, bool is_bas
   return *address;
 }
 
-// Fills in the table of a jump. The reason if the table cannot be cloned.
+// Fills in the table of a jump. Returns the reason if the table cannot be cloned.
 std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j,
                                               uint32_t insn, const std::vector<uint8_t>& uses) {
   const TableForm& form = tables_[size_t(j.table)].form;
@@ -97,8 +97,8 @@ std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<Table
   return std::nullopt;
 }
 
-// True if the function names an address from which, by whatever computation, an indirect jump could stay inside it: of
-// a label, or of what could be one of its jump tables.
+// True if the function names an address from which it could compute the target of a jump inside itself: the address of
+// a label, or of data that could be one of its jump tables.
 bool JumpAnalysis::has_address_of_code() const {
   if (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty()) return true;
   auto is_table = [&](OldAddr a) {
@@ -118,7 +118,7 @@ bool JumpAnalysis::has_address_of_code() const {
   return false;
 }
 
-// The kind of a jump that goes through no table that is understood.
+// The kind of a jump for which no table was understood.
 Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t insn) {
   constexpr uint64_t kMostLabels = 4096;
   const Value& v = j.target;
@@ -135,11 +135,11 @@ Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t ins
           : v.kind == Kind::unknown && !v.computed &&
                 (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty());
   if (goes_to_labels) return JumpKind::labels;
-  // Not a tail call, as the frame is in place.
+  // Not a tail call, because the frame is in place.
   if (v.kind == Kind::unknown && !v.computed && !j.frame_is_empty && !label_words_.doubtful.empty())
     return JumpKind::labels;
   const bool pointer = (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant || array;
-  // A sum that no address of this function's code can be part of leads elsewhere.
+  // If no address of this function's code can be part of the sum, the jump leads elsewhere.
   const bool foreign_sum = v.kind == Kind::unknown && !v.had_constant && !has_address_of_code();
   if ((pointer || foreign_sum) && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
   if (pointer && j.stack_is_switched) return JumpKind::unwind;
@@ -180,8 +180,8 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
   return out;
 }
 
-// Appends the RIP-relative instructions that take the address of a label, of this function's or of another's. A reason
-// if one takes the address of something between instructions.
+// Appends the RIP-relative instructions that take the address of a label, in this function or in another. Returns a
+// reason if one takes the address of something between instructions.
 static std::optional<Reason> find_label_instructions(const EhFrame& frames, const FunctionCode& function,
                                                      std::vector<LabelUse>& uses, std::vector<LabelUse>& foreign_uses) {
   for (uint32_t p = 0; p < function.parts.size(); ++p) {
@@ -203,7 +203,7 @@ static std::optional<Reason> find_label_instructions(const EhFrame& frames, cons
   return std::nullopt;
 }
 
-// The least that makes sense of the function's indirect jumps, of which it has some.
+// Resolves the indirect jumps of a function that has some, with the fewest assumptions that suffice.
 static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, const EhFrame& frames,
                                                          const DataReferences& data, const FunctionCode& function) {
   // From the cautious and cheap to what assumes more and costs more.
@@ -224,11 +224,12 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
     analysis.run();
     if (a.policy == JoinPolicy::sound && analysis.reads_own_code())
       return Unresolved{ReasonCode::reads_own_code, last.outside};
-    // A constant that got somewhere by optimism was not used there.
+    // Only sound attempts tell how constants are used: an optimistic one lets them arrive at places where they are not
+    // used.
     if (a.policy == JoinPolicy::sound) uses = analysis.uses();
     auto result = analysis.result(uses);
     if (result) return result;
-    // What an attempt found out about a table remains worth trying when the next fails at something else.
+    // If an attempt found out something about a table, try that even when the next attempt fails for another reason.
     const OldAddr outside = last.outside;
     last = result.error();
     if (last.outside == OldAddr()) last.outside = outside;
@@ -249,8 +250,8 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
     if (!jumps) return jumps;
     result = std::move(*jumps);
   }
-  // A label is for the function's own jumps to labels, or the base of one of its tables; or a jump that comes from
-  // elsewhere will go there.
+  // The address of a label is used by the function's own jumps to labels, or as the base of one of its tables, or by a
+  // jump that comes from elsewhere.
   const bool jumps_to_labels =
       std::ranges::any_of(result.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::labels; });
   std::erase_if(label_instructions,
@@ -259,7 +260,8 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
     const Instructions code(function);
     JumpAnalysis analysis(image, frames, data, code, nullptr, false, JoinPolicy::sound);
     analysis.run();
-    // Compared with a program counter, two labels of another function say whether control was between them.
+    // A program counter may be compared with two labels of another function, to find out whether control was between
+    // them.
     auto is_only = [&](OldAddr label, uint8_t allowed) {
       const uint8_t uses = analysis.uses_of(label);
       return uses != 0 && !(uses & ~allowed) && !analysis.reads_own_code();

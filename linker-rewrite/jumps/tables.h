@@ -1,5 +1,5 @@
-// Indirect jumps inside a function: which of them go through a jump table, and where to; which through pointers to
-// labels (computed goto); which leave the function (tail calls).
+// Resolves the indirect jumps of a function: some go through a jump table, and we need to know where to; some through
+// pointers to labels (computed goto); some leave the function (tail calls).
 
 #ifndef LINKER_REWRITE_JUMPS_TABLES_H
 #define LINKER_REWRITE_JUMPS_TABLES_H
@@ -16,8 +16,8 @@ namespace profld {
 // Why a function's indirect jumps could not be resolved.
 struct Unresolved {
   Reason reason;
-  // If it is only that a jump table leads to code that is not part of the function: where. The caller may know that
-  // this is a fragment of the function, and try again with it.
+  // Set if the only problem is a jump table that leads to code outside the function: the address of that code. The
+  // caller may know that it is a fragment of the function, and try again with it.
   OldAddr outside{};
 };
 
@@ -25,8 +25,8 @@ struct Unresolved {
 Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
                                                            const DataReferences& data, const FunctionCode& function);
 
-// True if some return of the function may go elsewhere than to its caller (retpolines, context switches: the return
-// address is pushed or overwritten), or if it calls the next instruction to learn its own address.
+// True if some return of the function may not go to its caller (retpolines and context switches push or overwrite the
+// return address), or if the function calls the next instruction to learn its own address.
 bool return_address_is_changed(const FunctionCode& function);
 
 }  // namespace profld
