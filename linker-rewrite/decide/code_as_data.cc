@@ -1,25 +1,28 @@
-// A function whose bytes are data must stay where it is, and as it is: a program that copies it, sums it up or patches
-// it would find the jump at its entry. Reading it by an instruction that names its address is plain to see
-// (movability.cc). But mostly a program takes the address, as for any callback, and gives it to somebody who reads:
-// memcpy, write, mprotect, or a function of its own. What tells such a pointer from a callback is only what becomes of
-// it:
+// A function whose bytes are used as data must stay where it is, and as it is: a program that copies it, computes a
+// checksum of it or patches it would find the jump at its entry. If an instruction reads it and names its address, that
+// is easy to see (movability.cc). But mostly a program takes the address, as for any callback, and passes it to a
+// function that reads: memcpy, write, mprotect, or one of its own. Only the later use of the pointer tells whether it
+// is a callback:
 //
-//   * Each function that takes the address of another is looked at (pointer_flow.h): is something read or written
-//     through that address there, or is it passed on, as which argument of which function?
-//   * Each function of the program that gets one in this way is looked at likewise: what becomes of that argument?
-//     Only those are, so the many that never see the address of code cost nothing.
-//   * What reads is then led back, from arguments to the calls that pass them, until nothing new is found.
-//   * Functions of the C library are known by name. A static program contains them, and their code is followed as the
-//     program's own, down to the system call; where a resolver chooses one (IFUNC), all are that it names.
-//   * If two addresses of code are compared, subtracted or passed together, and one of them is read, then what lies
-//     between is read as well; and so is as much as a number says that is passed together with one.
+//   * Each function that takes the address of another is looked at (pointer_flow.h): does it read or write through that
+//     address, or pass it on, and as which argument of which function?
+//   * Each function of the program that gets an address in this way is looked at likewise: how does it use that
+//     argument? The many functions that never get the address of code cost nothing.
+//   * That an argument is read is then noted at the calls that pass it, and so on backwards, until nothing new is
+//     found.
+//   * Functions of the C library are known by name. A static program contains them, and their code is followed like the
+//     program's own, down to the system call. If a resolver chooses one (IFUNC), all functions that it names are
+//     followed.
+//   * If two addresses of code are compared, subtracted or passed together, and one of them is read, then the bytes
+//     between them are read as well. If a number is passed together with an address that is read, so many bytes are
+//     read.
 //
-// All that is done twice: quickly for the whole program, taking too much for an address, and again for the functions
-// where that found something.
+// All this is done twice: quickly for the whole program, where too many values are taken for addresses, and again for
+// the functions where that found something.
 //
-// It is enough that one way through a function reads: sums have loops, and loops may end at once. A function that takes
-// a callback or the address of data in the same argument, as another says, makes its callbacks stay for nothing; they
-// are few.
+// It is enough that one path through a function reads: checksums have loops, and loops may end at once. Some functions
+// take either a callback or the address of data in the same argument, and another argument says which. Their callbacks
+// stay without need; they are few.
 //
 // Not seen: addresses that lie in data or come out of a call, pointers in structures, arguments beyond the sixth,
 // functions called through pointers, and those of other libraries. The manual says so.
@@ -49,7 +52,7 @@ using How = AddressUse::How;
 // Functions of the C library that read, write or protect the bytes that arguments point to: a bit for each, the first
 // is bit 0.
 constexpr uint8_t kFirst = 1, kSecond = 2, kThird = 4;
-constexpr uint8_t kProtects = 1 << 7;  // only what may be done with the bytes, and that of whole pages
+constexpr uint8_t kProtects = 1 << 7;  // only changes what may be done with the bytes, of whole pages
 constexpr std::pair<std::string_view, uint8_t> kLibrary[] = {
     {"__memcpy_chk", kFirst | kSecond},
     {"__memmove_chk", kFirst | kSecond},
@@ -108,7 +111,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-// What may be called, and which of its arguments are read by what is not in the program.
+// What a call may lead to: groups of the program, and which arguments are read by functions outside it.
 struct Callee {
   std::vector<uint32_t> groups;
   uint8_t reads = 0;      // a bit for each argument
@@ -140,8 +143,8 @@ void for_each_address(const Program& program, const Group& group, Look look) {
     }
 }
 
-// Addresses that the group's instructions name: starts of functions, and what may say how far one is read: addresses
-// inside them and ends of code.
+// Addresses that the group's instructions name: starts of functions, and addresses that may say how far one is read:
+// those inside functions and ends of code.
 std::vector<OldAddr> addresses_of_code(const Program& program, const Group& group) {
   std::vector<OldAddr> addresses;
   for_each_address(program, group, [&](OldAddr a) {
@@ -159,7 +162,7 @@ bool starts_function(const Program& program, OldAddr a) {
   return r >= 0 && program.ranges[size_t(r)].range.start == a;
 }
 
-// The functions of which the group's instructions name the start.
+// The functions whose start the group's instructions name.
 std::vector<OldAddr> functions_named(const Program& program, const Group& group) {
   std::vector<OldAddr> functions;
   for_each_address(program, group, [&](OldAddr a) {
@@ -188,7 +191,7 @@ void find_absolute_accesses(const Program& program, const Group& group, std::vec
     }
 }
 
-// Those of one address; `uses` is sorted.
+// The uses of one address; `uses` is sorted.
 std::span<const AddressUse> uses_of(const std::vector<AddressUse>& uses, FollowedAddress a) {
   const auto first = std::ranges::lower_bound(uses, a, {}, &AddressUse::address);
   const auto end = std::ranges::upper_bound(uses, a, {}, &AddressUse::address);
@@ -226,7 +229,7 @@ class Search {
     });
   }
 
-  // What of the addresses that the group takes is read.
+  // Finds the code that is read through addresses that the group takes.
   void collect(uint32_t g, std::vector<CodeAccess>& found) {
     if (!has_found(g)) return;
     const Group& group = program_.groups[g];
@@ -291,7 +294,7 @@ class Search {
     }
   }
 
-  // Adds the place, and those from which its address is passed to it.
+  // Adds the place, and all places that pass their address to it.
   void spread(const Place& place, std::set<Place>& found) {
     std::vector<Place> pending{place};
     while (!pending.empty()) {
@@ -353,7 +356,7 @@ class Search {
 
   const Program& program_;
   const bool quickly_;
-  std::unordered_map<uint32_t, Function> functions_;  // by group; of the others nothing is known
+  std::unordered_map<uint32_t, Function> functions_;  // by group; groups that were looked at
   std::map<Place, std::vector<Place>> passed_by_;     // for an argument: what is passed as it
   std::set<Place> wanted_;                            // arguments that are not followed yet
   std::set<Place> read_, remapped_;

@@ -9,13 +9,13 @@
 
 namespace profld {
 
-// The code range `range` is read or written as data by the instruction at `at`, or by what that calls.
+// The instruction at `at`, or a function that it calls, reads or writes the code range `range` as data.
 struct CodeAccess {
   uint32_t range;
   OldAddr at;
 };
 
-// All that can be seen, in a fixed order; needs Group::indirect.
+// Finds all that can be seen, in a fixed order. Needs Group::indirect.
 std::vector<CodeAccess> find_code_accesses(const Program& program);
 
 }  // namespace profld

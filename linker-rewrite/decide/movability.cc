@@ -1,13 +1,13 @@
-// When in doubt, leave it out. A function that stays where it was behaves as it did; a function that moved although
-// somebody depends on its address or bytes is a wrong program. What is looked for, in each group of ranges:
+// When in doubt, leave it out. A function that stays where it was behaves as before. If a function moves although other
+// code depends on its address or its bytes, the program is wrong. A group of ranges stays if one of these is true:
 //
 //   * it does not decode, its unwind tables or an indirect jump is not understood (the parts that follow say so);
 //   * it belongs to a run-time system that finds frames by return address (v8.cc);
-//   * its return address is not one: the outermost function (_start), signal trampolines, retpolines, context switches;
+//   * its return address is not a caller's: the outermost function (_start), signal trampolines, retpolines, context
+//     switches;
 //   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
-//   parent's
-//     frames, or on a stack that has none;
-//   * it is continued behind a return address (split stacks);
+//     parent's frames, or on a stack that has none;
+//   * a function that it calls returns to an address behind the return address (split stacks);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
 //   * its bytes are changed while the program runs (patch_sites.cc);
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
@@ -47,15 +47,15 @@ bool leaves_twice(const Code& code) {
 }
 
 // gcc -fsplit-stack: a function compares its stack pointer with a word of the thread, which is reserved for that, and
-// if need be does `call __morestack; ret`. That goes on one byte behind its return address, behind the `ret`, where the
-// copy has its hook.
+// if necessary does `call __morestack; ret`. __morestack goes on one byte behind its return address, behind the `ret`.
+// In the copy the hook would be there.
 bool splits_stack(const Code& code) {
   return std::ranges::any_of(code.insns,
                              [&](const Insn& insn) { return compares_with_stack_limit(code.bytes_of(insn)); });
 }
 
-// An entry of a jump table that leads to the end of a part, where a fragment begins that belongs to no function so far;
-// else that end stands for what cannot happen. 0 if there is none.
+// The target of a jump table's entry that leads to the end of a part, if a fragment begins there that belongs to no
+// function so far. (Otherwise that end stands for an index that cannot occur.) 0 if there is none.
 OldAddr find_fragment_behind(const Program& program, const FunctionCode& function, const IndirectJumps& indirect) {
   for (const JumpTable& t : indirect.tables)
     for (OldAddr target : t.targets) {
@@ -68,7 +68,7 @@ OldAddr find_fragment_behind(const Program& program, const FunctionCode& functio
   return OldAddr();
 }
 
-// Reasons that one group has in itself. `outside`: see Unresolved.
+// The reason why a group has to stay, from its own code only. `outside`: see Unresolved.
 std::optional<Reason> own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
   for (const Code& code : group.code.parts)
     if (code.insns.empty()) return ReasonCode::part_not_decoded;
@@ -107,8 +107,8 @@ std::optional<Reason> own_reason(const Program& program, const DataReferences& d
 }
 
 // Restartable sequences (struct rseq_cs in rseq(2)): words in data that hold the address at which the kernel goes on
-// when a thread is taken off its processor within one. Wherever they lie, the kernel wants a signature before that
-// address. The address where the critical section starts stands in front of the word.
+// when a thread is taken off its processor within one. The kernel demands a signature before that address, so they can
+// be found anywhere in data. The address where the critical section starts stands in front of the word.
 constexpr uint64_t kStartBeforeAbort = 16;  // bytes
 std::vector<OldAddr> critical_sections(const Image& image, const DataReferences& data) {
   std::vector<OldAddr> words;
@@ -143,7 +143,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     Group& g = program.groups[i];
     if (!g.reason) g.reason = own_reason(program, data, g, &outside[i]);
   });
-  // A fragment that only a jump table leads to.
+  // The jump table leads to a fragment that nothing else leads to.
   for (uint32_t i = 0; i < program.groups.size(); ++i)
     while (outside[i] != OldAddr()) {
       const ptrdiff_t to = program.range_of(std::exchange(outside[i], OldAddr()));
@@ -154,9 +154,9 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       Group& g = program.groups[i];
       g.reason = own_reason(program, data, g, &outside[i]);
     }
-  program.image->release();  // all code was gone through, and is once more
+  program.image->release();  // all code was read, and will be read once more
 
-  // What other code does to them.
+  // Now the reasons that come from other code.
   auto stays = [&](ptrdiff_t range, const Reason& reason) {
     program.groups[program.ranges[size_t(range)].group].stay(reason);
   };

@@ -1,6 +1,6 @@
 // Some programs change their own code while they run: they switch the calls of a tracer on and off, or make a branch
-// out of no-operations. For that the compiler leaves room in the code, a site, and lists the sites in a section that
-// the program reads:
+// out of no-operations. For this the compiler leaves room in the code, a patch site, and lists the sites in a section
+// that the program reads:
 //
 //   __patchable_function_entries  gcc and clang -fpatchable-function-entry=N,M: a word with the address of the first of
 //                                 N no-operations, of which M stand before the function's entry
@@ -11,7 +11,7 @@
 //   __jump_table                  static keys (Linux, include/linux/jump_label.h, struct jump_entry): site, label and
 //                                 key; as 32, 32 and 64 bits, each relative to its own place, or as three words
 //
-// A function with a site stays in place. To move it, and to lead the table to the copy, would not be enough. The
+// A function with a site stays in place. It would not be enough to move it and to make the table lead to the copy. The
 // program has to make the code writable first, and nothing tells how it finds the pages: from the site, or from the
 // linker's symbols for the start and the end of the code, or all from the first site to the last at once. In the second
 // case the site in the copy could not be written; in the third, data between the old code and the copies may become
@@ -54,8 +54,8 @@ class SiteFinder {
     if (image_.is_code(site)) sites_.push_back(site);
   }
 
-  // All words of the table that are the address of code. Where the program is not at a fixed address they have
-  // relocations, and what is in the file does not matter.
+  // All words of the table that are the address of code. If the program is not at a fixed address they have
+  // relocations, and the words in the file do not matter.
   void read_words() {
     if (!image_.is_position_independent())
       for (Reader r(bytes_, "table"); r.remaining() >= 8;) add(OldAddr(r.u64()));
@@ -79,7 +79,8 @@ class SiteFinder {
     if (words) read_words();
   }
 
-  // Nothing says which of the two forms it has. What is read in the wrong one is hardly ever an address of code.
+  // Nothing says which of the two forms it has. If it is read in the wrong form, the numbers are hardly ever addresses
+  // of code.
   void read_static_keys() {
     for (Reader r(bytes_, "table"); r.remaining() >= 16; r.skip(8))
       for (int field = 0; field < 2; ++field) {

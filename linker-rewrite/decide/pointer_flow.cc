@@ -1,9 +1,9 @@
-// A dataflow over the blocks of one function. What is known at a place is, for each register and each word of the
-// stack, a set of followed addresses: its value is made from one of them for certain, or nothing is known of it. Where
-// two ways meet, a set is the union of two, and nothing if one of them is nothing. So a loop that counts a pointer up
-// still knows where it began (an interpretation with exact values, abstract_state.h, which is what jump tables need,
-// forgets it there), and what somebody left in a register long ago is not taken for an argument. Sets grow, or become
-// nothing: it ends. What each instruction does is in pointer_steps.cc.
+// A dataflow over the blocks of one function. The state at a place has a set of followed addresses for each register
+// and each word of the stack: the value is certainly made from one of them. If the set is empty, nothing is known about
+// the value. Where two paths meet, the set is the union of both, but empty if one of them is empty. So in a loop that
+// increments a pointer it is still known where the pointer began (the interpretation with exact values that jump tables
+// need, abstract_state.h, forgets it there), and an old value that was left in a register is not taken for an argument.
+// The dataflow ends, because sets only grow or become empty. What each instruction does is in pointer_steps.cc.
 
 #include "pointer_flow.h"
 
@@ -51,7 +51,7 @@ class PointerFlow {
     }
     work();
     if (followed_.quickly) return;
-    // Code that is reached in ways unknown, or not at all, is without effect on what is known elsewhere.
+    // Code that is reached in unknown ways, or not at all, has no effect on the states elsewhere.
     for (uint32_t i = 0; i < code_.count(); ++i) {
       if (visited_[i]) continue;
       ++round_;
@@ -62,7 +62,7 @@ class PointerFlow {
   }
 
  private:
-  // Mostly an address is named right before the call that gets it, and is gone behind it.
+  // Mostly an address is named right before the call that gets it, and is in no register after the call.
   void add_naming_blocks() {
     for (uint32_t i : code_.with_constants()) {
       if (!steps_.names_address(i)) continue;
@@ -71,7 +71,7 @@ class PointerFlow {
       if (state_of_[leader] >= 0) continue;
       naming_.insert(leader);
       PointerState state = state_at(leader);
-      state.registers[kRbp].frame = steps_.frame_made_by(leader);  // if it is none, no harm is done
+      state.registers[kRbp].frame = steps_.frame_made_by(leader);  // if it is no frame, this does no harm
       add_state(leader, state);
     }
   }
@@ -116,8 +116,8 @@ class PointerFlow {
     steps_.use(AddressUse::How::kept, lost, insn);
   }
 
-  // What is known on the way is more than what holds in the end, so uses are noted when nothing changes any more. A
-  // quick look takes the more.
+  // While the dataflow runs, the states claim more than in the end, so uses are noted only when nothing changes any
+  // more. A quick look does not wait for that.
   void work() {
     steps_.notes_uses = followed_.quickly;
     while (!pending_.empty()) {
@@ -192,8 +192,8 @@ class PointerFlow {
   std::set<uint32_t> pending_;                               // leaders whose state changed
   std::map<uint32_t, std::vector<uint32_t>> table_targets_;  // of jumps through tables
   uint32_t round_ = 0;
-  std::vector<uint32_t> round_of_, leader_of_;  // of states_: in which round each was made, where it is
-  size_t worked_ = 0;                           // so many of them are final
+  std::vector<uint32_t> round_of_, leader_of_;  // for each of states_: in which round it was made, its leader
+  size_t worked_ = 0;                           // how many of them are final
   PointerState here_;                           // of block() alone, kept for its memory
   std::set<uint32_t> naming_;                   // leaders of blocks that name an address; of a quick look
 };

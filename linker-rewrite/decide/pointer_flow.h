@@ -1,4 +1,4 @@
-// Where addresses go inside a function: those that it names, and those that it is given as arguments.
+// Follows addresses inside a function: those that it names, and those that it gets as arguments.
 
 #ifndef LINKER_REWRITE_DECIDE_POINTER_FLOW_H
 #define LINKER_REWRITE_DECIDE_POINTER_FLOW_H
@@ -20,19 +20,19 @@ inline constexpr FollowedAddress kArguments = 6;
 
 struct AddressUse {
   enum class How : uint8_t {
-    accessed,  // what is there, or near it, is read or written
+    accessed,  // the bytes there, or near it, are read or written
     remapped,  // a system call changes what may be done with the pages around it
     passed,    // it is argument `argument` of a call (or jump) to `callee`
-    bounded,   // `other`, none of the arguments either, is compared with it or subtracted, or passed together with it
-    kept,      // it may be in a place that is not followed, all of it: in memory, with the caller or a callee
+    bounded,   // `other` is compared with it or subtracted, or passed together with it; both are no arguments
+    kept,      // the whole of it may be in a place that is not followed: in memory, in the caller or a callee
   };
   FollowedAddress address = 0;
   How how{};
   bool through_pointer = false;  // `callee` is a word that holds the address of the function
   uint8_t argument = 0;
   FollowedAddress other = 0;
-  // So many bytes from the address on, at least as far as is seen: of `accessed` what the instruction itself needs, of
-  // `passed` the greatest number that is passed together with it.
+  // How many bytes from the address on are used, at least. For `accessed`: the bytes that the instruction itself needs.
+  // For `passed`: the greatest number that is passed together with it.
   uint64_t extent = 0;
   OldAddr at;  // of the instruction
   OldAddr callee;
@@ -44,13 +44,14 @@ struct Followed {
   std::vector<OldAddr> addresses;  // ascending
   uint8_t arguments = 0;           // a bit for each, the first is bit 0
   bool where_kept = false;         // AddressUse::How::kept; else all the others
-  // Only the blocks that an address may come to are looked at, which is quick. The uses may be too many (what is only
-  // sometimes made from an address is taken for it) and AddressUse::extent too small. Not together with where_kept.
+  // Only the blocks that an address may come to are looked at, which is quick. There may be too many uses (a value that
+  // is only sometimes made from an address is taken for it) and AddressUse::extent may be too small. Not together with
+  // where_kept.
   bool quickly = false;
 };
 
-// The uses in the code of `group`; sorted, none twice. An address plus or minus something that is no address counts as
-// that address still; what is left after any other arithmetic does not.
+// The uses in the code of `group`; sorted, none twice. An address plus or minus something that is no address still
+// counts as that address; the result of any other arithmetic does not.
 std::vector<AddressUse> follow_addresses(const Program& program, const Group& group, const Followed& followed);
 
 }  // namespace profld

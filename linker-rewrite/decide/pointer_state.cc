@@ -7,7 +7,7 @@ namespace profld {
 namespace {
 
 constexpr uint8_t kWord = 8;
-constexpr size_t kMostStackWords = 256;  // per state; of what does not fit, nothing is known
+constexpr size_t kMostStackWords = 256;  // per state; about words that do not fit, nothing is known
 
 }  // namespace
 
@@ -15,8 +15,8 @@ AddressSet met(AddressSet a, AddressSet b) {
   return a == b ? a : a != 0 && b != 0 && ((a | b) & kOfArguments) == 0 ? a | b : 0;
 }
 
-// What is added to a pointer that was loaded is an offset: a pointer to a member function is either the function's
-// address or, for a virtual one, that of its place in the table to which an object leads.
+// A value that is added to a loaded pointer is an offset. (A pointer to a member function is either the function's
+// address or, for a virtual function, the offset of its entry in the object's table.)
 AddressSet sum(const PointerValue& a, const PointerValue& b) {
   const bool both = a.made_from != 0 && b.made_from != 0;
   return both || a.is_loaded() || b.is_loaded() ? 0 : a.made_from | b.made_from;

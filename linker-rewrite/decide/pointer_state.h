@@ -1,4 +1,4 @@
-// What the dataflow of addresses (pointer_flow.cc) knows at one place of a function.
+// The state of the dataflow of addresses (pointer_flow.cc) at one place of a function.
 
 #ifndef LINKER_REWRITE_DECIDE_POINTER_STATE_H
 #define LINKER_REWRITE_DECIDE_POINTER_STATE_H
@@ -12,20 +12,20 @@
 
 namespace profld {
 
-// A set of followed addresses, a bit for each; the first six are the function's arguments. What has a set is made from
-// one of them for certain. Of what has none, nothing is known.
+// A set of followed addresses, a bit for each; the first six are the function's arguments. A value with such a set is
+// certainly made from one of them. About a value with an empty set nothing is known.
 using AddressSet = uint64_t;
 inline constexpr unsigned kMostAddresses = 64;
 inline constexpr AddressSet kOfArguments = (AddressSet(1) << kArguments) - 1;
 
-// Of a value that is one or the other. An argument meets only itself: if it seems to meet something else, it is likely
-// that one of the two ways is none, behind a call that does not return.
+// The set of a value that is one or the other. An argument is joined only with itself: if it seems to meet another
+// value, control probably never takes one of the two paths, behind a call that does not return.
 AddressSet met(AddressSet a, AddressSet b);
 
 struct PointerValue {
   AddressSet made_from = 0;
-  // What it is, if not 0: the address `offset` bytes from a place in the stack that only this number tells; or kNumber,
-  // the number `offset`; or kLoaded, a word of memory that a pointer led to.
+  // 0: unknown. kNumber: it is the number `offset`. kLoaded: it was loaded through a pointer. Any other number stands
+  // for a place in the stack: it is the address `offset` bytes from there.
   uint32_t frame = 0;
   int64_t offset = 0;
 
@@ -37,7 +37,7 @@ struct PointerValue {
   void forget_place() { frame = 0, offset = 0; }
 };
 
-// What the sum of two is made from.
+// The set of the sum of two values.
 AddressSet sum(const PointerValue& a, const PointerValue& b);
 
 struct PointerState {
@@ -46,16 +46,16 @@ struct PointerState {
     AddressSet made_from;
   };
   std::array<PointerValue, kRegisters> registers;
-  std::vector<StackWord> stack_words;  // 8 bytes of stack each; sorted; those of which something is known
+  std::vector<StackWord> stack_words;  // 8 bytes of stack each; sorted; only those about which something is known
 
   // The word at an address on the stack.
   AddressSet stack_word(const std::pair<uint32_t, int64_t>& at) const;
-  // `size` bytes there.
+  // Writes `size` bytes there.
   void store(const PointerValue& address, uint8_t size, AddressSet made_from);
-  // Joins what holds on another way to the same place. True if that changed anything. To `lost` are added the addresses
-  // that one of the two knew a value to be made from, and that are known no longer.
+  // Joins the state on another path to the same place. True if that changed anything. Adds to `lost` the addresses that
+  // were in a set of one of the two states and are in none any more.
   bool merge(const PointerState& other, AddressSet& lost);
-  // The same, but a value may be made from what either says, even if the other knows nothing of it.
+  // The same, but a set is always the union of both, even if one of them is empty.
   bool unite(const PointerState& other);
   bool has_addresses() const;
 

@@ -1,13 +1,15 @@
-// What a value is made from:
+// From which address a value is made:
 //
-//   * A sum is made from what its terms are made from, unless one of them is multiplied: that one is an index. A number
-//     in an instruction that is an address is what the sum points to; the rest is an index.
-//   * A difference of two addresses is a length, and no address. But it says that somebody looks at the bytes between.
-//   * A mask that clears low bits keeps the address: so programs find the page of a function.
+//   * A sum is made from what its terms are made from, unless one of them is multiplied: that one is an index. If an
+//     instruction contains an address as a number, the sum points there; the rest is an index.
+//   * A difference of two addresses is a length, and no address. But it shows that the program looks at the bytes
+//     between them.
+//   * A mask that clears low bits keeps the address: programs find the page of a function like this.
 //   * Anything else (shifts, products, bits) makes a number: the hash of a pointer, not a pointer.
 //
-// Calls change the registers that they may, and their results are not followed. Nor is what lies in memory, but for
-// the function's own stack, and there not what is stored through a pointer that may point to several places.
+// After a call, nothing is known about the registers that it may change, and its result is not followed. Values in
+// memory are not followed either, except on the function's own stack, and there only if they were not stored through a
+// pointer that may point to several places.
 
 #include "pointer_steps.h"
 
@@ -329,7 +331,7 @@ void PointerSteps::other(PointerState& state, const Semantics& op, uint32_t insn
   for (uint8_t r = 0; r < kRegisters; ++r) {
     PointerValue& v = state.registers[r];
     if (op.addressing >> r & 1 && r != kRsp) {
-      use(How::accessed, v.made_from, insn);  // and steps on to the next: a string instruction
+      use(How::accessed, v.made_from, insn);  // a string instruction, which also advances the pointer
       continue;
     }
     if (op.reads >> r & 1 && !only_looks) use(How::kept, v.made_from, insn);

@@ -1,4 +1,4 @@
-// What one instruction does to what is known of addresses, and which uses of them it is.
+// The effect of one instruction on the state of followed addresses, and how it uses them.
 
 #ifndef LINKER_REWRITE_DECIDE_POINTER_STEPS_H
 #define LINKER_REWRITE_DECIDE_POINTER_STEPS_H
@@ -15,8 +15,8 @@ namespace profld {
 
 class PointerSteps {
  public:
-  // Of Followed::addresses those from `first` on, as many as a set has room for. All but `uses` must outlive it; that
-  // gets the uses while notes_uses says so (of How::kept always).
+  // Follows those of Followed::addresses from `first` on, as many as a set has room for. All arguments must outlive
+  // this object. The uses are appended to `uses` while notes_uses is set (those of How::kept always).
   PointerSteps(const Program& program, const Group& group, const Instructions& code, const Followed& followed,
                size_t first, std::vector<AddressUse>& uses);
 
@@ -25,12 +25,12 @@ class PointerSteps {
 
   // True if the instruction names one of the addresses.
   bool names_address(uint32_t insn) const;
-  // The memory operand of any instruction, before what else that does.
+  // The effect of an instruction's memory operand; to be called before its other effects.
   void access(const PointerState& state, uint32_t insn);
   void step(PointerState& state, uint32_t insn);
   // A call.
   void call(PointerState& state, uint32_t insn);
-  // Control leaves the function, or goes on in a place unknown.
+  // Control leaves the function, or goes on in an unknown place.
   void jump_away(const PointerState& state, uint32_t insn);
   // A return.
   void returns(const PointerState& state, uint32_t insn);
@@ -39,25 +39,25 @@ class PointerSteps {
   uint32_t frame_made_by(uint32_t insn) const { return code_.count() + insn + 1; }
 
  private:
-  // The number of the set's element that stands for the address `a`; none if it is not followed.
+  // The number of the bit in a set that stands for the address `a`; none if it is not followed.
   AddressSet named(OldAddr a) const;
   // At a fixed address.
   bool may_be_address(int64_t number) const;
   AddressSet immediate(const Semantics& op) const;
-  // Words lie at even addresses. An odd displacement is that of a pointer with a tag in its lowest bit: of a virtual
-  // member function, or of a descriptor in Ada; such a bit is what tells them from the address of a function.
+  // Words lie at even addresses. So an odd displacement belongs to a pointer with a tag in its lowest bit: to a virtual
+  // member function, or to a descriptor in Ada. This bit distinguishes such a pointer from the address of a function.
   static bool takes_off_tag(const Semantics& op);
-  // What the address of the memory operand is made from.
+  // The set of the memory operand's address.
   AddressSet memory(const PointerState& state, const Semantics& op) const;
   PointerValue place_of_memory(const PointerState& state, const Memory& m) const;
   static bool is_through_pointer(const PointerState& state, const Memory& m);
-  // What the second operand is made from.
+  // The set of the second operand.
   AddressSet source(const PointerState& state, const Semantics& op) const;
-  // The same of a source that is cut off, where the low four bytes of an address are all of it.
+  // The same for a source of which only the low four bytes are used, if these are a whole address.
   AddressSet half_of_source(const PointerState& state, const Semantics& op) const;
   FollowedAddress number(AddressSet set) const;
   void bound(AddressSet a, AddressSet b, uint32_t insn);
-  // Of a length, if it makes sense as one.
+  // The number, if it makes sense as a length.
   static uint64_t extent(int64_t length);
   void pass(const PointerState& state, uint32_t insn);
   void keep(const PointerState& state, uint32_t insn, uint16_t registers);
@@ -66,10 +66,10 @@ class PointerSteps {
   void push(PointerState& state, AddressSet pushed, uint32_t insn);
   PointerValue pop(PointerState& state);
   void add(PointerState& state, const Semantics& op, uint32_t insn);
-  // inc or dec of eight bytes, add to memory or sub from it: a pointer goes on being one.
+  // inc or dec of eight bytes, add to memory or sub from it: a pointer remains a pointer.
   bool is_step(uint32_t insn) const;
   void other(PointerState& state, const Semantics& op, uint32_t insn);
-  // True if the function reads the word of the stack that this names, in the same way.
+  // True if the function reads the word of the stack that this operand names, by the same register and displacement.
   bool is_read_again(const Memory& m);
 
   const Program& program_;
@@ -77,7 +77,7 @@ class PointerSteps {
   const Instructions& code_;
   const Followed& followed_;
   const std::vector<OldAddr>& addresses_;  // Followed::addresses
-  const size_t first_;                     // of them that is followed
+  const size_t first_;                     // the first of them that is followed
   std::vector<AddressUse>& uses_;
   bool catches_ = false;  // calls may be left by an exception, for a place that is not followed
   std::set<std::pair<uint8_t, int64_t>> stack_words_read_;  // by base register and displacement

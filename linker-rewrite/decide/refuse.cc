@@ -2,9 +2,9 @@
 // collector find what a frame holds in tables keyed by them, and GHC puts such tables in front of the code. Copies have
 // other return addresses, so these programs would fail at the first collection.
 //
-// What tells them: Go's linker writes sections that its own tools need and strip keeps. Stripped OCaml and GHC programs
-// keep nothing but the name of the environment variable that their run-time system reads, a string of its own in
-// read-only data.
+// How such programs are recognized: Go's linker writes sections that its own tools need and strip keeps. Stripped OCaml
+// and GHC programs keep nothing but the name of the environment variable that their run-time system reads, a string of
+// its own in read-only data.
 
 #include "refuse.h"
 
@@ -27,8 +27,8 @@ bool has_symbol(const Image& image, std::string_view name) {
 }
 
 // True if the program holds the first word of `text` as a string of its own (a zero before and after it): in any
-// segment, as read-only data may lie in that of the code. What follows the word keeps profld, whose own data holds
-// `text`, from taking itself for such a program.
+// segment, as read-only data may lie in that of the code. profld's own data holds `text`, where more follows the word,
+// so profld does not take itself for such a program.
 bool has_string(const Image& image, std::string_view text) {
   const std::string whole = std::string(1, '\0') + std::string(text.substr(0, text.find(' '))) + std::string(1, '\0');
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& s) {

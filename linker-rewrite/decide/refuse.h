@@ -7,8 +7,8 @@
 
 namespace profld {
 
-// Throws Error with the reason if it is no program, has been rewritten before, or if its run-time system depends on where
-// its code lies.
+// Throws Error with the reason if the image is no program, has been rewritten before, or has a run-time system that
+// depends on where its code lies.
 void refuse_unsupported(const Image& image);
 
 }  // namespace profld

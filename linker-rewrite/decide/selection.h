@@ -13,17 +13,17 @@ namespace profld {
 struct Selection {
   // Patterns as of fnmatch(3), matched against a function's names, mangled and demangled. A function without a symbol
   // is named #address, in hexadecimal.
-  std::vector<std::string> only{};  // -F: those that match one; all if empty
-  std::vector<std::string> not_{};  // -N: but not those
+  std::vector<std::string> only{};  // -F: functions that match one of them; all if empty
+  std::vector<std::string> not_{};  // -N: but not functions that match one of these
   uint64_t min_size = 0;            // --min-size: only functions of at least so many bytes of code, fragments included
   bool no_leaves = false;           // --no-leaves: only functions that call others
   bool no_hooks = false;            // --no-hooks: these functions are moved, but call no hooks
 };
 
-// Whether -F and -N leave the range in.
+// Whether -F and -N select the range.
 bool is_selected_by_name(const Selection& selection, const CodeRange& range);
 
-// True if nothing is called from the group, by a tail call either. Its indirect jumps must be known.
+// True if the group calls nothing, not even by a tail call. Its indirect jumps must be known.
 bool is_leaf(const Program& program, const Group& group);
 
 // Sets Group::selected and Group::hooked. A group is selected as a whole: control passes between its ranges without

@@ -4,7 +4,7 @@
 // and what its collector has to look at there; they keep the address of their own start in a register and compute
 // others from it; and a sum over the block, checked at start, tells whether a byte of it was changed.
 //
-// The block has no unwind tables, and its names are known to symbols only: so do its own start and size.
+// The block has no unwind tables. Only symbols know the names of these functions, and the start and size of the block.
 
 #include "v8.h"
 

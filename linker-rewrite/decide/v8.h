@@ -7,8 +7,8 @@
 
 namespace profld {
 
-// The code of V8's built-in functions; empty if the program has none, or no symbols that tell (then nothing names these
-// functions either, and they stay because nobody knows of them).
+// The code of V8's built-in functions. Empty if the program has none, or no symbols that tell. (Without symbols these
+// functions are not found at all, and so they stay.)
 OldRange v8_builtins(const Image& image);
 
 }  // namespace profld
