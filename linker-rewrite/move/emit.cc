@@ -90,7 +90,7 @@ class Emitter {
     }
   }
 
-  // Up to the next change all is copied as it is, but for the entry hook.
+  // Copies everything up to the next change as it is, and puts the entry hook in.
   void unchanged_up_to(uint32_t end) {
     if (next_ <= plan_.enter_hook_before && plan_.enter_hook_before < end) {
       unchanged(next_, plan_.enter_hook_before);
@@ -101,7 +101,7 @@ class Emitter {
     next_ = end;
   }
 
-  // Copies the instructions [first, end) and lets what is in them lead where it has to.
+  // Copies the instructions [first, end) and corrects the distances and addresses in them.
   void unchanged(uint32_t first, uint32_t end) {
     if (first == end) return;
     const Insn& last = code_.insns[end - 1];

@@ -1,4 +1,4 @@
-// The bytes of one copy, as plan.h has it.
+// Writes the bytes of one copy, according to its plan (plan.h).
 
 #ifndef LINKER_REWRITE_MOVE_EMIT_H
 #define LINKER_REWRITE_MOVE_EMIT_H
@@ -14,15 +14,15 @@ struct HookSlots {
   NewAddr enter, leave;
 };
 
-// An address that an instruction names and that is another one in the copy: of a label, or of a jump table.
+// An address that an instruction names and that changes in the copy: of a label, or of a jump table.
 struct AddressChange {
   uint32_t insn;      // index in the range
-  uint8_t field;      // offset in the instruction of the four bytes that say it
+  uint8_t field;      // offset in the instruction of the four bytes that hold it
   bool rip_relative;  // they are the distance from the end of the instruction
   NewAddr address;
 };
 
-// Writes the copy to `out`, which has room for it. Throws Error if something that it refers to is too far away.
+// Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away.
 void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const RangePlan& plan,
                const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);
 

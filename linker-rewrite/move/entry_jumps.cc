@@ -1,17 +1,17 @@
 // Addresses stay: function pointers, vtables and symbols keep their old values, so the old entry of every function that
-// moved must lead to its copy. A five-byte jump does that (after ENDBR64, which must come first where
-// indirect branches are checked). Control can also arrive elsewhere: code that stayed, hand-written code that no table
-// describes included, may jump into a function that moved.
+// moved must lead to its copy. A five-byte jump does that (after ENDBR64, which must come first where indirect branches
+// are checked). Control can also arrive elsewhere: code that stayed may jump into a function that moved. That includes
+// hand-written code that no table describes.
 //
-// The old text of moved functions is dead but for these arrivals, so there is room: usually at the arrival itself.
-// Where the next arrival, or the end of the function, is nearer than five bytes, a two-byte jump leads to an island:
-// five dead bytes within 127 bytes, in any function that moved, or in padding. Where even that fails the function
-// stays, and so do those that only it could reach otherwise; staying makes new arrivals, so all is repeated until
-// nothing changes.
+// Except for these arrivals the old text of moved functions is dead, so there is room for jumps: usually at the arrival
+// itself. Where the next arrival, or the end of the function, is nearer than five bytes, a two-byte jump leads to an
+// island: five dead bytes within 127 bytes, in any function that moved, or in padding. If even that fails, the function
+// stays. A function that stays may jump into others and so make new arrivals, which may need more room. So all is
+// repeated until nothing changes.
 //
 // In a program at a fixed address a number in an instruction may be the address of a label, and is taken for an
-// arrival. Where that leaves no room for a jump that is needed, it is looked at: what is shifted or tested, and kept
-// nowhere, is no address.
+// arrival. If that leaves no room for a jump that is needed, the use of the number is looked at: if it is shifted or
+// tested, and stored nowhere, it is no address.
 //
 // Terms: arrival, an old address that control may reach; entry jump, the jump for it; island, see above.
 
@@ -53,7 +53,7 @@ class Placer {
       jumps[i] = {arrival, endbr64 ? arrival + kEndbr64Length : arrival, OldAddr(), range};
     });
 
-    // Arrivals and what is free ascend, so each is gone through once.
+    // Arrivals and free ranges ascend, so we go through both once.
     std::vector<OldRange> left;  // of the free bytes, those that no entry jump takes
     left.reserve(2 * jumps.size());
     std::vector<size_t> short_ones;
@@ -62,7 +62,7 @@ class Placer {
       for (; i < jumps.size() && jumps[i].arrival < free.end; ++i) {
         const EntryJump& jump = jumps[i];
         const OldAddr limit = i + 1 < jumps.size() ? std::min(free.end, jumps[i + 1].arrival) : free.end;
-        // None where a range turned out to have to stay after something was found to arrive there.
+        // No jump if the range got a reason to stay after this arrival was found.
         const uint64_t room = jump.arrival >= free.start && limit > jump.from ? limit - jump.from : 0;
         if (room < kShortJumpLength) {
           if (forget_numbers(jump)) continue;
@@ -103,7 +103,7 @@ class Placer {
     bool operator==(const Arrival& other) const { return at == other.at; }
   };
 
-  // From bytes that may be anything; what is no instruction is no arrival.
+  // From bytes that may be anything; if there is no instruction at the target, it is no arrival.
   std::optional<Arrival> possible_arrival(OldAddr at) const {
     const ptrdiff_t i = program_.range_of(at);
     if (i < 0 || !program_.code(program_.ranges[size_t(i)]).index(at)) return std::nullopt;
@@ -123,7 +123,7 @@ class Placer {
   // __builtin_longjmp, or a goto out of a nested function, goes on. If they are not, a jump there does no harm.
   struct Number {
     Arrival label;
-    uint32_t group;  // that has the instruction
+    uint32_t group;  // of the instruction
   };
   std::vector<Number> find_numbers() const {
     if (image_.is_position_independent()) return {};
@@ -137,8 +137,8 @@ class Placer {
     });
   }
 
-  // Where numbers are in the way of an entry jump: those that are used as no address are no labels. True if there were
-  // any, and there may be room in the next round.
+  // For numbers that are in the way of an entry jump: those that are not used as an address are no labels. True if
+  // there were any; then there may be room in the next round.
   bool forget_numbers(const EntryJump& jump) {
     const OldRange near{jump.arrival, jump.from + kJumpLength};
     const size_t forgotten = std::erase_if(numbers_, [&](const Number& n) {
@@ -152,7 +152,7 @@ class Placer {
     return !follow_addresses(program_, group, {.addresses = {label}, .where_kept = true}).empty();
   }
 
-  // Whether the copy of the group has the address of the label's copy instead.
+  // Whether the copy of the group will contain the address of the label's copy instead.
   bool is_changed(const Number& n) const {
     return program_.groups[n.group].moves() &&
            std::ranges::any_of(program_.groups[n.group].indirect.label_uses,
@@ -163,7 +163,7 @@ class Placer {
     if (moves(program_.ranges[a.range])) arrivals_.push_back(a);
   }
 
-  // From code that we understand: at an instruction, else the function cannot move.
+  // From code that we understand: the target must be an instruction, else the function cannot move.
   void certainly_arrive(OldAddr at) {
     const ptrdiff_t i = program_.range_of(at);
     if (i < 0 || !moves(program_.ranges[size_t(i)])) return;
@@ -173,8 +173,8 @@ class Placer {
       stays(uint32_t(i), ReasonCode::jumped_to_between_instructions);
   }
 
-  // In a program at a fixed address nothing tells pointers from numbers, and those of 32 bits are not even looked for:
-  // what was taken for a fragment may be a function.
+  // In a program at a fixed address nothing distinguishes pointers from numbers, and we do not even look for pointers
+  // of 32 bits. So a range that was taken for a fragment may be a function.
   bool may_be_pointed_to(const CodeRange& r) const {
     return !image_.is_position_independent() && r.names.empty() && r.fde && r.fde->cfa_is_rsp_plus_8;
   }
@@ -217,7 +217,7 @@ class Placer {
     });
   }
 
-  // Calls `found` for each arrival from bytes of which nothing says what they are, with data between the code perhaps.
+  // Calls `found` for each arrival from bytes that no table describes, which may be code and data mixed.
   template <class Found>
   void scan(OldRange range, Found found) const {
     linear_sweep(image_, range, [&](OldAddr, const CachedInsn&, std::optional<OldAddr> target) {
@@ -226,7 +226,7 @@ class Placer {
     });
   }
 
-  // The bytes that nobody needs, if nothing arrives there. Ascending, no two of them adjacent.
+  // The ranges of bytes that nobody needs, if nothing arrives there. Ascending, no two of them adjacent.
   std::vector<OldRange> free_ranges() const {
     std::vector<OldRange> ranges, joined;
     ranges.reserve(program_.ranges.size() + padding_.size());
@@ -244,8 +244,7 @@ class Placer {
   }
 
   // Takes room for an island near `after_jump` from the ranges that begin at `near`, which goes past those that are too
-  // low. To be called for ascending addresses: what lies too low now, and what is left below the island, is of no use
-  // later.
+  // low. To be called for ascending addresses: room that is too low now, or below the island, is of no use later.
   static std::optional<OldAddr> take_island(std::vector<OldRange>::iterator& near, std::vector<OldRange>::iterator end,
                                             OldAddr after_jump) {
     const OldAddr lowest = after_jump - kShortReachBack, highest = after_jump + kShortReachForward;
@@ -263,7 +262,7 @@ class Placer {
   const Image& image_;
   const std::vector<OldRange> outside_;
   const std::vector<Padding> padding_;
-  // What may arrive at ranges that may move: symbols, code outside functions, numbers.
+  // Arrivals at ranges that may move, from symbols, code outside functions, and numbers.
   const std::vector<Arrival> named_, from_outside_;
   std::vector<Number> numbers_;
   std::vector<Arrival> arrivals_;  // of this round; ascending when all are found

@@ -12,11 +12,11 @@ namespace profld {
 // All such bytes, ascending.
 std::vector<OldRange> code_outside_functions(const Program& program);
 
-// Bytes of them that are neither run nor read.
+// Those of these bytes that are neither run nor read.
 struct Padding {
   OldRange range;
-  // Index of the code range before it: only if that moves; if not, control may fall out of it, or its bytes may be read
-  // up to the next function (V8 sums up its builtins). -1: always.
+  // Index of the code range before it. The bytes are free only if that range moves; if not, control may run out of it,
+  // or its bytes may be read up to the next function (V8 computes a checksum of its builtins). -1: always free.
   ptrdiff_t if_moved;
 };
 

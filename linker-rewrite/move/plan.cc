@@ -15,8 +15,8 @@
 // loops, and processors cache code in lines.
 //
 // Lengths depend on distances only within one range: everything outside is referred to by 32 bits. So each range is
-// planned alone: assume that all short branches inside stay short, lengthen those that do not reach, repeat until
-// none does. The plan keeps the few instructions that change (Change); all others are copied as they are.
+// planned alone: assume that all short branches inside stay short, lengthen those that do not reach, and repeat until
+// all reach. The plan keeps the few instructions that change (Change); all others are copied as they are.
 
 #include "plan.h"
 
@@ -72,7 +72,7 @@ class Planner {
   }
 
  private:
-  // What changes for certain, and which short branches may have to.
+  // Finds the instructions that certainly change, and the short branches that may have to.
   void find_changes() {
     const std::vector<bool> indirect_tail_calls = find_indirect_tail_calls();
     for (uint32_t i = 0; i < code_.insns.size(); ++i) switch (code_.insns[i].flow) {
@@ -131,7 +131,7 @@ class Planner {
     plan_.tail_jumps += plan_.leave_hook_at_end;
   }
 
-  // Where everything is in the copy, with the changes known so far.
+  // Computes where everything is in the copy, with the changes known so far.
   void place() {
     at_.resize(code_.insns.size() + 1);
     uint32_t offset = 0;

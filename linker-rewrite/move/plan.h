@@ -1,4 +1,4 @@
-// What will differ between a range of code and its copy, decided before anything is written: see plan.cc.
+// The differences between a range of code and its copy, decided before anything is written: see plan.cc.
 
 #ifndef LINKER_REWRITE_MOVE_PLAN_H
 #define LINKER_REWRITE_MOVE_PLAN_H
@@ -13,7 +13,7 @@ namespace profld {
 
 inline constexpr uint32_t kHookLength = kCallThroughLength;  // of the call of a hook, in a copy
 
-// What becomes of an instruction; plan.cc begins with what they look like.
+// The form of an instruction in the copy. The top of plan.cc shows them.
 enum class Form : uint8_t {
   hook_only,           // the instruction as it is, a hook before it
   jump,                // jmp rel32
@@ -37,7 +37,7 @@ struct RangePlan {
   uint32_t enter_hook_before = kNone;  // index of the instruction before which the entry hook stands
   std::vector<Change> changes;         // ascending by insn
   bool falls_off = false;              // needs a jump behind its last instruction
-  bool leave_hook_at_end = false;      // and before that, a hook: it runs into another function
+  bool leave_hook_at_end = false;      // and before that jump a hook: the range runs on into another function
   uint64_t returns = 0, tail_jumps = 0;
 };
 

@@ -62,7 +62,7 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
   const NewAddr base = t.base == t.address ? clone : copies_.jump_target(t.base);
   for (OldAddr target : t.targets) {
     NewAddr to = copies_.jump_target(target);
-    // The end of a range stands for what cannot happen; the address behind the copy will do.
+    // The end of a range stands for an index that cannot occur. Use the address behind the copy.
     for (const Code& part : group.code.parts)
       if (target == part.range.end && program_.range_of(target) < 0)
         to = copies_.find(part.range.start)->address(target);
@@ -73,7 +73,7 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
 }
 
 void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const {
-  // Step 1: where the tables are. The code needs their addresses.
+  // Step 1: place the tables. The code needs their addresses.
   struct Clone {
     const JumpTable* table;
     const Group* group;
@@ -96,7 +96,7 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
           {u.field.at.insn, u.field.field, u.field.rip_relative, copies_.jump_target(u.label)});
   }
 
-  // Step 2: the tables, and room for the code.
+  // Step 2: write the tables, and make room for the code.
   tables.resize(size);
   const std::vector<RangeCopy>& copies = copies_.copies();
   parallel_for(clones.size() + 1, [&](size_t i) {
@@ -107,11 +107,11 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
                  tables.data() + clones[i - 1].at);
   });
 
-  // Step 3: the code.
+  // Step 3: write the code.
   const NewAddr text_start = copies.empty() ? NewAddr() : copies.back().start + copies.back().size - text_size_;
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();
-    if (i % Image::kGoneThrough == 0) program_.image->release();
+    if (i % Image::kFunctionsPerRelease == 0) program_.image->release();
     const RangePlan& plan = plans_[i - 1];
     emit_copy(program_, copies_, hook_slots_, plan, copies[i - 1], std::move(addresses[plan.range]),
               text.data() + (copies[i - 1].start - text_start));

@@ -1,4 +1,4 @@
-// Copying functions with hooks laid in. In two steps: `plan` decides the length of every copy (plan.h), `emit` writes
+// Copies functions and inserts the hooks, in two steps: `plan` decides the length of every copy (plan.h), `emit` writes
 // them once all addresses are known (emit.h).
 
 #ifndef LINKER_REWRITE_MOVE_RELOCATE_H
@@ -17,7 +17,7 @@ namespace profld {
 
 class Relocator {
  public:
-  // Of the groups that move.
+  // Plans the copies of all groups that move.
   Relocator(const Program& program, NewAddr enter_hook_slot, NewAddr leave_hook_slot);
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.
@@ -29,8 +29,8 @@ class Relocator {
   uint64_t tail_jumps() const { return tail_jumps_; }   // exits through jumps that got one
   uint64_t jump_tables() const;
 
-  // Writes the copies' jump tables, for an address that follows the copies. Then, on all cores, the copies, and calls
-  // `meanwhile`: other work that needs no more than the size of the tables.
+  // Writes the copies' jump tables, for an address behind the copies. Then writes the copies on all cores, and calls
+  // `meanwhile` at the same time: other work that only needs the size of the tables.
   void emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const;
 
   // The jumps in the old text, and pointers to labels in data that must lead to the copies.
