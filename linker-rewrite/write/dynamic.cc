@@ -1,24 +1,24 @@
-// How a dynamic program comes to call the hooks in libprof.so: as if it had been linked with it.
+// How a dynamic program calls the hooks in libprof.so: as if it had been linked with it.
 //
-// It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("hook slots") that the dynamic linker fills
-// with their addresses (R_X86_64_GLOB_DAT), and libprof.so later with those of the variants in use; an entry of the
-// dynamic section tells it where they are. Symbols, strings, symbol versions and relocations are arrays without room
-// at their end, so each is copied into a new segment with the new entries; the dynamic section, which says where they
-// are, is changed in place: linkers leave some DT_NULLs at its end (GNU ld five). lld leaves none; then it moves as
-// well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as they were, for code that refers to
-// `_DYNAMIC` directly; it misses DT_DEBUG's value there, nothing else.
+// It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("hook slots") that the dynamic linker
+// fills with their addresses (R_X86_64_GLOB_DAT). Later libprof.so replaces these by the addresses of the hooks that it
+// selects; an entry of the dynamic section tells it where the slots are. Symbols, strings, symbol versions and
+// relocations are arrays without room at their end, so each is copied into a new segment with the new entries; the
+// dynamic section, which says where they are, is changed in place: GNU ld leaves five spare DT_NULLs at its end. lld
+// leaves none; then the section moves as well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as
+// they were, for code that refers to `_DYNAMIC` directly; the only thing missing there is DT_DEBUG's value.
 //
 // The order of things matters in three places.
 //
 // - libprof.so is needed right before the C library. Libraries that do not depend on each other are initialized from
-//   the last to the first, so it is ready before those run that depend on the C library; and in the search for symbols
-//   it comes after them, so it can take nobody's place but the C library's, which it wants for some functions
-//   (sandbox.cc and rights.cc in libprof), and those who insist on being first (AddressSanitizer) still are.
+//   the last to the first, so it is ready before the libraries run that depend on the C library. In the search for
+//   symbols it comes after them, so it can replace functions of the C library only, which it does for a few (sandbox.cc
+//   and rights.cc in libprof). Libraries that must be first (AddressSanitizer) still are.
 // - The hook slots are filled first after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
 //   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then.
-// - Of hash tables, DT_GNU_HASH names defined symbols only and stays; DT_HASH has a chain entry for every symbol, and
-//   readers take the number of symbols from it: it grows.
+// - The hash table DT_GNU_HASH names defined symbols only, and stays. DT_HASH has a chain entry for every symbol, and
+//   readers take the number of symbols from it, so it grows.
 
 #include "dynamic.h"
 
@@ -64,8 +64,8 @@ uint32_t gnu_hash_end(const Image& image) {
   return last + 1;
 }
 
-// Only the section headers, if there are any, say how many dynamic symbols there are. Else it is enough to know all
-// that the file refers to.
+// Only the section headers, if there are any, say how many dynamic symbols there are. Without them it is enough to know
+// all symbols that the file refers to.
 uint32_t count_symbols(const Image& image, OldAddr table) {
   if (const Section* s = section_at(image, table.value, SHT_DYNSYM))
     return uint32_t(std::min<uint64_t>(s->header.sh_size / sizeof(Elf64_Sym), UINT32_MAX / 2));
@@ -155,12 +155,12 @@ HookImports::HookImports(const Image& image, std::string library)
   if (auto rela = image.dynamic_value(DT_RELA)) {
     rela_.old = OldAddr(*rela);
     rela_.old_size = value(DT_RELASZ) / sizeof(Elf64_Rela) * sizeof(Elf64_Rela);
-    // Where the size includes .rela.plt (old linkers), that part stays where DT_JMPREL says.
+    // If the size includes .rela.plt (old linkers), that part stays where DT_JMPREL says.
     uint64_t plt = value(DT_JMPREL);
     if (plt >= *rela && plt - *rela < rela_.old_size) rela_.old_size = plt - *rela;
   }
 
-  // The values are set when the places are known; that they are there already tells whether it fits.
+  // The values are set when the places are known. The entries are added now, to know whether the section fits.
   need_ = place_of_need();
   dynamic_.insert(need_, DT_NEEDED);
   for (int64_t tag : {DT_SYMTAB, DT_STRTAB, DT_STRSZ, DT_RELA, DT_RELASZ}) dynamic_.set(tag, 0);
@@ -168,7 +168,7 @@ HookImports::HookImports(const Image& image, std::string library)
   dynamic_.add(prof_format::kHooksTag, 0);
 }
 
-// Of the entry for libprof.so among the others: before the C library's, else behind the last.
+// The index for the new entry for libprof.so: before the C library's, else behind the last.
 size_t HookImports::place_of_need() const {
   const std::vector<Elf64_Dyn>& entries = dynamic_.entries();
   size_t place = 0;
@@ -184,7 +184,7 @@ size_t HookImports::place_of_need() const {
 }
 
 void HookImports::reserve_table(Segment& segment, Table& table, uint64_t size, uint64_t align) {
-  old_bytes(image_.file(), table);  // fails now rather than later
+  old_bytes(image_.file(), table);  // throws now rather than later
   table.size = size;
   table.place = segment.reserve(size, align);
 }

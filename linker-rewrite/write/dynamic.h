@@ -7,7 +7,7 @@
 
 namespace profld {
 
-// The entries of PT_DYNAMIC, to be changed and written back where they are, if the room suffices, or elsewhere.
+// The entries of PT_DYNAMIC, to be changed and written back: to their old place, if there is room, or elsewhere.
 class DynamicSection {
  public:
   explicit DynamicSection(const Image& image);  // Throws Error if the image has none
@@ -35,7 +35,7 @@ class DynamicSection {
 // addresses.
 class HookImports {
  public:
-  // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section leaves no way.
+  // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section does not allow it.
   HookImports(const Image& image, std::string library);
 
   // Step one: room in the new segments.
@@ -67,7 +67,7 @@ class HookImports {
 
   const Image& image_;
   std::string library_;
-  DynamicSection dynamic_;  // with all the entries it is to have; values are still missing
+  DynamicSection dynamic_;  // with all entries that it will have; some values are still missing
   size_t need_;             // which of them is DT_NEEDED for libprof.so
   uint32_t symbol_count_;   // of the original .dynsym
   Table symbols_, strings_, versions_, hash_, rela_;

@@ -14,10 +14,10 @@
 // strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
 // the ELF header, they put them immediately behind the segment before, without regard to their place in a page, and the
 // addresses of all that follows in the same segment come out wrong, unless the place in the page happens to be the
-// same, the next section follows immediately, and no section covers the headers themselves. So all three are made so;
-// and the writable segment comes first, because its end, unlike that of the original's last segment, is ours to choose.
+// same, the next section follows immediately, and no section covers the headers themselves. So we make all three true.
+// And the writable segment comes first, because we can choose where it ends, unlike the original's last segment.
 //
-// Everything old that is not named here stays: PT_INTERP, RELRO, GNU_STACK, GNU_PROPERTY, their order, and each
+// Everything old that is not mentioned here stays: PT_INTERP, RELRO, GNU_STACK, GNU_PROPERTY, their order, and each
 // section's index. The kernel starts the heap (brk) behind the last segment, wherever that is.
 
 #include "layout.h"
@@ -41,7 +41,7 @@ namespace profld {
 
 namespace {
 
-constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // more, kernels refuse to load
+constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // kernels refuse to load more
 
 class ProgramLayout : public Layout {
  public:
@@ -113,7 +113,8 @@ ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path
   text_ = read_only_.next_page();
 }
 
-// A static PIE has no PT_PHDR; with it the runtime finds out where the program was loaded without asking /proc.
+// A static PIE has no PT_PHDR, so we add one: the runtime uses it to find out, without /proc, where the program was
+// loaded.
 bool ProgramLayout::needs_phdr() const { return image_.is_position_independent() && !image_.segment(PT_PHDR); }
 
 // How many program headers the output has if something was copied.
@@ -242,8 +243,8 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   elf.e_phoff = placement_.file_offset(headers_).value;
   elf.e_phnum = uint16_t(headers.size());
   if (tls_) elf.e_entry = runtime_.start().value;
-  // Where the original has no section headers, the output has none of what is mapped either: to tools, half of them
-  // would be worse than none.
+  // If the original has no section headers, the output has none for mapped bytes either: for tools, half of them would
+  // be worse than none.
   bool has_sections = !image_.sections().empty();
   SectionTable sections(image_, placement_, has_sections ? edits : SectionEdits());
   Elf64_Shdr map{};
@@ -270,7 +271,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   return file;
 }
 
-// From all that is mapped, without the hole. Nobody is to be deceived by it, so a quick hash will do.
+// Computed from all that is mapped, without the hole. It need not resist attacks, so a quick hash is enough.
 void ProgramLayout::write_build_id(std::vector<FilePart>& mapped) const {
   const FileOffset at = notes_.build_id_at(placement_);
   FilePart& part = *std::prev(std::ranges::upper_bound(mapped, at, {}, &FilePart::at));

@@ -1,8 +1,8 @@
-// Where the new parts of the output lie, and writing it: segments, program headers, dynamic section, thread-local word,
+// Places the new parts of the output and writes it: segments, program headers, dynamic section, thread-local word,
 // notes, symbols, section headers.
 //
 // The work is in two steps, because code refers to addresses that layout decides: `begin` places everything whose size
-// is known from the image alone; then the caller emits code, tables and unwind information at the addresses that it
+// is known from the image alone; then the caller emits code, tables and unwind information at the addresses that Layout
 // gives; `finish` puts all together.
 
 #ifndef LINKER_REWRITE_WRITE_LAYOUT_H
@@ -21,7 +21,7 @@
 
 namespace profld {
 
-// All that was emitted after `begin`, to be placed by `finish`.
+// Everything that was emitted after `begin`, to be placed by `finish`.
 struct Contents {
   Bytes text;           // the copies; starts at Layout::text()
   Bytes tables;         // cloned jump tables; starts at read_only_start(text.size())
@@ -33,8 +33,8 @@ struct Contents {
 class Layout {
  public:
   // Reads the runtime (libprof.so) at `runtime_path`; appends its image if the program is static, else only names it as
-  // a needed library. Throws Error if the program's headers leave no way (reason in the message):
-  // to be called before anything that takes long.
+  // a needed library. Throws Error if the program's headers do not allow it (the message says why), so call it before
+  // anything that takes long.
   static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path);
   virtual ~Layout() = default;
 

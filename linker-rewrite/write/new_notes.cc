@@ -1,7 +1,7 @@
-// The build-id names a file's contents, so the output needs one of its own: else a debugger or a cache takes it for the
-// original. It is written over the original's, in place: so no tool can find the old one, whether it goes by program
-// headers, by section headers, or by memory. A program without build-id gets one. The original's is kept in the note
-// "prof".
+// The build-id identifies a file's contents, so the output needs one of its own: otherwise a debugger or a cache would
+// take the output for the original. It is written over the original's, in place. So no tool can find the old one,
+// whether it looks at program headers, section headers, or memory. A program without build-id gets one. The original's
+// is kept in the note "prof".
 
 #include "new_notes.h"
 

@@ -15,8 +15,8 @@ class NewNotes {
   void write(Segment& read_only, SectionEdits& edits) const;
   Elf64_Phdr header(const Placement& placement) const;  // a PT_NOTE for the new notes
 
-  // Where in the output the build-id is to be written, and its size in bytes; until then it is not part of what it is
-  // computed from.
+  // Where in the output the build-id will be written, and its size in bytes. It is computed from the output without
+  // these bytes.
   FileOffset build_id_at(const Placement& placement) const;
   uint64_t build_id_size() const { return id_size_; }
 

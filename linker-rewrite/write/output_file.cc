@@ -13,7 +13,7 @@ namespace profld {
 
 namespace {
 
-constexpr size_t kBlock = 1 << 16;  // what is zero in all of a block this large is not written
+constexpr size_t kBlock = 1 << 16;  // a block of this size that is all zero is not written
 
 // Closes and removes the temporary file unless it was renamed.
 class TemporaryFile {

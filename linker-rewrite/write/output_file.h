@@ -1,4 +1,4 @@
-// Putting the rewritten program on disk.
+// Writes the rewritten program to disk.
 
 #ifndef LINKER_REWRITE_WRITE_OUTPUT_FILE_H
 #define LINKER_REWRITE_WRITE_OUTPUT_FILE_H
@@ -18,8 +18,8 @@ struct FilePart {
   Bytes bytes;
 };
 
-// Writes a file of these parts to `path` with the permissions of `original`. It appears there whole or not at all: it
-// is written under another name in the same directory and renamed. Throws Error.
+// Writes a file of these parts to `path` with the permissions of `original`. The file appears there whole or not at
+// all: it is written under another name in the same directory and then renamed. Throws Error.
 void write_program(const std::string& path, const std::string& original, const std::vector<FilePart>& parts);
 
 }  // namespace profld

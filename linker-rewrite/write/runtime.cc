@@ -1,11 +1,10 @@
 // A static program has no dynamic linker, so the runtime's image is made part of it: the loadable segments of
 // libprof.so, at new addresses that keep their mutual distance. Its code finds its own data relative to itself, as any
-// library's does. Of its relocations, those that depend on where the program is loaded (RELATIVE) are left to its
-// start-up code, `_profstart`, which runs before the program's entry; where its thread-local storage lies (TPOFF64) is
-// known here and filled in.
+// library's does. Relocations that depend on where the program is loaded (RELATIVE) are left to the runtime's start-up
+// code, `_profstart`, which runs before the program's entry. Those that depend on the place of its thread-local storage
+// (TPOFF64) are done here.
 //
-// .bss is filled out with zeros in the file, because other segments follow: kernels have had bugs with a .bss that is
-// not the last.
+// The file contains .bss as zeros, because other segments follow: kernels have had bugs with a .bss that is not last.
 
 #include "runtime.h"
 
@@ -31,7 +30,7 @@ Image open_runtime(const std::string& path) {
 Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
   for (const char* name : {"_profin", "_profout", "_profhooks", "_profstart", "_profentry"}) address(name);
   if (!image_.segment(PT_TLS)) throw Error("the runtime " + path + " has no thread-local word; install it anew");
-  // What it would take from the C library, if there were one, is 0.
+  // Symbols that it would find in the C library, if there were one, are 0.
   auto is_optional = [&](const Relocation& r) {
     const std::vector<Symbol>& symbols = image_.dynamic_symbols();
     return r.type == R_X86_64_GLOB_DAT && r.symbol < symbols.size() && symbols[r.symbol].section == SHN_UNDEF &&

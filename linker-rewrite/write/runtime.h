@@ -8,7 +8,7 @@
 
 namespace profld {
 
-// The runtime's file. Needed for dynamic programs too, to know that it is there and fit.
+// The runtime's file. Needed for dynamic programs too, to check that it exists and is the right one.
 class Runtime {
  public:
   explicit Runtime(const std::string& path);  // Throws Error if it is not profld's runtime
@@ -23,7 +23,7 @@ class Runtime {
   const std::vector<Segment>& segments() const { return segments_; }
   std::vector<Segment>& segments() { return segments_; }
   Segment& data() { return segments_.back(); }  // writable; more may be put behind the runtime's own data
-  // Of the words through which the program calls the hooks.
+  // The hook slots: words through which the program calls the hooks.
   NewAddr enter_hook_slot() const { return address("_profhooks"); }
   NewAddr leave_hook_slot() const { return enter_hook_slot() + 8; }
   NewAddr start() const { return address("_profstart"); }
@@ -37,8 +37,8 @@ class Runtime {
   };
   std::vector<Function> functions() const;
 
-  // `program_entry`: where it goes on when it is ready. `tls_offset`: its thread-local storage's, from the thread
-  // pointer.
+  // `program_entry`: where control goes when the runtime is ready. `tls_offset`: of its thread-local storage, from the
+  // thread pointer.
   void write(OldAddr program_entry, int64_t tls_offset, SectionEdits& edits);
 
  private:

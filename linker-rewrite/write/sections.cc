@@ -1,4 +1,4 @@
-// Section headers are not needed to run, but debuggers and binutils go by them, so they have to be right.
+// Section headers are not needed to run, but debuggers and binutils use them, so they have to be right.
 //
 // A section that moved (.dynsym, .eh_frame, ...) keeps its index, which others refer to, and gets its new address. Its
 // old bytes stay mapped, and get a section of their own, .prof.old.NAME: strip and objcopy build a file anew from its
@@ -72,7 +72,7 @@ uint64_t kept_file_size(const Image& image) {
   }
   kept = std::min(kept, total);
 
-  // Something else behind, an appended archive for instance, stays where its owner looks for it.
+  // Other bytes at the end, an appended archive for instance, stay where the program looks for them.
   std::ranges::sort(gone);
   gone.emplace_back(total, total);
   uint64_t covered = kept;

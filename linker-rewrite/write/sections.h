@@ -9,11 +9,11 @@
 
 namespace profld {
 
-// How much of the original file, from its start, the output needs (bytes): what lies behind and is written anew,
-// symbols and section headers, is left away.
+// How many bytes of the original file, from its start, the output needs. Symbols and section headers behind them are
+// left out, because they are written anew.
 uint64_t kept_file_size(const Image& image);
 
-// The original's .symtab, or null if it has none or one of no use.
+// The original's .symtab, or null if it has none that can be used.
 const Section* symbol_table(const Image& image);
 
 class SectionTable {
@@ -22,19 +22,19 @@ class SectionTable {
 
   // Index of the section of the process image that covers a new address; 0 if there is none.
   unsigned index_at(NewAddr address) const;
-  // For an original section that moved: the index of the one that covers its old bytes. nullopt if it did not move, or
-  // had no bytes in the file.
+  // For an original section that moved: the index of the section that covers its old bytes. nullopt if it did not move,
+  // or had no bytes in the file.
   std::optional<unsigned> old_place(unsigned index) const;
   const Elf64_Shdr& header(unsigned index) const { return headers_[index]; }
 
-  // Appends to .strtab, .shstrtab or a string table that was added. Offset of the new string.
+  // Appends to .strtab, .shstrtab or a string table that was added. Returns the offset of the new string.
   uint32_t add_string(unsigned table, const std::string& s);
-  // New contents for a section, or a new section (offset and name are filled in).
+  // Sets new contents for a section, or adds a section (offset and name are filled in).
   Elf64_Shdr& replace(unsigned index, Bytes contents);
   unsigned add(const std::string& name, const Elf64_Shdr& header, Bytes contents);
 
-  // All new contents and the table itself, which will lie in the file at `at`, a multiple of 8. Enters the table in the
-  // ELF header `header`. To be called last.
+  // Returns all new contents and the table itself, which will lie in the file at `at`, a multiple of 8. Enters the
+  // table in the ELF header `header`. To be called last.
   Bytes write(FileOffset at, Elf64_Ehdr& header);
 
  private:

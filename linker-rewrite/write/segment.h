@@ -17,7 +17,7 @@ struct Placement {
 };
 
 // Decides where the new segments begin, after the end of the image in memory and after the first `kept` bytes of the
-// file. Throws Error if the program's own segments leave no way.
+// file. Throws Error if the program's own segments do not allow it.
 Placement place_new_segments(const Image& image, uint64_t kept);
 
 // One PT_LOAD under construction. First its parts are reserved, one after the other; then, in any order, filled.
@@ -33,7 +33,7 @@ class Segment {
   bool empty() const { return bytes_.empty(); }
   ByteView bytes() const { return bytes_; }
 
-  void expect(uint64_t size) { bytes_.reserve(size); }   // bytes in all, so that they need not be moved when it grows
+  void expect(uint64_t size) { bytes_.reserve(size); }   // total bytes, so that they need not be moved when it grows
   NewAddr reserve(uint64_t size, uint64_t align);        // zeros until written
   void write(NewAddr at, ByteView bytes);                // inside what was reserved
   NewAddr append(ByteView bytes, uint64_t align);        // reserve and write
@@ -48,7 +48,7 @@ class Segment {
   Bytes bytes_;
 };
 
-// What happens to section headers. Offsets and names are filled in when the table is written.
+// Changes to section headers. Offsets and names are filled in when the table is written.
 struct SectionEdits {
   struct Moved {
     unsigned index;  // of the original header, which keeps its place in the table

@@ -79,7 +79,7 @@ void SymbolTable::read_original() {
   const Elf64_Shdr& strings = image_.sections()[strings_].header;
   old_strings_ = image_.file().subspan(strings.sh_offset, strings.sh_size);
   old_.resize(original_->header.sh_size / sizeof(Elf64_Sym));
-  if (!old_.empty())  // else there is no address to copy to
+  if (!old_.empty())  // memcpy must not get a null pointer
     std::memcpy(old_.data(), image_.file().data() + original_->header.sh_offset, old_.size() * sizeof(Elf64_Sym));
   locals_ = std::min<size_t>(original_->header.sh_info, old_.size());
   for (Elf64_Sym& s : old_) {
@@ -90,7 +90,7 @@ void SymbolTable::read_original() {
     if (type == STT_TLS) {
       s.st_value += tls_room_;
     } else if (s.st_shndx < image_.sections().size()) {
-      // What stands for a section as a whole (_DYNAMIC, symbols of type SECTION) goes with it.
+      // Symbols that stand for a whole section (_DYNAMIC, symbols of type SECTION) move with it.
       if (s.st_value == image_.sections()[s.st_shndx].header.sh_addr)
         s.st_value = sections_.header(s.st_shndx).sh_addr;
       else if (auto old_place = sections_.old_place(s.st_shndx))

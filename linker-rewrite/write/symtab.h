@@ -1,4 +1,4 @@
-// What tells readers which function a copy belongs to: symbols, and the section .prof.map.
+// Tells readers which function a copy belongs to: by symbols, and by the section .prof.map.
 
 #ifndef LINKER_REWRITE_WRITE_SYMTAB_H
 #define LINKER_REWRITE_WRITE_SYMTAB_H
@@ -13,9 +13,9 @@ namespace profld {
 Bytes encode_map(const CopyMap& copies);
 
 // Writes .symtab anew: the original's symbols, one for each copy whose original has a name, and the runtime's functions
-// (static programs). A program without symbols gets those that its dynamic symbols name; if there are none, no table.
-// `tls_room` is what offsets of thread-local variables grow by. `file` is the output so far; relocations kept in it for
-// other tools (ld --emit-relocs), which refer to symbols by index, are changed.
+// (static programs). A program without .symtab gets symbols for the copies that its dynamic symbols name; if there are
+// none, no table. `tls_room`: by how many bytes offsets of thread-local variables grow. `file` is the output so far;
+// relocations kept in it for other tools (ld --emit-relocs), which refer to symbols by index, are changed.
 void write_symbols(SectionTable& sections, Bytes& file, const Image& image, const CopyMap& copies,
                    const std::vector<Runtime::Function>& runtime, uint64_t tls_room);
 

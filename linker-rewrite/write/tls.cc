@@ -8,21 +8,20 @@
 //   new start  old start                               thread pointer, at old start + roundup(old size, p_align)
 //
 // So room is prepended. The image starts earlier by `size`, a multiple of p_align, so the end stays where it was. Both
-// glibc and musl place the block so. What counts from the block's start rather than from the thread pointer grows by
-// `size`:
+// glibc and musl place the block like this. Offsets that count from the block's start rather than from the thread
+// pointer grow by `size`:
 //
 // - symbols of type TLS (symtab.cc);
 // - dynamic relocations against module offsets (DTPOFF64, TPOFF64, TLSDESC; the word behind a DTPMOD64 without symbol).
-//   Linkers turn all of these into distances from the thread pointer where they make a program (local-exec), so that
-//   they are hardly ever seen in a static PIE, and a static non-PIE has none: its linkers refuse code that they cannot
-//   turn;
+//   When linkers make a program they turn all of these into distances from the thread pointer (local-exec). So a static
+//   PIE hardly ever has any, and a static non-PIE has none: linkers refuse code that they cannot convert;
 // - DWARF's location expressions, which only a debugger that knows the thread library of a static program evaluates.
 //   They stay.
 //
-// The image moves to a new segment, as there is no room before it. It may itself hold addresses that a static PIE
-// relocates when it starts: entries of .rela.dyn are led to the new place. In .relr.dyn, a list of addresses
-// packed into bitmaps, an entry cannot be changed; those go on relocating the old image, which nobody reads any more,
-// and .rela.dyn gets an additional entry for each. It then moves to a new segment; the dynamic section, which the
+// The image moves to a new segment, as there is no room before it. The image may contain addresses that a static PIE
+// relocates when it starts: entries of .rela.dyn are changed to the new place. In .relr.dyn, a list of addresses packed
+// into bitmaps, an entry cannot be changed; those go on relocating the old image, which nobody reads any more, and
+// .rela.dyn gets an additional entry for each. .rela.dyn then moves to a new segment; the dynamic section, which the
 // program knows by address, is changed in place.
 
 #include "tls.h"
