@@ -57,7 +57,7 @@ std::string default_runtime() {
 
 using prof_text::printable;
 
-// `problem`: of the word that is to blame, if there is one.
+// `problem`: what is wrong, naming the wrong word of the command line if there is one.
 [[noreturn]] void usage_error(const std::string& problem = "") {
   if (!problem.empty()) std::cerr << "profld: " << printable(problem) << '\n';
   std::cerr << kUsage << "Try 'profld --help'.\n";
@@ -124,7 +124,7 @@ Options parse(int argc, char** argv) {
       case ':':
         usage_error(std::string(argv[optind - 1]) + ": an argument is missing");
       default: {
-        // A bad letter is in optopt; of a bad word only argv knows.
+        // getopt stores a bad letter in optopt; a bad word is only in argv.
         const bool is_word = optopt == 0 || optopt >= kReport;
         usage_error((is_word ? std::string(argv[optind - 1]) : std::string("-") + char(optopt)) + ": no such option");
       }
@@ -178,6 +178,6 @@ int run(int argc, char** argv) {
 }  // namespace profld
 
 int main(int argc, char** argv) {
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write, to be reported like any other
+  signal(SIGXFSZ, SIG_IGN);  // at a file size limit write then fails, which is reported like any other error
   return profld::run(argc, argv);
 }

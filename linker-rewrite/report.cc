@@ -30,7 +30,7 @@ void write_json(std::ostream& out, const Report& report) {
   j["skipped"] = nlohmann::ordered_json::array();
   for (const Report::Skipped& s : report.skipped)
     j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", text_of(s.reason)}});
-  // Names are bytes, not always UTF-8. Whatever is not ASCII is escaped, controls with it.
+  // Names are bytes, not always UTF-8. Bytes that are not ASCII are escaped, and control characters too.
   out << j.dump(1, '\t', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 

@@ -1,4 +1,4 @@
-// What a rewrite did, for people (-v) and for programs (--report).
+// The results of a rewrite, for people (-v) and for programs (--report).
 
 #ifndef LINKER_REWRITE_REPORT_H
 #define LINKER_REWRITE_REPORT_H
@@ -30,7 +30,7 @@ struct Report {
 // As JSON, in the form that profld(1) documents.
 void write_json(std::ostream& out, const Report& report);
 
-// For people: totals, then how often each reason was met, whatever the address.
+// For people: totals, then how often each reason occurred, at any address.
 void write_text(std::ostream& out, const Report& report);
 
 }  // namespace profld

@@ -1,4 +1,4 @@
-// The stages, in their order. docs/architecture has the rooms that they live in, of which none knows the later ones.
+// The stages, in their order. docs/architecture describes the rooms that they are in; no room knows the later ones.
 
 #include "rewrite.h"
 
@@ -23,7 +23,7 @@ namespace profld {
 
 namespace {
 
-// Patterns that match nothing are told from the names, before the functions are analysed.
+// Finds patterns that match nothing. That needs only the names, so it is done before the functions are analysed.
 void refuse_without_functions(const Program& program, const Selection& selection) {
   if (std::ranges::none_of(program.ranges, &CodeRange::is_function)) throw refusal(Refusal::no_functions);
   if (std::ranges::none_of(program.ranges,
@@ -53,14 +53,15 @@ void refuse_if_nothing_moves(const Report& report) {
     throw refusal(Refusal::nothing_can_move, text_of(report.skipped.front().reason));
 }
 
-// To the system, what was freed in small pieces. What comes next are large ones, which do not fit in.
+// Gives memory that was freed in small pieces back to the system. The next allocations are large and do not fit in
+// there.
 void give_back_freed() {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
 }
 
-// At the end of a stage: the pages of the file that it read, as well.
+// At the end of a stage: gives back the pages of the file, too, that the stage read.
 void give_back_memory(const Image& image) {
   image.release();
   give_back_freed();
@@ -96,7 +97,7 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   return contents;
 }
 
-// To forget the program takes almost as long as to put the file together, so both are done at once.
+// It takes almost as long to free the program's memory as to put the file together, so both are done at once.
 std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program program) {
   std::vector<FilePart> file;
   parallel_for(
@@ -115,16 +116,16 @@ std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program pro
 
 }  // namespace
 
-// The parts of the work that the stages are were measured with gcc's cc1.
+// How much of the whole work each stage is was measured with gcc's cc1.
 Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path,
                   const ShowStage& show) {
-  // Refuse what its headers, symbols and strings tell about. Now the program is of a kind that can be rewritten, the
-  // runtime is fit for it, and all that is new has its place but for the code and what lies behind it.
+  // Refuse what headers, symbols and strings show to be impossible. Now the program is of a kind that can be rewritten,
+  // the runtime fits it, and all new parts have their places, except the code and the parts behind it.
   refuse_unsupported(image);
   const std::unique_ptr<Layout> layout = Layout::begin(image, runtime_path);
 
-  // Find and decode the code. Now each range of code is a function or a fragment, and each group of them has all that
-  // control passes between without calls, but for fragments that only a jump table leads to.
+  // Find and decode the code. Now each range of code is known to be a function or a fragment, and ranges between which
+  // control passes without calls are in one group, except for fragments that only a jump table leads to.
   show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
   Program program = group_functions(image, frames, find_functions(image, frames));

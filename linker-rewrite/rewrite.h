@@ -1,4 +1,4 @@
-// The whole way from a program's bytes to those of its profiled copy.
+// All stages, from a program's bytes to those of its profiled copy.
 
 #ifndef LINKER_REWRITE_REWRITE_H
 #define LINKER_REWRITE_REWRITE_H
@@ -19,7 +19,7 @@ struct Rewritten {
   Report report;
 };
 
-// Throws Error if the program cannot be rewritten. `show` is told of the stages.
+// Throws Error if the program cannot be rewritten. Calls `show` when a stage begins.
 Rewritten rewrite(
     const Image& image, const Selection& selection, const std::string& runtime_path,
     const ShowStage& show = [](double, const char*) {});
