@@ -3,28 +3,28 @@
 // The problem. A time stamp costs more than all the rest of a hook, and a pair needs two. But the mean of a function's
 // durations is known well from some thousand of its calls.
 //
-// Which calls. Per node, so that a function that is called rarely is timed always, and one that is called from two
-// places is known apart for each. At random, for programs have periods. The gaps between timed calls are drawn from
-// period/2 to 3 period/2 around sampling_period(count), and a timed call stands for its whole gap: so the sum of
-// weights is the number of calls, whatever was drawn, and the warm-up of the first thousand calls has no more weight
-// than it had in the program.
+// Which calls. They are chosen per node, so that a function that is called rarely is always timed, and one that is
+// called from two places is timed for each place. They are chosen at random, because programs have periods. The number
+// of calls from one timed call to the next is drawn from period/2 to 3 period/2 around sampling_period(count), and a
+// timed call stands for all of them: so the sum of weights is the number of calls, whatever was drawn, and the warm-up
+// of the first thousand calls has no more weight than it had in the program.
 //
 // What is timed. The whole call, entry to exit, so that a timed call costs two stamps, not two for each call below it.
-// What a function does itself is for readers to work out: its own time less that of the functions it calls.
+// Readers compute the self time of a function: its own time less that of the functions it calls.
 //
 // How. The fast paths (hooks.S) compare a node's count with `next` and take the path to time_call when it is reached. A
-// frame with a weight is timed; whatever takes it off the stack comes to record_call first.
+// frame with a weight is timed; code that takes it off the stack calls record_call first.
 //
-// Handlers. A weight is claimed from the frame with one instruction before anything is added, and additions are one
-// instruction each, so a handler may come between any two. If one leaves by siglongjmp before all were made, one
-// sample lacks a part: an error of one in thousands, where counts would not forgive it.
+// Handlers. One instruction claims the weight from the frame before anything is added, and each addition is one
+// instruction, so a handler may come between any two. If a handler leaves by siglongjmp before all additions were made,
+// one sample lacks a part. Among thousands of samples this error does not matter, as it would in counts.
 //
 // Durations are those of the thread's own clock (cpu_clock.cc): a call in which the thread waited or lost its processor
 // would stand for a hundred others that did not.
 //
-// Limits. A coroutine's frames stand still while it is suspended (resume_calls), but what a caller waits for a coroutine
-// is the caller's. Calls that were folded onto an ancestor count
-// as ones that take no time: the ancestor's duration includes theirs.
+// Limits. A coroutine's frames stand still while it is suspended (resume_calls), but the time that a caller waits for a
+// coroutine belongs to the caller. Calls that were folded onto an ancestor count as if they took no time: the
+// ancestor's duration includes theirs.
 
 #include "adaptive.h"
 
@@ -39,7 +39,7 @@ using prof_format::kSquareUnit;
 using prof_format::kWeightShift;
 using prof_format::sampling_period;
 
-constexpr uint64_t kLongestSquared = uint64_t(1) << 27;  // units of kSquareUnit: what is longer is taken for that
+constexpr uint64_t kLongestSquared = uint64_t(1) << 27;  // units of kSquareUnit: longer calls count as this long
 constexpr uint32_t kLongestCycle = 256;                  // frames of a folded recursion that are looked through
 
 // Marsaglia, Xorshift RNGs (2003), with the triple 13, 7, 17.
@@ -68,8 +68,7 @@ bool is_nested(State* s, Frame* f) {
   return false;
 }
 
-// Whether the time of the call of f is not within that of another call of its node, and is within that of a call of the
-// node's parent.
+// True if the time of f's call is not part of another call of its node, and is part of a call of the node's parent.
 bool is_outermost(State* s, Frame* f) {
   Frame* caller = frame_below(s, f);
   while (caller && load(&caller->slot) == 0) caller = frame_below(s, caller);
@@ -77,8 +76,8 @@ bool is_outermost(State* s, Frame* f) {
   return !s->has_folded || !is_nested(s, f);
 }
 
-// What is left of a length when it is divided into units counts as well: the lengths of short calls differ by less than
-// one.
+// The remainder of a length after division into units counts as well: the lengths of short calls differ by less than
+// one unit.
 void add_square(Node* n, uint64_t cycles, uint64_t weight) {
   uint64_t units = cycles / kSquareUnit, rest = cycles % kSquareUnit;
   if (units > kLongestSquared) units = kLongestSquared;
@@ -126,7 +125,7 @@ extern "C" [[gnu::visibility("hidden")]] void leave_timed_call(State* s, Frame* 
 
 void record_open_calls(State* s) {
   Thread* t = s->thread;
-  // When the thread ended is not known; it is known to have lived until its last stamp.
+  // We do not know when the thread ended, only that it lived until its last stamp.
   uint64_t last = t->last_tsc;
   for (int pass = 0; pass < 2; ++pass) {
     for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {

@@ -1,14 +1,15 @@
-// The hooks are run in earnest, on a state, frames and three nodes that lie in private memory: the thread-local word
-// points there meanwhile. Signals are blocked, so no handler of the program records into it. Of several
-// batches the cheapest counts: interrupts only ever add.
+// The real hooks are run, on a state, frames and three nodes in private memory: the thread-local word points there
+// meanwhile. Signals are blocked, so no handler of the program records into it. Of several batches the cheapest counts:
+// interrupts only ever add.
 //
 // Two functions are called, each twice before the other: a call of another function than the one before costs more,
-// since it is looked up in the table, and programs have calls of both kinds. What lies between the time stamps is no
-// dearer for that, only later, so for that the cheaper of two functions and one in a row is taken.
+// since it is looked up in the table, and programs have calls of both kinds. The part between the time stamps does not
+// become more expensive by this, it only comes later. So for this part we take the cheaper result of two functions and
+// of one function in a row.
 //
-// Adaptive hooks time a call once in a while, and what such a call spends between its time stamps is less than in a row
-// of timed calls, where the processor is still busy with the one before, and more than where it has not met such calls
-// yet. So they are also run as they run after some thousand calls.
+// Adaptive hooks time a call only once in a while. Between its time stamps such a call spends less than each of many
+// timed calls in a row, where the processor is still busy with the call before, and more than the first timed calls,
+// which the processor has not met yet. So the hooks are also run as they run after some thousand calls.
 
 #include "calibrate.h"
 

@@ -1,6 +1,6 @@
 // $PROFDIR may lead through directories in which others can make links, such as /tmp. O_NOFOLLOW and O_EXCL guard the
-// last component of a name only, so the way is walked a component at a time, each opened below the one before, and
-// links are read here. What was looked at is what was opened: nobody can change it in between.
+// last component of a name only, so we walk the path component by component, open each below the one before, and read
+// links ourselves. We check what we have opened, so nobody can change it in between.
 
 #include "directory.h"
 
@@ -15,7 +15,7 @@ constexpr uint64_t kPathOnly = 010000000, kDirectory = 0200000;
 constexpr uint32_t kTypeMask = 0170000, kLink = 0120000;
 constexpr int kMostLinks = 40;  // as in the kernel
 
-// What is still to be walked. A link puts its target before it.
+// The rest of the path. A link puts its target in front of it.
 class Way {
  public:
   explicit Way(const char* path) { is_too_long_ = (Line(text_, sizeof text_) << path).is_full(); }

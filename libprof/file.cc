@@ -1,38 +1,38 @@
 // The file and its growth.
 //
-// The problem. Nodes lie in a shared mapping of a file that grows while the program runs, and growing a file takes a
-// file descriptor. But a program may close all its descriptors, count on the number of the next one, hand them to its
-// children, change its root directory, or drop the right to open the file again. And a store to a page of a
-// mapping for which the disk has no room is a SIGBUS.
+// The problem. Nodes lie in a shared mapping of a file that grows while the program runs, and we need a file descriptor
+// to make a file longer. But a program may close all its descriptors, rely on the number of the next one, pass them to
+// its children, change its root directory, or drop the right to open the file again. And if the disk has no room for a
+// page of a mapping, a store to the page is a SIGBUS.
 //
 // Ways. Keep a descriptor with a high number, checked by fstat before each use: it is seen by programs that look,
 // inherited by every fork, gone after closefrom(3). Give the file its final length as a hole at once: then it looks
-// huge (ls) whatever ended the program, and there are thirty of them after thirty processes of git. Or open the file
-// again by its name, for a moment, whenever it has to become longer, which is the way taken: address space for all that
-// it may become is reserved at the start and the file is mapped there, inaccessible and mostly beyond its end; then its
-// length is doubled when what is in use comes to its end. A file that is not the one that was created is left alone; if
-// that has another name by now, it is found by it, and if it has none, it grows no more.
+// huge (ls) however the program ended, and thirty processes of git leave thirty such files. Or open the file again by
+// its name, for a moment, whenever it has to become longer. We do this. At the start address space is reserved for the
+// greatest length, and the file is mapped there, inaccessible and mostly beyond its end. When the used part reaches the
+// end of the file, its length is doubled. If another file has the name by now, it is left alone. If the profile was
+// renamed, it is found by its new name; if it has no name any more, it does not grow any more.
 //
 // Of the file's length, the next pages are made accessible (mprotect) and backed with storage by the kernel
 // (madvise(MADV_POPULATE_WRITE), Linux 5.14), which reports a full disk as an error. Older kernels are asked for
 // storage with the length (fallocate), and the file has an upper bound. No page beyond the file's end is ever
 // accessible.
 //
-// A program that changes its root or its user, or installs a filter for system calls, may lose the way to its file by
-// that. So before (rights.cc, sandbox.cc) it is made as long as a program without that way may need, and cut back
-// afterwards if it can still be opened. Static programs do that unseen: what they need then beyond what the file has
-// room for is folded. So is what a thread needs once no more room could be had, because all descriptors were in use or
-// the disk was full: it is not asked again, and what was folded stays so.
+// A program that changes its root or its user, or installs a filter for system calls, may not be able to open its file
+// afterwards. So the file is made as long as it may ever have to be before that (rights.cc, sandbox.cc), and cut back
+// afterwards if it can still be opened. In static programs we do not see such changes: calls for which the file has no
+// room then are folded. They are folded, too, in a thread that once got no more room, because all descriptors were in
+// use or the disk was full: it does not ask again, and folded calls stay folded.
 //
-// Limit. For a moment there is a descriptor more. Another thread that opens a file in that moment is given the number
-// behind it, and a child that another thread forks has it until it calls exec.
+// Limit. For a moment there is one descriptor more. Another thread that opens a file in that moment gets the next
+// number, and a child that another thread forks has the descriptor until it calls exec.
 //
 // Some file systems have no shared mappings (ENODEV). Then the profile is private memory, and is written when the
 // program ends by itself; before that, its header alone.
 //
-// RLIMIT_FSIZE is looked at before, because exceeding it is a signal; it is asked for before a filter is installed that
-// may refuse to tell it (keep_room), and remembered. RLIMIT_AS is looked at, because the program counts on its
-// address space: an eighth of it at most is taken.
+// We obey RLIMIT_FSIZE, because exceeding it is a signal. It is read and remembered before a filter is installed that
+// may forbid to read it (keep_room). We look at RLIMIT_AS, because the program relies on its address space: we take an
+// eighth of it at most.
 
 #include "file.h"
 
@@ -62,7 +62,7 @@ uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 uint64_t whole_pages(uint64_t blocks) { return (blocks + kBlocksPerPage - 1) / kBlocksPerPage * kBlocksPerPage; }
 
-// In bytes: how long a file may become, or could when that could be asked last.
+// How long a file may become, in bytes; if we may not ask any more, the last answer.
 uint64_t largest_file() {
   static uint64_t known = kInfinity;  // children inherit it
   return known = limit_of(kLimitFileSize, known);
@@ -72,7 +72,7 @@ uint64_t largest_file_in_blocks() { return largest_file() / PROF_BLOCK_SIZE / kB
 // How many nodes a mapping of `bound` blocks has room for besides everything else.
 uint64_t nodes_in(uint64_t bound) { return bound - bound / 8 - kFirstReady; }
 
-// Makes [p->ready, end) usable. False, and nothing changed, if the storage cannot be had.
+// Makes [p->ready, end) usable. False, with nothing changed, if there is no storage for it.
 bool back_with_storage(Process* p, uint64_t end) {
   char* from = p->base + p->ready * PROF_BLOCK_SIZE;
   const uint64_t size = (end - p->ready) * PROF_BLOCK_SIZE;
@@ -102,7 +102,7 @@ int64_t open_again(Process* p, const char* path) {
   return -1;
 }
 
-// The same with the name that the file was given since, which the kernel tells with its mapping. Needs much stack.
+// The same with the new name of a file that was renamed. The kernel tells it with the mapping. Needs much stack.
 int64_t open_moved(Process* p) {
   LineReader maps("/proc/self/maps");
   while (const char* line = maps.next()) {
@@ -160,9 +160,9 @@ bool make_ready(Process* p, uint64_t end) {
   }
 }
 
-// Begins what is a heavy path (state.h) but for the stack, and locks the process. Null if it has no file, in a thread
-// that is not recorded, in a handler that interrupted such a path, and in a child that shares the memory with its
-// parent.
+// Begins a heavy path (state.h), but on the current stack, and locks the process. Null if the process has no file, in a
+// thread that is not recorded, in a handler that interrupted a heavy path, and in a child that shares its parent's
+// memory.
 Process* begin_change(uint64_t* mask) {
   Process* p = process;
   State* s = get_state();
@@ -199,7 +199,7 @@ int64_t create_file(Process* p, const char* directory, uint64_t pid) {
   return fd;
 }
 
-// All of the runtime's: the guard page, `bound` blocks, and the room behind them. See memory.h.
+// All address space of the profile: the guard page, `bound` blocks, and the room behind them. See memory.h.
 uint64_t size_of_mapping(uint64_t bound) { return kPage + bound * PROF_BLOCK_SIZE + kRoomBehindMapping; }
 
 // Reserves address space for `bound` blocks and maps the file there, inaccessible; if it cannot be mapped shared, it is

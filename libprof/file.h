@@ -22,11 +22,11 @@ uint64_t take_some_blocks(uint64_t wanted, Block* first);
 // The same for nodes, as long as there are fewer than `limit` of them. Counts them in the header.
 uint64_t take_node_blocks(uint64_t wanted, uint64_t limit, Block* first);
 
-// Not for heavy paths. To be called before something that may take away the way to the file, whose name may lead
-// elsewhere from then on, or may not be opened: makes the file as long as it can become without that way.
+// Not for heavy paths. To be called before a change after which the file's name may lead elsewhere or may not be
+// opened: makes the file as long as it may ever have to be.
 void keep_room();
 
-// Gives back to the file system what of the file is not ready for use, if the way to it is still there.
+// Gives the part of the file that is not ready for use back to the file system, if the file can still be opened.
 void give_room_back();
 
 // In a profile that is private memory (Header::flags kPrivate): writes it to the file.

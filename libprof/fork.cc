@@ -3,20 +3,20 @@
 // returns in the child, the hook that it interrupted goes on, with addresses of the parent's mapping in its registers
 // and the parent's state.
 //
-// So the child, before it returns from the handler, leaves the parent's things in a form in which every path through
-// the hooks ends well. Where the mapping was there are zeros now, private ones; a node or a frame that is stored there
-// is gone. The state refers to a base frame, a thread and an empty table behind them, so that code in the middle of a
-// slow path finds no frame to pop and no child, and makes what it makes in private memory. And it is not the thread's
-// state any more: the child gets another one.
+// So the child, before it returns from the handler, leaves the parent's state in a form in which every path through the
+// hooks ends well. Private zeros replace the mapping; nodes and frames that were there are gone. The state refers to a
+// base frame, a thread and an empty table behind them, so that code in the middle of a slow path finds no frame to pop
+// and no child, and makes new ones in private memory. And this is not the thread's state any more: the child gets
+// another one.
 //
-// The child does that when the C library tells of the fork (as pthread_atfork would), when it was made by syscall
-// (libc_calls.S), and at the latest in the first hook that it comes to, which may be the exit of the handler.
+// The child does this when the C library reports the fork (as to pthread_atfork), or when the fork was made by syscall
+// (libc_calls.S), and at the latest in its first hook, which may be the exit of the handler.
 //
-// A child that forks again has the zeros of its own parent and grandparent; what is older is unmapped: for that to
-// matter, three signal handlers on one stack would have to fork.
+// A child that forks again has the zeros of its own parent and grandparent; older ones are unmapped. They would matter
+// only if three signal handlers on one stack forked.
 //
 // Limit. A handler without hooks of its own (in a library) that forks by _Fork, clone3 or a system call of its own, and
-// whose child neither ends nor calls profiled functions but returns into a hook, is not helped.
+// whose child neither ends nor calls profiled functions but returns into a hook, is not covered.
 
 #include "fork.h"
 
@@ -81,7 +81,7 @@ void bequeath_header(int64_t fd) {
 
 bool parent_records(bool otherwise) {
   if (!header_page) return otherwise;
-  // The parent may have ended, and its profile been cut off since: the kernel is asked before the page is touched.
+  // The parent may have ended, and its profile may have been truncated: ask the kernel before touching the page.
   const int64_t result = advise(const_cast<Header*>(header_page), kPage, kAdvisePopulateRead);
   if (result != 0 && result != kErrorInvalid) return otherwise;
   return load(&header_page->control) & prof_format::kRecording;

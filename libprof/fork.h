@@ -1,4 +1,4 @@
-// What a forked child finds of its parent's recording, and how it leaves it. See fork.cc.
+// What a forked child gets from its parent's recording, and how it gets rid of it. See fork.cc.
 
 #ifndef LIBPROF_FORK_H
 #define LIBPROF_FORK_H
@@ -10,11 +10,11 @@ namespace libprof {
 // Bytes behind the mapping of a profile that are left free for leave_parent; the last page stays inaccessible.
 inline constexpr uint64_t kRoomBehindMapping = 3 * kPage;
 
-// Of this process, for its children: where its profile is mapped, behind an inaccessible page, and how much of it is in
+// Tells the children of this process where its profile is mapped, behind an inaccessible page, and how much of it is in
 // use.
 void bequeath(char* base, uint64_t size);
 
-// Of this process, for its children: the open file of its profile, whose header tells them whether recording is on.
+// Gives the children of this process the open file of its profile, whose header tells them whether recording is on.
 void bequeath_header(int64_t fd);
 
 // In a child: whether its parent's recording is on; `otherwise` if that cannot be known. Before bequeath_header.
@@ -26,8 +26,8 @@ void watch_forks();
 // Whether s, the state of this thread, is one that fork wiped.
 bool is_of_parent(State* s);
 
-// Makes s, of which that is true, harmless, so that hooks which the forking signal handler interrupted can go on; and
-// takes it off the thread, which begins anew with its next call. A heavy path.
+// Makes such a state s harmless, so that hooks which the forking signal handler interrupted can go on; and takes it off
+// the thread, which begins anew with its next call. A heavy path.
 void leave_parent(State* s);
 
 }  // namespace libprof

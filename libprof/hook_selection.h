@@ -1,9 +1,9 @@
-// Which variants of the hooks are in use.
+// Which form of the hooks is in use.
 //
-// A program calls the hooks through two words, `call *word(%rip)`, so that choosing a variant costs the calls nothing.
-// In a static program, and for code that was linked with libprof.so, the words are ours, enter_hook and leave_hook. A
-// dynamic program has words of its own (kHooksTag in map.h says where), which the dynamic linker fills with _profin and
-// _profout; these jump through our words, until the program's are found.
+// A program calls the hooks through two words, `call *word(%rip)`, so that the choice of a form costs the calls
+// nothing. In a static program, and for code that was linked with libprof.so, the words are ours, enter_hook and
+// leave_hook. A dynamic program has words of its own (kHooksTag in map.h says where), which the dynamic linker fills
+// with _profin and _profout; these jump through our words, until the program's are found.
 
 #ifndef LIBPROF_HOOK_SELECTION_H
 #define LIBPROF_HOOK_SELECTION_H
@@ -14,7 +14,7 @@ namespace libprof {
 
 using Hook = void();
 
-// The words of the program: `words[0]` for _profin, `words[1]` for _profout. They take the present variants.
+// The words of the program: `words[0]` for _profin, `words[1]` for _profout. They get the hooks that are in use now.
 void set_program_words(uint64_t* words);
 
 void use_hooks(Hook* in, Hook* out);

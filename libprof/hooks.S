@@ -12,12 +12,11 @@
 //
 //     S = the thread's State   T = S->top   (S,T) = top frame   P = its node   C = the node of the function called
 //
-// Entering. The one comparison  top.slot - slot - 1 < 32 KiB  (unsigned) covers everything that may be wrong: the
-// frame at the top is gone (its slot is not above ours), it lies on another stack, it is being filled (slot 0), the state
-// was wiped by fork (T is 0, so S itself is read, whose first word is T, 0). Whatever it does not cover is
-// settled in shadow_stack.cc. (When another stack is known to end just below this one, the "careful" variants of
-// entering are in use, with one comparison more: see stack_switch.cc.) The end of a chunk of frames is the end of a
-// page. Then
+// Entering. The one comparison  top.slot - slot - 1 < 32 KiB  (unsigned) covers everything that may be wrong: the frame
+// at the top is gone (its slot is not above ours), it lies on another stack, it is being filled (slot 0), the state was
+// wiped by fork (T is 0, so S itself is read, whose first word is T, 0). If it fails, shadow_stack.cc settles the case.
+// (When another stack is known to end just below this one, the "careful" forms of the enter hook are in use, with one
+// more comparison: see stack_switch.cc.) The end of a chunk of frames is the end of a page. Then
 //
 //     1  stamp = time stamp   first, so that what follows overlaps with the reading of the counter
 //     2  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"
@@ -38,9 +37,8 @@
 // Time. last_tsc says up to when the thread's time has been given to nodes. Every hook gives the time since then to the
 // node that ran, and to that alone: there is nothing to balance, and no stamp stays in a node. 5 and b are one
 // instruction each (cmpxchg, without lock: other threads never write the word), so each stretch of time is given once,
-// whoever comes in between. (Plan 9 adds and subtracts whole stamps, to and from two nodes. That needs no comparison,
-// but who takes a hook away in the middle of it, for good, leaves one node with a stamp too many and another that
-// runs for ever.)
+// whatever handlers come in between. (Plan 9 adds and subtracts whole stamps, to and from two nodes. That needs no
+// comparison. But if a hook is abandoned in its middle, one node keeps a stamp too many and another runs for ever.)
 //
 // A handler that returns. Its hooks push and pop in balance, so they leave S->top and all slots as they found them.
 //   before 2:  they nest above T as any call does, and use entry T + 1 and those above; all are 0 again when we go on.
@@ -55,8 +53,8 @@
 //   with C, whose frame is still there.
 //
 // A handler that leaves by siglongjmp. We never go on. An entry without slot stays, and the slow path removes it when
-// frames above or below it are gone. Time goes to whoever is on top from then on. Between 5 and 6, or b and c, one stretch
-// is lost, that since the hook before: never more, and nothing is given twice.
+// frames above or below it are gone. From then on time goes to the node on top. Between 5 and 6, or b and c, one
+// stretch is lost, that since the hook before: never more, and nothing is given twice.
 //
 // A handler that changes to another coroutine. We go on later, perhaps much later. What we do then, we do to the
 // frames of our own stack, for rdx was kept; last_tsc has changed if time has been given meanwhile; and 6 and c may come
@@ -79,9 +77,9 @@
 // A kill. Counts and times in the file are those of the instructions executed. What a thread ran since its last hook
 // belongs to the node of its top frame (format.h).
 //
-// Threads. Everything above is the thread's own. Programs call the hooks through two words in memory, which choose the
-// variant (hook_selection.h); they are stored when the process begins, and a thread that is in the other variant by then
-// has no state yet, so it takes the slow path.
+// Threads. Everything above is the thread's own. Programs call the hooks through two words in memory, which select the
+// form of the hooks (hook_selection.h). They are stored when the process begins. A thread that is in another form of
+// the hooks at that moment has no state yet, so it takes the slow path.
 
 #include "libprof/format/format.h"
 #include "state.h"
@@ -100,7 +98,8 @@
 #define KEPT_NODE -96
 #define RED_ZONE 128
 
-// What a stamp is of: of the counter, or of the thread's own clock, which is told of switches or not (switches.cc).
+// Which clock a stamp is taken from: the counter, or the thread's own clock, with or without reports of switches
+// (switches.cc).
 #define CLOCK_IS_COUNTER 0
 #define CLOCK_WITH_SIGN 1
 #define CLOCK_WITHOUT_SIGN 2
@@ -152,8 +151,9 @@ leave_hook:
         .size   \name, . - \name
 .endm
 
-// Registers. lahf and seto keep all six status flags; pushf and popf would cost as much as a time stamp. Stores are what
-// bounds the counting hooks, so these keep three registers on the way out, five on the way in, and the flags in rax.
+// Registers. lahf and seto keep all six status flags; pushf and popf would cost as much as a time stamp. Stores limit
+// the speed of the counting hooks, so these save only three registers on leaving, five on entering, and keep the flags
+// in rax.
 .macro KEEP_THREE
         mov     %rax, KEPT_RAX(%rsp)
         mov     %rcx, KEPT_RCX(%rsp)
@@ -507,8 +507,8 @@ leave_hook:
         jmp     leave_slowly
         END_FUNCTION leave_adaptive
 
-// On the way to C++: what it may change and what the fast path has not kept is kept in the rest of the red zone, and
-// rsp moves below it.
+// On the way to C++: registers that C++ may change and that the fast path has not saved are saved in the rest of the
+// red zone, and rsp moves below it.
 .macro CALL_CXX function
         .cfi_offset %rax, CFA(KEPT_RAX)
         .cfi_offset %rcx, CFA(KEPT_RCX)
@@ -604,7 +604,7 @@ leave_hook:
         RESTORE_THREE_AND_RETURN
         END_FUNCTION leave_timed
 
-// Since the counter may not be read any more (sandbox.cc): the slow path takes the last stamp again and again.
+// For when the counter may not be read any more (sandbox.cc): the slow path takes the last stamp again and again.
         HIDDEN_FUNCTION enter_without_tsc
         KEEP_THREE
         KEEP_FLAGS
@@ -669,8 +669,8 @@ leave_hook:
         ret
         END_FUNCTION run_on_stack
 
-// What calibrate.cc measures: functions that do nothing, two with hooks and one without; and so many rounds of four
-// calls, of which every other is of another function than the one before, or all are of the same.
+// The code that calibrate.cc measures: functions that do nothing, two with hooks and one without; and rounds of four
+// calls, where every other call is of another function than the one before, or all are of the same function.
 .macro PROBED name
         HIDDEN_FUNCTION \name
         call    *enter_hook(%rip)

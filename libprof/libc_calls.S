@@ -72,7 +72,8 @@ syscall:
         syscall
         RETURN_RESULT
 2:      CALL_WATCHED watched_call
-        // What shares the memory is no forked child; and what has a new stack returns to where that leads.
+        // A child that shares the memory is no forked child; and one with a new stack returns to where that stack
+        // leads.
 3:      test    $CLONE_VM, %rsi
         jnz     1b
         test    %rdx, %rdx

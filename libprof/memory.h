@@ -2,10 +2,11 @@
 //
 // The problem. The kernel puts new mappings side by side. A stack without a guard page of its own (one that a coroutine
 // library took from mmap, or a thread's for which the program asked for none) may lie right above a mapping of the
-// runtime's, and what overflows it would not end with SIGSEGV, as it does without the runtime, but overwrite that.
+// runtime's. An overflow of that stack would then not end with SIGSEGV, as it does without the runtime, but overwrite
+// the mapping.
 //
-// Every guard may be a mapping more, of which a process can have 65530 (vm.max_map_count). So what belongs to one
-// thread lies in one area (state.h), and guards of areas that lie side by side are one mapping.
+// Each guard may be one more mapping, and a process can have 65530 of them (vm.max_map_count). So all memory of one
+// thread lies in one area (state.h), and the guards of areas that lie side by side are one mapping.
 
 #ifndef LIBPROF_MEMORY_H
 #define LIBPROF_MEMORY_H
@@ -17,7 +18,7 @@ namespace libprof {
 // At least `size` bytes of zeroed private memory between two inaccessible pages; null if there is none.
 void* map_guarded(uint64_t size);
 
-// Gives it back. `size` as it was.
+// Gives it back. `size`: the same as for reserving.
 void unmap_guarded(void* p, uint64_t size);
 
 // An area for a thread, its State wiped in forked children like all of it. Null if there is no memory.

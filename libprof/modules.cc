@@ -1,7 +1,7 @@
-// Modules are found where the processor finds them: in memory. The program's own headers are where the auxiliary vector
-// says; those of a library are at the start of its first mapping, which /proc/self/maps gives together with its path.
-// Only files that call hooks are listed: the first pc from a file that is not on the list puts it there. Nothing in the
-// headers is trusted beyond the mapped range, since the loader has accepted them but parts may not be mapped.
+// We find modules in memory. The auxiliary vector says where the program's own headers are; those of a library are at
+// the start of its first mapping, which /proc/self/maps lists with its path. Only files that call hooks are listed: the
+// first pc from a file that is not on the list puts it there. Nothing in the headers is trusted beyond the mapped
+// range, since the loader has accepted them but parts may not be mapped.
 
 #include "modules.h"
 
@@ -80,7 +80,8 @@ uint64_t* find_hook_words(const Elf64_Phdr* headers, uint64_t count, const Objec
   return nullptr;
 }
 
-// Two threads may find a module each at the same time, so the list is in no order that would end it, see state.h.
+// Two threads may each find a module at the same time, so the list has no order that could be used to end it, see
+// state.h.
 uint64_t most_modules() { return at<Header>(process->base, 0)->blocks_used; }
 
 void list(const Object& object, const char* path) {

@@ -10,7 +10,7 @@ namespace libprof {
 // Puts the program itself on the list, and finds the words through which it calls the hooks. A heavy path.
 void list_program();
 
-// When `pc` is in no listed module: lists the one it lies in. A slow path, for each new node.
+// If `pc` is in no listed module, adds the module that it lies in to the list. A slow path, for each new node.
 void note_module_of(State* s, uint64_t pc);
 
 }  // namespace libprof

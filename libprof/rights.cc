@@ -5,12 +5,12 @@
 //
 // The way taken. libprof.so stands before the C library in the search for symbols, see sandbox.cc. It has the functions
 // that make such a change, and its syscall has the calls (libc_calls.S): before them the file is given the room that it
-// may need without being opened, and what is not used of that is given back when it can be opened afterwards. What they
-// do is left to the C library, whose functions change all threads.
+// may need without being opened, and what is not used of that is given back when it can be opened afterwards. The
+// change itself is left to the C library, whose functions change all threads.
 //
-// Limits. What a program does by instructions of its own (all of a static program's) is not seen. Groups are not looked
-// at: the file belongs to the user, but a directory may be open to a group only. A file whose room could not be given
-// back stays as long as it is, a hole for the most part.
+// Limits. Changes that a program makes by system call instructions of its own (all, in a static program) are not seen.
+// Changes of the group are not handled: the file belongs to the user, but a directory may be open to a group only. A
+// file whose room could not be given back stays as long as it is, a hole for the most part.
 
 #include "rights.h"
 
@@ -55,7 +55,7 @@ extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] void* dlsym(voi
 
 namespace {
 
-// dlsym looks for what comes behind the library that it returns to.
+// dlsym searches the libraries behind the one that it returns to.
 void find(Watched* w) {
   if (!w->next && dlsym) store(&w->next, reinterpret_cast<Function*>(dlsym(kNext, w->name)));
 }

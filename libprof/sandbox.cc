@@ -1,23 +1,23 @@
 // Programs that give up the right to make system calls (seccomp).
 //
-// The problem. The runtime makes system calls that the program does not. A filter that lets the program's pass may
-// answer the runtime's by killing the process, or by a SIGSYS that the program did not expect. Nothing that a
-// process can look at without a system call tells what is allowed, and no call that asks is sure to be allowed itself.
+// The problem. The runtime makes system calls that the program does not. A filter that allows the program's calls may
+// answer the runtime's by killing the process, or by a SIGSYS that the program did not expect. Without a system call a
+// process cannot find out what is allowed, and no call that asks is sure to be allowed itself.
 //
 // The way taken. A dynamic program, and the libraries that it leaves this to (libseccomp), install a filter by calling
 // prctl or syscall of the C library. libprof.so stands before that in the search for symbols (dynamic.cc in
 // linker-rewrite) and has both (libc_calls.S). They do what the C library's do; and of a filter that is installed they
 // keep a copy, which from then on is asked before each system call of the runtime's, with the arguments it is going to
-// have. A call that would not simply be carried out is not made: to its caller the kernel has refused it, and what
-// cannot be recorded for that reason is counted.
+// have. A call that would not simply be carried out is not made: its caller gets an error as if the kernel had refused
+// it. The runtime counts what it cannot record for that reason.
 //
-// What one thread has forbidden itself is not done in the others either: the threads and processes that it begins have
-// its filters, and nothing tells which those are.
+// A system call that one thread has forbidden itself is not made in the others either: the threads and processes that
+// it begins have its filters, and we cannot know which these are.
 //
-// Two more things take something away from the runtime and come the same way. Strict mode, which leaves read, write and
-// exit, and PR_SET_TSC make reading the time-stamp counter a SIGSEGV, in one thread: from then on time stands still in
-// all, and calls go on being counted. And system calls that are dispatched to the program itself
-// (PR_SET_SYSCALL_USER_DISPATCH) are not made at all.
+// Two more restrictions are made by the same functions. Strict mode, which allows only read, write and exit, and
+// PR_SET_TSC make reading the time-stamp counter a SIGSEGV, in one thread: from then on time stands still in all, and
+// calls go on being counted. And system calls that are dispatched to the program itself (PR_SET_SYSCALL_USER_DISPATCH)
+// are not made at all.
 //
 // Limit. Filters that were there when the program started, and those that it installs by an instruction of its own (all
 // of a static program's), are not seen.
@@ -82,7 +82,7 @@ Effect effect_of_seccomp(uint64_t operation) {
   }
 }
 
-// `program`: what the kernel has read just now.
+// `program`: the filter that the kernel has just read.
 void keep(SeenFilter* kept, const FilterProgram* program) {
   kept->size = program->size;
   memcpy(kept->instructions, program->instructions, program->size * sizeof(FilterInstruction));

@@ -10,7 +10,7 @@ namespace libprof {
 // Whether there is anything to ask may_call about.
 extern uint32_t is_sandboxed;
 
-// Whether the kernel will carry out this system call when the runtime makes it, for all that is known.
+// Whether the kernel will carry out this system call when the runtime makes it, as far as we know.
 bool may_call(int64_t number, const uint64_t (&arguments)[6]);
 
 }  // namespace libprof

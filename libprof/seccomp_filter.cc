@@ -84,7 +84,7 @@ bool load_word(const SystemCall& call, uint32_t offset, uint32_t* to) {
   return true;
 }
 
-// What is neither arithmetic, nor a jump, nor an answer. False if it cannot be done.
+// Runs an instruction that is neither arithmetic, nor a jump, nor an answer. False if that is not possible.
 bool move(Machine* m, const FilterInstruction& i, const SystemCall& call) {
   switch (i.code) {
     case BPF_LD | BPF_W | BPF_ABS:

@@ -32,7 +32,7 @@ inline constexpr uint32_t kFilterAction = 0xffff0000;
 inline constexpr uint32_t kFilterKills = 0x80000000, kFilterLogs = 0x7ffc0000, kFilterAllows = 0x7fff0000;
 
 // The answer of a filter of `size` instructions. `instruction` of the call is not known here: a filter that looks at
-// it, and one that does what the kernel would not have accepted, is taken to kill.
+// it, or that the kernel would not have accepted, is assumed to kill.
 uint32_t run_filter(const FilterInstruction* filter, size_t size, const SystemCall& call);
 
 }  // namespace libprof

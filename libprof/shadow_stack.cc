@@ -4,8 +4,8 @@
 // Frames that are gone. A function that was left by longjmp, by an exception, or by something else that is not one of
 // its instrumented exits, leaves its frame behind. The stack grows downwards, so when a function is entered whose slot
 // is at or above the slot of a frame of the same stack, that frame is gone; when a function leaves, all frames below
-// its own are. They are popped, and the time since the last hook goes to the topmost of them. An exit for which there
-// is no frame is ignored: the function was entered in the parent of a fork, or there was no room for a frame.
+// its own are. Such frames are popped, and the time since the last hook goes to the topmost of them. An exit without a
+// frame is ignored: the function was entered in the parent of a fork, or there was no room for a frame.
 //
 // Handlers. This code runs with signals enabled, and a handler's hooks may come through it again. Therefore it reads
 // the top again at each step, claims a frame with one instruction, and moves the top only from where it saw it. See
@@ -36,12 +36,12 @@ uint64_t stamp(State* s) {
 
 bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
 
-// Takes the top frame f off, which was found with `found` in its slot.
+// Pops the top frame f, whose slot was `found` when it was read.
 void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
   give_time(s, node_at(s, load(&f->node)), now);
   Frame* frame = f;
-  // With a copy goes what it is a copy of: with the top on that, at the end of its chunk, a handler would only put the
-  // copy back, and one that comes after each instruction would do so for ever.
+  // A copy is popped together with its original. If the original became the top, at the end of its chunk, a handler
+  // would only put the copy back, and handlers after each instruction would do so for ever.
   if (f->flags & kCopied) {
     Frame* original = frame_below(s, f);
     const uint64_t slot = load(&original->slot);
@@ -68,8 +68,8 @@ void pop_gone(State* s, uint64_t slot, uint64_t now) {
       pop(s, f, found, now);
       continue;
     }
-    // Is the hook that was filling it interrupted, or abandoned by siglongjmp? If it was abandoned, we are called by a
-    // frame below, whose slot is at most a few hundred bytes away or gone as well.
+    // Was the hook that was filling it interrupted, or abandoned by siglongjmp? If it was abandoned, we are called by a
+    // frame below, whose slot is at most a few hundred bytes away, or by one that is gone as well.
     const uint64_t alive = slot_of(current_frame(s));
     if (alive > slot && alive - slot >= kSmallestSignalFrame) return;
     Frame* below = frame_below(s, f);
@@ -88,15 +88,15 @@ bool has_frame(State* s, uint64_t slot) {
   return false;
 }
 
-// Every call from here up wishes for a chunk when there was no room for one, and to ask costs a few system calls: of
-// those wishes only the 2nd, 4th, 8th and so on is tried.
+// When there was no room for a chunk, every further call from here up asks for one again, and each attempt costs a few
+// system calls. So only the 2nd, 4th, 8th request and so on is tried.
 bool may_ask_for_chunk(State* s) {
   if (s->refused == 0) return true;
   const uint64_t n = ++s->refused;
   return (n & (n - 1)) == 0;
 }
 
-// The entry above the top, in the next chunk if need be; null if there is no room.
+// The entry above the top, in the next chunk if necessary; null if there is no room.
 Frame* next_entry(State* s, uint64_t slot) {
   Frame* f = top_frame(s);
   if (!is_last(f)) return f + 1;
@@ -113,8 +113,8 @@ Frame* next_entry(State* s, uint64_t slot) {
   return copy + 1;
 }
 
-// As the fast path does, see there. `tag` makes the exit take the slow path. Not inlined: what enter_slow does before
-// it needs the most stack.
+// Pushes a frame as the fast path does, see hooks.S. `tag` makes the exit take the slow path. Not inlined: the code
+// before it in enter_slow needs the most stack.
 [[gnu::noinline]] void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
   Node* node = node_at(s, child);
   Frame* f = next_entry(s, slot);
@@ -171,7 +171,7 @@ void give_time(State* s, Node* node, uint64_t now) {
     now = stamp(s);
     if (int64_t(last - now) < SMALLEST_SETBACK) return;
   }
-  // If a handler has been here meanwhile, its hooks have given the time to whoever had it.
+  // If a handler has been here meanwhile, its hooks have given the time to the nodes that ran.
   if (exchange_if(&s->thread->last_tsc, last, now) && now > last) add(&node->cycles, now - last);
 }
 
@@ -221,7 +221,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
   push(s, slot, parent_node, child, tag);
 }
 
-// The rest of entering, after a switch: f is the entry being filled, `slot` its slot to be.
+// The rest of entering, after a switch: f is the entry that is being filled, `slot` the slot that it will get.
 extern "C" [[gnu::visibility("hidden")]] void enter_after_switch(State* s, Frame* f, Node* parent, uint64_t slot) {
   give_time(s, parent, stamp(s));
   store(&f->slot, slot);

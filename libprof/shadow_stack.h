@@ -1,4 +1,4 @@
-// What the fast paths leave to C++: see hooks.S for what a frame is, shadow_stack.cc for the rules.
+// The slow paths of entering and leaving: hooks.S explains what a frame is, shadow_stack.cc has the rules.
 
 #ifndef LIBPROF_SHADOW_STACK_H
 #define LIBPROF_SHADOW_STACK_H

@@ -8,10 +8,11 @@
 // What is known. The bounds of the thread's own stack, from /proc/self/maps when the thread begins (the initial
 // thread's grows, up to its limit). The bounds of the signal stack, from sigaltstack(2), which also tells whether the
 // thread is on it now; asked only when a slot is outside the current stack or would make frames disappear. Anything
-// else is some other stack. Of those the upper end is known, for the first function called there stands at it; and
-// memory between two frames of one stack is that stack's. So a slot belongs to the stack with the nearest upper end
-// above it, or to a stack that is new. The first function on a new stack is not called by a function with hooks, or
-// that one would have been seen there before: its return address tells (is_first_on_stack).
+// else is some other stack. We know the upper end of such a stack, because the first function called on it is there;
+// and memory between two frames of a stack belongs to that stack. So a slot belongs to the stack with the nearest upper
+// end above it, or to a stack that is new. The first function on a new stack is not called by a function with hooks, as
+// that one would have been seen on the stack before. The return address of the first function tells this
+// (is_hooked_code).
 //
 // The rules. A call on a signal stack nests under the node that was current when the signal came, and its exit leads
 // back to the interrupted stack exactly as it was. A handler that never returns (siglongjmp) is noticed when a function
@@ -19,15 +20,16 @@
 // the time up to the change goes to the node that was current on the stack that the thread leaves.
 //
 // Frames of one stack never pop another's. When the first function of a new stack lies just below the current frame, it
-// looks like a call from there, and is recorded as one: it is called by what ran before in any case. But then the
-// thread goes back to the first stack, and the frames below seem to be gone. On a stack whose bounds are not known it
-// cannot be told whether they are (longjmp, an exception) or are on a stack of their own: they are given one
-// (detach_frames). If they are really gone, their memory will be used again by the first stack, and they disappear when
-// that is seen. From then on the thread has two stacks near one another, and the hooks must not take one for the other
-// on their fast path: State::barrier is the upper end of the next stack below, and the careful hooks compare with it.
+// looks like a call from there, and is recorded as one: in any case it is called by the code that ran before. But then
+// the thread goes back to the first stack, and the frames below seem to be gone. If the bounds of the stack are not
+// known, we cannot know whether they are really gone (longjmp, an exception) or are on a stack of their own: so they
+// are given one (detach_frames). If they are really gone, the first stack will use their memory again, and they are
+// removed when that is seen. From then on the thread has two stacks near one another, and the hooks must not take one
+// for the other on their fast path: State::barrier is the upper end of the next stack below, and the careful hooks
+// compare with it.
 //
-// Limits. A coroutine's stack within the thread's own (an array in main) is taken for that. A coroutine that another
-// thread goes on with has the context of what resumed it there. Counts are exact in both cases.
+// Limits. A coroutine's stack within the thread's own stack (an array in main) is taken for a part of it. A coroutine
+// that goes on in another thread has the context of the code that resumed it there. Counts are exact in both cases.
 
 #include "stack_switch.h"
 
@@ -58,8 +60,7 @@ Frame* top_of(State* s, FrameChunk* stack) {
 }
 bool is_empty(State* s, FrameChunk* stack) { return top_of(s, stack) == frames_of(stack); }
 
-// Every entry above the base becomes 0. When their functions ended is not known: at the latest just after the last
-// stamp.
+// Every entry above the base becomes 0. We do not know when their functions ended; we take the last stamp for it.
 void drop_frames(State* s, FrameChunk* stack) {
   for (FrameChunk* c = stack;;) {
     Frame* frames = frames_of(c);
@@ -197,7 +198,7 @@ void enter_signal_stack(State* s, FrameChunk* to, uint64_t slot) {
   if (s->barrier) set_barrier(s);
 }
 
-// A handler that interrupts this may find that the stack has changed, too: one of the two changes the top.
+// A handler that interrupts this may notice the change of stack as well; only one of the two changes the top.
 void change_to(State* s, FrameChunk* to, uint64_t now) {
   FrameChunk* from = current_stack(s);
   const uint64_t top = load(&s->top);
@@ -215,7 +216,7 @@ void change_to(State* s, FrameChunk* to, uint64_t now) {
   set_barrier(s);
 }
 
-// The mapping that the slot lies in, out of /proc/self/maps.
+// The mapping that the slot lies in, from /proc/self/maps.
 void find_bounds(uint64_t slot, uint64_t* low, uint64_t* high) {
   *low = slot & ~(kPage - 1);
   *high = *low + kPage;
@@ -262,8 +263,8 @@ Frame* find_caller(State* s, FrameChunk* stack, uint64_t slot) {
   return nullptr;
 }
 
-// Whether `address`, if it is in the function of one of the two nodes, is in that of `a`: the one that starts nearer
-// before it.
+// If `address` is in the function of one of the two nodes: whether it is in that of `a`. It is in the function whose
+// start is the nearest before it.
 bool is_rather_in(const Node* a, const Node* b, uint64_t address) {
   return a->pc <= address && (b->pc > address || b->pc < a->pc);
 }
@@ -438,7 +439,7 @@ uint64_t add_chunk(State* s, uint64_t chunk) {
 bool begin_thread_stack(State* s, uint64_t slot, bool is_reused) {
   Bounds bounds = {kThreadStack, 0, 0};
   find_bounds(slot, &bounds.low, &bounds.high);
-  // What lies above the thread's control block, which libc puts at the end of its stack, is another mapping.
+  // libc puts the thread's control block at the end of its stack; the memory above it belongs to another mapping.
   const uint64_t control = thread_pointer();
   if (control > slot && control < bounds.high) bounds.high = control;
   FrameChunk* stack = nullptr;

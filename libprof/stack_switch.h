@@ -8,15 +8,15 @@
 
 namespace libprof {
 
-// Makes the stack that `slot`, that of a function being entered, whose hook returns to `pc`, lies on the one that
-// s->top refers to. False if there is no room for another stack. A slow path.
+// `slot` is that of a function that is being entered; its hook returns to `pc`. Makes s->top refer to the stack that
+// the slot lies on. False if there is no room for another stack. A slow path.
 bool settle_on_stack(State* s, uint64_t slot, uint64_t pc, uint64_t now);
 
-// Frames below `slot` that may be those of another stack are taken off the one that the thread is on, and kept. A slow
-// path.
+// Takes frames below `slot` that may belong to another stack off the stack that the thread is on, and keeps them. A
+// slow path.
 void detach_frames(State* s, uint64_t slot, uint64_t now);
 
-// For a function that leaves, whose frame is not on the stack that the thread is on: changes to the known stack that
+// For a function that is being left, if its frame is not on the thread's current stack: changes to the known stack that
 // contains the slot. False if there is none. A slow path.
 bool find_stack_of_frame(State* s, uint64_t slot, uint64_t now);
 

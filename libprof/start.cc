@@ -69,7 +69,7 @@ void relocate() {
   }
 }
 
-// The kernel has refused memory or thread pointer: nothing that follows would work, in the program either.
+// The kernel has refused memory or the thread pointer: without them the program could not run either.
 bool set_early_thread_pointer() {
   const uint64_t below = (uint64_t(-thread_word_offset()) + kPage - 1) / kPage * kPage;
   auto* block = static_cast<char*>(map_guarded(below + kThreadControlSize));

@@ -1,4 +1,4 @@
-// The private state of the runtime: what one thread and one process keep outside the profile.
+// The private state of the runtime: the data of one thread and of one process that lie outside the profile.
 //
 // Terms. The MAPPING is prof.<pid>, mapped shared; it holds nodes and frames (format.h). The STATE is one page of
 // private memory per thread, found through the one thread-local word `libprof_state`; it says where the thread is in
@@ -47,10 +47,10 @@
 // A frame that is farther below the top than this is looked at more closely.
 #define LARGEST_FRAME 32768
 
-// A time stamp that is less than this many cycles behind the thread's last one is taken for that one.
+// A time stamp that is less than this many cycles behind the thread's last one counts as equal to it.
 #define SMALLEST_SETBACK (1 << 24)
 
-// Where nothing tells of switches, the kernel is asked when so many cycles have gone by since the last hook (switches.cc).
+// If nothing reports switches, we ask the kernel when this many cycles have passed since the last hook (switches.cc).
 #define LONGEST_UNASKED (1 << 15)
 
 #ifndef __ASSEMBLER__
@@ -108,7 +108,7 @@ struct State {
   uint64_t expected;                    // what they are as long as `away` is right
   uint64_t waiting_given;               // of `away`, to nodes
   uint64_t tsc_at_start, cpu_at_start;  // of the clock; cycles, ns
-  uint64_t blocked, preempted;          // how often it was taken off, by its own wish and without
+  uint64_t blocked, preempted;          // how often it gave up its processor, and was taken off it
   uint64_t asking_since;                // a stamp of the counter, while the kernel is asked; else 0
 
   NodeSupply nodes;    // for new contexts
@@ -116,7 +116,7 @@ struct State {
   uint64_t spare;      // a range as in NodeSupply, for handlers that come while a supply is about to be filled up
   uint64_t nodes_made;
   uint64_t table_used;     // links in the table
-  uint64_t table_is_full;  // it could not grow: some children are not in it
+  uint64_t table_is_full;  // it could not grow, so some children are not in it
   Block root;
   Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
@@ -126,7 +126,7 @@ struct State {
   uint32_t is_busy;      // on a heavy path
   uint32_t is_left;      // by a forked child, which has another state: see fork.h
   uint32_t has_folded;   // some call was folded onto an ancestor
-  uint64_t refused;      // wishes for a chunk of frames since there was no room for one
+  uint64_t refused;      // requests for a chunk of frames since there was no room for one
   uint64_t random;       // of the generator in adaptive.cc; not 0
   State* next;           // list of all states of the process
 };
@@ -267,8 +267,8 @@ inline Frame* frames_of(FrameChunk* c) { return reinterpret_cast<Frame*>(c + 1);
 inline bool is_first(Frame* f) { return f == frames_of(chunk_of(f)); }
 inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (kPage - 1)) == 0; }
 
-// No loop goes on for ever, even if something has overwritten what it goes through. Blocks are given out in ascending
-// order, so the lists of stacks and of chunks have an order; what is out of it ends the list.
+// No loop goes on for ever, even if something has overwritten the list that it follows. Blocks are given out in
+// ascending order, so the lists of stacks and of chunks are ordered; an element out of order ends the list.
 inline Block if_before(Block next, Block b) { return next < b ? next : 0; }
 inline Block if_behind(Block next, Block b) { return next > b ? next : 0; }
 

@@ -16,7 +16,7 @@ inline constexpr int64_t kErrorExists = -17, kErrorInvalid = -22, kErrorNoProces
                          kErrorInterrupted = -4, kErrorNoDevice = -19, kErrorNameTooLong = -36, kErrorNoMemory = -12,
                          kErrorNotSupported = -95, kErrorForeignLink = -40, kErrorNoCall = -38;
 
-// As it stands, whatever the program has forbidden.
+// Makes the call, even if the program has forbidden it.
 inline int64_t unchecked_syscall(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
                                  uint64_t f) {
   register uint64_t r10 asm("r10") = d;
@@ -30,8 +30,8 @@ inline int64_t unchecked_syscall(int64_t number, uint64_t a, uint64_t b, uint64_
   return result;
 }
 
-// What the program has forbidden (sandbox.h) is not tried: the answer is that there is no such call. So is every error
-// here one that the caller has to live with.
+// A call that the program has forbidden (sandbox.h) is not made: the answer is that there is no such call. So callers
+// must be able to go on after any error.
 inline int64_t syscall6(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f) {
   if (is_sandboxed && !may_call(number, {a, b, c, d, e, f})) return kErrorNoCall;
   return unchecked_syscall(number, a, b, c, d, e, f);
@@ -115,9 +115,9 @@ inline uint64_t limit_of(uint64_t resource, uint64_t otherwise = kInfinity) {
   return limit.current;
 }
 
-// Blocks the signals of this thread, and sets *mask to what restore_signals needs. Not those that single steps and
-// system calls refused by a filter are: raised while they are blocked, they kill the process. False if the call itself
-// is refused.
+// Blocks the signals of this thread, and sets *mask to what restore_signals needs. Does not block SIGTRAP and SIGSYS,
+// which single steps and system calls refused by a filter raise: if they were blocked, they would kill the process.
+// False if the call itself is refused.
 inline bool block_signals(uint64_t* mask) {
   constexpr uint64_t kTrap = uint64_t(1) << 4, kBadSystemCall = uint64_t(1) << 30;
   const uint64_t all = ~(kTrap | kBadSystemCall);

@@ -1,4 +1,4 @@
-// Text: what is read from /proc, and the one-line messages on standard error.
+// Text: reads files in /proc, and writes the one-line messages to standard error.
 
 #ifndef LIBPROF_TEXT_H
 #define LIBPROF_TEXT_H
@@ -18,11 +18,11 @@ size_t length_of(const char* s);
 bool equal(const char* a, const char* b);
 bool ends_with(const char* s, const char* end);
 
-// Numbers without sign; *p moves behind the last digit.
+// Read unsigned numbers; *p moves behind the last digit.
 uint64_t parse_hex(const char** p);
 uint64_t parse_decimal(const char** p);
 
-// A string that is put together in a fixed buffer; what does not fit is left out.
+// A string that is built in a fixed buffer; text that does not fit is left out.
 class Line {
  public:
   Line(char* buffer, size_t size) : at_(buffer), end_(buffer + size - 1) { *at_ = 0; }
@@ -38,7 +38,7 @@ class Line {
 // Writes "prof: " and the parts as one line to file descriptor 2.
 void say(const char* a, const char* b = "", const char* c = "", const char* d = "");
 
-// What an errno value (positive) means, for the few that files give.
+// The meaning of an errno value (positive), for the few that file operations give.
 const char* error_text(int64_t number);
 
 // Reads a whole small file into a buffer, NUL-terminated. Returns the number of bytes; 0 if it cannot be read.

@@ -61,7 +61,7 @@ Block find(Link* table, Block parent, uint64_t pc) {
 }
 
 // Heavy. The old table stays mapped: the code that was interrupted by the signal in whose handler we are may be reading
-// it. What such code inserts there is lost, which costs a second node for the same call, not a count.
+// it. If that code inserts an entry there, the entry is lost. This costs a second node for the same call, but no count.
 uint64_t grow_table(State* s, uint64_t) {
   Link* old = s->table;
   const uint64_t links = links_in(old);
@@ -91,10 +91,10 @@ bool remember(State* s, Block parent, uint64_t pc, Block child) {
   return true;
 }
 
-// Siblings and ancestors are in no order that would end a list, see state.h.
+// Siblings and ancestors have no order that could be used to end a list, see state.h.
 uint64_t most_in_list(State* s) { return at<Header>(s->base, 0)->blocks_used; }
 
-// The long way, for children that could not be put into the table.
+// The slow search, for children that could not be put into the table.
 Block find_in_list(State* s, Block parent, uint64_t pc) {
   Block b = load(&node_at(s, parent)->child);
   for (uint64_t i = 0; i < most_in_list(s) && b != 0; ++i, b = node_at(s, b)->sibling) {
@@ -116,7 +116,7 @@ uint64_t refill(NodeSupply* supply, uint64_t (*take)(uint64_t wanted, Block* fir
   Block first = 0;
   const uint64_t got = take(wanted, &first);
   if (got == 0) {
-    // A child of vfork may have lost a way to the file that its parent has.
+    // A child of vfork may be unable to open the file though its parent can.
     supply->is_empty = at<Header>(process->base, 0)->pid == uint32_t(process_id());
     return 0;
   }
@@ -257,7 +257,8 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
   const Block target = nearest ? nearest : find_or_make_context_free(s, pc);
   if (target == 0) return 0;
   s->has_folded = 1;
-  // What the table has no room for is folded anew at each call; it is counted if nothing else was.
+  // If the table has no room for a child, its call is folded anew each time; count it only if no other call was folded
+  // before.
   uint64_t* folded = &at<Header>(s->base, 0)->folded_nodes;
   if (parent != s->root && (remember(s, parent, pc, target) || load(folded) == 0)) {
     __atomic_fetch_add(folded, 1, __ATOMIC_RELAXED);

@@ -4,16 +4,16 @@
 // child up in a hash table of the thread, keyed by (parent, pc), so that a function with 10^5 different callees is as
 // fast as one with two; the one entered last (Node::last) is tried first.
 //
-// Bounds. Recursion would make the tree as deep as the stack, and a program may have more calling contexts than memory.
-// So a call is FOLDED onto the nearest ancestor of the same function when that function stands on the path to
+// Bounds. Recursion would make the tree as deep as the stack, and a program may have more calling contexts than fit in
+// memory. So a call is FOLDED onto the nearest ancestor of the same function when that function stands on the path to
 // the root kLongestRecursion times, or when there is no room for a node. A function that has no such ancestor is then
 // given a node below the root, and all its calls without a place are folded onto that. Counts and self times stay
 // exact; what becomes coarser is the context. Folded edges are in the table like others.
 //
 // An eighth of node_limit is kept for those nodes below the root, but it is no bound for them: each thread gets one for
-// each function that needs one, and its root. They come out of a reserve of the thread's own, which is filled up in
-// time for when the disk is full. Only then is a call counted as lost, and in a handler that interrupts that filling up
-// and calls more functions that have no node yet than there are nodes to spare.
+// each function that needs one, and its root. They come from a reserve of the thread, which is filled before the disk
+// is full. A call is counted as lost only when that reserve is used up, or in a handler that interrupts its refilling
+// and calls more new functions than there are spare nodes.
 
 #ifndef LIBPROF_TREE_H
 #define LIBPROF_TREE_H
@@ -34,8 +34,8 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc);
 // The same if there is one; else 0.
 Block find_child(State* s, Block parent, uint64_t pc);
 
-// Sees to it that the thread has a few nodes to spare, out of a supply that has many. A heavy path. They are for hooks
-// of a handler that interrupts the way into refilling a supply: that way cannot be taken a second time.
+// Makes sure that the thread has a few spare nodes, from a supply that has many. They are for the hooks of a handler
+// that interrupts the refilling of a supply, because that cannot be begun a second time. A heavy path.
 void set_aside(State* s);
 
 // Puts an edge into a table that has room for it.

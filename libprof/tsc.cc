@@ -1,7 +1,7 @@
-// The counter must tick at one rate whatever the processor's clock does, also while it sleeps, and alike on all
-// processors. The processor says the first two (INVARIANT TSC). Some virtual machines hide that; then the kernel is
-// asked, which watches the counter and gives it up as a clock when it is not to be trusted. A program may also have
-// been started without the right to read it (PR_SET_TSC): rdtsc would be a SIGSEGV.
+// The counter must tick at one rate at any frequency of the processor, also while the processor sleeps, and show the
+// same on all processors. The processor guarantees the first two (INVARIANT TSC). Some virtual machines hide that; then
+// we ask the kernel, which watches the counter and stops using it as a clock if it is not reliable. A program may also
+// have been started without the right to read it (PR_SET_TSC): rdtsc would be a SIGSEGV.
 
 #include "tsc.h"
 

@@ -7,10 +7,10 @@
 
 namespace libprof {
 
-// False, and the reason has been said, if the counter may not be read or does not tick evenly. A heavy path.
+// If the counter may not be read or does not tick evenly, says so in a message and returns false. A heavy path.
 bool check_tsc();
 
-// For records that a profile without times has as well: 0 if the counter may not be read.
+// The counter, for fields that a profile without times has as well; 0 if it may not be read.
 uint64_t time_stamp_if_readable();
 
 }  // namespace libprof

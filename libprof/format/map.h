@@ -1,5 +1,5 @@
-// What profld leaves in a rewritten program for its readers: the section .prof.map, which leads from addresses in the
-// copies back to the original program, and the note "prof", which marks a rewritten file.
+// The data that profld puts into a rewritten program for readers: the section .prof.map, which leads from addresses in
+// the copies back to the original program, and the note "prof", which marks a rewritten file.
 //
 // A profile's program counters lie in the copies. A reader subtracts Module::bias, finds the MapEntry that covers the
 // address, and reports `function`, the original entry point, whose symbols are those of the original program.
@@ -25,7 +25,7 @@ inline constexpr uint32_t kNoteOriginalBuildId = 1;
 
 // Entry of the dynamic section, in the range left to operating systems: address of two words through which the program
 // calls the hooks, _profin's and behind it _profout's. The dynamic linker fills them with the addresses of these
-// symbols, the runtime with those of the variants that are in use, which saves each call a jump.
+// symbols, the runtime with those of the hooks that are in use, which saves each call a jump.
 inline constexpr int64_t kHooksTag = 0x6f50524f;
 
 struct MapHeader {

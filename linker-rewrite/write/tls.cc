@@ -18,11 +18,11 @@
 // - DWARF's location expressions, which only a debugger that knows the thread library of a static program evaluates.
 //   They stay.
 //
-// The image moves to a new segment, as there is no room before it. The image may contain addresses that a static PIE
-// relocates when it starts: entries of .rela.dyn are changed to the new place. In .relr.dyn, a list of addresses packed
-// into bitmaps, an entry cannot be changed; those go on relocating the old image, which nobody reads any more, and
-// .rela.dyn gets an additional entry for each. .rela.dyn then moves to a new segment; the dynamic section, which the
-// program knows by address, is changed in place.
+// The image moves to a new segment, as there is no room before it. It may contain addresses that a static PIE relocates
+// when it starts: entries of .rela.dyn are changed to the new place. In .relr.dyn, a list of addresses packed into
+// bitmaps, an entry cannot be changed; those go on relocating the old image, which nobody reads any more, and .rela.dyn
+// gets an additional entry for each. .rela.dyn then moves to a new segment; the dynamic section, which the program
+// knows by address, is changed in place.
 
 #include "tls.h"
 
