@@ -192,7 +192,7 @@ extern uint64_t tsc_stopped_at;
 
 // hooks.S
 extern "C" {
-extern uint64_t enter_hook, leave_hook;  // addresses of the variants in use, see hook_selection.h
+extern uint64_t enter_hook, leave_hook;  // addresses of the hooks in use, see hook_selection.h
 void enter_elapsed();
 void leave_elapsed();
 void enter_count();
