@@ -1,5 +1,5 @@
 # GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
-# Other targets are for those who change it (CONTRIBUTING): format-check, tidy, coverage, torture, callgrind, sweep, soak, bench, fuzz.
+# Other targets are for those who change it (CONTRIBUTING): format-check, tidy, coverage, torture, callgrind, sweep, soak, bench, truth, fuzz.
 # On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
 #
 #   CXX=g++-12               another compiler
@@ -50,7 +50,7 @@ prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind soak sweep torture bench bench-peers fuzz fuzz-targets format-check tidy coverage install clean \
+.PHONY: all demo check callgrind soak sweep torture bench bench-peers truth fuzz fuzz-targets format-check tidy coverage install clean \
 	build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages
 all: $(profld) $(prof) $(libprof)
@@ -140,6 +140,15 @@ bench: $(profld) $(prof) $(libprof) | check-packages bench-packages
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -fno-optimize-sibling-calls -pthread -o $(BUILD)/bench/calls tests/bench/calls.cc
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/templates tests/bench/templates.cc
 	@tests/bench/run $(BUILD)
+
+# The true times of ten programs, and what prof says of them. TRUTH="collatz lua" for some of them; tests/bench/true_times tells more.
+truth_sample = $(BUILD)/bench/sample
+$(truth_sample): tests/bench/sample.cc $(filter-out %/main.cc.o,$(prof_objects)) $(shared_objects)
+	@mkdir -p $(@D); echo "LINK  $@"
+	$(Q)$(CXX) $(filter-out -MMD -MP,$(host_flags)) $(host_link) -o $@ $^ $(PROF_LIBS)
+
+truth: $(profld) $(prof) $(libprof) $(truth_sample) | check-packages bench-packages
+	@tests/bench/true_times $(BUILD) $(TRUTH)
 
 # Beside gcc -pg, uftrace, callgrind and perf.
 bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages

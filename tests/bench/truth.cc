@@ -13,38 +13,11 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "bodies.h"
+
 #define KEPT __attribute__((noipa))
 
 namespace {
-
-uint64_t memory[1024];
-
-struct Chain {
-  static constexpr const char* kName = "chain";
-  static uint64_t run(uint64_t n, uint64_t x) {
-    for (; n; --n) asm volatile("lea 1(%0), %0" : "+r"(x));
-    return x;
-  }
-};
-struct Wide {
-  static constexpr const char* kName = "wide";
-  static uint64_t run(uint64_t n, uint64_t x) {
-    uint64_t a = x, b = x, c = x;
-    for (; n; --n) asm volatile("add $1, %0\n\txor $3, %1\n\tadd $5, %2\n\txor $7, %0" : "+r"(a), "+r"(b), "+r"(c));
-    return a + b + c;
-  }
-};
-struct Table {
-  static constexpr const char* kName = "table";
-  static uint64_t run(uint64_t n, uint64_t x) {
-    for (; n; --n) {
-      uint64_t& word = memory[(x + n * 7) % 1024];
-      word += n;
-      x += word & 1;
-    }
-    return x;
-  }
-};
 
 template <class Kind, uint64_t Size>
 KEPT uint64_t work(uint64_t x) {

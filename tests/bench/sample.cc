@@ -1,0 +1,101 @@
+// sample NUMBER FILE PROGRAM ARGUMENT...: runs a program as it is, again and again, under prof's outside sampler, until
+// there are so many samples. Leaves them in FILE, which must not be there, as the samples of one run. Prints how many
+// runs they were. Output of the program goes nowhere; it has to end with status 0.
+
+#include <fcntl.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "prof/commands/launch.h"
+#include "prof/read/error.h"
+#include "prof/read/file.h"
+#include "prof/sample/perf_sampler.h"
+#include "prof/sample/samples.h"
+
+namespace {
+
+using namespace prof;
+
+constexpr unsigned kPerSecond = 5000;
+
+class SampledRun : public Watcher {
+ public:
+  explicit SampledRun(PerfSampler& sampler) : sampler_(sampler) {}
+  void begin(pid_t process) override { sampler_.attach(process); }
+  void watch(pid_t process) override { sampler_.watch(process); }
+
+ private:
+  PerfSampler& sampler_;
+};
+
+Samples sample_once(const Launch& launch) {
+  PerfSampler sampler(kPerSecond);
+  SampledRun watcher(sampler);
+  const Child child = run_to_the_end(launch, &watcher);
+  Samples samples = sampler.finish();
+  samples.program = launch.program;
+  samples.arguments = launch.arguments;
+  samples.user_time = child.user_time;
+  samples.system_time = child.system_time;
+  samples.status = child.status;
+  return samples;
+}
+
+SampledModule& module_of(Samples& samples, const SampledModule& like) {
+  for (SampledModule& m : samples.modules) {
+    if (m.path == like.path) return m;
+  }
+  return samples.modules.emplace_back(SampledModule{like.path, like.build_id});
+}
+
+void add(Samples& all, const Samples& run) {
+  all.user += run.user;
+  all.kernel += run.kernel;
+  all.lost += run.lost;
+  all.user_time += run.user_time;
+  all.system_time += run.system_time;
+  for (const SampledModule& m : run.modules) {
+    SampledModule& sum = module_of(all, m);
+    for (const auto& [offset, count] : m.counts) sum.counts[offset] += count;
+  }
+  all.threads.insert(all.threads.end(), run.threads.begin(), run.threads.end());
+}
+
+int sample(uint64_t number, const std::string& path, const std::vector<std::string>& arguments) {
+  const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  Launch launch = {find_program(arguments[0]), arguments};
+  launch.input = launch.output = launch.error = nothing.get();
+  Samples all;
+  unsigned runs = 0;
+  do {
+    const Samples run = sample_once(launch);
+    if (run.status != 0) throw Error(arguments[0] + " failed");
+    if (++runs == 1) {
+      all = run;
+    } else {
+      add(all, run);
+    }
+  } while (all.user < number);
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.get() < 0) throw Error(path + ": " + system_error(errno));
+  write_samples(all, file.get(), path);
+  std::printf("%u\n", runs);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fputs("usage: sample NUMBER FILE PROGRAM ARGUMENT...\n", stderr);
+    return 2;
+  }
+  try {
+    return sample(std::strtoull(argv[1], nullptr, 10), argv[2], {argv + 3, argv + argc});
+  } catch (const Error& e) {
+    std::fprintf(stderr, "sample: %s\n", e.what());
+    return 1;
+  }
+}
