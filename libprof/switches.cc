@@ -77,7 +77,7 @@ Answer has_pages;       // whether it maps the pages of perf events
 int64_t rseq_offset;    // from the thread pointer; 0: not known
 
 uint64_t load_sign(const char* sign) {
-  typedef uint64_t Word __attribute__((aligned(4), may_alias));
+  using Word [[gnu::aligned(4), gnu::may_alias]] = uint64_t;
   return *reinterpret_cast<const volatile Word*>(sign);
 }
 
