@@ -1,6 +1,7 @@
 // The real hooks are run, on a state, frames and three nodes in private memory: the thread-local word points there
 // meanwhile. Signals are blocked, so no handler of the program records into it. Of several batches the cheapest counts:
-// interrupts only ever add.
+// interrupts only ever add. This is done a few times over. What the cheapest batches differ by is what readers cannot
+// know of the cost either: another program on the other half of the processor comes and goes.
 //
 // Two functions are called, each twice before the other: a call of another function than the one before costs more,
 // since it is looked up in the table, and programs have calls of both kinds. The part between the time stamps does not
@@ -30,7 +31,7 @@ extern "C" {
 
 namespace {
 
-constexpr uint64_t kBatches = 12, kRounds = 50, kCalls = 4 * kRounds;
+constexpr uint64_t kMeasurements = 4, kBatches = 5, kRounds = 50, kCalls = 4 * kRounds;
 constexpr uint64_t kManyCalls = 8000;
 static_assert(prof_format::sampling_period(kManyCalls) == 16);
 
@@ -108,41 +109,65 @@ uint64_t time_single_calls(Scratch* s) {
   return least;
 }
 
+// The costs as one measurement gives them, cycles * 256.
+struct Costs {
+  uint64_t inside = 0, outside = 0, counted = 0;
+};
+
+// All 0 if they could not be measured.
+Costs measure(Scratch* s) {
+  uint64_t with = ~uint64_t(0), without = with, inside = with, counted = with;
+  bool is_sound = true;
+  for (uint64_t i = 0; i < kBatches; ++i) {
+    keep_least(&without, time_of(call_bare));
+    begin_batch(s, 0, 0);
+    keep_least(&with, time_of(call_probed));
+    const Node *a = node_in(s, kChild), *b = node_in(s, kOther);
+    is_sound = is_sound && a->count + b->count == kCalls;
+    if (!is_adaptive()) {
+      keep_least(&inside, a->cycles + b->cycles);
+      begin_batch(s, 0, 0);
+      call_one_probed(kRounds);
+      keep_least(&inside, a->cycles);
+      continue;
+    }
+    begin_batch(s, 0, ~uint64_t(0));
+    keep_least(&counted, time_of(call_probed));
+  }
+  Costs costs;
+  costs.inside = is_adaptive() ? time_single_calls(s) : inside * 256 / kCalls;
+  const uint64_t both = with > without ? (with - without) * 256 / kCalls : 0;
+  if (!is_sound || both <= costs.inside) return {};
+  costs.outside = both - costs.inside;
+  if (is_adaptive() && counted > without) costs.counted = (counted - without) * 256 / kCalls;
+  return costs;
+}
+
+void include(Cost* cost, uint64_t measured, bool is_first) {
+  if (is_first || measured < cost->least) cost->least = measured;
+  if (measured > cost->greatest) cost->greatest = measured;
+}
+
 }  // namespace
 
 Calibration calibrate() {
-  Calibration result = {0, 0, 0};
+  Calibration result = {};
   if ((!is_timed() && !is_adaptive()) || tsc_stopped_at) return result;
   auto* scratch = static_cast<Scratch*>(map_memory(sizeof(Scratch)));
   if (!scratch) return result;
   State* own = get_state();
   prepare(scratch);
   set_state(&scratch->state);
-  uint64_t with = ~uint64_t(0), without = with, inside = with, counted = with;
-  bool is_sound = true;
-  for (uint64_t i = 0; i < kBatches; ++i) {
-    keep_least(&without, time_of(call_bare));
-    begin_batch(scratch, 0, 0);
-    keep_least(&with, time_of(call_probed));
-    const Node *a = node_in(scratch, kChild), *b = node_in(scratch, kOther);
-    is_sound = is_sound && a->count + b->count == kCalls;
-    if (!is_adaptive()) {
-      keep_least(&inside, a->cycles + b->cycles);
-      begin_batch(scratch, 0, 0);
-      call_one_probed(kRounds);
-      keep_least(&inside, a->cycles);
-      continue;
-    }
-    begin_batch(scratch, 0, ~uint64_t(0));
-    keep_least(&counted, time_of(call_probed));
+  for (uint64_t i = 0; i < kMeasurements; ++i) {
+    const Costs costs = measure(scratch);
+    if (costs.outside == 0) continue;
+    const bool is_first = result.outside.greatest == 0;
+    include(&result.inside, costs.inside, is_first);
+    include(&result.outside, costs.outside, is_first);
+    include(&result.counted, costs.counted, is_first);
   }
-  result.inside = is_adaptive() ? time_single_calls(scratch) : inside * 256 / kCalls;
   set_state(own);
   unmap_memory(scratch, sizeof(Scratch));
-  const uint64_t both = with > without ? (with - without) * 256 / kCalls : 0;
-  if (!is_sound || both <= result.inside) return {0, 0, 0};
-  result.outside = both - result.inside;
-  if (is_adaptive() && counted > without) result.counted = (counted - without) * 256 / kCalls;
   return result;
 }
 

@@ -7,11 +7,16 @@
 
 namespace libprof {
 
-// Cycles * 256 that a pair of hooks adds to an empty call: to the self time of the function called (between the two
-// time stamps) and to that of its caller; and, if not all calls are timed, what a pair adds in all to one that is not.
-// All 0 if they could not be measured or there are no time stamps.
+// What several measurements of a cost gave, in cycles * 256.
+struct Cost {
+  uint64_t least, greatest;
+};
+
+// What a pair of hooks adds to an empty call: to the self time of the function called (between the two time stamps) and
+// to that of its caller; and, if not all calls are timed, what a pair adds in all to one that is not. All 0 if they
+// could not be measured or there are no time stamps.
 struct Calibration {
-  uint64_t inside, outside, counted;
+  Cost inside, outside, counted;
 };
 
 // Runs the hooks in use some thousand times on a thread state of its own, with signals blocked by the caller. Takes

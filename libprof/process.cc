@@ -87,6 +87,7 @@ void fill_in_header(Header* h, int32_t parent) {
   h->blocks_used = sizeof(Header) / PROF_BLOCK_SIZE;
   h->tsc_start = time_stamp_if_readable();
   h->ns_start = clock(kClockMonotonicRaw);
+  h->cpu_start = clock(kClockProcess);
   begin_clocks();
   h->tsc_last = h->tsc_start;
   h->ns_last = h->ns_start;
@@ -100,6 +101,23 @@ void fill_in_header(Header* h, int32_t parent) {
   memcpy(h->magic, prof_format::kMagic, sizeof h->magic);
 }
 
+void store_costs(Header* header, const Calibration& costs) {
+  header->probe_inside = costs.inside.least;
+  header->probe_outside = costs.outside.least;
+  header->probe_counted = costs.counted.least;
+  header->probe_inside_spread = costs.inside.greatest - costs.inside.least;
+  header->probe_outside_spread = costs.outside.greatest - costs.outside.least;
+  header->probe_counted_spread = costs.counted.greatest - costs.counted.least;
+}
+
+// The mean of the two least costs, and as far from it as any measurement is.
+Cost mean(Cost a, Cost b) {
+  const uint64_t middle = (a.least + b.least) / 2, greatest = a.greatest > b.greatest ? a.greatest : b.greatest;
+  const uint64_t least = a.least < b.least ? a.least : b.least;
+  const uint64_t above = greatest - middle, below = middle - least;
+  return {middle, middle + (above > below ? above : below)};
+}
+
 // The cost is in cycles of the time-stamp counter, which ticks evenly, while the processor's own clock goes faster and
 // slower with heat and load. What was measured at the start and at the end is nearer to the whole run than either.
 void calibrate_again(Header* header) {
@@ -107,10 +125,9 @@ void calibrate_again(Header* header) {
   if (!block_signals(&mask)) return;
   const Calibration at_end = calibrate();
   restore_signals(mask);
-  if (at_end.inside == 0 || header->probe_inside == 0) return;
-  header->probe_inside = (header->probe_inside + at_end.inside) / 2;
-  header->probe_outside = (header->probe_outside + at_end.outside) / 2;
-  header->probe_counted = (header->probe_counted + at_end.counted) / 2;
+  if (at_end.outside.greatest == 0 || header->probe_outside == 0) return;
+  store_costs(header, {mean(calibration.inside, at_end.inside), mean(calibration.outside, at_end.outside),
+                       mean(calibration.counted, at_end.counted)});
 }
 
 void note_unseen(Header* header) {
@@ -165,9 +182,7 @@ Phase begin(Process* p) {
     choose_hooks(settings.type);
   }
   if (!is_child) calibration = calibrate();
-  header->probe_inside = calibration.inside;
-  header->probe_outside = calibration.outside;
-  header->probe_counted = calibration.counted;
+  store_costs(header, calibration);
   list_program();
   store_command_line(header);
   if (p->is_private) {
@@ -214,6 +229,7 @@ void end_process() {
   if (uses_cpu_clock() && !tsc_stopped_at) stamp_threads(p);
   header->tsc_end = header->tsc_last;
   header->ns_end = header->ns_last;
+  header->cpu_end = clock(kClockProcess);
   if (header->ns_end - header->ns_start > kLongRun) calibrate_again(header);
   __atomic_fetch_or(&header->flags, prof_format::kEnded, __ATOMIC_RELAXED);
   if (p->is_private) {

@@ -51,7 +51,7 @@ inline constexpr uint64_t kMapShared = 1, kMapPrivate = 2, kMapAnonymous = 0x20,
                           kMapFixed = 0x10, kMapFixedNoReplace = 0x100000;
 inline constexpr uint64_t kAdviseRandom = 1, kAdviseDontNeed = 4, kAdviseDontFork = 10, kAdviseWipeOnFork = 18,
                           kAdviseKeepOnFork = 19, kAdvisePopulateRead = 22, kAdvisePopulateWrite = 23;
-inline constexpr uint64_t kClockRealtime = 0, kClockMonotonicRaw = 4;
+inline constexpr uint64_t kClockRealtime = 0, kClockProcess = 2, kClockMonotonicRaw = 4;
 inline constexpr uint64_t kLimitFileSize = 1, kLimitStack = 3, kLimitAddressSpace = 9;
 inline constexpr uint64_t kInfinity = ~uint64_t(0);
 inline constexpr uint64_t kOnSignalStack = 1;

@@ -146,7 +146,11 @@ struct Header {
   char boot_id[40];        // /proc/sys/kernel/random/boot_id, to compare stamps with today's; empty if unknown
   uint64_t start_time;     // field 22 of /proc/self/stat: tells this process from a later one with the same pid
   uint64_t probe_counted;  // kAdaptive: what a pair adds to a call that is not timed, cycles * 256
-  uint64_t reserved[20];
+  // By how much the measurements of the three costs differed from each other: greatest less least, cycles * 256.
+  uint64_t probe_inside_spread, probe_outside_spread, probe_counted_spread;
+  // Time of all threads on a processor, CLOCK_PROCESS_CPUTIME_ID in ns, taken with ns_start and ns_end; 0 if unknown.
+  uint64_t cpu_start, cpu_end;
+  uint64_t reserved[15];
 };
 
 // A mapped object file. `path_size` bytes of path (no NUL) follow the structure.

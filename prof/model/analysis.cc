@@ -117,6 +117,7 @@ class Part {
     a_.lost = a_.folded = 0;
     a_.limited = false;
     a_.duration = 0;
+    a_.run_times = {};
   }
 
   void add(const Profile& profile) {
@@ -156,6 +157,7 @@ class Part {
     const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
     a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
     a_.duration += double(profile.recorded()) * scale;
+    a_.run_times.add(profile, hz > 0 ? hz : 1e9);
   }
 
   // `name` is what remarks are about.
@@ -167,14 +169,22 @@ class Part {
     if (a_.timed && a_.tsc_hz <= 0)
       a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
     if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
-    if (a_.tree.overdrawn > a_.tree.nodes[0].total / 20) {
-      a_.remarks.push_back(
-          name +
-          ": the probe's measured cost exceeds the time that was measured; use -R to see times as they were measured");
-    }
+    if (a_.timed) add_cost_of_hooks(name);
   }
 
  private:
+  void add_cost_of_hooks(const std::string& name) {
+    const CallNode& root = a_.tree.nodes[0];
+    const double hooks = double(root.total_probe), all = hooks + double(root.total);
+    if (hooks <= all / 2) return;
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  ": hooks took %.0f %% of the time, so times are uncertain; prof run --true shows true ones, and prof "
+                  "--suggest what to leave out",
+                  100 * hooks / all);
+    a_.remarks.push_back(name + text);
+  }
+
   Analysis& a_;
   const Input& input_;
   TreeBuilder builder_;
@@ -205,6 +215,14 @@ void sum_up(Analysis& a, const Input& input, const Profile& first, const std::ve
     all.add(profile);
   }
   all.finish(first.path());
+}
+
+// Elapsed times alone say little of a program that did not run most of the time.
+void remark_on_waiting(Analysis& a, const Input& input, const std::string& name) {
+  if (!input.remarks || !a.timed || a.on_processor || !a.run_times.is_mostly_waiting()) return;
+  a.remarks.push_back(name + ": " + a.run_times.line() +
+                      "; the rest, which is in these times, it waited or other programs had the processor: "
+                      "PROFTYPE=time tells them apart");
 }
 
 // If some of a list of profiles are of times on a processor, and all others of elapsed times, moves the former out of
@@ -274,7 +292,10 @@ Analysis analyse(const Input& input) {
   Analysis a = prepare(input, first);
   sum_up(a, input, first, paths);
   if (!input.samples.empty()) take_samples(a, input);
-  if (others.empty()) return a;
+  if (others.empty()) {
+    remark_on_waiting(a, input, first.path());
+    return a;
+  }
 
   const Profile first_other = Profile::read(others[0]);
   check_same_program(first, first_other);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "functions.h"
+#include "run_times.h"
 #include "sampled.h"
 #include "tree.h"
 #include "waiting.h"
@@ -45,6 +46,7 @@ struct Analysis {
   double probe = 0;               // cycles that a pair of hooks adds to a call, as measured; 0 if unknown
   bool limited = false;           // recording was off, or began anew, for a part of a run
   double duration = 0;            // cycles for which each program ran and recording was on, added up
+  RunTimes run_times = {};
   // Of analyse_apart: whose part this is. Else 0 and empty.
   uint32_t process = 0, parent_process = 0, thread = 0;
   std::string command = {}, thread_name = {};

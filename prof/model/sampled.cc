@@ -152,21 +152,25 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
     node.self = node.total = uint64_t(std::llround(samples * cycles_of_sample));
     node.self_variance = node.total_variance = samples * cycles_of_sample * cycles_of_sample;
     node.self_probe = node.total_probe = 0;
+    node.self_range = node.total_range = {double(node.self), double(node.self)};
     node.has_doubtful_self = node.has_doubtful_total = false;
   }
   for (size_t i = tree.nodes.size(); i-- > 1;) {
     CallNode& parent = tree.nodes[tree.nodes[i].parent];
     parent.total += tree.nodes[i].total;
     parent.total_variance += tree.nodes[i].total_variance;
+    parent.total_range.add(tree.nodes[i].total_range);
   }
   std::vector<FunctionSum> sums = sum_functions(tree, functions);
   for (size_t f = 0; f < functions; ++f) {
     const double samples = double(times.samples[f]);
     sums[f].self = uint64_t(std::llround(samples * cycles_of_sample));
     sums[f].self_variance = samples * cycles_of_sample * cycles_of_sample;
+    sums[f].self_range = {double(sums[f].self), double(sums[f].self)};
     if (measured[f] > 0 || calls[f] > 0) continue;
     sums[f].total = sums[f].self;
     sums[f].total_variance = sums[f].self_variance;
+    sums[f].total_range = sums[f].self_range;
   }
   return sums;
 }

@@ -21,9 +21,11 @@ void add_calls(uint64_t& sum, uint64_t calls) {
 struct TreeBuilder::State {
   Tree tree;
   std::vector<uint32_t> last_child;
-  std::vector<double> probe;    // cycles of probe cost in the self time of each node
-  std::vector<double> outside;  // cycles of probe cost that the calls of each node brought upon its parent
-  bool is_folded = false;       // some calls were made by others than the node's parent
+  std::vector<UncertainCost> probe;    // that is in the self time of each node
+  std::vector<UncertainCost> outside;  // that the calls of each node brought upon its parent
+  std::vector<UncertainCost> inside;   // that its calls brought upon itself
+  std::vector<UncertainCost> pairs;    // both together
+  bool is_folded = false;              // some calls were made by others than the node's parent
 
   // Which child of the parent that is being filled a function is. A mark with another number is of an earlier parent,
   // and does not count.
@@ -42,8 +44,10 @@ struct TreeBuilder::State {
     node.parent = parent;
     tree.nodes.push_back(node);
     last_child.push_back(0);
-    probe.push_back(0);
-    outside.push_back(0);
+    probe.emplace_back();
+    outside.emplace_back();
+    inside.emplace_back();
+    pairs.emplace_back();
     return index;
   }
 
@@ -51,14 +55,14 @@ struct TreeBuilder::State {
   void lower_folded_cost() {
     const std::vector<CallNode>& nodes = tree.nodes;
     for (size_t i = 1; i < nodes.size(); ++i) {
-      const double missing = probe[i] - double(nodes[i].self);
+      const double missing = probe[i].likely - double(nodes[i].self);
       if (missing <= 0) continue;
-      double all = 0;
-      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) all += outside[c];
-      if (all <= 0) continue;
-      const double part = std::min(missing / all, 1.0);
-      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) probe[c] += part * outside[c];
-      probe[i] -= part * all;
+      UncertainCost all;
+      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) all.add(outside[c]);
+      if (all.likely <= 0) continue;
+      const double part = std::min(missing / all.likely, 1.0);
+      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) probe[c].add(outside[c] * part);
+      probe[i].add(all * -part);
     }
   }
 
@@ -99,22 +103,14 @@ std::string TreeFaults::damage() const {
 
 namespace {
 
-// Cycles that the probe adds to a call, by the header of a profile.
-struct ProbeCost {
-  ProbeCost(const prof_format::Header& header, double scale)
-      : inside(double(header.probe_inside) / 256 * scale),
-        outside(double(header.probe_outside) / 256 * scale),
-        counted(double(header.probe_counted) / 256 * scale) {}
-  double inside, outside;
-  double counted;  // inside and outside of a call that is not timed, of estimated times
-};
-
 // A recorded node, with its times as they go into the tree.
 struct Child {
   const RecordedNode* node;
   double self = 0, inclusive = 0;  // cycles; one is known, and the other 0
   double variance = 0;
-  double outside = 0;  // cycles of probe cost for the caller
+  // Of the probe's: that is still in the node's own time, and what its calls cost the caller.
+  UncertainCost inside = {}, outside = {};
+  UncertainCost pairs = {};  // both together
   bool has_doubtful_calls = false;
 };
 
@@ -123,7 +119,10 @@ Child self_timed(const RecordedNode& node, const ProbeCost& probe, double scale)
   c.has_doubtful_calls = !is_possible_count(node.calls);
   c.self = node.cycles * scale;
   // No cost is subtracted for an impossible number of calls.
-  c.outside = probe.outside * (c.has_doubtful_calls ? 0 : double(node.calls));
+  const double calls = c.has_doubtful_calls ? 0 : double(node.calls);
+  c.inside = probe.inside * calls;
+  c.outside = probe.outside * calls;
+  c.pairs = probe.pair * calls;
   return c;
 }
 
@@ -132,9 +131,16 @@ Child estimated(const RecordedNode& node, const ProbeCost& probe, double scale) 
   c.has_doubtful_calls = !is_possible_count(node.calls);
   const double calls = c.has_doubtful_calls ? 0 : double(node.calls);
   const double timed = std::min(double(std::min(node.timed, node.calls)), calls);
-  c.inclusive = std::max(node.cycles * scale - probe.inside * calls, 0.0);
+  // The cost inside is subtracted here, since the time is compared with those of others; not so what it may be instead.
+  const UncertainCost inside = probe.inside * calls;
+  c.inclusive = std::max(node.cycles * scale - inside.likely, 0.0);
+  c.inside = {0, inside.low - inside.likely, inside.high - inside.likely};
   c.variance = node.variance * scale * scale;
-  c.outside = (probe.inside + probe.outside) * timed + probe.counted * (calls - timed);
+  c.outside = probe.inside * timed;
+  c.outside.add(probe.outside * timed);
+  c.outside.add(probe.counted * (calls - timed));
+  c.pairs = probe.pair * timed;
+  c.pairs.add(probe.counted * (calls - timed));
   return c;
 }
 
@@ -195,11 +201,11 @@ class TreeBuilder::Overlay {
   // Of estimated times: makes the children's fit into the parent's, and gives it the rest.
   void share_out(const Pending& parent) {
     double all = 0, rest = parent.inclusive;
-    for (const Child& c : children_) all += c.inclusive + c.outside;
+    for (const Child& c : children_) all += c.inclusive + c.outside.likely;
     const double part = all > rest ? rest / all : 1;
     for (Child& c : children_) {
       c.inclusive *= part;
-      c.outside *= part;
+      c.outside = c.outside * part;
       rest -= c.inclusive;
       state_.tree.nodes[parent.node].self_variance += c.variance;
     }
@@ -225,9 +231,11 @@ class TreeBuilder::Overlay {
       add_waiting(node, *c.node);
       node.self_variance += c.variance;
       node.total_variance += c.variance;
-      if (!is_estimated_) state_.probe[index] += c.has_doubtful_calls ? 0 : probe_.inside * double(c.node->calls);
-      state_.probe[parent.node] += c.outside;
-      state_.outside[index] += c.outside;
+      state_.probe[index].add(c.inside);
+      state_.probe[parent.node].add(c.outside);
+      state_.outside[index].add(c.outside);
+      state_.inside[index].add(c.inside);
+      state_.pairs[index].add(c.pairs);
       if (c.node->child_count != 0 || c.node->children != RecordedNode::Children::whole) {
         pending_.push_back({c.node, index, c.inclusive});
       } else {
@@ -260,34 +268,34 @@ TreeFaults TreeBuilder::add(const Profile& profile, Resolver& resolver, double s
 Tree TreeBuilder::finish(bool subtract_probe) {
   if (subtract_probe && state_->is_folded) state_->lower_folded_cost();
   Tree tree = std::move(state_->tree);
-  std::vector<double>& probe = state_->probe;
+  std::vector<UncertainCost> below(tree.nodes.size());  // of the calls in each node's subtree but its own
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     CallNode& node = tree.nodes[i];
-    const uint64_t measured = node.self;
+    node.self_range = {double(node.self), double(node.self)};
     if (subtract_probe) {
-      const double rest = double(node.self) - probe[i];
-      if (rest >= 0) {
-        node.self -= std::min(node.self, uint64_t(probe[i] + 0.5));
-      } else {
-        node.self = 0;
-        if (i != 0)
-          probe[node.parent] -= rest;
-        else
-          tree.overdrawn = uint64_t(std::min(-rest, 1e18));
-      }
+      const double measured = double(node.self);
+      node.self_probe = std::min(node.self, whole(std::max(state_->probe[i].likely, 0.0) + 0.5));
+      node.self -= node.self_probe;
+      node.self_range = range_of(measured, state_->probe[i], double(node.self));
     }
-    node.self_probe = measured - node.self;
     node.total += node.self;
     node.total_probe += node.self_probe;
+    UncertainCost all = below[i];
+    all.add(state_->inside[i]);
+    node.total_range = {double(node.total), double(node.total)};
+    if (subtract_probe) node.total_range = range_of(double(node.total + node.total_probe), all, double(node.total));
     node.total_waiting += node.self_waiting;
     node.total_preempted += node.self_preempted;
     node.has_doubtful_total |= node.has_doubtful_self;
     if (i == 0) break;
-    tree.nodes[node.parent].has_doubtful_total |= node.has_doubtful_total;
-    tree.nodes[node.parent].total += node.total;
-    tree.nodes[node.parent].total_probe += node.total_probe;
-    tree.nodes[node.parent].total_waiting += node.total_waiting;
-    tree.nodes[node.parent].total_preempted += node.total_preempted;
+    CallNode& parent = tree.nodes[node.parent];
+    parent.has_doubtful_total |= node.has_doubtful_total;
+    parent.total += node.total;
+    parent.total_probe += node.total_probe;
+    parent.total_waiting += node.total_waiting;
+    parent.total_preempted += node.total_preempted;
+    below[node.parent].add(below[i]);
+    below[node.parent].add(state_->pairs[i]);
   }
   return tree;
 }
@@ -304,12 +312,14 @@ std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
     sum.has_doubtful_calls |= node.has_doubtful_calls;
     sum.has_doubtful_self |= node.has_doubtful_self;
     sum.self += node.self;
+    sum.self_range.add(node.self_range);
     sum.self_probe += node.self_probe;
     sum.self_variance += node.self_variance;
     sum.self_waiting += node.self_waiting;
     sum.self_preempted += node.self_preempted;
     if (open[node.function]++ == 0) {
       sum.total += node.total;
+      sum.total_range.add(node.total_range);
       sum.total_probe += node.total_probe;
       sum.total_waiting += node.total_waiting;
       sum.total_preempted += node.total_preempted;

@@ -8,13 +8,11 @@
 // Nothing here recurses: a tree may be a million levels deep. Parents precede their children in `nodes`, so sums over
 // subtrees are loops from the back.
 //
-// The probe's own cost. Every call spends some cycles between its two time stamps (`inside`, which falsely count as the
-// callee's) and some before the first and after the second (`outside`, the caller's). Both are known from a measurement
-// at the program's start, on average; in a function that does next to nothing the processor overlaps the probe with it,
-// and the difference would be less than zero. What cannot be taken from a callee is taken from its caller, the other
-// half of the same pair, so that the sum stays right. And since every call costs its caller `outside` cycles, a caller
-// with less time than its children's calls cost did not make them all: the others are folded recursion, which was
-// called further down in the tree, and their cost is subtracted there.
+// The probe's own cost, and how sure times are: probe_cost.h. What a node's self time is after the subtraction may be
+// less than zero; 0 is shown then, with its range, and nothing is taken from other nodes for it. But since every call
+// costs its caller `outside` cycles, a caller with less time than its children's calls cost may not have made them all:
+// if calls were folded, the others are folded recursion, which was called further down in the tree, and their cost is
+// subtracted there.
 //
 // Estimated times (PROFTYPE=adaptive) are inclusive (read/estimate.h). The self time of a node is its estimate minus
 // those of its children, and minus a pair of hooks for each of their calls. The children of a node cannot have taken
@@ -29,6 +27,7 @@
 #include <vector>
 
 #include "functions.h"
+#include "probe_cost.h"
 #include "prof/read/profile.h"
 
 namespace prof {
@@ -39,10 +38,11 @@ struct CallNode {
   uint32_t first_child = 0;   // children stand in order of first call; 0: none
   uint32_t next_sibling = 0;  // 0: none
   uint64_t calls = 0;
-  uint64_t self = 0;         // cycles
-  uint64_t total = 0;        // cycles, of the whole subtree
-  uint64_t self_probe = 0;   // cycles of the probe's that were subtracted from self
-  uint64_t total_probe = 0;  // from total
+  uint64_t self = 0;              // cycles
+  uint64_t total = 0;             // cycles, of the whole subtree
+  Range self_range, total_range;  // of self and total, but for what the variances say
+  uint64_t self_probe = 0;        // cycles of the probe's that were subtracted from self
+  uint64_t total_probe = 0;       // from total
   // Cycles off the processor, apart from these: all, and the part of it in which another thread had it.
   uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   // Of the estimates of self and total, if they are that; cycles^2.
@@ -51,22 +51,16 @@ struct CallNode {
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };
 
-// Whether a time owes more to the subtraction of the probe's cost than to what was measured of the program: then it
-// may be wrong by some cycles for each call. Or whether it is an estimate whose standard error is more than 2 %.
-inline bool is_rough(uint64_t cycles, uint64_t probe, double variance) {
-  return probe > cycles || variance > 0.02 * 0.02 * double(cycles) * double(cycles);
-}
-
 struct Tree {
   std::vector<CallNode> nodes;  // nodes[0] is the root: it stands for the code that called into profiled code
-  uint64_t overdrawn = 0;       // cycles of probe cost that nothing was left to subtract from
 };
 
 // Sums over all nodes of a function.
 struct FunctionSum {
   uint64_t calls = 0;
-  uint64_t self = 0;                         // cycles
-  uint64_t total = 0;                        // cycles; those of a recursive function counted once
+  uint64_t self = 0;   // cycles
+  uint64_t total = 0;  // cycles; those of a recursive function counted once
+  Range self_range, total_range;
   uint64_t self_probe = 0, total_probe = 0;  // as in CallNode, and the following
   uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   double self_variance = 0, total_variance = 0;

@@ -19,7 +19,8 @@ using prof_format::Header;
 using RawNode = prof_format::Node;
 using RawThread = prof_format::Thread;
 
-constexpr uint32_t kLongestPath = 1 << 16;  // bytes; the kernel's own limit is 4096
+constexpr uint64_t kLongestRun = uint64_t(1) << 60;  // cycles, 10 years; more is damage
+constexpr uint32_t kLongestPath = 1 << 16;           // bytes; the kernel's own limit is 4096
 
 // Up to when a thread is known to have lived, by the counter; 0 if that is not known. The first thread is taken to live
 // as long as the process.
@@ -238,6 +239,9 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
     thread.lost = raw->lost;
     thread.start = raw->tsc_start;
     thread.end = end;
+    thread.lived_until = end;
+    const uint64_t away = raw->away + waiting_at_end(snapshot, *raw, end);
+    if (uses_cpu_clock(snapshot.header()) && away < kLongestRun) thread.lived_until += away;
     if (has_waiting(snapshot.header())) {
       thread.waited = raw->away + waiting_at_end(snapshot, *raw, end);
       thread.blocked_times = raw->blocked;

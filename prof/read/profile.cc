@@ -16,7 +16,7 @@ namespace {
 uint64_t lifetime_of(const Snapshot& snapshot, const std::vector<Thread>& threads) {
   const prof_format::Header& h = snapshot.header();
   uint64_t end = snapshot.is_live() ? snapshot.taken_at() : std::max(h.tsc_last, h.tsc_end);
-  for (const Thread& thread : threads) end = std::max(end, thread.end);
+  for (const Thread& thread : threads) end = std::max(end, thread.lived_until);
   return h.tsc_start != 0 && end > h.tsc_start ? end - h.tsc_start : 0;
 }
 

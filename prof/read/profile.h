@@ -52,6 +52,7 @@ struct Thread {
   std::string name;                                 // as the program or pthread_setname_np set it
   uint64_t lost = 0;                                // calls that found no node
   uint64_t start = 0, end = 0;                      // time stamps, by its own clock: in between it is known to have run
+  uint64_t lived_until = 0;                         // the same as `end`, but a stamp of the counter
   uint64_t waited = 0;                              // cycles off its processor, if the profile has these
   uint64_t blocked_times = 0, preempted_times = 0;  // how often it was taken off, of its own wish and without
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
+#include "numbers.h"
 #include "views.h"
 
 namespace prof {
@@ -14,40 +15,18 @@ std::string right(const std::string& text, size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-std::string decimal(double x, int places) {
-  char digits[400];
-  return {digits, std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed, places).ptr};
-}
-
-}  // namespace
-
-std::string shown_time(double time, bool is_rough, bool is_doubtful) {
-  return (is_doubtful ? "?" : is_rough && time >= 0.0005 ? "~" : "") + decimal(time, 3);
-}
-
-std::string shown_calls(uint64_t calls, bool is_doubtful) { return (is_doubtful ? "?" : "") + std::to_string(calls); }
-
-std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, uint64_t probes,
-                          double units, bool is_doubtful) {
-  const int64_t waited = analysis.cpu->waiting(elapsed, on_processor);
-  const uint64_t cycles = waited < 0 ? 0 - uint64_t(waited) : uint64_t(waited);
-  const double time = analysis.seconds(cycles) * units;
-  return (waited < 0 && time >= 0.0005 ? "-" : "") + shown_time(time, is_rough(cycles, probes, 0), is_doubtful);
-}
-
-namespace {
-
 // The table's columns between the percentage and the calls: times, each with its title.
 struct Column {
   const char* title;
   std::function<std::string(uint32_t function)> text;
 };
 
+Range self_range(const FunctionSum& sum) { return with_chance(sum.self_range, sum.self_variance); }
+
 std::vector<Column> time_columns(const Analysis& analysis) {
   const std::vector<FunctionSum>& sums = analysis.sums;
   auto self = [&](uint32_t f) {
-    return shown_time(analysis.seconds(sums[f].self), is_rough(sums[f].self, sums[f].self_probe, sums[f].self_variance),
-                      sums[f].has_doubtful_self);
+    return shown_time(analysis, sums[f].self, self_range(sums[f]), 1, sums[f].has_doubtful_self);
   };
   if (const SampledTimes* sampled = analysis.sampled ? &*analysis.sampled : nullptr) {
     auto error = [sampled](uint32_t f) {
@@ -64,19 +43,18 @@ std::vector<Column> time_columns(const Analysis& analysis) {
   if (const ProcessorRun* cpu = analysis.cpu ? &*analysis.cpu : nullptr) {
     auto on_processor = [&analysis, cpu](uint32_t f) {
       const FunctionSum& other = cpu->sums[f];
-      return shown_time(analysis.seconds(other.self), is_rough(other.self, other.self_probe, other.self_variance),
-                        other.has_doubtful_self);
+      return shown_time(analysis, other.self, self_range(other), 1, other.has_doubtful_self);
     };
     auto waiting = [&analysis, cpu](uint32_t f) {
       const FunctionSum &sum = analysis.sums[f], &other = cpu->sums[f];
-      return shown_waiting(analysis, sum.self, other.self, sum.self_probe + other.self_probe, 1,
+      return shown_waiting(analysis, sum.self, other.self, self_range(sum), self_range(other), 1,
                            sum.has_doubtful_self || other.has_doubtful_self);
     };
     return {{"Elapsed", self}, {"CPU", on_processor}, {"Waiting", waiting}};
   }
   if (analysis.has_waiting) {
     auto waiting = [&](uint32_t f) {
-      return shown_time(analysis.seconds(sums[f].self_waiting), false, sums[f].has_doubtful_self);
+      return shown_time(analysis, sums[f].self_waiting, {}, 1, sums[f].has_doubtful_self);
     };
     return {{"Self", self}, {"Waiting", waiting}};
   }
@@ -122,13 +100,33 @@ void print_flat(const Analysis& analysis, Output& out) {
     return functions[a].address < functions[b].address;
   });
 
-  const std::vector<Column> columns = time_columns(analysis);
-  out.text("  % ");
-  for (const Column& column : columns) out.text(" " + right(column.title, 8));
-  out.text("    Calls  Name\n");
-  for (uint32_t f : order) {
-    out.text(right(decimal(whole > 0 ? 100 * part(f) / whole : 0, 1), 4));
-    for (const Column& column : columns) out.text(" " + right(column.text(f), 8));
+  const std::string run = analysis.timed && !analysis.sampled ? analysis.run_times.line() : "";
+  if (!run.empty()) out.text(run + "\n");
+  auto percentage = [&](uint32_t f) {
+    const bool is_range =
+        analysis.timed && !analysis.sampled && is_shown_as_range(analysis, sums[f].self, self_range(sums[f]), 1);
+    return (is_range ? "~" : "") + decimal(whole > 0 ? 100 * part(f) / whole : 0, 1);
+  };
+  std::vector<std::vector<std::string>> columns;  // of texts, each with its title
+  for (const Column& column : time_columns(analysis)) {
+    std::vector<std::string>& texts = columns.emplace_back(1, column.title);
+    for (uint32_t f : order) texts.push_back(column.text(f));
+  }
+  size_t share_width = 4;
+  for (uint32_t f : order) share_width = std::max(share_width, percentage(f).size());
+  std::vector<size_t> widths;
+  for (const auto& texts : columns) {
+    widths.push_back(8);
+    for (const std::string& text : texts) widths.back() = std::max(widths.back(), text.size());
+  }
+  for (size_t row = 0; row <= order.size(); ++row) {
+    const uint32_t f = row == 0 ? 0 : order[row - 1];
+    out.text(right(row == 0 ? "% " : percentage(f), share_width));
+    for (size_t c = 0; c < columns.size(); ++c) out.text(" " + right(columns[c][row], widths[c]));
+    if (row == 0) {
+      out.text("    Calls  Name\n");
+      continue;
+    }
     const bool is_counted = !analysis.sampled || analysis.sampled->is_counted[f];
     out.text(" " + right(is_counted ? shown_calls(sums[f].calls, sums[f].has_doubtful_calls) : "-", 8) + "\t" +
              shown_name(analysis, functions[f]) + "\n");

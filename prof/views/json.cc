@@ -60,6 +60,8 @@ class Writer {
     field(",\"folded\":", analysis_.folded);
     out_.text(std::string(",\"limited\":") + (analysis_.limited ? "true" : "false"));
     field(",\"recorded_cycles\":", uint64_t(std::min(analysis_.duration, 1e18)));
+    if (analysis_.run_times.processor) out_.text(",\"processor_seconds\":" + shortest(*analysis_.run_times.processor));
+    if (analysis_.run_times.preempted) field(",\"preempted_times\":", *analysis_.run_times.preempted);
     if (analysis_.process) field(",\"process\":", analysis_.process);
     if (analysis_.process) field(",\"parent_process\":", analysis_.parent_process);
     if (analysis_.process) out_.text(",\"command\":" + quoted(analysis_.command));
@@ -102,7 +104,10 @@ class Writer {
       field(",\"self_probe_cycles\":", analysis_.sums[i].self_probe);
       field(",\"total_probe_cycles\":", analysis_.sums[i].total_probe);
       errors(analysis_.sums[i].self_variance, analysis_.sums[i].total_variance);
-      if (analysis_.sampled) write_samples_of(i, *analysis_.sampled);
+      if (analysis_.sampled)
+        write_samples_of(i, *analysis_.sampled);
+      else
+        ranges(analysis_.sums[i], "self_low", "self_high", "total_low", "total_high");
       if (analysis_.has_waiting) {
         field(",\"self_waiting_cycles\":", analysis_.sums[i].self_waiting);
         field(",\"total_waiting_cycles\":", analysis_.sums[i].total_waiting);
@@ -144,6 +149,7 @@ class Writer {
       field(",\"cycles\":", node.total);
       field(",\"self_cycles\":", node.self);
       errors(node.self_variance, node.total_variance);
+      if (!analysis_.sampled) ranges(node, "self_low", "self_high", "low", "high");
       if (analysis_.has_waiting) {
         field(",\"waiting_cycles\":", node.total_waiting);
         field(",\"self_waiting_cycles\":", node.self_waiting);
@@ -175,6 +181,21 @@ class Writer {
     if (!analysis_.estimated) return;
     field(",\"self_error_cycles\":", rounded(std::sqrt(self_variance)));
     field(",\"total_error_cycles\":", rounded(std::sqrt(total_variance)));
+  }
+  // What the times of a function or a node may be.
+  template <class Times>
+  void ranges(const Times& times, const char* self_low, const char* self_high, const char* low, const char* high) {
+    if (!analysis_.timed) return;
+    const Range self = with_chance(times.self_range, times.self_variance);
+    const Range total = with_chance(times.total_range, times.total_variance);
+    auto cycles = [&](const char* name, double n) {
+      out_.text(std::string(",\"") + name + "\":");
+      out_.number(rounded(n));
+    };
+    cycles(self_low, self.low);
+    cycles(self_high, self.high);
+    cycles(low, total.low);
+    cycles(high, total.high);
   }
   void doubts(bool of_calls, bool of_cycles) {
     if (of_calls) out_.text(",\"doubtful_calls\":true");

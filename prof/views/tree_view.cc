@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
+#include "numbers.h"
 #include "views.h"
 
 namespace prof {
@@ -29,6 +30,8 @@ std::string indentation(uint32_t level, int tab) {
   if (level > kDeepestIndent) text += "(level " + std::to_string(level) + ") ";
   return text;
 }
+
+Range total_range(const CallNode& node) { return with_chance(node.total_range, node.total_variance); }
 
 }  // namespace
 
@@ -80,8 +83,7 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
     out.text(names[node.function]);
     out.byte(':');
     if (analysis.timed) {
-      out.text(shown_time(analysis.seconds(node.total) * 1000,
-                          is_rough(node.total, node.total_probe, node.total_variance), node.has_doubtful_total));
+      out.text(shown_time(analysis, node.total, total_range(node), 1000, node.has_doubtful_total));
     } else {
       out.byte('-');
     }
@@ -90,12 +92,11 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
       out.text(shown_calls(node.calls, node.has_doubtful_calls));
     }
     if (analysis.has_waiting && analysis.seconds(node.total_waiting) >= 0.0000005)
-      out.text(" waiting " + shown_time(analysis.seconds(node.total_waiting) * 1000, false, node.has_doubtful_total));
+      out.text(" waiting " + shown_time(analysis, node.total_waiting, {}, 1000, node.has_doubtful_total));
     if (analysis.cpu) {
       const CallNode& other = analysis.cpu->tree.nodes[step.node];
-      const uint64_t probes = node.total_probe + other.total_probe;
-      out.text(" waiting " + shown_waiting(analysis, node.total, other.total, probes, 1000,
-                                           node.has_doubtful_total || other.has_doubtful_total));
+      out.text(" waiting " + shown_waiting(analysis, node.total, other.total, total_range(node), total_range(other),
+                                           1000, node.has_doubtful_total || other.has_doubtful_total));
     }
     out.byte('\n');
     if (node.first_child == 0) continue;

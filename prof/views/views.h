@@ -11,20 +11,9 @@
 
 namespace prof {
 
-// A time with three places, as both views below show it: with the mark ? if it is doubtful (tree.h), else with ~ if it
-// is rough, unless it shows as zero.
-std::string shown_time(double time, bool is_rough, bool is_doubtful);
-
-// A number of calls, with the mark ? if it is doubtful.
-std::string shown_calls(uint64_t calls, bool is_doubtful);
-
-// The same of what was waited, `units` to the second, of an elapsed time and a time on a processor, from which the cost
-// of `probes` cycles was subtracted together. For analyses of two runs.
-std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, uint64_t probes,
-                          double units, bool is_doubtful);
-
 // Plan 9's table of functions: percent of all self time, self seconds, calls, name. Of two runs with the seconds on a
-// processor and those that were waited.
+// processor and those that were waited. Above it a line that says how long the program ran and had a processor. A
+// percentage has the mark ~ if its time is a range.
 void print_flat(const Analysis& analysis, Output& out);
 
 struct TreeOptions {

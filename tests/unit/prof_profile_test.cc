@@ -194,3 +194,15 @@ TEST_CASE("a short run of this boot is timed up to now") {
   CHECK(hz > 1e8);
   CHECK(hz < 1e10);
 }
+
+TEST_CASE("a killed program lived as long as its threads, with what they were off their processors") {
+  LetteredRun run;
+  run.writer.header().type = prof_format::kTime;
+  run.writer.header().flags = 0;
+  run.writer.header().tsc_last = kStart + 1'000;
+  run.writer.header().tsc_end = 0;
+  run.writer.thread(run.thread).last_tsc = kStart + 2'000'000'000;
+  run.writer.thread(run.thread).away = 3'000'000'000;
+  run.writer.write(run.dir / "prof.1");
+  CHECK(prof::Profile::read(run.dir / "prof.1").lifetime() == 5'000'000'000);
+}

@@ -128,22 +128,6 @@ TEST_CASE("the flat view is Plan 9's") {
         " 3.3    0.100        1\tmain\n");
 }
 
-TEST_CASE("rough times are marked, unless they show as zero") {
-  Sample s;
-  const uint32_t main = s.add(0, "main", 1, 20'000'000);
-  const uint32_t step = s.add(main, "step", 1000, 5'000'000), tiny = s.add(main, "tiny", 3, 400);
-  s.analysis.tree.nodes[step].self_probe = s.analysis.tree.nodes[step].total_probe = 5'000'001;
-  s.analysis.tree.nodes[tiny].self_probe = s.analysis.tree.nodes[tiny].total_probe = 900;
-  s.analysis.tree.nodes[main].total_probe = 5'000'901;
-  const Analysis& a = s.finish();
-  CHECK(flat(a) ==
-        "  %     Time     Calls  Name\n"
-        "80.0    0.020        1\tmain\n"
-        "20.0   ~0.005     1000\tstep\n"
-        " 0.0    0.000        3\ttiny\n");
-  CHECK(tree(a) == "main:25.000\n. step:~5.000/1000\n. tiny:0.000/3\n");
-}
-
 TEST_CASE("a flat view of no time at all has no nan") {
   Sample s;
   s.add(0, "main", 1, 0);

@@ -1,0 +1,61 @@
+#include "run_times.h"
+
+#include <cstdio>
+
+#include "prof/read/header.h"
+
+namespace prof {
+
+namespace {
+
+// Cycles that a thread had a processor, by its own clock: the times of all nodes, or the root's if they are inclusive.
+double processor_cycles(const Thread& thread, bool is_inclusive) {
+  double cycles = 0;
+  for (const RecordedNode& node : thread.nodes) {
+    cycles += node.cycles;
+    if (is_inclusive) break;
+  }
+  return cycles;
+}
+
+std::optional<double> processor_seconds(const Profile& profile, double hz) {
+  const prof_format::Header& h = profile.header();
+  if (uses_cpu_clock(h)) {
+    double cycles = 0;
+    for (const Thread& thread : profile.threads()) cycles += processor_cycles(thread, h.type == prof_format::kAdaptive);
+    return cycles / hz;
+  }
+  const bool is_told = (h.flags & prof_format::kEnded) && h.cpu_start != 0 && h.cpu_end >= h.cpu_start;
+  if (!is_told || profile.recording().is_limited()) return {};
+  return double(h.cpu_end - h.cpu_start) / 1e9;
+}
+
+}  // namespace
+
+void RunTimes::add(const Profile& profile, double hz) {
+  ++processes;
+  threads += profile.threads().size();
+  elapsed += double(profile.recorded()) / hz;
+  const std::optional<double> seconds = processor_seconds(profile, hz);
+  processor = processor && seconds ? std::optional(*processor + *seconds) : std::nullopt;
+  if (!has_waiting(profile.header())) preempted = std::nullopt;
+  for (const Thread& thread : profile.threads())
+    if (preempted) *preempted += thread.preempted_times;
+}
+
+std::string RunTimes::line() const {
+  if (!processor || elapsed <= 0) return "";
+  char text[200];
+  if (processes > 1)
+    std::snprintf(text, sizeof text, "%zu processes on processors for %.3f s in %.3f s", processes, *processor,
+                  elapsed);
+  else if (threads > 1)
+    std::snprintf(text, sizeof text, "%zu threads on processors for %.3f s in %.3f s", threads, *processor, elapsed);
+  else
+    std::snprintf(text, sizeof text, "on a processor %.3f s of %.3f s", *processor, elapsed);
+  std::string line = text;
+  if (preempted) line += ", preempted " + std::to_string(*preempted) + (*preempted == 1 ? " time" : " times");
+  return line;
+}
+
+}  // namespace prof

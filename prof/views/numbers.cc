@@ -1,0 +1,61 @@
+#include "numbers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace prof {
+
+std::string decimal(double x, int places) {
+  char digits[400];
+  return {digits, std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed, places).ptr};
+}
+
+namespace {
+
+// The end of a range: two digits, rounded away from the other end, and at most three places.
+std::string two_digits(double x, bool upwards) {
+  const double magnitude = x > 0 ? std::floor(std::log10(x)) : 0;
+  const int places = int(std::clamp(1 - magnitude, 0.0, 3.0));
+  const double unit = std::pow(10, std::max(magnitude - 1, -3.0));
+  const double rounded = (upwards ? std::ceil(x / unit - 1e-9) : std::floor(x / unit + 1e-9)) * unit;
+  std::string text = decimal(rounded, places);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+double seconds(const Analysis& analysis, double cycles) {
+  return cycles / (analysis.tsc_hz > 0 ? analysis.tsc_hz : 1e9);
+}
+
+}  // namespace
+
+bool is_shown_as_range(const Analysis& analysis, uint64_t cycles, const Range& range, double units) {
+  return is_wide(range, double(cycles)) && seconds(analysis, range.high) * units >= 0.0005;
+}
+
+std::string shown_time(const Analysis& analysis, uint64_t cycles, const Range& range, double units, bool is_doubtful) {
+  const double time = analysis.seconds(cycles) * units;
+  if (is_doubtful) return "?" + decimal(time, 3);
+  if (!is_shown_as_range(analysis, cycles, range, units)) return decimal(time, 3);
+  return two_digits(seconds(analysis, range.low) * units, false) + "-" +
+         two_digits(seconds(analysis, range.high) * units, true);
+}
+
+std::string shown_calls(uint64_t calls, bool is_doubtful) { return (is_doubtful ? "?" : "") + std::to_string(calls); }
+
+std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, const Range& elapsed_range,
+                          const Range& processor_range, double units, bool is_doubtful) {
+  const int64_t waited = analysis.cpu->waiting(elapsed, on_processor);
+  if (waited < 0) {  // raw times
+    const std::string less = shown_time(analysis, 0 - uint64_t(waited), {}, units, is_doubtful);
+    return (less == "0.000" ? "" : "-") + less;
+  }
+  const Range range = {std::max(elapsed_range.low - processor_range.high, 0.0),
+                       std::max(elapsed_range.high - processor_range.low, 0.0)};
+  return shown_time(analysis, uint64_t(waited), analysis.cpu->raw_times ? Range{} : range, units, is_doubtful);
+}
+
+}  // namespace prof

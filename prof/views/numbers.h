@@ -1,0 +1,33 @@
+// Numbers as the table and the tree show them.
+
+#ifndef PROF_VIEWS_NUMBERS_H
+#define PROF_VIEWS_NUMBERS_H
+
+#include <cstdint>
+#include <string>
+
+#include "prof/model/analysis.h"
+
+namespace prof {
+
+// With so many places.
+std::string decimal(double x, int places);
+
+// Whether a time is shown as the range that it may be in (model/probe_cost.h): that is wide, and does not all show as
+// zero. `units` to the second.
+bool is_shown_as_range(const Analysis& analysis, uint64_t cycles, const Range& range, double units);
+
+// A time with three places, or its range, each end rounded to two digits, away from the other ("0.05-0.12"). With the
+// mark ? and no range if it is doubtful (model/tree.h).
+std::string shown_time(const Analysis& analysis, uint64_t cycles, const Range& range, double units, bool is_doubtful);
+
+// A number of calls, with the mark ? if it is doubtful.
+std::string shown_calls(uint64_t calls, bool is_doubtful);
+
+// The same of what was waited, of an elapsed time and a time on a processor with their ranges. For analyses of two runs.
+std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, const Range& elapsed_range,
+                          const Range& processor_range, double units, bool is_doubtful);
+
+}  // namespace prof
+
+#endif
