@@ -118,23 +118,34 @@ Cost mean(Cost a, Cost b) {
   return {middle, middle + (above > below ? above : below)};
 }
 
-// The cost is in cycles of the time-stamp counter, which ticks evenly, while the processor's own clock goes faster and
-// slower with heat and load. What was measured at the start and at the end is nearer to the whole run than either.
-void calibrate_again(Header* header) {
-  uint64_t mask;
-  if (!block_signals(&mask)) return;
-  const Calibration at_end = calibrate();
-  restore_signals(mask);
-  if (at_end.outside.greatest == 0 || header->probe_outside == 0) return;
-  store_costs(header, {mean(calibration.inside, at_end.inside), mean(calibration.outside, at_end.outside),
-                       mean(calibration.counted, at_end.counted)});
-}
-
 void note_unseen(Header* header) {
   if (are_switches_unseen())
     __atomic_fetch_or(&header->flags, prof_format::kShortWaitsUnseen, __ATOMIC_RELAXED);
   else
     __atomic_fetch_and(&header->flags, ~prof_format::kShortWaitsUnseen, __ATOMIC_RELAXED);
+}
+
+// The time of the calling thread since it was given last.
+void give_time_since(State* s, Block node) {
+  if (is_timed() && load(&tsc_stopped_at) == 0)
+    give_time(s, node_at(s, node), uses_cpu_clock() ? cpu_stamp(s) : time_stamp());
+}
+
+// The cost is in cycles of the time-stamp counter, which ticks evenly, while the processor's own clock goes faster and
+// slower with heat and load. What was measured at the start and at the end is nearer to the whole run than either. How
+// long it takes is no function's time: hooks run later, in exit handlers.
+void calibrate_again(Header* header) {
+  uint64_t mask;
+  if (!block_signals(&mask)) return;
+  State* own = get_state();
+  const bool is_recording = own && load(&own->top) != 0 && !own->is_left;
+  if (is_recording) give_time_since(own, load(&current_frame(own)->node));
+  const Calibration at_end = calibrate();
+  if (is_recording) give_time_since(own, own->root);
+  restore_signals(mask);
+  if (at_end.outside.greatest == 0 || header->probe_outside == 0) return;
+  store_costs(header, {mean(calibration.inside, at_end.inside), mean(calibration.outside, at_end.outside),
+                       mean(calibration.counted, at_end.counted)});
 }
 
 // What the threads have run and waited since their last hooks, for readers. Of other threads nothing is changed but the
