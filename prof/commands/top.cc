@@ -19,6 +19,7 @@
 #include "prof/model/analysis.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
+#include "prof/views/numbers.h"
 #include "prof/views/output.h"
 
 namespace prof {
@@ -29,7 +30,8 @@ constexpr size_t kRowsInFile = 20;  // of a table that goes to no terminal
 
 struct Row {
   std::string name;
-  uint64_t calls, self;
+  uint64_t calls, self, waiting;
+  Range range;  // of self
 };
 
 // Calls and self cycles up to now, by object and address.
@@ -51,11 +53,15 @@ std::vector<Row> rows_since(const Sums& before, const Analysis& now) {
     const auto old = before.find({function.object, function.address});
     const FunctionSum was = old == before.end() ? FunctionSum{} : old->second;
     const FunctionSum& is = now.sums[f];
-    const Row row = {function.name, is.calls - std::min(is.calls, was.calls), is.self - std::min(is.self, was.self)};
-    if (row.calls || row.self) rows.push_back(row);
+    const Range range = {is.self_range.low - was.self_range.low, is.self_range.high - was.self_range.high};
+    const Row row = {function.name, is.calls - std::min(is.calls, was.calls), is.self - std::min(is.self, was.self),
+                     is.self_waiting - std::min(is.self_waiting, was.self_waiting),
+                     with_chance(range, is.self_variance)};
+    if (row.calls || row.self || row.waiting) rows.push_back(row);
   }
   std::ranges::sort(rows, [](const Row& a, const Row& b) {
     if (a.self != b.self) return a.self > b.self;
+    if (a.waiting != b.waiting) return a.waiting > b.waiting;
     return a.calls != b.calls ? a.calls > b.calls : a.name < b.name;
   });
   return rows;
@@ -92,19 +98,23 @@ void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds,
   std::snprintf(line, sizeof line, "%.1f million calls a second, in %zu functions%s\n", calls / seconds / 1e6,
                 rows.size(), is_on ? "" : "; recording is off");
   out.text(line);
-  out.text("  %     Time   Calls/s  Name\n");
+  out.text(a.has_waiting ? "   %        Self  Waiting   Calls/s  Name\n" : "   %        Time   Calls/s  Name\n");
+  const size_t name_column = a.has_waiting ? 40 : 32;  // the tab's
   for (size_t i = 0; i < std::min(rows.size(), most); ++i) {
     const Row& r = rows[i];
     const double whole = a.timed ? self : calls, part = a.timed ? double(r.self) : double(r.calls);
-    if (a.timed)
-      std::snprintf(line, sizeof line, "%4.1f %8.3f %9.0f\t", whole > 0 ? 100 * part / whole : 0, a.seconds(r.self),
-                    double(r.calls) / seconds);
-    else
-      std::snprintf(line, sizeof line, "%4.1f %8s %9.0f\t", whole > 0 ? 100 * part / whole : 0, "-",
-                    double(r.calls) / seconds);
-    constexpr size_t kNameColumn = 24;  // the tab's
+    const bool is_range = a.timed && is_shown_as_range(a, r.self, r.range, 1);
+    const std::string share = (is_range ? "~" : "") + decimal(whole > 0 ? 100 * part / whole : 0, 1);
+    const std::string time = a.timed ? shown_time(a, r.self, r.range, 1, false) : "-";
+    std::snprintf(line, sizeof line, "%5s %11s", share.c_str(), time.c_str());
     out.text(line);
-    out.text(prof_text::shortened(prof_text::printable(r.name), columns > kNameColumn ? columns - kNameColumn : 1));
+    if (a.has_waiting) {
+      std::snprintf(line, sizeof line, " %8.3f", a.seconds(r.waiting));
+      out.text(line);
+    }
+    std::snprintf(line, sizeof line, " %9.0f\t", double(r.calls) / seconds);
+    out.text(line);
+    out.text(prof_text::shortened(prof_text::printable(r.name), columns > name_column ? columns - name_column : 1));
     out.text("\n");
   }
 }

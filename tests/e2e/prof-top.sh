@@ -11,12 +11,14 @@ until [ -s progress ]; do kill -0 $pid || fail "no program"; sleep 0.1; done
 
 run prof top -n 2 -i 0.3 $pid
 [ "$status" = 0 ] && [ ! -s stderr ] || fail "top: $status $(cat stderr)"
-[ "$(grep -c '^  %     Time   Calls/s  Name$' stdout)" = 2 ] || fail "not two tables: $(cat stdout)"
+[ "$(grep -c '^   %        Self  Waiting   Calls/s  Name$' stdout)" = 2 ] || fail "not two tables: $(cat stdout)"
 [ "$(grep -cP ' [0-9]{3,}\tround_of$' stdout)" = 2 ] || fail "round_of: $(cat stdout)"
+# What it was kept from running is a column of its own, and what is not known to a tenth is a range.
+grep -qP '^ *~?[0-9.]+ +([0-9]+\.[0-9]{3}|[0-9.]+-[0-9.]+) +[0-9]+\.[0-9]{3} +[0-9]+\t' stdout || fail "no such rows: $(cat stdout)"
 grep -qP '\x1b' stdout && fail "control sequences in a file"
 
 # What was called before the first look is not in the table: no processor makes so many calls in a second.
-rate=$(awk -F'\t' '/round_of$/ { split($1, f, " "); print f[3]; exit }' stdout)
+rate=$(awk -F'\t' '/round_of$/ { split($1, f, " "); print f[4]; exit }' stdout)
 [ "$rate" -lt 1000000000 ] || fail "calls a second: $rate"
 
 # The program ends after the first look, whenever that is.
