@@ -269,7 +269,7 @@ void take_samples(Analysis& a, const Input& input) {
   if (!input.remarks) return;
   char text[200];
   std::snprintf(text, sizeof text,
-                ": %s of user code, one every %g ms on a processor: %.3f s; by the kernel's accounts %.3f s",
+                ": %s of user code, one every %.3g ms on a processor: %.3f s; by the kernel's accounts %.3f s",
                 count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
                 a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
   a.remarks.push_back(input.samples + text);

@@ -67,6 +67,8 @@ PerfRing::~PerfRing() {
   if (fd_ >= 0) close(fd_);
 }
 
+void PerfRing::start() { ioctl(fd_, PERF_EVENT_IOC_ENABLE, 0); }
+
 void PerfRing::stop() { ioctl(fd_, PERF_EVENT_IOC_DISABLE, 0); }
 
 void PerfRing::read(const std::function<void(const perf_event_header&, std::string_view)>& take) {

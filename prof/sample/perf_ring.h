@@ -20,7 +20,8 @@ struct PerfSettings {
 
 class PerfRing {
  public:
-  // Begins when the process, a child of this one, calls execve. Returns an errno value, or 0.
+  // Begins when the process, a child of this one, calls execve; 0 is the calling thread, which calls start. Returns an
+  // errno value, or 0.
   int open(pid_t process, int processor, const PerfSettings& settings);
 
   PerfRing() = default;
@@ -29,6 +30,7 @@ class PerfRing {
   ~PerfRing();
 
   int descriptor() const { return fd_; }
+  void start();
   void stop();
 
   // Calls `take` with each record that is there. The bytes behind the header are valid as long as the call lasts, and

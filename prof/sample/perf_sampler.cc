@@ -13,6 +13,7 @@
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
+#include "sample_cost.h"
 
 namespace prof {
 
@@ -55,7 +56,7 @@ bool has_ended(pid_t process) {
 PerfSampler::PerfSampler(unsigned per_second) {
   settings_.period = 1'000'000'000 / std::min<uint64_t>(per_second, most_per_second());
   if (const int error = may_sample(settings_)) throw Error("perf_event_open: " + system_error(error));
-  samples_.period = settings_.period;
+  samples_.period = settings_.period - cost_of_sample(settings_);
   samples_.has_kernel = settings_.with_kernel;
 }
 

@@ -35,7 +35,7 @@ struct SampledThread {
 struct Samples {
   std::string program;                      // absolute path
   std::vector<std::string> arguments;       // the first is the program's name
-  uint64_t period = 0;                      // nanoseconds on a processor from one sample to the next
+  uint64_t period = 0;                      // nanoseconds of the program itself from one sample to the next
   bool has_kernel = false;                  // samples were taken in the kernel too
   uint64_t user = 0, kernel = 0;            // samples: all of the modules' counts, and those in the kernel
   uint64_t lost = 0;                        // samples that are known to be missing

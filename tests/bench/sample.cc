@@ -51,6 +51,7 @@ SampledModule& module_of(Samples& samples, const SampledModule& like) {
 }
 
 void add(Samples& all, const Samples& run) {
+  all.period = (all.period * all.user + run.period * run.user) / (all.user + run.user);  // measured anew in each run
   all.user += run.user;
   all.kernel += run.kernel;
   all.lost += run.lost;
