@@ -48,6 +48,9 @@ struct UncertainCost {
   void add(const UncertainCost& other) { likely += other.likely, low += other.low, high += other.high; }
 };
 
+// The part of the probe's cost that is outside, but for what measurements of it differed.
+inline UncertainCost outside_of(double likely) { return {likely, 0.5 * likely, 2 * likely}; }
+
 // Cycles that the probe adds to a call, by the header of a profile.
 struct ProbeCost {
   ProbeCost(const prof_format::Header& header, double scale)

@@ -21,11 +21,10 @@ void add_calls(uint64_t& sum, uint64_t calls) {
 struct TreeBuilder::State {
   Tree tree;
   std::vector<uint32_t> last_child;
-  std::vector<UncertainCost> probe;    // that is in the self time of each node
-  std::vector<UncertainCost> outside;  // that the calls of each node brought upon its parent
-  std::vector<UncertainCost> inside;   // that its calls brought upon itself
-  std::vector<UncertainCost> pairs;    // both together
-  bool is_folded = false;              // some calls were made by others than the node's parent
+  std::vector<UncertainCost> probe;   // that is in the self time of each node
+  std::vector<UncertainCost> inside;  // that its calls brought upon itself
+  std::vector<UncertainCost> pairs;   // that they brought upon it and its parent
+  bool is_folded = false;             // some calls were made by others than the node's parent
 
   // Which child of the parent that is being filled a function is. A mark with another number is of an earlier parent,
   // and does not count.
@@ -45,11 +44,13 @@ struct TreeBuilder::State {
     tree.nodes.push_back(node);
     last_child.push_back(0);
     probe.emplace_back();
-    outside.emplace_back();
     inside.emplace_back();
     pairs.emplace_back();
     return index;
   }
+
+  // What the calls of a node brought upon its parent.
+  UncertainCost outside(uint32_t node) const { return outside_of(pairs[node].likely - inside[node].likely); }
 
   // Moves the cost of folded calls from nodes with too little time for it to the nodes that were called.
   void lower_folded_cost() {
@@ -58,10 +59,10 @@ struct TreeBuilder::State {
       const double missing = probe[i].likely - double(nodes[i].self);
       if (missing <= 0) continue;
       UncertainCost all;
-      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) all.add(outside[c]);
+      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) all.add(outside(c));
       if (all.likely <= 0) continue;
       const double part = std::min(missing / all.likely, 1.0);
-      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) probe[c].add(outside[c] * part);
+      for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) probe[c].add(outside(c) * part);
       probe[i].add(all * -part);
     }
   }
@@ -233,7 +234,6 @@ class TreeBuilder::Overlay {
       node.total_variance += c.variance;
       state_.probe[index].add(c.inside);
       state_.probe[parent.node].add(c.outside);
-      state_.outside[index].add(c.outside);
       state_.inside[index].add(c.inside);
       state_.pairs[index].add(c.pairs);
       if (c.node->child_count != 0 || c.node->children != RecordedNode::Children::whole) {
