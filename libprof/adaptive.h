@@ -3,11 +3,10 @@
 #ifndef LIBPROF_ADAPTIVE_H
 #define LIBPROF_ADAPTIVE_H
 
+#include "profile_type.h"
 #include "state.h"
 
 namespace libprof {
-
-inline bool is_adaptive() { return profile_type == prof_format::kAdaptive; }
 
 // To be called before a call is counted, with its frame, which has its node and flags but no slot yet. If the call is
 // to be timed, chooses the next one after it, gives the frame the weight that marks it as timed, and stamps its start.

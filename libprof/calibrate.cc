@@ -152,7 +152,7 @@ void include(Cost* cost, uint64_t measured, bool is_first) {
 
 Calibration calibrate() {
   Calibration result = {};
-  if ((!is_timed() && !is_adaptive()) || tsc_stopped_at) return result;
+  if (!takes_stamps() || tsc_stopped_at) return result;
   auto* scratch = static_cast<Scratch*>(map_memory(sizeof(Scratch)));
   if (!scratch) return result;
   State* own = get_state();

@@ -3,18 +3,10 @@
 #ifndef LIBPROF_CPU_CLOCK_H
 #define LIBPROF_CPU_CLOCK_H
 
+#include "profile_type.h"
 #include "state.h"
 
 namespace libprof {
-
-// Whether stamps are of the threads' own clocks, and not of the counter.
-inline bool uses_cpu_clock() {
-  return profile_type == prof_format::kTime || profile_type == prof_format::kCpu ||
-         profile_type == prof_format::kAdaptive;
-}
-
-// Whether what a thread waits is given to nodes.
-inline bool is_waiting_timed() { return profile_type == prof_format::kTime || profile_type == prof_format::kCpu; }
 
 // For the clocks of all threads, when Header::tsc_start has been taken. A heavy path.
 void begin_clocks();

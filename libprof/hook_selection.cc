@@ -1,5 +1,8 @@
 #include "hook_selection.h"
 
+#include "profile_type.h"
+#include "switches.h"
+
 namespace libprof {
 
 namespace {
@@ -16,6 +19,15 @@ void use_leave_hook(uint64_t out) {
   if (program_words) store(&program_words[1], out);
 }
 
+void use_hooks(Hook* in, Hook* out) {
+  use_enter_hook(reinterpret_cast<uint64_t>(in));
+  use_leave_hook(reinterpret_cast<uint64_t>(out));
+}
+
+void replace_enter_hook(Hook* from, Hook* to) {
+  if (enter_hook == reinterpret_cast<uint64_t>(from)) use_enter_hook(reinterpret_cast<uint64_t>(to));
+}
+
 }  // namespace
 
 void set_program_words(uint64_t* words) {
@@ -24,13 +36,43 @@ void set_program_words(uint64_t* words) {
   use_leave_hook(leave_hook);
 }
 
-void use_hooks(Hook* in, Hook* out) {
-  use_enter_hook(reinterpret_cast<uint64_t>(in));
-  use_leave_hook(reinterpret_cast<uint64_t>(out));
+void use_no_hooks() { use_hooks(hook_off, hook_off); }
+
+bool are_hooks_off() { return enter_hook == reinterpret_cast<uint64_t>(&hook_off); }
+
+void use_hooks_of_type(bool careful) {
+  const bool is_stopped = tsc_stopped_at != 0;
+  const auto use = [careful](Hook* enter, Hook* enter_carefully, Hook* leave) {
+    use_hooks(careful ? enter_carefully : enter, leave);
+  };
+  switch (prof_format::Type(profile_type)) {  // no default: the compiler tells of a type that has no hooks here
+    case prof_format::kTime:
+    case prof_format::kCpu:
+      if (is_stopped) return use_hooks(enter_without_tsc, leave_without_tsc);
+      if (are_switches_unseen()) return use(enter_time_asking, enter_time_asking_carefully, leave_time_asking);
+      return use(enter_time, enter_time_carefully, leave_time);
+    case prof_format::kElapsed:
+      if (is_stopped) return use_hooks(enter_without_tsc, leave_without_tsc);
+      return use(enter_elapsed, enter_elapsed_carefully, leave_elapsed);
+    case prof_format::kAdaptive:
+      if (is_stopped) return use(enter_count, enter_count_carefully, leave_count);
+      return use(enter_adaptive, enter_adaptive_carefully, leave_adaptive);
+    case prof_format::kCount:
+      return use(enter_count, enter_count_carefully, leave_count);
+    case prof_format::kUser:
+    case prof_format::kSample:
+      break;  // there are none yet
+  }
+  use_no_hooks();
 }
 
-void replace_enter_hook(Hook* from, Hook* to) {
-  if (enter_hook == reinterpret_cast<uint64_t>(from)) use_enter_hook(reinterpret_cast<uint64_t>(to));
+// All forms, not those of the type as things are now: another thread may be changing them.
+void use_careful_hooks() {
+  replace_enter_hook(enter_elapsed, enter_elapsed_carefully);
+  replace_enter_hook(enter_time, enter_time_carefully);
+  replace_enter_hook(enter_time_asking, enter_time_asking_carefully);
+  replace_enter_hook(enter_count, enter_count_carefully);
+  replace_enter_hook(enter_adaptive, enter_adaptive_carefully);
 }
 
 }  // namespace libprof

@@ -17,9 +17,16 @@ using Hook = void();
 // The words of the program: `words[0]` for _profin, `words[1]` for _profout. They get the hooks that are in use now.
 void set_program_words(uint64_t* words);
 
-void use_hooks(Hook* in, Hook* out);
-// Changes the entering hook if it is `from`.
-void replace_enter_hook(Hook* from, Hook* to);
+// From now on the hooks do nothing.
+void use_no_hooks();
+bool are_hooks_off();
+
+// The hooks of profile_type, as things are: whether the counter may be read, whether anything tells of switches.
+// `careful`: those that compare with State::barrier.
+void use_hooks_of_type(bool careful);
+
+// From now on hooks compare with State::barrier.
+void use_careful_hooks();
 
 }  // namespace libprof
 

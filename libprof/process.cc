@@ -6,7 +6,6 @@
 
 #include "process.h"
 
-#include "adaptive.h"
 #include "calibrate.h"
 #include "cpu_clock.h"
 #include "file.h"
@@ -14,6 +13,7 @@
 #include "hook_selection.h"
 #include "memory.h"
 #include "modules.h"
+#include "profile_type.h"
 #include "settings.h"
 #include "shadow_stack.h"
 #include "switches.h"
@@ -24,7 +24,7 @@
 namespace libprof {
 
 Process* process;
-uint32_t profile_type = prof_format::kTime;
+uint32_t profile_type = kDefaultType;
 uint64_t tsc_stopped_at;
 
 namespace {
@@ -34,24 +34,6 @@ constexpr uint64_t kLongRun = 50'000'000;
 
 int32_t recording_process;  // process id of the one that recorded last: in a child, its parent
 Calibration calibration;
-
-void choose_hooks(uint32_t type) {
-  profile_type = type;
-  if (type == prof_format::kCount || (type == prof_format::kAdaptive && tsc_stopped_at)) {
-    use_hooks(enter_count, leave_count);
-  } else if (type == prof_format::kAdaptive) {
-    use_hooks(enter_adaptive, leave_adaptive);
-  } else if (tsc_stopped_at) {
-    use_hooks(enter_without_tsc, leave_without_tsc);
-  } else if (type != prof_format::kElapsed) {
-    if (are_switches_unseen())
-      use_hooks(enter_time_asking, leave_time_asking);
-    else
-      use_hooks(enter_time, leave_time);
-  } else {
-    use_hooks(enter_elapsed, leave_elapsed);
-  }
-}
 
 // Field 22 of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'.
 uint64_t start_time() {
@@ -171,7 +153,8 @@ Phase begin(Process* p) {
   const bool is_child = recording_process != 0;
   if (!settings.is_read) read_settings();
   if (settings.is_off) return kOff;
-  if (settings.type != prof_format::kCount && !is_child && !check_tsc()) return kOff;
+  profile_type = settings.type;
+  if (takes_stamps() && !is_child && !check_tsc()) return kOff;
   if (advise(p, sizeof(Process), kAdviseWipeOnFork) != 0) {
     if (!is_child) say("cannot create a profile: ", error_text(-kErrorNotSupported));
     return kOff;
@@ -186,11 +169,11 @@ Phase begin(Process* p) {
   auto* header = at<Header>(p->base, 0);
   fill_in_header(header, is_child ? recording_process : int32_t(syscall4(__NR_getppid, 0)));
   recording_process = process_id();
-  choose_hooks(settings.type);
+  use_hooks_of_type(false);
   if (uses_cpu_clock()) {
     look_for_signs();
     note_unseen(header);
-    choose_hooks(settings.type);
+    use_hooks_of_type(false);
   }
   if (!is_child) calibration = calibrate();
   store_costs(header, calibration);
@@ -224,7 +207,7 @@ bool begin_process() {
     lock(&p->begin_lock);
     if (p->phase == kNotBegun) {
       const Phase phase = begin(p);
-      if (phase == kOff) use_hooks(hook_off, hook_off);
+      if (phase == kOff) use_no_hooks();
       __atomic_store_n(&p->phase, phase, __ATOMIC_RELEASE);
     }
     unlock(&p->begin_lock);
@@ -253,7 +236,7 @@ void end_process() {
 void choose_hooks_again() {
   look_for_signs();
   note_unseen(at<Header>(process->base, 0));
-  if (is_waiting_timed()) choose_hooks(profile_type);
+  if (is_waiting_timed()) use_hooks_of_type(false);
 }
 
 void note_lost_call() {
@@ -261,34 +244,15 @@ void note_lost_call() {
   if (p && p->phase == kRecording) __atomic_fetch_add(&at<Header>(p->base, 0)->lost, 1, __ATOMIC_RELAXED);
 }
 
-void use_careful_hooks() {
-  replace_enter_hook(enter_elapsed, enter_elapsed_carefully);
-  replace_enter_hook(enter_time, enter_time_carefully);
-  replace_enter_hook(enter_time_asking, enter_time_asking_carefully);
-  replace_enter_hook(enter_count, enter_count_carefully);
-  replace_enter_hook(enter_adaptive, enter_adaptive_carefully);
-}
-
 void stop_tsc() {
   const uint64_t now = time_stamp_if_readable();
   store(&tsc_stopped_at, now ? now : 1);
-  if (enter_hook == reinterpret_cast<uint64_t>(&hook_off)) return;
-  if (is_timed()) use_hooks(enter_without_tsc, leave_without_tsc);
-  if (is_adaptive()) use_hooks(enter_count_carefully, leave_count);
+  if (takes_stamps() && !are_hooks_off()) use_hooks_of_type(true);
 }
 
 void start_tsc() {
   store(&tsc_stopped_at, uint64_t(0));
-  if (enter_hook == reinterpret_cast<uint64_t>(&hook_off)) return;
-  if (is_waiting_timed()) {
-    if (are_switches_unseen())
-      use_hooks(enter_time_asking_carefully, leave_time_asking);
-    else
-      use_hooks(enter_time_carefully, leave_time);
-  } else if (is_timed()) {
-    use_hooks(enter_elapsed_carefully, leave_elapsed);
-  }
-  if (is_adaptive()) use_hooks(enter_adaptive_carefully, leave_adaptive);
+  if (takes_stamps() && !are_hooks_off()) use_hooks_of_type(true);
 }
 
 void stamp_last(Header* header) {

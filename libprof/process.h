@@ -20,9 +20,6 @@ void note_lost_call();
 // A heavy path.
 void choose_hooks_again();
 
-// From now on hooks compare with State::barrier.
-void use_careful_hooks();
-
 // The program is about to give up the right to read the time-stamp counter; it could not.
 void stop_tsc();
 void start_tsc();

@@ -1,6 +1,6 @@
 #include "settings.h"
 
-#include "libprof/format/format.h"
+#include "profile_type.h"
 #include "syscall.h"
 #include "text.h"
 
@@ -40,20 +40,17 @@ void set_directory(const char* value) {
 }
 
 void set_type(const char* value) {
-  if (equal(value, "") || equal(value, "time")) {
-    settings.type = prof_format::kTime;
-  } else if (equal(value, "elapsed")) {
-    settings.type = prof_format::kElapsed;
-  } else if (equal(value, "count")) {
-    settings.type = prof_format::kCount;
-  } else if (equal(value, "cpu")) {
-    settings.type = prof_format::kCpu;
-  } else if (equal(value, "adaptive")) {
-    settings.type = prof_format::kAdaptive;
-  } else {
-    say("PROFTYPE=", value, ": is not supported; use time, elapsed, cpu, adaptive or count; nothing is recorded");
-    settings.is_off = true;
+  if (*value == 0) {
+    settings.type = kDefaultType;
+    return;
   }
+  for (const TypeName& known : kTypeNames) {
+    if (!equal(value, known.name)) continue;
+    settings.type = known.type;
+    return;
+  }
+  say("PROFTYPE=", value, kUnknownType);
+  settings.is_off = true;
 }
 
 void set_size(const char* value) {
@@ -127,7 +124,7 @@ uint64_t auxiliary_value(uint64_t type) {
 
 void read_settings() {
   settings.is_read = true;
-  settings.type = prof_format::kTime;
+  settings.type = kDefaultType;
   settings.node_limit = kDefaultNodes;
   // A program that runs with more rights than its user must not write where that user's environment says.
   if (auxiliary_value(kAuxSecure) != 0 || auxiliary_value(kAuxUser) != auxiliary_value(kAuxEffectiveUser) ||

@@ -29,7 +29,7 @@ namespace {
 constexpr uint64_t kSmallestSignalFrame = 1024;
 
 uint64_t stamp(State* s) {
-  if (!is_timed() && !is_adaptive()) return 0;
+  if (!takes_stamps()) return 0;
   if (load(&tsc_stopped_at)) return load(&s->thread->last_tsc);
   return uses_cpu_clock() ? cpu_stamp(s) : time_stamp();
 }

@@ -3,15 +3,10 @@
 #ifndef LIBPROF_SHADOW_STACK_H
 #define LIBPROF_SHADOW_STACK_H
 
+#include "profile_type.h"
 #include "state.h"
 
 namespace libprof {
-
-// Whether nodes hold times.
-inline bool is_timed() {
-  return profile_type == prof_format::kTime || profile_type == prof_format::kElapsed ||
-         profile_type == prof_format::kCpu;
-}
 
 // The frame below; null below a base.
 Frame* frame_below(State* s, Frame* f);

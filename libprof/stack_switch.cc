@@ -35,7 +35,7 @@
 
 #include "adaptive.h"
 #include "file.h"
-#include "process.h"
+#include "hook_selection.h"
 #include "shadow_stack.h"
 #include "syscall.h"
 #include "text.h"

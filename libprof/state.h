@@ -186,11 +186,11 @@ enum FrameFlags : uint32_t {
 inline constexpr uint64_t kSlotTag = 1;
 
 extern Process* process;
-extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins
 // A time stamp, if the program may not read the counter any more: for its profile, time stands still from there on.
 extern uint64_t tsc_stopped_at;
 
-// hooks.S
+// hooks.S. Hidden: their addresses need no relocation, so they are right in a static program from its first instruction.
+#pragma GCC visibility push(hidden)
 extern "C" {
 extern uint64_t enter_hook, leave_hook;  // addresses of the hooks in use, see hook_selection.h
 void enter_elapsed();
@@ -216,6 +216,7 @@ void set_state(State* state);
 int64_t thread_word_offset();  // of libprof_state from the thread pointer; negative
 uint64_t run_on_stack(char* stack_top, uint64_t (*function)(State*, uint64_t), State* state, uint64_t argument);
 }
+#pragma GCC visibility pop
 
 inline uint64_t thread_pointer() {
   uint64_t word;

@@ -89,8 +89,8 @@ enum Type : uint32_t {
   kElapsed = 1,   // cycles: time-stamp counter
   kCount = 2,     // no time stamps: every `cycles` is 0
   kCpu = 3,       // as kTime; to be shown without what was waited
-  kUser = 4,      // user-mode cycles, rdpmc
-  kSample = 5,    // counts, and a program-counter histogram
+  kUser = 4,      // not used yet: user-mode cycles, rdpmc
+  kSample = 5,    // not used yet: counts, and a program-counter histogram
   kAdaptive = 6,  // counts exact, times on a processor estimated
   kTime = 7,      // cycles on a processor, and apart from them those off it: the default
 };
