@@ -4,6 +4,23 @@
 
 using namespace code_fixture;
 
+namespace {
+
+// Calls `check` with the program of each compiler, at each of the levels, position independent and not.
+template <class Check>
+void for_each_build(const char* text, std::initializer_list<const char*> levels, Check check) {
+  for (const char* compiler : {"gcc", "clang"})
+    for (const char* level : levels)
+      for (const char* mode : {"-fPIE -pie", "-fno-pie -no-pie"}) {
+        const std::string command = std::string(compiler) + " " + level + " " + mode;
+        CAPTURE(command);
+        ScratchDirectory directory;
+        check(Analyzed(build(directory, "program.c", text, command)));
+      }
+}
+
+}  // namespace
+
 TEST_CASE("computed goto: labels in data, in position-independent and other programs") {
   const char* const text = R"(
 volatile int zero; int f(int x) { return x + zero; }
@@ -18,25 +35,19 @@ out: return n;
 }
 int main(int argc, char** argv) { return run((unsigned char*)argv[0]); }
 )";
-  for (const char* compiler : {"gcc", "clang"})
-    for (const char* level : {"-O0", "-O1", "-O2", "-Os"})
-      for (const char* mode : {"-fPIE -pie", "-fno-pie -no-pie"}) {
-        const std::string command = std::string(compiler) + " " + level + " " + mode;
-        CAPTURE(command);
-        ScratchDirectory directory;
-        Analyzed a(build(directory, "program.c", text, command));
-        const Resolved& run = a.functions.at("run");
-        REQUIRE_MESSAGE(!run.reason, run.why());
-        CHECK(a.count("run", JumpKind::tail_call) == 0);
-        CHECK(run.jumps.jumps.size() >= 1);
-        // Without relocations, either the code reads a clone, or the words themselves are changed.
-        size_t entries = run.jumps.label_words.size();
-        for (const JumpTable& t : run.jumps.tables) entries += t.targets.size();
-        if (a.image.is_position_independent())
-          CHECK(a.count("run", JumpKind::labels) == run.jumps.jumps.size());
-        else
-          CHECK(entries >= 4);
-      }
+  for_each_build(text, {"-O0", "-O1", "-O2", "-Os"}, [](const Analyzed& a) {
+    const Resolved& run = a.functions.at("run");
+    REQUIRE_MESSAGE(!run.reason, run.why());
+    CHECK(a.count("run", JumpKind::tail_call) == 0);
+    CHECK(run.jumps.jumps.size() >= 1);
+    // Without relocations, either the code reads a clone, or the words themselves are changed.
+    size_t entries = run.jumps.label_words.size();
+    for (const JumpTable& t : run.jumps.tables) entries += t.targets.size();
+    if (a.image.is_position_independent())
+      CHECK(a.count("run", JumpKind::labels) == run.jumps.jumps.size());
+    else
+      CHECK(entries >= 4);
+  });
 }
 
 TEST_CASE("computed goto: distances between labels, and labels in instructions") {
@@ -64,28 +75,22 @@ third:
 }
 int main(int argc, char** argv) { void* at = 0; return distances((unsigned char*)argv[0]) + resumed(&at, argc) + resumed(&at, argc); }
 )";
-  for (const char* compiler : {"gcc", "clang"})
-    for (const char* level : {"-O0", "-O2", "-Os"})
-      for (const char* mode : {"-fPIE -pie", "-fno-pie -no-pie"}) {
-        const std::string command = std::string(compiler) + " " + level + " " + mode;
-        CAPTURE(command);
-        ScratchDirectory directory;
-        Analyzed a(build(directory, "program.c", text, command));
-        const Resolved& distances = a.functions.at("distances");
-        REQUIRE_MESSAGE(!distances.reason, distances.why());
-        REQUIRE(distances.jumps.tables.size() == 1);
-        const JumpTable& table = distances.jumps.tables[0];
-        CHECK(table.relative);
-        CHECK(table.base != table.address);
-        CHECK(table.targets.size() == 4);
-        CHECK(table.targets[1] == table.base);
-        for (const LabelUse& u : distances.jumps.label_uses) CHECK(u.label == table.base);
-        CHECK(distances.jumps.label_uses.size() >= 1);
-        const Resolved& resumed = a.functions.at("resumed");
-        REQUIRE_MESSAGE(!resumed.reason, resumed.why());
-        CHECK(a.count("resumed", JumpKind::labels) == 1);
-        CHECK(resumed.jumps.label_uses.size() == 2);
-      }
+  for_each_build(text, {"-O0", "-O2", "-Os"}, [](const Analyzed& a) {
+    const Resolved& distances = a.functions.at("distances");
+    REQUIRE_MESSAGE(!distances.reason, distances.why());
+    REQUIRE(distances.jumps.tables.size() == 1);
+    const JumpTable& table = distances.jumps.tables[0];
+    CHECK(table.relative);
+    CHECK(table.base != table.address);
+    CHECK(table.targets.size() == 4);
+    CHECK(table.targets[1] == table.base);
+    for (const LabelUse& u : distances.jumps.label_uses) CHECK(u.label == table.base);
+    CHECK(distances.jumps.label_uses.size() >= 1);
+    const Resolved& resumed = a.functions.at("resumed");
+    REQUIRE_MESSAGE(!resumed.reason, resumed.why());
+    CHECK(a.count("resumed", JumpKind::labels) == 1);
+    CHECK(resumed.jumps.label_uses.size() == 2);
+  });
 }
 
 TEST_CASE("computed goto: numbers that are no addresses of labels stay what they are") {
