@@ -21,13 +21,8 @@ constexpr uint64_t kMaxLowestIndex = 32;
 // this many, and as many again as it asks for.
 constexpr uint64_t kEntriesBeyond = 16;
 
-uint64_t read_entry(const uint8_t* p, const TableForm& form) {
-  uint64_t v = 0;
-  std::memcpy(&v, p, form.size);
-  if (form.sign_extended && form.size < 8) {
-    const unsigned shift = 64 - form.size * 8u;
-    v = uint64_t(int64_t(v << shift) >> shift);
-  }
+uint64_t target_of(const uint8_t* entry, const TableForm& form) {
+  const uint64_t v = read_entry(entry, form.size, form.sign_extended);
   return form.relative ? form.base.value + v : v;
 }
 
@@ -57,7 +52,7 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
   TableEntries result;
   const ByteView bytes = image.bytes_from(form.first);
   const uint64_t available = std::min<uint64_t>(bytes.size() / form.size, kMaxEntries);
-  auto target = [&](uint64_t i) { return OldAddr(read_entry(bytes.data() + i * form.size, form)); };
+  auto target = [&](uint64_t i) { return OldAddr(target_of(bytes.data() + i * form.size, form)); };
   auto is_valid = [&](uint64_t i) { return is_possible_target(function, target(i)); };
 
   uint64_t first = 0;

@@ -90,6 +90,7 @@ std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<Table
     return because(ReasonCode::table_address_computed);
   table.relative = form.relative;
   table.entry_size = form.size;
+  table.sign_extended = form.sign_extended;
   table.targets.assign((form.first - table.address) / form.size, function_.parts.front().range.end);
   const std::vector<OldAddr>& targets = tables_[size_t(j.table)].entries.targets;
   table.targets.insert(table.targets.end(), targets.begin(), targets.end());

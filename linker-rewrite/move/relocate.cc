@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "linker-rewrite/base/error.h"
 #include "linker-rewrite/base/parallel.h"
 
 namespace profld {
@@ -59,6 +60,7 @@ uint64_t Relocator::jump_tables() const {
 }
 
 void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const {
+  if (t.entry_size > sizeof(uint64_t)) throw Error("internal error: a jump table with entries of more than 8 bytes");
   const NewAddr base = t.base == t.address ? clone : copies_.jump_target(t.base);
   for (OldAddr target : t.targets) {
     NewAddr to = copies_.jump_target(target);
@@ -68,6 +70,8 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
         to = copies_.find(part.range.start)->address(target);
     const uint64_t value = t.relative ? to.value - base.value : to.value;
     std::memcpy(out, &value, t.entry_size);
+    if (read_entry(out, t.entry_size, t.sign_extended) != value)
+      throw Error("internal error: an entry of a jump table is too short for the place of a copy");
     out += t.entry_size;
   }
 }

@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_PROGRAM_INDIRECT_JUMPS_H
 #define LINKER_REWRITE_PROGRAM_INDIRECT_JUMPS_H
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -25,14 +26,24 @@ struct AddressField {
   bool rip_relative;  // relative to the next instruction, else the address itself
 };
 
+// An entry of a jump table, of up to 8 bytes, as the code extends it to a word.
+inline uint64_t read_entry(const uint8_t* p, uint8_t size, bool sign_extended) {
+  uint64_t v = 0;
+  std::memcpy(&v, p, size);
+  if (!sign_extended || size == 0 || size >= 8) return v;
+  const unsigned shift = 64 - size * 8u;
+  return uint64_t(int64_t(v << shift) >> shift);
+}
+
 struct JumpTable {
   OldAddr address;
-  // relative: each entry, sign-extended, plus `base` is the target. The base is the table's address (gcc and clang,
+  // relative: each entry, extended, plus `base` is the target. The base is the table's address (gcc and clang,
   // position independent), or a label of the function (distances between labels, &&a - &&b).
-  // absolute: each entry is the target.
+  // absolute: each entry, extended, is the target.
   bool relative;
   OldAddr base;
   uint8_t entry_size;              // bytes
+  bool sign_extended;              // entries of less than 8 bytes; else with zeros
   std::vector<OldAddr> targets;    // one per entry; the end of the function's range stands for "cannot happen"
   std::vector<AddressField> uses;  // fields that name the table's address and must name the clone's instead
 };

@@ -35,17 +35,30 @@ Assembled with_branch_over_returns(const std::string& branch) {
 )");
 }
 
+// A function that leaves by jumps to another, and that one.
+const std::string kTailCalls = R"(
+    function f
+    test %edi, %edi
+    je other
+    jrcxz other
+    jmp other
+    done f
+    function other
+    ret
+    done other
+)";
+
 // All copies of the program, with hooks.
 struct Emitted {
   Bytes text, tables;
   CopyMap copies;
-  static constexpr uint64_t kText = 0x100000, kHookSlots = 0x200000;
+  static constexpr uint64_t kText = 0x100000, kHookSlots = 0x200000, kTables = kHookSlots + 16;
 
   explicit Emitted(Assembled& a) {
     for (Group& g : a.program.groups) g.selected = g.hooked = true;
     Relocator relocator(a.program, NewAddr(kHookSlots), NewAddr(kHookSlots + 8));
     relocator.plan(NewAddr(kText));
-    relocator.emit(NewAddr(kHookSlots + 16), text, tables, [] {});
+    relocator.emit(NewAddr(kTables), text, tables, [] {});
     copies = relocator.take_copies();
   }
 
@@ -159,16 +172,7 @@ TEST_CASE("plan: a loop to the first instruction leads behind the entry hook") {
 }
 
 TEST_CASE("plan: jumps out of a function are as long as they can be, and tail calls have hooks") {
-  Assembled a(R"(
-    function f
-    test %edi, %edi
-    je other
-    jrcxz other
-    jmp other
-    done f
-    function other
-    ret
-    done other
+  Assembled a(kTailCalls + R"(
     function caller
     call other
     call f
@@ -212,17 +216,7 @@ TEST_CASE("plan: a function that goes on behind its last instruction gets a jump
 }
 
 TEST_CASE("emit: a copy's instructions are those of its plan") {
-  Assembled a(R"(
-    function f
-    test %edi, %edi
-    je other
-    jrcxz other
-    jmp other
-    done f
-    function other
-    ret
-    done other
-)");
+  Assembled a(kTailCalls);
   const Emitted e(a);
   using F = Flow;
   CHECK(e.flows(e.copy(a, "other")) == std::vector{F::call_indirect, F::call_indirect, F::ret});
@@ -250,4 +244,24 @@ TEST_CASE("emit: bodies keep their place in a line of code, and what is between 
   }
   CHECK(filled > 0);
   CHECK(end.value - Emitted::kText == e.text.size());
+}
+
+TEST_CASE("emit: entries of a jump table hold the places of copies, or nothing is written") {
+  Assembled a(kTailCalls);
+  Group& f = a.program.groups[a.group("f")];
+  auto with_table = [&](bool relative, uint8_t entry_size, bool sign_extended) {
+    const OldAddr at = a.address("other");  // any place for the table that is copied
+    f.indirect.tables = {{at, relative, at, entry_size, sign_extended, {a.address("f")}, {}}};
+    return Emitted(a);
+  };
+  const auto place = [&](const Emitted& e) { return e.copies.jump_target(a.address("f")).value; };
+  for (const uint8_t size : {uint8_t(4), uint8_t(8)}) {
+    const Emitted e = with_table(false, size, false);
+    CHECK(read_entry(e.tables.data(), size, false) == place(e));
+  }
+  const Emitted relative = with_table(true, 4, true);
+  CHECK(Emitted::kTables + read_entry(relative.tables.data(), 4, true) == place(relative));
+  CHECK_THROWS_AS(with_table(false, 2, false), Error);
+  CHECK_THROWS_AS(with_table(true, 4, false), Error);  // the copy lies before its table
+  CHECK_THROWS_AS(with_table(false, 16, false), Error);
 }
