@@ -23,22 +23,27 @@ namespace profld {
 namespace {
 
 constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
-constexpr char kUsage[] = "usage: profld [-v] [-o OUT] [--report FILE] [-F GLOB]... [-N GLOB]... PROGRAM\n";
+constexpr char kUsage[] =
+    R"(usage: profld [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES] [--no-leaves]
+              [--no-hooks] [--report FILE] [--libprof FILE] PROGRAM
+)";
 constexpr char kHelp[] =
     R"(Write a copy of a finished x86-64 program in which every function counts and times its calls.
 Running the copy leaves prof.<pid>, which prof(1) shows.
 
-  -o, --output OUT    the copy (default: PROGRAM's base name with .prof, here)
-  -F, --only GLOB     only functions whose name matches (repeatable)
-  -N, --not GLOB      not functions whose name matches (repeatable)
+  -o, --output OUT      the copy (default: PROGRAM's base name with .prof, here)
+  -F, --only GLOB       only functions whose name matches (repeatable)
+  -N, --not GLOB        not functions whose name matches (repeatable)
       --min-size BYTES  only functions of at least BYTES of code
-      --no-leaves     only functions that call others
-      --no-hooks      move functions, but let them call nothing: to see what moving costs
-      --report FILE   write what was done, and what was left out and why, as JSON
-      --libprof FILE  the runtime library (default: ../lib/libprof.so, seen from profld)
-  -v, --verbose       say on stderr what was done
-      --help          print this
-      --version       print the version
+      --no-leaves       only functions that call others
+      --no-hooks        move functions, but let them call nothing: to see what moving costs
+      --report FILE     write what was done, and what was left out and why, as JSON
+      --libprof FILE    the runtime library (default: ../lib/libprof.so, seen from profld)
+  -v, --verbose         say on standard error what was done, and why functions stay as they are
+      --help            print this
+      --version         print the version
+
+A GLOB is a pattern like 'parse_*', as the shell has for names of files.
 )";
 
 struct Options {

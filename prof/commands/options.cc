@@ -27,31 +27,31 @@ enum LongOption {
   option_version
 };
 
-const option kProfOptions[] = {
-    {"json", no_argument, nullptr, option_json},
-    {"raw-names", no_argument, nullptr, option_raw_names},
-    {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
+// `own` and the options of both commands, as getopt_long takes them.
+std::vector<option> with_common(std::vector<option> own) {
+  own.insert(own.end(), {{"json", no_argument, nullptr, option_json},
+                         {"raw-names", no_argument, nullptr, option_raw_names},
+                         {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
+                         {"help", no_argument, nullptr, option_help},
+                         {nullptr, 0, nullptr, 0}});
+  return own;
+}
+
+const std::vector<option> kProfOptions = with_common({
     {"processes", no_argument, nullptr, option_processes},
     {"suggest", no_argument, nullptr, option_suggest},
     {"true", required_argument, nullptr, option_samples},
-    {"help", no_argument, nullptr, option_help},
     {"version", no_argument, nullptr, option_version},
-    {nullptr, 0, nullptr, 0},
-};
+});
 
-const option kRunOptions[] = {
-    {"json", no_argument, nullptr, option_json},
-    {"raw-names", no_argument, nullptr, option_raw_names},
-    {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
+const std::vector<option> kRunOptions = with_common({
     {"report", required_argument, nullptr, option_report},
     {"auto", no_argument, nullptr, option_automatic},
     {"true", no_argument, nullptr, option_true},
     {"check", no_argument, nullptr, option_check},
     {"min-size", required_argument, nullptr, option_min_size},
     {"no-leaves", no_argument, nullptr, option_no_leaves},
-    {"help", no_argument, nullptr, option_help},
-    {nullptr, 0, nullptr, 0},
-};
+});
 
 uint32_t parse_pid(const std::string& text) {
   uint32_t pid = 0;
@@ -87,7 +87,7 @@ void settle(Options& o, bool view_chosen) {
   check_true_times(o);
 }
 
-Options parse(int argc, char** argv, const char* letters, const option* words) {
+Options parse(int argc, char** argv, const char* letters, const std::vector<option>& words) {
   Options o;
   bool view_chosen = false;
   auto choose = [&](Options::View view) {
@@ -97,7 +97,7 @@ Options parse(int argc, char** argv, const char* letters, const option* words) {
   };
   opterr = 0;
   optind = 0;  // glibc: start anew
-  for (int c; (c = getopt_long(argc, argv, letters, words, nullptr)) != -1;) {
+  for (int c; (c = getopt_long(argc, argv, letters, words.data(), nullptr)) != -1;) {
     switch (c) {
       case 'd':
         choose(Options::View::tree);
@@ -191,10 +191,13 @@ std::string help_text() {
          "       prof ctl on|off|reset|status PID\n"
          "\n"
          "Shows where a program that profld rewrote spent its time and what it called, or (prof run) rewrites a\n"
-         "program, runs it, and shows that. Without a profile: the newest prof.* in the current directory.\n"
-         "Without a program: the one that the profile is of. prof top shows what a running program does now, anew\n"
-         "every second; prof ctl tells from when to when its calls are recorded. Profiles of PROFTYPE=elapsed and of\n"
-         "PROFTYPE=cpu, named together, are shown side by side, with what the program waited.\n"
+         "program, runs it, and shows that on standard error. Without a profile: the newest prof.* in the current\n"
+         "directory. Without a program: the one that the profile is of. prof top shows what a running program does\n"
+         "now, anew every second; prof ctl tells from when to when its calls are recorded.\n"
+         "\n"
+         "Times are those on a processor, and what a function waited is apart from them; a program that was run with\n"
+         "another PROFTYPE has other times, see profld(1). A time that is not known to a tenth is shown as the range\n"
+         "that it is in, 0.05-0.12, with ~ at its percentage; ? marks a figure that cannot be.\n"
          "\n"
          "  -d                    the tree of calls, not the table of functions\n"
          "  -r                    do not cut recursion off in the tree\n"
@@ -206,7 +209,7 @@ std::string help_text() {
          "  --json                everything as JSON\n"
          "  --suggest             options of profld that leave out functions not worth timing\n"
          "  -g FILE               write gmon.out for gprof to FILE\n"
-         "  --gprof-symbols FILE  write a table of names for gprof -S to FILE\n"
+         "  --gprof-symbols FILE  write names for gprof -S to FILE, for stripped programs\n"
          "  --raw-names           do not demangle names\n"
          "  --true FILE           take times from the samples that prof run --true left in FILE\n"
          "\n"

@@ -11,9 +11,7 @@
 // Addresses are those of the original program, as the linker gave them, so that `gprof ORIGINAL gmon.out` works.
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <vector>
@@ -83,23 +81,6 @@ class GmonFile {
   Output& out_;
   uint64_t splits_ = 0;
 };
-
-// Calls `write` with an Output to a new file at `path`.
-template <class Write>
-void write_file(const std::string& path, Write write) {
-  std::FILE* file = std::fopen(path.c_str(), "we");
-  if (!file) throw Error(path + ": " + system_error(errno));
-  Output out(file, path);
-  try {
-    write(out);
-    out.finish();
-  } catch (...) {
-    std::fclose(file);
-    if (std::error_code e; std::filesystem::is_regular_file(path, e)) std::remove(path.c_str());
-    throw;
-  }
-  if (std::fclose(file) != 0) throw Error(path + ": " + system_error(errno));
-}
 
 // The caller that calls from outside the program get: main is called by _start, through libc. Without a caller gprof
 // would not show the calls.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,10 @@ class Output {
   std::string buffer_;
   int error_ = 0;  // errno of the first failure
 };
+
+// Makes a new file at `path` and calls `write` with an Output to it. Throws Error if it cannot be written, and passes on
+// what `write` throws; then no file is left.
+void write_file(const std::string& path, const std::function<void(Output&)>& write);
 
 }  // namespace prof
 
