@@ -43,5 +43,10 @@ export GLIBC_TUNABLES=glibc.pthread.rseq=0
 case $types in *cpu*) agrees "perf events" waits ./waits.prof ;; esac
 agrees "neither" waits ./without ./waits.prof
 unset GLIBC_TUNABLES
+# musl registers no struct rseq, and has no headers of the kernel's.
+CC=musl-gcc compile waits_musl waits.c -O1 -idirafter /usr/include -idirafter "/usr/include/$(gcc -print-multiarch)"
+rewrite waits_musl
+case $types in *cpu*) agrees "musl" waits_musl ./waits_musl.prof ;; esac
+agrees "musl without perf events" waits_musl ./without ./waits_musl.prof
 agrees "a static program" waits_static ./waits_static.prof
 agrees "a static program without perf events" waits_static ./without ./waits_static.prof
