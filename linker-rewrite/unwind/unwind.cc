@@ -21,6 +21,12 @@ void append_sleb(Bytes& out, int64_t v) {
 
 NewAddr aligned(NewAddr a) { return NewAddr(align_up(a.value, 8)); }
 
+// Pads the record that starts at `start` with nops to a multiple of 8 bytes, and sets its length.
+void finish_record(Bytes& out, size_t start) {
+  out.resize(align_up(out.size(), 8), DW_CFA_nop);
+  put(out, start, uint32_t(out.size() - start - 4));
+}
+
 // The FDEs that the header's table lists.
 struct Found {
   NewAddr function;
@@ -63,7 +69,6 @@ class UnwindWriter {
   void write_fde(const Fde& fde, const PartCopy& part);
   size_t cie(size_t index);
   bool append_restored(uint32_t registers);
-  void finish_record(size_t start);
 
   const Image& image_;
   const EhFrame& frames_;
@@ -93,13 +98,6 @@ void UnwindWriter::write_original(const Fde& fde) {
     write_fde(fde, {fde.range, nullptr});
 }
 
-// Pads the record that starts at `start` with nops to a multiple of 8 bytes, and sets its length.
-void UnwindWriter::finish_record(size_t start) {
-  Bytes& out = tables_.eh_frame;
-  out.resize(align_up(out.size(), 8), DW_CFA_nop);
-  put(out, start, uint32_t(out.size() - start - 4));
-}
-
 // Position of the new CIE that stands for frames_.cies[index]. All its pointers are relative to their own place.
 size_t UnwindWriter::cie(size_t index) {
   if (new_cies_[index] != kNone) return new_cies_[index];
@@ -125,7 +123,7 @@ size_t UnwindWriter::cie(size_t index) {
   append(out, kRelative4);
   CfaReader program(frames_, old, OldAddr());
   for (CfaInstruction i; program.next(i);) append_bytes(out, i.bytes);
-  finish_record(start);
+  finish_record(out, start);
   return start;
 }
 
@@ -164,7 +162,7 @@ void UnwindWriter::write_fde(const Fde& fde, const PartCopy& part) {
     append_bytes(out, i.bytes);
   }
   if (part.copy) append_restored(state.restored());
-  finish_record(start);
+  finish_record(out, start);
 }
 
 // When the frame has been given up, a copy calls a hook, which overwrites the stack below the return address. So the
@@ -188,6 +186,36 @@ void UnwindWriter::write_lsdas() {
     append_lsda(tables_.except_table, base, *lsda, p.part, copies_);
     put(tables_.eh_frame, p.field, distance(at_ + p.field, place));
   }
+}
+
+// One FDE for all of it, with a CIE of its own. `at`: of tables.eh_frame.
+void write_frameless(FramelessCode code, NewAddr at, UnwindTables& tables, std::vector<Found>& found) {
+  Bytes& out = tables.eh_frame;
+  const size_t cie = out.size();
+  append<uint32_t>(out, 0);  // length
+  append<uint32_t>(out, 0);  // a CIE
+  append<uint8_t>(out, 1);   // version
+  for (char c : {'z', 'R', '\0'}) append(out, c);
+  append_uleb(out, 1);   // code alignment
+  append_sleb(out, -8);  // data alignment
+  append<uint8_t>(out, kRegisterRip);
+  append_uleb(out, 1);
+  append(out, kRelative4);
+  append<uint8_t>(out, DW_CFA_def_cfa);
+  append_uleb(out, kRegisterRsp);
+  append_uleb(out, 8);
+  append(out, uint8_t(DW_CFA_offset | kRegisterRip));
+  append_uleb(out, 1);  // at CFA-8
+  finish_record(out, cie);
+
+  const size_t fde = out.size();
+  found.push_back({code.start, at + fde});
+  append<uint32_t>(out, 0);                 // length
+  append(out, uint32_t(out.size() - cie));  // way back to the CIE
+  append_relative_pointer(out, at, code.start);
+  append(out, uint32_t(code.size));
+  append_uleb(out, 0);
+  finish_record(out, fde);
 }
 
 void write_header(UnwindTables& tables, std::vector<Found> found, NewAddr at) {
@@ -230,7 +258,7 @@ std::optional<Reason> why_not_rewritable(const Image& image, const EhFrame& fram
 }
 
 UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies, const AddedCode* added,
-                          NewAddr at) {
+                          NewAddr at, FramelessCode frameless) {
   constexpr size_t kUsualSize = 64;  // of an FDE
   UnwindTables tables;
   std::vector<Found> found;
@@ -239,6 +267,7 @@ UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyM
   writer.write_copies();
   writer.write_originals();
   if (added) UnwindWriter(*added->image, added->frames, added->copies, at, tables, found).write_copies();
+  if (frameless.size != 0) write_frameless(frameless, at, tables, found);
   append<uint32_t>(tables.eh_frame, 0);  // terminator
   writer.write_lsdas();
   write_header(tables, std::move(found), at);

@@ -27,6 +27,13 @@ struct AddedCode {
   CopyMap copies;
 };
 
+// New code with nothing on the stack but the return address, everywhere: functions, one behind the other, that call
+// others but never throw.
+struct FramelessCode {
+  NewAddr start;
+  uint64_t size = 0;  // bytes; 0 if there is none
+};
+
 // Why no new tables can be written for a copy of this range. Nullopt if they can: the CFA programs and LSDAs of all
 // FDEs that overlap it are understood, and mean the same elsewhere. To be asked before the range is copied.
 std::optional<Reason> why_not_rewritable(const Image& image, const EhFrame& frames, OldRange range);
@@ -35,7 +42,7 @@ std::optional<Reason> why_not_rewritable(const Image& image, const EhFrame& fram
 // none for their copies; if an FDE covers only a part of a range, the new one covers only that part of the copy.
 // `added` may be null; its code has no handlers. Throws Error if the output would be too large.
 UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies, const AddedCode* added,
-                          NewAddr at);
+                          NewAddr at, FramelessCode frameless = {});
 
 // Address of each section for write_unwind's result placed at `at`.
 struct UnwindPlaces {

@@ -174,6 +174,28 @@ TEST_CASE("unwind: code of another file that becomes part of the output") {
   }
 }
 
+TEST_CASE("unwind: new code without frames") {
+  const Image image = Image::open("/usr/bin/lua5.4");
+  const EhFrame frames = read_eh_frame(image);
+  const NewAddr code(align_up(image.span().end.value, 0x1000)), at = code + 0x1000;
+  const UnwindTables tables = write_unwind(image, frames, CopyMap(), nullptr, at, {code, 48});
+  Bytes section = tables.eh_frame;
+  const UnwindPlaces places = unwind_places(tables, at);
+  section.resize(places.eh_frame_hdr - at);
+  append_bytes(section, tables.eh_frame_hdr);
+  const Image result = with_segments(image, {{code.value, PF_R | PF_X, Bytes(48)}, {at.value, PF_R, section}},
+                                     places.eh_frame_hdr.value, tables.eh_frame_hdr.size());
+  const EhFrame written = read_eh_frame(result);
+  CHECK(written.fdes.size() == frames.fdes.size() + 1);
+  const Fde* found = written.find(OldAddr(code.value + 47));
+  REQUIRE(found);
+  CHECK(found->range.start.value == code.value);
+  CHECK(found->range.size() == 48);
+  CHECK(found->lsda == OldAddr());
+  CHECK(found->cfa_is_rsp_plus_8);
+  CHECK(row_at(written, *found, found->range.end - 1)->is_empty_frame());
+}
+
 TEST_CASE("unwind: a copy of a part, and types that the dynamic linker fills in") {
   // .eh_frame at 0x4000; a table of handlers at 0x5000 with two absolute types, the second filled in by a relocation.
   Bytes frames_bytes = {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'L', 'R', 0, 1, 0x78, 16, 2, 0x1b, 0x1b, 12, 7, 8, 0x90, 1};
