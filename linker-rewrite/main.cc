@@ -25,7 +25,7 @@ namespace {
 constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
 constexpr char kUsage[] =
     R"(usage: profld [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES] [--no-leaves]
-              [--no-hooks] [--report FILE] [--libprof FILE] PROGRAM
+              [--no-imports] [--no-hooks] [--report FILE] [--libprof FILE] PROGRAM
 )";
 constexpr char kHelp[] =
     R"(Write a copy of a finished x86-64 program in which every function counts and times its calls.
@@ -36,6 +36,7 @@ Running the copy leaves prof.<pid>, which prof(1) shows.
   -N, --not GLOB        not functions whose name matches (repeatable)
       --min-size BYTES  only functions of at least BYTES of code
       --no-leaves       only functions that call others
+      --no-imports      not the functions of shared libraries that they call
       --no-hooks        move functions, but let them call nothing: to see what moving costs
       --report FILE     write what was done, and what was left out and why, as JSON
       --libprof FILE    the runtime library (default: ../lib/libprof.so, seen from profld)
@@ -77,13 +78,15 @@ uint64_t parse_size(const char* text) {
 }
 
 Options parse(int argc, char** argv) {
-  enum { kReport = 256, kRuntime, kMinSize, kNoLeaves, kNoHooks, kHelpOption, kVersionOption };
+  enum { kReport = 256, kRuntime, kMinSize, kNoLeaves, kNoHooks, kImports, kNoImports, kHelpOption, kVersionOption };
   static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
                                  {"only", required_argument, nullptr, 'F'},
                                  {"not", required_argument, nullptr, 'N'},
                                  {"min-size", required_argument, nullptr, kMinSize},
                                  {"no-leaves", no_argument, nullptr, kNoLeaves},
                                  {"no-hooks", no_argument, nullptr, kNoHooks},
+                                 {"imports", no_argument, nullptr, kImports},
+                                 {"no-imports", no_argument, nullptr, kNoImports},
                                  {"report", required_argument, nullptr, kReport},
                                  {"libprof", required_argument, nullptr, kRuntime},
                                  {"verbose", no_argument, nullptr, 'v'},
@@ -116,6 +119,12 @@ Options parse(int argc, char** argv) {
         break;
       case kNoHooks:
         o.selection.no_hooks = true;
+        break;
+      case kImports:
+        o.selection.imports = true;
+        break;
+      case kNoImports:
+        o.selection.imports = false;
         break;
       case kRuntime:
         o.runtime = optarg;

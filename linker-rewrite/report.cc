@@ -27,6 +27,12 @@ void write_json(std::ostream& out, const Report& report) {
   j["returns"] = report.returns;
   j["tail_jumps"] = report.tail_jumps;
   j["jump_tables"] = report.jump_tables;
+  j["imports"] = report.imports;
+  j["import_calls"] = report.import_calls;
+  j["import_tail_jumps"] = report.import_tail_jumps;
+  j["import_calls_left"] = {
+      {"of a function that returns twice, or that compilers call in their own way", report.import_calls_to_special},
+      {"from a function that stays", report.import_calls_from_unhooked}};
   j["skipped"] = nlohmann::ordered_json::array();
   for (const Report::Skipped& s : report.skipped)
     j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", text_of(s.reason)}});
@@ -38,6 +44,10 @@ void write_text(std::ostream& out, const Report& report) {
   out << report.functions_instrumented << " of " << report.functions_total << " functions instrumented, "
       << report.returns << " returns, " << report.tail_jumps << " tail jumps, " << report.jump_tables
       << " jump tables\n";
+  if (report.imports != 0)
+    out << report.imports << " imported functions, " << report.import_calls << " calls of them, "
+        << report.import_tail_jumps << " tail jumps to them, "
+        << report.import_calls_to_special + report.import_calls_from_unhooked << " left alone\n";
   std::map<std::string_view, uint64_t> counts;
   for (const Report::Skipped& s : report.skipped) ++counts[words_of(s.reason.code)];
   for (const auto& [words, count] : counts) out << std::setw(8) << count << "  left in place: " << words << '\n';

@@ -21,9 +21,15 @@ struct Report {
   uint64_t functions_total = 0;     // fragments are not functions
   uint64_t functions_selected = 0;  // by -F and -N; the total if neither was given
   uint64_t functions_instrumented = 0;
-  uint64_t returns = 0;          // exits through ret that got a hook
-  uint64_t tail_jumps = 0;       // exits through jumps that got one
-  uint64_t jump_tables = 0;      // cloned
+  uint64_t returns = 0;            // exits through ret that got a hook
+  uint64_t tail_jumps = 0;         // exits through jumps that got one
+  uint64_t jump_tables = 0;        // cloned
+  uint64_t imports = 0;            // functions of other files, some of whose calls got hooks
+  uint64_t import_calls = 0;       // calls of them that did
+  uint64_t import_tail_jumps = 0;  // tail jumps to them that are counted
+  // Those that did not: of functions that return twice or that compilers call in their own way; from functions left in
+  // place.
+  uint64_t import_calls_to_special = 0, import_calls_from_unhooked = 0;
   std::vector<Skipped> skipped;  // selected, but left in place; by address
 };
 

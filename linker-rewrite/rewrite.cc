@@ -9,6 +9,7 @@
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/decide/import_calls.h"
 #include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/decide/refuse.h"
 #include "linker-rewrite/move/entry_jumps.h"
@@ -45,6 +46,15 @@ Report count_functions(const Program& program) {
       ++report.functions_instrumented;
   }
   return report;
+}
+
+void count_imports(const Program& program, const ImportCallCounts& counts, Report& report) {
+  report.imports =
+      uint64_t(std::ranges::count_if(program.imports, [](const Import& i) { return i.is_called || i.is_jumped_to; }));
+  report.import_calls = counts.calls;
+  report.import_tail_jumps = counts.tail_jumps;
+  report.import_calls_to_special = counts.to_special;
+  report.import_calls_from_unhooked = counts.from_unhooked;
 }
 
 void refuse_if_nothing_moves(const Report& report) {
@@ -87,12 +97,14 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   Contents contents;
   const NewAddr tables = layout.read_only_start(relocator.text_size());
   const std::optional<AddedCode> added = layout.added_code();
+  contents.thunks = {relocator.thunks().start(), relocator.thunks().size()};
   relocator.emit(tables, contents.text, contents.tables, [&] {
     contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
-                                   NewAddr(align_up((tables + contents.tables.size()).value, 8)));
+                                   NewAddr(align_up((tables + contents.tables.size()).value, 8)), contents.thunks);
     contents.patches = relocator.patches(entry_jumps);
     for (Patch& p : probe_patches(*program.image, relocator.copies())) contents.patches.push_back(std::move(p));
   });
+  contents.imports = relocator.thunks().copies(program.imports);
   contents.copies = relocator.take_copies();
   return contents;
 }
@@ -140,11 +152,13 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   select_groups(program, selection);
 
   // Find where control may still arrive in the old code. Now there is room for a jump to the copy at each such place,
-  // and groups without that room have a reason to stay. From here on nothing changes what moves.
+  // and groups without that room have a reason to stay. From here on nothing changes what moves. Now it is known as well
+  // which calls of functions of other files get hooks.
   show(0.65, "placing jumps to the copies");
   const std::vector<EntryJump> entry_jumps = place_entry_jumps(program);
   Rewritten result{{}, count_functions(program)};
   refuse_if_nothing_moves(result.report);
+  count_imports(program, select_import_calls(program, selection), result.report);
   give_back_memory(image);
 
   // Copy what moves. Now all new code, tables and unwind tables are there, for the addresses at which they will lie,

@@ -1,8 +1,12 @@
 // The data that profld puts into a rewritten program for readers: the section .prof.map, which leads from addresses in
-// the copies back to the original program, and the note "prof", which marks a rewritten file.
+// the copies back to the original program, .prof.imports, and the note "prof", which marks a rewritten file.
 //
 // A profile's program counters lie in the copies. A reader subtracts Module::bias, finds the MapEntry that covers the
 // address, and reports `function`, the original entry point, whose symbols are those of the original program.
+//
+// An import, a function of another file that the program calls, has an entry of the map as well: `copy` is the code
+// that calls the hooks for it; `original` and `function` are the linker's stub that leads to it, or the word of the GOT
+// that holds its address. The section .prof.imports, which is there if there are any, has their names.
 //
 // Little-endian. Not mapped at run time (no SHF_ALLOC); the note is.
 //
@@ -42,6 +46,22 @@ struct MapEntry {
   uint64_t function;       // original entry of the function it belongs to (differs from `original` in fragments)
   uint32_t copy_size;      // bytes
   uint32_t original_size;  // bytes
+};
+
+inline constexpr char kImportsSection[] = ".prof.imports";
+inline constexpr char kImportsMagic[8] = {'P', 'R', 'O', 'F', 'I', 'M', 'P', '1'};
+
+struct ImportsHeader {
+  char magic[8];
+  uint32_t entry_size;  // sizeof(ImportEntry); a later version may make it longer
+  uint32_t reserved;
+  uint64_t entries;  // ImportEntry structures that follow, sorted by `function`; behind them the names
+};
+
+struct ImportEntry {
+  uint64_t function;   // MapEntry::function of its entry in the map
+  uint32_t name;       // offset among the names
+  uint32_t name_size;  // bytes
 };
 
 }  // namespace prof_format

@@ -18,14 +18,10 @@ bool matches(const std::vector<std::string>& patterns, const std::string& name) 
   return std::ranges::any_of(patterns, [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
 }
 
-bool matches(const std::vector<std::string>& patterns, const CodeRange& r) {
+// In the tables of symbols they are mangled.
+bool match_any(const std::vector<std::string>& patterns, const std::vector<std::string>& names) {
   if (patterns.empty()) return false;
-  if (r.names.empty()) {
-    char name[24];
-    std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(r.range.start.value));
-    return matches(patterns, name);
-  }
-  return std::ranges::any_of(r.names, [&](const std::string& name) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
     if (matches(patterns, name)) return true;
     std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr),
                                                           std::free);
@@ -41,8 +37,15 @@ uint64_t size_of(const Group& g) {
 
 }  // namespace
 
+bool is_selected_by_name(const Selection& s, const std::vector<std::string>& names) {
+  return (s.only.empty() || match_any(s.only, names)) && !match_any(s.not_, names);
+}
+
 bool is_selected_by_name(const Selection& s, const CodeRange& r) {
-  return (s.only.empty() || matches(s.only, r)) && !matches(s.not_, r);
+  if (!r.names.empty()) return is_selected_by_name(s, r.names);
+  char name[24];
+  std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(r.range.start.value));
+  return is_selected_by_name(s, std::vector<std::string>{name});
 }
 
 bool is_leaf(const Program& program, const Group& g) {

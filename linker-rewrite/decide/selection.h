@@ -1,4 +1,5 @@
-// Which functions the user wants to be profiled: -F, -N, --min-size, --no-leaves, --no-hooks.
+// Which functions the user wants to be profiled: -F, -N, --min-size, --no-leaves, --no-hooks,
+// --no-imports.
 
 #ifndef LINKER_REWRITE_DECIDE_SELECTION_H
 #define LINKER_REWRITE_DECIDE_SELECTION_H
@@ -18,10 +19,12 @@ struct Selection {
   uint64_t min_size = 0;            // --min-size: only functions of at least so many bytes of code, fragments included
   bool no_leaves = false;           // --no-leaves: only functions that call others
   bool no_hooks = false;            // --no-hooks: these functions are moved, but call no hooks
+  bool imports = true;              // --no-imports: not the functions of other files that they call
 };
 
-// Whether -F and -N select the range.
+// Whether -F and -N select the range, or a function of these names, of which it must have one.
 bool is_selected_by_name(const Selection& selection, const CodeRange& range);
+bool is_selected_by_name(const Selection& selection, const std::vector<std::string>& names);
 
 // True if the group calls nothing, not even by a tail call. Its indirect jumps must be known.
 bool is_leaf(const Program& program, const Group& group);

@@ -10,11 +10,12 @@ namespace {
 
 class Emitter {
  public:
-  Emitter(const Program& program, const CopyMap& copies, HookSlots hook_slots, const RangePlan& plan,
-          const RangeCopy& copy, std::vector<AddressChange> addresses, uint8_t* out)
+  Emitter(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
+          const RangePlan& plan, const RangeCopy& copy, std::vector<AddressChange> addresses, uint8_t* out)
       : program_(program),
         copies_(copies),
         hook_slots_(hook_slots),
+        thunks_(thunks),
         plan_(plan),
         copy_(copy),
         code_(program.code(program.ranges[plan.range])),
@@ -27,11 +28,15 @@ class Emitter {
     for (const Change& change : plan_.changes) {
       unchanged_up_to(change.insn);
       if (next_ == plan_.enter_hook_before) out_.call_through(hook_slots_.enter);
+      const bool conditional = change.form == Form::tail_call_if || change.form == Form::tail_call_if_short;
+      if (change.counts_import() && !conditional) out_.call(thunks_.count(change.import));
       if (change.leave_hook) out_.call_through(hook_slots_.leave);
-      if (change.form == Form::hook_only)
+      if (change.form == Form::import_call) out_.call(thunks_.enter(change.import));
+      if (change.form == Form::hook_only || change.form == Form::import_call)
         unchanged(next_, next_ + 1);
       else
-        changed(code_.insns[next_], change.form);
+        changed(code_.insns[next_], change);
+      if (change.form == Form::import_call) out_.call(thunks_.leave());
       ++next_;
     }
     unchanged_up_to(uint32_t(code_.insns.size()));
@@ -52,16 +57,27 @@ class Emitter {
     return is_tail_call(program_, program_.ranges[plan_.range], code_.address(insn), code_.target(insn));
   }
 
+  // The end of a tail call that stands behind a condition: the jump, and what is called before it.
+  static uint32_t length_of_tail(const Change& change) {
+    return (change.counts_import() ? kCallLength : 0) + kHookLength + kJumpLength;
+  }
+  void tail(const Change& change, NewAddr target) {
+    if (change.counts_import()) out_.call(thunks_.count(change.import));
+    out_.call_through(hook_slots_.leave);
+    out_.jump(target);
+  }
+
   // A branch.
-  void changed(const Insn& insn, Form form) {
+  void changed(const Insn& insn, const Change& change) {
     const ByteView original = code_.bytes_of(insn);
     const ByteView prefixes = original.first(insn.prefixes), head = original.first(insn.field);
     const Condition condition = condition_of(head.back());
     const NewAddr jump_to = jump_target(code_.target(insn));
     // A tail call enters the function, hook included.
     const NewAddr call_to = copies_.call_target(code_.target(insn));
-    switch (form) {
+    switch (change.form) {
       case Form::hook_only:
+      case Form::import_call:
         break;
       case Form::jump:
         out_.copy(prefixes);
@@ -77,15 +93,13 @@ class Emitter {
         out_.jump(jump_to);
         break;
       case Form::tail_call_if:
-        out_.jump_over_if(negated(condition), kHookLength + kJumpLength);
-        out_.call_through(hook_slots_.leave);
-        out_.jump(call_to);
+        out_.jump_over_if(negated(condition), length_of_tail(change));
+        tail(change, call_to);
         break;
       case Form::tail_call_if_short:
         out_.branch_over(head, kShortJumpLength);
-        out_.jump_over(kHookLength + kJumpLength);
-        out_.call_through(hook_slots_.leave);
-        out_.jump(call_to);
+        out_.jump_over(length_of_tail(change));
+        tail(change, call_to);
         break;
     }
   }
@@ -136,6 +150,7 @@ class Emitter {
   const Program& program_;
   const CopyMap& copies_;
   const HookSlots hook_slots_;
+  const ImportThunks& thunks_;
   const RangePlan& plan_;
   const RangeCopy& copy_;
   const Code& code_;
@@ -147,9 +162,9 @@ class Emitter {
 
 }  // namespace
 
-void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const RangePlan& plan,
-               const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out) {
-  Emitter(program, copies, hook_slots, plan, copy, std::move(changes), out).emit();
+void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
+               const RangePlan& plan, const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out) {
+  Emitter(program, copies, hook_slots, thunks, plan, copy, std::move(changes), out).emit();
 }
 
 }  // namespace profld

@@ -5,14 +5,10 @@
 
 #include <vector>
 
+#include "import_thunks.h"
 #include "plan.h"
 
 namespace profld {
-
-// The words that hold the addresses of the hooks.
-struct HookSlots {
-  NewAddr enter, leave;
-};
 
 // An address that an instruction names and that changes in the copy: of a label, or of a jump table.
 struct AddressChange {
@@ -23,8 +19,8 @@ struct AddressChange {
 };
 
 // Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away.
-void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const RangePlan& plan,
-               const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);
+void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
+               const RangePlan& plan, const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);
 
 }  // namespace profld
 

@@ -4,6 +4,8 @@
 //   ret            call _profout; ret
 //   tail call      call _profout; jmp f
 //   jcc f (tail)   jncc 1f; call _profout; jmp f; 1:
+//   call import    call thunk_in; call import; call thunk_out (import_thunks.h)
+//   tail call of an import: call thunk_count, and then as above
 //   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
 //   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
 //   disp(%rip)     the displacement leads to the old address still: data does not move, and the address
@@ -28,11 +30,13 @@ namespace profld {
 
 namespace {
 
-// Length of the instruction's own bytes in the copy, without a hook before it.
+// Length of the instruction's own bytes in the copy, without what is called before it.
 uint32_t length_in_form(const Insn& insn, Form form) {
   switch (form) {
     case Form::hook_only:
       return insn.length;
+    case Form::import_call:
+      return kCallLength + insn.length + kCallLength;
     case Form::jump:
       return insn.prefixes + kJumpLength;
     case Form::jump_if:
@@ -45,6 +49,11 @@ uint32_t length_in_form(const Insn& insn, Form form) {
       return insn.length + kShortJumpLength + kHookLength + kJumpLength;
   }
   return 0;
+}
+
+uint32_t length_of(const Insn& insn, const Change& change) {
+  return length_in_form(insn, change.form) + (change.leave_hook ? kHookLength : 0) +
+         (change.counts_import() ? kCallLength : 0);
 }
 
 class Planner {
@@ -75,7 +84,13 @@ class Planner {
   // Finds the instructions that certainly change, and the short branches that may have to.
   void find_changes() {
     const std::vector<bool> indirect_tail_calls = find_indirect_tail_calls();
-    for (uint32_t i = 0; i < code_.insns.size(); ++i) switch (code_.insns[i].flow) {
+    const std::vector<ImportCall>& calls = program_.groups[range_.group].import_calls;
+    auto call = std::ranges::lower_bound(calls, InsnRef{range_.part, 0}, {}, &ImportCall::at);
+    for (uint32_t i = 0; i < code_.insns.size(); ++i) {
+      const bool known = hooked_ && call != calls.end() && call->at == InsnRef{range_.part, i};
+      const uint32_t import = known ? call->import : Change::kNoImport;
+      if (known) ++call;
+      switch (code_.insns[i].flow) {
         case Flow::ret:
           if (!hooked_) break;
           plan_.changes.push_back({i, Form::hook_only, true});
@@ -83,17 +98,22 @@ class Planner {
           break;
         case Flow::jump_indirect:
           if (!hooked_ || indirect_tail_calls.empty() || !indirect_tail_calls[i]) break;
-          plan_.changes.push_back({i, Form::hook_only, true});
+          plan_.changes.push_back({i, Form::hook_only, true, import});
           ++plan_.tail_jumps;
+          break;
+        case Flow::call:
+        case Flow::call_indirect:
+          if (known) plan_.changes.push_back({i, Form::import_call, false, import});
           break;
         case Flow::jump:
         case Flow::jump_if:
         case Flow::jump_if_short:
-          change_branch(i);
+          change_branch(i, import);
           break;
         default:
           break;
       }
+    }
   }
 
   // By instruction; none at all if the function has no indirect jumps.
@@ -105,7 +125,7 @@ class Planner {
     return tail_calls;
   }
 
-  void change_branch(uint32_t i) {
+  void change_branch(uint32_t i, uint32_t import) {
     const Insn& insn = code_.insns[i];
     const OldAddr target = code_.target(insn);
     const bool tail = hooked_ && is_tail_call(program_, range_, code_.address(insn), target);
@@ -115,11 +135,11 @@ class Planner {
     }
     plan_.tail_jumps += tail;
     if (insn.flow == Flow::jump)
-      plan_.changes.push_back({i, Form::jump, tail});
+      plan_.changes.push_back({i, Form::jump, tail, import});
     else if (insn.flow == Flow::jump_if)
-      plan_.changes.push_back({i, tail ? Form::tail_call_if : Form::jump_if, false});
+      plan_.changes.push_back({i, tail ? Form::tail_call_if : Form::jump_if, false, import});
     else
-      plan_.changes.push_back({i, tail ? Form::tail_call_if_short : Form::jump_if_short_far, false});
+      plan_.changes.push_back({i, tail ? Form::tail_call_if_short : Form::jump_if_short_far, false, import});
   }
 
   void find_end() {
@@ -141,7 +161,7 @@ class Planner {
       at_[i] = offset;
       if (i == plan_.enter_hook_before) body_ = offset += kHookLength;
       if (change != plan_.changes.end() && change->insn == i) {
-        offset += (change->leave_hook ? kHookLength : 0) + length_in_form(code_.insns[i], change->form);
+        offset += length_of(code_.insns[i], *change);
         ++change;
       } else {
         offset += code_.insns[i].length;

@@ -13,9 +13,15 @@ namespace profld {
 
 inline constexpr uint32_t kHookLength = kCallThroughLength;  // of the call of a hook, in a copy
 
+// The words that hold the addresses of the hooks.
+struct HookSlots {
+  NewAddr enter, leave;
+};
+
 // The form of an instruction in the copy. The top of plan.cc shows them.
 enum class Form : uint8_t {
   hook_only,           // the instruction as it is, a hook before it
+  import_call,         // the instruction as it is, between the calls of two thunks
   jump,                // jmp rel32
   jump_if,             // jcc rel32
   jump_if_short_far,   // jrcxz or loop, with jumps that lead to the target
@@ -27,7 +33,11 @@ enum class Form : uint8_t {
 struct Change {
   uint32_t insn;
   Form form;
-  bool leave_hook;  // call _profout first (in the tail_call forms it is part of the form)
+  bool leave_hook;              // call _profout first (in the tail_call forms it is part of the form)
+  uint32_t import = kNoImport;  // that it calls or jumps to, if that is recorded (import_thunks.h)
+
+  static constexpr uint32_t kNoImport = UINT32_MAX;
+  bool counts_import() const { return import != kNoImport && form != Form::import_call; }
 };
 
 struct RangePlan {

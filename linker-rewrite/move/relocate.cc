@@ -49,6 +49,9 @@ void Relocator::plan(NewAddr text) {
     copies_.add(std::move(c));
   }
   copies_.sort();  // they are in order already; the map is now complete
+  thunks_.place(program_.imports, end);
+  if (thunks_.size() != 0) end = thunks_.start() + thunks_.size();
+  text_start_ = text;
   text_size_ = end - text;
 }
 
@@ -112,13 +115,13 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
   });
 
   // Step 3: write the code.
-  const NewAddr text_start = copies.empty() ? NewAddr() : copies.back().start + copies.back().size - text_size_;
+  if (thunks_.size() != 0) thunks_.write(hook_slots_, text.data() + (thunks_.start() - text_start_));
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();
     if (i % Image::kFunctionsPerRelease == 0) program_.image->release();
     const RangePlan& plan = plans_[i - 1];
-    emit_copy(program_, copies_, hook_slots_, plan, copies[i - 1], std::move(addresses[plan.range]),
-              text.data() + (copies[i - 1].start - text_start));
+    emit_copy(program_, copies_, hook_slots_, thunks_, plan, copies[i - 1], std::move(addresses[plan.range]),
+              text.data() + (copies[i - 1].start - text_start_));
   });
 }
 

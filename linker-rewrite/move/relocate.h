@@ -24,9 +24,10 @@ class Relocator {
   void plan(NewAddr text);
   uint64_t text_size() const { return text_size_; }
   const CopyMap& copies() const { return copies_; }
-  CopyMap take_copies() { return std::move(copies_); }  // when nothing else is wanted
-  uint64_t returns() const { return returns_; }         // exits through ret that got a hook
-  uint64_t tail_jumps() const { return tail_jumps_; }   // exits through jumps that got one
+  CopyMap take_copies() { return std::move(copies_); }    // when nothing else is wanted
+  uint64_t returns() const { return returns_; }           // exits through ret that got a hook
+  uint64_t tail_jumps() const { return tail_jumps_; }     // exits through jumps that got one
+  const ImportThunks& thunks() const { return thunks_; }  // they stand behind the copies
   uint64_t jump_tables() const;
 
   // Writes the copies' jump tables, for an address behind the copies. Then writes the copies on all cores, and calls
@@ -43,6 +44,8 @@ class Relocator {
   const Program& program_;
   const HookSlots hook_slots_;
   CopyMap copies_;
+  ImportThunks thunks_;
+  NewAddr text_start_;
   std::vector<RangePlan> plans_;  // in the order of copies_
   uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;
 };

@@ -14,14 +14,29 @@
 
 namespace profld {
 
+// A function of another file that this program calls, see decide/import_calls.cc.
+struct Import {
+  std::string name;   // its symbol's
+  OldAddr address{};  // what stands for it: a linker's stub that leads to it, else the word that holds its address
+  bool has_stub = false;
+  bool is_called = false, is_jumped_to = false;  // by instructions that get hooks
+};
+
+// A call of an import, or a tail jump to one, that gets hooks.
+struct ImportCall {
+  InsnRef at;
+  uint32_t import;  // index in Program::imports
+};
+
 // Ranges that are moved together or not at all.
 struct Group {
   std::vector<uint32_t> ranges;  // indexes; functions first, then fragments
   FunctionCode code;       // parts in the same order; a range that does not decode has a part without instructions
   IndirectJumps indirect;  // filled by find_reasons_to_stay
-  std::optional<Reason> reason;  // why it has to stay in place; none if it can move
-  bool selected = false;         // by the user, see decide/selection.h
-  bool hooked = false;           // if it moves, its functions call the hooks
+  std::vector<ImportCall> import_calls;  // ascending; filled by select_import_calls
+  std::optional<Reason> reason;          // why it has to stay in place; none if it can move
+  bool selected = false;                 // by the user, see decide/selection.h
+  bool hooked = false;                   // if it moves, its functions call the hooks
 
   bool moves() const { return selected && !reason; }
   // If there are several reasons, the first is kept.
@@ -40,6 +55,7 @@ struct Program {
 
   AddressIndex range_starts;
   std::vector<OldAddr> patch_sites{};  // see patch_sites.h; filled by find_reasons_to_stay
+  std::vector<Import> imports{};       // filled by select_import_calls
 
   const Code& code(const CodeRange& r) const { return groups[r.group].code.parts[r.part]; }
   // Index of the range that contains `a`, or -1.

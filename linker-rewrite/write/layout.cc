@@ -9,7 +9,8 @@
 //   R    cloned jump tables, .eh_frame, tables of exception handlers, .eh_frame_hdr
 //
 // The sizes of all but the last two are known before code is emitted, so code can be emitted at its final address.
-// Behind the last segment come the sections that are not mapped: .prof.map, symbols, section headers (sections.cc).
+// Behind the last segment come the sections that are not mapped: .prof.map, .prof.imports, symbols, section headers
+// (sections.cc).
 //
 // strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
 // the ELF header, they put them immediately behind the segment before, without regard to their place in a page, and the
@@ -250,9 +251,10 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   Elf64_Shdr map{};
   map.sh_type = SHT_PROGBITS;
   map.sh_addralign = 8;
-  sections.add(prof_format::kMapSection, map, encode_map(contents.copies));
+  sections.add(prof_format::kMapSection, map, encode_map(contents.copies, contents.imports));
+  if (!contents.imports.empty()) sections.add(prof_format::kImportsSection, map, encode_imports(contents.imports));
   if (has_sections)
-    write_symbols(sections, kept, image_, contents.copies,
+    write_symbols(sections, kept, image_, contents.copies, contents.thunks,
                   imports_ ? std::vector<Runtime::Function>() : runtime_.functions(), tls_ ? tls_->size() : 0);
   const FileOffset behind(align_up(placement_.file_offset(segments().back()->end()).value, 8));
   Bytes unmapped = sections.write(behind, elf);

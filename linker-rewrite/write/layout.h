@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "linker-rewrite/base/copy_map.h"
+#include "linker-rewrite/base/import_copy.h"
 #include "linker-rewrite/base/patch.h"
 #include "linker-rewrite/elf/image.h"
 #include "linker-rewrite/unwind/unwind.h"
@@ -27,6 +28,8 @@ struct Contents {
   Bytes tables;         // cloned jump tables; starts at read_only_start(text.size())
   UnwindTables unwind;  // starts at align_up(tables' end, 8)
   CopyMap copies;
+  std::vector<ImportCopy> imports;  // ascending
+  FramelessCode thunks;             // all the code that they are in; a part of the text
   std::vector<Patch> patches;
 };
 

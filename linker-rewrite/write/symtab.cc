@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 
 #include "libprof/format/map.h"
@@ -52,6 +53,7 @@ class SymbolTable {
 
   bool has_names() const { return original_ || !names_.empty(); }
   void add_copies(const CopyMap& copies);
+  void add_thunks(FramelessCode thunks);
   void add_runtime(const std::vector<Runtime::Function>& functions);
   void write(Bytes& file);
 
@@ -136,6 +138,12 @@ void SymbolTable::add_copies(const CopyMap& copies) {
   }
 }
 
+void SymbolTable::add_thunks(FramelessCode thunks) {
+  if (thunks.size == 0) return;
+  new_.push_back(local_symbol(add_string("_profimports"), STT_FUNC, sections_.index_at(thunks.start),
+                              thunks.start.value, thunks.size));
+}
+
 void SymbolTable::add_runtime(const std::vector<Runtime::Function>& functions) {
   for (const Runtime::Function& f : functions)
     new_.push_back(local_symbol(add_string(f.name), STT_FUNC, sections_.index_at(f.address), f.address.value, f.size));
@@ -179,11 +187,13 @@ void SymbolTable::write(Bytes& file) {
 
 }  // namespace
 
-Bytes encode_map(const CopyMap& copies) {
+Bytes encode_map(const CopyMap& copies, const std::vector<ImportCopy>& imports) {
   std::vector<prof_format::MapEntry> entries;
   for (const RangeCopy& c : copies.copies())
     entries.push_back(
         {c.start.value, c.original.start.value, c.function.value, uint32_t(c.size), uint32_t(c.original.size())});
+  for (const ImportCopy& c : imports)
+    entries.push_back({c.start.value, c.original.value, c.original.value, uint32_t(c.size), uint32_t(c.original_size)});
   std::ranges::sort(entries, {}, &prof_format::MapEntry::copy);
   prof_format::MapHeader header{};
   std::memcpy(header.magic, prof_format::kMapMagic, sizeof header.magic);
@@ -195,11 +205,30 @@ Bytes encode_map(const CopyMap& copies) {
   return out;
 }
 
-void write_symbols(SectionTable& sections, Bytes& file, const Image& image, const CopyMap& copies,
+Bytes encode_imports(const std::vector<ImportCopy>& imports) {
+  std::map<uint64_t, const std::string*> names;  // by address: an import may have two pieces of code
+  for (const ImportCopy& c : imports) names.emplace(c.original.value, &c.name);
+  prof_format::ImportsHeader header{};
+  std::memcpy(header.magic, prof_format::kImportsMagic, sizeof header.magic);
+  header.entry_size = sizeof(prof_format::ImportEntry);
+  header.entries = names.size();
+  Bytes out;
+  append(out, header);
+  uint32_t at = 0;
+  for (const auto& [address, name] : names) {
+    append(out, prof_format::ImportEntry{address, at, uint32_t(name->size())});
+    at += uint32_t(name->size());
+  }
+  for (const auto& [address, name] : names) out.insert(out.end(), name->begin(), name->end());
+  return out;
+}
+
+void write_symbols(SectionTable& sections, Bytes& file, const Image& image, const CopyMap& copies, FramelessCode thunks,
                    const std::vector<Runtime::Function>& runtime, uint64_t tls_room) {
   SymbolTable table(sections, image, tls_room);
   if (!table.has_names()) return;
   table.add_copies(copies);
+  table.add_thunks(thunks);
   table.add_runtime(runtime);
   table.write(file);
 }

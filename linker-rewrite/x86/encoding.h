@@ -34,7 +34,10 @@ namespace profld {
 inline constexpr uint32_t kJumpLength = 5;         // jmp with a displacement of 32 bits
 inline constexpr uint32_t kJumpIfLength = 6;       // jcc with one of 32 bits
 inline constexpr uint32_t kShortJumpLength = 2;    // jmp and jcc with one of 8 bits
+inline constexpr uint32_t kCallLength = 5;         // call with a displacement of 32 bits
 inline constexpr uint32_t kCallThroughLength = 6;  // call *pointer(%rip)
+inline constexpr uint32_t kJumpThroughLength = 6;  // jmp *pointer(%rip)
+inline constexpr uint32_t kReturnLength = 1;       // ret
 inline constexpr uint32_t kEndbr64Length = 4;      // without prefixes, which it never has
 inline constexpr uint32_t kMaxInstructionLength = 15;
 
@@ -118,6 +121,11 @@ class InstructionWriter {
     byte(uint8_t(0x80 | uint8_t(c)));
     displacement32(target);
   }
+  void call(NewAddr target) {
+    byte(0xe8);
+    displacement32(target);
+  }
+  void return_to_caller() { byte(0xc3); }
   void call_through(NewAddr pointer) {  // call *pointer(%rip)
     byte(0xff);
     byte(0x15);

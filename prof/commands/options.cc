@@ -23,6 +23,8 @@ enum LongOption {
   option_check,
   option_min_size,
   option_no_leaves,
+  option_imports,
+  option_no_imports,
   option_help,
   option_version
 };
@@ -51,6 +53,8 @@ const std::vector<option> kRunOptions = with_common({
     {"check", no_argument, nullptr, option_check},
     {"min-size", required_argument, nullptr, option_min_size},
     {"no-leaves", no_argument, nullptr, option_no_leaves},
+    {"imports", no_argument, nullptr, option_imports},
+    {"no-imports", no_argument, nullptr, option_no_imports},
 });
 
 uint32_t parse_pid(const std::string& text) {
@@ -153,6 +157,12 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
       case option_no_leaves:
         o.rewriting.emplace_back("--no-leaves");
         break;
+      case option_imports:
+        o.rewriting.emplace_back("--imports");
+        break;
+      case option_no_imports:
+        o.rewriting.emplace_back("--no-imports");
+        break;
       case option_raw_names:
         o.raw_names = true;
         break;
@@ -223,6 +233,7 @@ std::string help_text() {
          "  -N GLOB               do not profile functions whose names match (repeatable)\n"
          "  --min-size BYTES      profile only functions of at least BYTES of code\n"
          "  --no-leaves           profile only functions that call others\n"
+         "  --no-imports          do not profile the functions of libraries that they call\n"
          "  --report FILE         write a report of the rewriting to FILE\n"
          "\n"
          "See prof(1).\n";

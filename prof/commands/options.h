@@ -37,7 +37,7 @@ struct Options {
   // prof run: a counting run first, to leave out functions that would only measure the probe.
   bool automatic = false;
   // prof run: options for profld.
-  std::vector<std::string> rewriting;  // -F and -N with their patterns, --min-size, --no-leaves
+  std::vector<std::string> rewriting;  // -F and -N with their patterns, --min-size and others
   std::string report;                  // file for --report
 };
 

@@ -108,7 +108,11 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
 }  // namespace
 
 int run_true(const Options& options, const std::string& program) {
-  const std::string copy = rewritten_copy(program, options);
+  // Samples name the functions of libraries, and better: as they are called inside the library. Imports would be lines
+  // without samples. Of --imports and --no-imports, the last counts.
+  Options rewriting = options;
+  rewriting.rewriting.insert(rewriting.rewriting.begin(), "--no-imports");
+  const std::string copy = rewritten_copy(program, rewriting);
   if (copy.empty()) return 1;
   PerfSettings settings;
   if (const int error = may_sample(settings)) {

@@ -46,6 +46,7 @@ std::string hex_name(uint64_t address) {
 
 std::string Object::set_rewritten(ElfFile rewritten) {
   map_ = rewritten.map();
+  imports_ = rewritten.imports();
   starts_ = rewritten.unwind_starts();
   original_build_id_ = rewritten.is_rewritten() ? rewritten.original_build_id() : rewritten.build_id();
   const std::string debug = debug_file_path(original_build_id_);
@@ -86,6 +87,11 @@ bool Object::is_counted(uint64_t entry) const {
   const auto at = std::lower_bound(by_original_.begin(), by_original_.end(), entry,
                                    [](const prof_format::MapEntry& e, uint64_t a) { return e.original < a; });
   return at != by_original_.end() && at->original == entry && at->function == entry;
+}
+
+const std::string* Object::import_name(uint64_t entry) const {
+  const auto at = imports_.find(entry);
+  return at != imports_.end() ? &at->second : nullptr;
 }
 
 uint64_t Object::entry_of(uint64_t address) const {
@@ -161,7 +167,11 @@ uint32_t FunctionTable::at(uint32_t object, uint64_t entry) {
   auto [at, is_new] = function_index_.try_emplace({object, entry}, uint32_t(functions_.size()));
   if (is_new) {
     Function f{object, entry, "#" + hex_name(entry), ""};
-    if (const Symbol* symbol = objects_[object].symbols().find(entry)) {
+    if (const std::string* import = objects_[object].import_name(entry)) {
+      f.raw_name = *import;
+      f.name = raw_names_ ? *import : demangled(import->c_str());
+      f.is_import = true;
+    } else if (const Symbol* symbol = objects_[object].symbols().find(entry)) {
       std::string offset = symbol->address == entry ? "" : "+0x" + hex_name(entry - symbol->address);
       f.raw_name = symbol->name + offset;
       f.name = raw_names_ ? f.raw_name : demangled(symbol->name) + offset;

@@ -45,6 +45,9 @@ class Object {
   // Whether the function at an entry was rewritten, so that its calls are counted.
   bool is_counted(uint64_t entry) const;
 
+  // The name of a function of another file that it calls, if `entry` stands for one (format/map.h); else null.
+  const std::string* import_name(uint64_t entry) const;
+
   // Of the program before it was rewritten, or of a library that was not; raw bytes, empty if it has none.
   const std::string& original_build_id() const { return original_build_id_; }
 
@@ -54,6 +57,7 @@ class Object {
   std::vector<prof_format::MapEntry> map_;
   std::vector<prof_format::MapEntry> by_original_;  // the same, sorted by `original`
   std::vector<uint64_t> starts_;                    // of functions, where symbols do not tell
+  std::map<uint64_t, std::string> imports_;
   std::vector<ElfFile> files_;
   SymbolTable symbols_;
 };
@@ -64,10 +68,11 @@ class Object {
 Object open_program(const Profile& profile, const std::string& given, std::vector<std::string>& remarks);
 
 struct Function {
-  uint32_t object;       // index into FunctionTable::objects; 0 is the program
-  uint64_t address;      // entry in the original, link-time
-  std::string name;      // for people
-  std::string raw_name;  // as in the symbol table, or equal to `name` if there is no symbol
+  uint32_t object;         // index into FunctionTable::objects; 0 is the program
+  uint64_t address;        // entry in the original, link-time; of an import, what stands for it
+  std::string name;        // for people
+  std::string raw_name;    // as in the symbol table, or equal to `name` if there is no symbol
+  bool is_import = false;  // of another file than the object, which calls it
 };
 
 class FunctionTable {

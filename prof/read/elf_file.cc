@@ -46,6 +46,7 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
     if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) read_symbols(section);
     const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
     if (name && std::strcmp(name, prof_format::kMapSection) == 0) read_map(section);
+    if (name && std::strcmp(name, prof_format::kImportsSection) == 0) read_imports(section);
   }
   if (build_id_.empty()) read_segment_notes();
 }
@@ -58,6 +59,7 @@ ElfFile::ElfFile(ElfFile&& other) noexcept
       build_id_(std::move(other.build_id_)),
       original_build_id_(std::move(other.original_build_id_)),
       map_(std::move(other.map_)),
+      imports_(std::move(other.imports_)),
       symbols_(std::move(other.symbols_)) {}
 
 ElfFile::~ElfFile() {
@@ -115,6 +117,27 @@ void ElfFile::read_map(Elf_Scn* section) {
   }
   auto by_copy = [](const MapEntry& a, const MapEntry& b) { return a.copy < b.copy; };
   if (!std::is_sorted(map_.begin(), map_.end(), by_copy)) std::sort(map_.begin(), map_.end(), by_copy);
+}
+
+void ElfFile::read_imports(Elf_Scn* section) {
+  Elf_Data* data = elf_rawdata(section, nullptr);
+  prof_format::ImportsHeader header;
+  if (!data || !data->d_buf || data->d_size < sizeof header) return;
+  const std::string_view bytes(static_cast<const char*>(data->d_buf), data->d_size);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.magic, prof_format::kImportsMagic, sizeof header.magic) != 0) return;
+  if (header.entry_size < sizeof(prof_format::ImportEntry)) return;
+  const std::string_view entries = bytes.substr(sizeof header);
+  const uint64_t count = std::min(header.entries, entries.size() / header.entry_size);
+  const std::string_view names = entries.substr(count * header.entry_size);
+  // Names do not overlap; else a small file could name gigabytes.
+  for (uint64_t i = 0, end = 0; i < count; ++i) {
+    prof_format::ImportEntry entry;
+    std::memcpy(&entry, entries.data() + i * header.entry_size, sizeof entry);
+    if (entry.name < end || entry.name > names.size() || entry.name_size > names.size() - entry.name) return;
+    end = uint64_t(entry.name) + entry.name_size;
+    imports_.emplace(entry.function, names.substr(entry.name, entry.name_size));
+  }
 }
 
 void ElfFile::read_symbols(Elf_Scn* section) {

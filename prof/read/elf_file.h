@@ -12,6 +12,7 @@
 #include <libelf.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,8 @@ class ElfFile {
   bool is_rewritten() const { return rewritten_; }
   const std::vector<prof_format::MapEntry>& map() const { return map_; }  // sorted by `copy`
   const std::string& original_build_id() const { return original_build_id_; }
+  // Names of functions of other files that it calls, by what stands for them in the map.
+  const std::map<uint64_t, std::string>& imports() const { return imports_; }
 
   // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object.
   const std::vector<Symbol>& symbols() const { return symbols_; }
@@ -57,6 +60,7 @@ class ElfFile {
   void read_notes(const Elf_Data* data, uint64_t align);
   void read_segment_notes();
   void read_map(Elf_Scn* section);
+  void read_imports(Elf_Scn* section);
   void read_symbols(Elf_Scn* section);
 
   std::string path_;
@@ -66,6 +70,7 @@ class ElfFile {
   std::string build_id_;
   std::string original_build_id_;
   std::vector<prof_format::MapEntry> map_;
+  std::map<uint64_t, std::string> imports_;
   std::vector<Symbol> symbols_;
 };
 

@@ -6,7 +6,8 @@
 // for the same place, so greater numbers are split over several.
 //
 // What does not fit: contexts (gprof spreads a function's time over its callers by their share of the calls), and
-// functions of other modules than the program, whose addresses gprof cannot name.
+// functions of other modules than the program, whose addresses gprof cannot name. The time of imports is given to the
+// functions that call them.
 //
 // Addresses are those of the original program, as the linker gave them, so that `gprof ORIGINAL gmon.out` works.
 
@@ -90,14 +91,37 @@ std::optional<uint64_t> start_address(const Analysis& analysis) {
   return start->address;
 }
 
-// Self cycles by bin. Two entries in one unit of two bytes cannot be told apart; gprof gives the sum to the later.
-std::map<uint64_t, uint64_t> bins(const Analysis& analysis) {
-  std::map<uint64_t, uint64_t> cycles;
-  for (size_t f = 0; f < analysis.sums.size(); ++f) {
-    const Function& function = analysis.functions.functions()[f];
-    if (function.object == kProgram && analysis.sums[f].self)
-      cycles[function.address & ~uint64_t(1)] += analysis.sums[f].self;
+// Whether gprof can name it: imports have no place among the program's functions.
+bool is_shown(const Function& function) { return function.object == kProgram && !function.is_import; }
+
+constexpr uint32_t kOutside = UINT32_MAX;
+
+// For each node the nearest function that is shown among its ancestors and itself; kOutside if there is none. What the
+// program imports and other code of libraries is left out: if main gives a comparison function to the sort of a library,
+// gprof shows it as called by main.
+std::vector<uint32_t> find_nearest(const Analysis& analysis) {
+  const std::vector<CallNode>& nodes = analysis.tree.nodes;
+  std::vector<uint32_t> nearest(nodes.size(), kOutside);
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const uint32_t function = nodes[i].function;
+    nearest[i] = is_shown(analysis.functions.functions()[function]) ? function : nearest[nodes[i].parent];
   }
+  return nearest;
+}
+
+// Self cycles by bin; an import's are its caller's. Two entries in one unit of two bytes cannot be told apart; gprof
+// gives the sum to the later.
+std::map<uint64_t, uint64_t> bins(const Analysis& analysis, const std::vector<uint32_t>& nearest) {
+  std::map<uint64_t, uint64_t> cycles;
+  const std::vector<Function>& functions = analysis.functions.functions();
+  const auto give = [&](const Function& function, uint64_t self) {
+    if (self != 0) cycles[function.address & ~uint64_t(1)] += self;
+  };
+  for (size_t f = 0; f < analysis.sums.size(); ++f)
+    if (is_shown(functions[f])) give(functions[f], analysis.sums[f].self);
+  const std::vector<CallNode>& nodes = analysis.tree.nodes;
+  for (size_t i = 1; i < nodes.size(); ++i)
+    if (functions[nodes[i].function].is_import && nearest[i] != kOutside) give(functions[nearest[i]], nodes[i].self);
   return cycles;
 }
 
@@ -116,13 +140,10 @@ uint32_t choose_rate(const Analysis& analysis, const std::map<uint64_t, uint64_t
   return rate;
 }
 
-void write_arcs(const Analysis& analysis, GmonFile& gmon, uint64_t& calls_left_out) {
-  constexpr uint32_t kOutside = UINT32_MAX;
+void write_arcs(const Analysis& analysis, const std::vector<uint32_t>& nearest, GmonFile& gmon,
+                uint64_t& calls_left_out) {
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
   const std::vector<Function>& functions = analysis.functions.functions();
-  // The nearest function of the program among a node's ancestors and itself. Libraries between are left out: if
-  // main gives a comparison function to the sort of a library, gprof shows it as called by main.
-  std::vector<uint32_t> nearest(nodes.size(), kOutside);
   const std::optional<uint64_t> start = start_address(analysis);
   struct Arc {
     uint64_t from, to, calls;
@@ -131,9 +152,7 @@ void write_arcs(const Analysis& analysis, GmonFile& gmon, uint64_t& calls_left_o
   std::vector<Arc> arcs;
   for (size_t i = 1; i < nodes.size(); ++i) {
     const uint32_t caller = nearest[nodes[i].parent], callee = nodes[i].function;
-    const bool shown = functions[callee].object == kProgram;
-    nearest[i] = shown ? callee : caller;
-    if (!shown) continue;
+    if (!is_shown(functions[callee])) continue;
     const uint64_t to = functions[callee].address;
     if (caller != kOutside) {
       arcs.push_back({functions[caller].address, to, nodes[i].calls});
@@ -157,7 +176,8 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   uint64_t calls_left_out = 0;
   write_file(path, [&](Output& out) {
     GmonFile gmon(out);
-    const std::map<uint64_t, uint64_t> cycles = bins(analysis);
+    const std::vector<uint32_t> nearest = find_nearest(analysis);
+    const std::map<uint64_t, uint64_t> cycles = bins(analysis, nearest);
     const uint32_t rate = choose_rate(analysis, cycles);
     for (const auto& [address, c] : cycles) {
       gmon.histogram(address, rate, uint64_t(std::llround(analysis.seconds(c) * rate)));
@@ -165,9 +185,10 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
     // Without any histogram gprof prints no flat profile, and its call graph is full of nan.
     if (cycles.empty()) {
       const std::vector<Function>& functions = analysis.functions.functions();
-      gmon.histogram(functions.empty() ? 0 : functions[0].address & ~uint64_t(1), rate, 0);
+      const auto shown = std::ranges::find_if(functions, is_shown);
+      gmon.histogram(shown == functions.end() ? 0 : shown->address & ~uint64_t(1), rate, 0);
     }
-    write_arcs(analysis, gmon, calls_left_out);
+    write_arcs(analysis, nearest, gmon, calls_left_out);
   });
 
   std::vector<std::string> remarks;
@@ -195,7 +216,7 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
 void write_gprof_symbols(const Analysis& analysis, const std::string& path) {
   std::map<uint64_t, std::string> names;
   for (const Function& f : analysis.functions.functions()) {
-    if (f.object == kProgram) names[f.address] = f.raw_name;  // gprof demangles
+    if (is_shown(f)) names[f.address] = f.raw_name;  // gprof demangles
   }
   if (std::optional<uint64_t> start = start_address(analysis)) names.try_emplace(*start, "_start");
   // For gprof a symbol ends where the next one begins. It would lose the time of the last one, so that gets an end.

@@ -98,6 +98,7 @@ class Writer {
       out_.text("{\"name\":" + quoted(f.name) +
                 ",\"module\":" + quoted(analysis_.functions.objects()[f.object].name()));
       out_.text(",\"address\":\"" + hex(f.address) + "\"");
+      if (f.is_import) out_.text(",\"imported\":true");
       field(",\"calls\":", analysis_.sums[i].calls);
       field(",\"self_cycles\":", analysis_.sums[i].self);
       field(",\"total_cycles\":", analysis_.sums[i].total);

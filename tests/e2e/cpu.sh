@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
 C
 compile program program.c -O1
 compile without "$programs/without_perf_events.c"
-rewrite program
+rewrite program --no-imports # it works by asking for the time
 export PROFTYPE=cpu
 
 # What tells of switches: the C library's struct rseq; the page of a perf event; that page, but not for every thread;

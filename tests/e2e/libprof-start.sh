@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
 }
 C
 compile again again.c -O1
-rewrite again
+rewrite again --no-imports
 rm -rf profiles
 mkdir profiles
 PROFSTART=off PROFDIR=profiles ./again.prof || fail "again: $?"

@@ -13,7 +13,7 @@ awk '
     # The structures that the tables of a section are of, in their order.
     tables["Header"] = "Header"; tables["Module"] = "Module"; tables["Thread"] = "Thread"; tables["Node"] = "Node"
     tables["Limits"] = "ControlList BlockCounters"
-    tables["From addresses to functions"] = "MapHeader MapEntry"
+    tables["From addresses to functions"] = "MapHeader MapEntry ImportsHeader ImportEntry"
   }
   /^\.Ss/ { sub(/^\.Ss /, ""); section = $0; table = 0; structure = "" }
   /^\.Bl -column/ { split(tables[section], structures, " "); structure = structures[++table] }
@@ -32,6 +32,6 @@ g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong || fail "$(grep -m
 sed -i 's/offsetof(Node, count) == 8/offsetof(Node, count) == 16/' offsets.cc
 g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong && fail "a wrong offset is not seen"
 grep -q 'Node count' wrong || fail "$(head -n 3 wrong)"
-for structure in Header Module Thread Node ControlList BlockCounters MapHeader MapEntry; do
+for structure in Header Module Thread Node ControlList BlockCounters MapHeader MapEntry ImportsHeader ImportEntry; do
   grep -q "offsetof($structure," offsets.cc || fail "no table of $structure is seen"
 done

@@ -4,7 +4,7 @@
 . "${0%/*}/controlled.inc"
 
 compile program "$programs/controlled.c" -O1
-rewrite program
+rewrite program --no-imports # the program tells of its own functions
 
 # The program is told these at its points, of which there are eight: on, off, reset, nothing (-). The first word is
 # PROFSTART.
@@ -144,7 +144,7 @@ int main(void) {
 }
 C
 compile waiter waiter.c -O1
-rewrite waiter
+rewrite waiter --no-imports # the time that point waits is its own
 # times_are TEXT EXPRESSION: of the self seconds, with what was waited, p of point and m of main, the recorded r, the calls c of point; and the
 # seconds e since $EPOCHREALTIME was put into $since.
 since=$EPOCHREALTIME

@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
 }
 C
 compile program program.c -O1
-rewrite program
+rewrite program --no-imports # it asks for the time as often as it can
 # record TYPE PROFILE [ARGUMENT...]: a run's profile, and its output in stdout.
 record() {
   local profile=$2

@@ -201,6 +201,14 @@ class ElfWriter {
   // A function of 16 bytes at `original` whose copy of 32 bytes is at `copy`.
   void add_copy(uint64_t copy, uint64_t original) { map.push_back({copy, original, original, 32, 16}); }
 
+  // An import that `function` stands for; the code that calls hooks for it is at `copy`, 16 bytes. In ascending order.
+  void add_import(uint64_t copy, uint64_t function, const std::string& name) {
+    map.push_back({copy, function, function, 16, 0});
+    import_entries_.push_back({function, uint32_t(import_names_.size()), uint32_t(name.size())});
+    import_names_ += name;
+  }
+  prof_format::ImportEntry& import_entry(size_t i) { return import_entries_.at(i); }
+
   void write(const std::string& path) const {
     std::string bytes(sizeof(Elf64_Ehdr), '\0');
     std::vector<Elf64_Shdr> sections(1);
@@ -230,6 +238,7 @@ class ElfWriter {
       std::string contents(reinterpret_cast<const char*>(&header), sizeof header);
       contents.append(reinterpret_cast<const char*>(map.data()), map.size() * sizeof map[0]);
       add(prof_format::kMapSection, SHT_PROGBITS, contents);
+      if (!import_entries_.empty()) add(prof_format::kImportsSection, SHT_PROGBITS, imports());
     }
     add(".symtab", SHT_SYMTAB, symbols_, sizeof(Elf64_Sym));
     add(".strtab", SHT_STRTAB, names_);
@@ -265,6 +274,19 @@ class ElfWriter {
     return std::string(reinterpret_cast<const char*>(&h), sizeof h) + padded(owner + '\0') + padded(descriptor);
   }
 
+  std::string imports() const {
+    prof_format::ImportsHeader header{};
+    std::memcpy(header.magic, prof_format::kImportsMagic, sizeof header.magic);
+    header.entry_size = sizeof(prof_format::ImportEntry);
+    header.entries = import_entries_.size();
+    std::string contents(reinterpret_cast<const char*>(&header), sizeof header);
+    contents.append(reinterpret_cast<const char*>(import_entries_.data()),
+                    import_entries_.size() * sizeof import_entries_[0]);
+    return contents + import_names_;
+  }
+
+  std::vector<prof_format::ImportEntry> import_entries_;
+  std::string import_names_;
   std::string symbols_ = std::string(sizeof(Elf64_Sym), '\0');
   std::string names_ = std::string(1, '\0');
 };

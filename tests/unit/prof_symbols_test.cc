@@ -129,6 +129,40 @@ TEST_CASE("program counters in copies are counted for the original's entry, what
   CHECK(table.functions()[outside].object != 0);
 }
 
+TEST_CASE("imports have the names that the section .prof.imports gives them") {
+  TemporaryDirectory dir;
+  ElfWriter e;
+  e.rewritten = true;
+  e.add_symbol("covers_all", 0x100, 0x1000);
+  e.add_import(0x1000, 0x400, "strlen");
+  e.add_import(0x1010, 0x410, "_Znwm");
+  e.map.push_back({0x1020, 0x410, 0x410, 16, 0});  // of tail jumps
+  e.write(dir / "program");
+  ProfileWriter w;
+  w.add_module(dir / "program", "", 0x70000000, 0x70000000, 0x70002000);
+  w.write(dir / "prof.1");
+  const prof::Profile profile = prof::Profile::read(dir / "prof.1");
+  prof::FunctionTable table(open_program(profile, ""), false);
+  prof::Resolver resolver(table, profile);
+  const prof::Function strlen = table.functions()[resolver.find(0x70001006)];
+  CHECK(strlen.name == "strlen");
+  CHECK(strlen.is_import);
+  CHECK(strlen.address == 0x400);
+  const uint32_t allocates = resolver.find(0x70001016);
+  CHECK(table.functions()[allocates].name == "operator new(unsigned long)");
+  CHECK(table.functions()[allocates].raw_name == "_Znwm");
+  CHECK(resolver.find(0x70001026) == allocates);
+  CHECK(!table.functions()[resolver.find(0x70000105)].is_import);
+
+  // Names that overlap, or lie outside the section, end the list.
+  e.import_entry(1).name = 3;
+  e.write(dir / "overlapping");
+  CHECK(prof::ElfFile(dir / "overlapping").imports().size() == 1);
+  e.import_entry(0).name_size = 100;
+  e.write(dir / "outside");
+  CHECK(prof::ElfFile(dir / "outside").imports().empty());
+}
+
 TEST_CASE("the program must be the profile's: the rewritten one, or its original") {
   TemporaryDirectory dir;
   ElfWriter copy;
@@ -179,6 +213,7 @@ TEST_CASE("damaged programs give an error or what can be read, whatever byte is 
   e.original_build_id = "87654321";
   e.add_symbol("one", 0x100, 16);
   e.add_copy(0x1000, 0x100);
+  e.add_import(0x1020, 0x400, "strlen");
   e.write(dir / "program");
   const std::string whole = read_file(dir / "program");
   auto try_to_read = [&](const std::string& bytes) {
@@ -188,6 +223,7 @@ TEST_CASE("damaged programs give an error or what can be read, whatever byte is 
       object.set_rewritten(prof::ElfFile(dir / "damaged"));
       object.finish();
       object.entry_of(0x1005);
+      object.import_name(object.entry_of(0x1025));
       object.symbols().find(0x105);
     } catch (const prof::Error&) {
     }
