@@ -29,15 +29,17 @@ struct ControlList {
   uint64_t parts;  // how often recording began since the last reset, or the start
 };
 
-// The counters of a node; or of a thread, of which only `calls` is used (those that found no node); or of the process,
-// as block 0 (calls: those that found no node; cycles: how long it ran).
+// The counters of a node; or of a thread, of which only `calls` is used (those that found no node) and, if kSample,
+// `cycles` (samples in hooks) and `timed` (signals); or of the process, as block 0 (calls: those that found no node;
+// cycles: how long it ran).
 struct BlockCounters {
   uint64_t calls = 0;
-  uint64_t cycles = 0;  // of self time; kAdaptive: the estimate of the inclusive time
+  uint64_t cycles = 0;  // of self time; kAdaptive: the estimate of the inclusive time; kSample: samples
   Block block = 0;
   uint32_t reserved = 0;
-  uint64_t timed = 0;                   // kAdaptive: calls that were timed
-  uint64_t blocked = 0, preempted = 0;  // kTime, kCpu: cycles off the processor, as in Node
+  uint64_t timed = 0;  // kAdaptive: calls that were timed
+  // kTime, kCpu: cycles off the processor, as in Node; kSample: samples of libraries and of the kernel
+  uint64_t blocked = 0, preempted = 0;
 };
 
 static_assert(sizeof(ControlList) == 64 && sizeof(BlockCounters) == 48);

@@ -46,6 +46,13 @@
 // their frames. A call that was folded onto an ancestor that is still open counts as one that takes no time,
 // because the ancestor's includes it.
 //
+// Samples. With kSample every call is counted, and each time a thread has had a processor for Header::sample_period, it
+// is looked at where it is. What it does then is the node's own (`samples`), or the node waits for a library or the kernel
+// to do it. A thread that was in the hooks gets no sample, but they are counted (Thread::hook_samples). All of them
+// together, times the period, are the time that the thread had a processor. Some come at once, when they could not be taken
+// at their time; the node that gets them then also gets the square of how many these are (`sample_squares`), and the sum of
+// these squares, of all three kinds of samples together, is about the variance of their number.
+//
 // All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
 
 #ifndef LIBPROF_FORMAT_FORMAT_H
@@ -90,7 +97,7 @@ enum Type : uint32_t {
   kCount = 2,     // no time stamps: every `cycles` is 0
   kCpu = 3,       // as kTime; to be shown without what was waited
   kUser = 4,      // not used yet: user-mode cycles, rdpmc
-  kSample = 5,    // not used yet: counts, and a program-counter histogram
+  kSample = 5,    // counts exact, times on a processor from samples
   kAdaptive = 6,  // counts exact, times on a processor estimated
   kTime = 7,      // cycles on a processor, and apart from them those off it: the default
 };
@@ -102,6 +109,10 @@ enum HeaderFlags : uint32_t {
   // Of types whose clock is that of the processor:
   kShortWaitsUnseen = 8,  // nothing told of switches: waits of less than LONGEST_UNASKED cycles are in the cycles
   kWaitsUnseen = 16,      // the kernel answered no more: from some time on, all that was waited is in the cycles
+  // kSample:
+  kNotSampled = 32,     // a thread got no timer: it has no samples
+  kSamplingEnded = 64,  // the signal, or what its handler needs, was taken away: there are no samples from then on
+  kNoSampling = 128,    // the process got no signal: there are no samples
 };
 
 // Header::control: this bit, and above it the number of changes that prof ctl made to it since. The runtime always
@@ -150,7 +161,8 @@ struct Header {
   uint64_t probe_inside_spread, probe_outside_spread, probe_counted_spread;
   // Time of all threads on a processor, CLOCK_PROCESS_CPUTIME_ID in ns, taken with ns_start and ns_end; 0 if unknown.
   uint64_t cpu_start, cpu_end;
-  uint64_t reserved[15];
+  uint64_t sample_period;  // kSample: nanoseconds on a processor that a sample stands for
+  uint64_t reserved[14];
 };
 
 // A mapped object file. `path_size` bytes of path (no NUL) follow the structure.
@@ -179,31 +191,40 @@ struct Thread {
   uint64_t away;                // see above
   uint64_t end;                 // stamp of the thread's own clock when the process ended; 0 if it did not live then
   uint64_t blocked, preempted;  // how often it was taken off its processor, of its own wish and without
-  uint64_t reserved1[3];
+  uint64_t hook_samples;        // kSample: how many found the thread in the hooks, and are in no node
+  uint64_t sample_signals;      // kSample: how many signals brought all the samples of the thread
+  uint64_t reserved1;
 };
 
 // One function in one calling context. Plan 9's Plink.
 struct Node {
-  uint64_t pc;      // return address of the function's call to _profin; 0 in a root
-  uint64_t count;   // calls
-  uint64_t cycles;  // self cycles, see above; kAdaptive: `next`
+  uint64_t pc;     // return address of the function's call to _profin; 0 in a root
+  uint64_t count;  // calls
+  union {
+    uint64_t cycles;          // self cycles, see above; kAdaptive: `next`; kCount: 0
+    uint64_t sample_squares;  // kSample
+  };
   Block parent;
   Block child;    // head of the list of children
   Block sibling;  // next in the parent's list
   Block last;     // the node entered last from here: a child, or an ancestor that a call was folded onto
   // kAdaptive: calls that were timed, and sums over them, see above. kTime, kCpu: cycles off the processor, of its own
-  // wish and without, and how many stretches of time these are.
+  // wish and without, and how many stretches of time these are. kSample: samples of the function itself, of libraries that
+  // it called, and of the kernel at its system calls.
   union {
     uint64_t timed;
     uint64_t blocked_cycles;
+    uint64_t samples;
   };
   union {
     uint64_t timed_cycles;
     uint64_t preempted_cycles;
+    uint64_t library_samples;
   };
   union {
     uint64_t timed_squares;
     uint64_t waits;
+    uint64_t kernel_samples;
   };
 };
 

@@ -19,6 +19,7 @@ std::string count_of(uint64_t n, const std::string& thing) {
 struct Quality {
   size_t profiles = 0, not_ended = 0, live = 0, unwritten = 0, limited = 0, never_on = 0;
   size_t short_waits_unseen = 0, waits_unseen = 0;
+  size_t unsampled = 0, given_up = 0, without_signal = 0;
   uint64_t lost = 0, folded = 0, parts = 0;
   double lifetime = 0, recorded = 0;  // seconds, of limited profiles
 
@@ -31,6 +32,9 @@ struct Quality {
     unwritten += (flags & prof_format::kPrivate) && !ended;
     short_waits_unseen += uses_cpu_clock(profile.header()) && (flags & prof_format::kShortWaitsUnseen);
     waits_unseen += uses_cpu_clock(profile.header()) && (flags & prof_format::kWaitsUnseen);
+    unsampled += (flags & prof_format::kNotSampled) != 0;
+    given_up += (flags & prof_format::kSamplingEnded) != 0;
+    without_signal += (flags & prof_format::kNoSampling) != 0;
     lost += profile.lost();
     folded += profile.folded();
     if (!profile.recording().problem.empty() || !profile.recording().is_limited()) return;
@@ -76,6 +80,17 @@ struct Quality {
                     count_of(parts, "part").c_str());
       found.push_back(part(limited) + text);
     }
+    if (unsampled)
+      found.push_back(part(unsampled) +
+                      ": the kernel refused a timer, or the signal was blocked; the time of some threads is missing");
+    if (given_up)
+      found.push_back(
+          part(given_up) +
+          ": the program took away what samples need, as pthread_cancel does; the time after that is missing");
+    if (without_signal)
+      found.push_back(part(without_signal) +
+                      ": no signal was free for samples, so there are no times; samples need a program with shared "
+                      "libraries, and glibc 2.34 or musl");
     if (lost) {
       found.push_back(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +
                       " not shown; free room in the file system, or raise what ulimit -f or -v says");
@@ -118,6 +133,7 @@ class Part {
     a_.limited = false;
     a_.duration = 0;
     a_.run_times = {};
+    a_.hook_samples = a_.sample_signals = 0;
   }
 
   void add(const Profile& profile) {
@@ -154,6 +170,10 @@ class Part {
     a_.folded += profile.folded();
     const prof_format::Header& h = profile.header();
     const double scale = scaled ? a_.tsc_hz / hz : 1;
+    for (const Thread& thread : profile.threads()) {
+      a_.hook_samples += thread.hook_samples;
+      a_.sample_signals += thread.sample_signals;
+    }
     const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
     a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
     a_.duration += double(profile.recorded()) * scale;
@@ -164,9 +184,15 @@ class Part {
   void finish(const std::string& name) {
     a_.tree = builder_.finish(!input_.raw_times && a_.timed);
     a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
+    const SamplesSeen seen = a_.by_samples ? samples_seen() : SamplesSeen{};
+    if (a_.by_samples) {
+      a_.timed = seen.shown > 0;
+      make_zeros_uncertain();
+    }
     if (!input_.remarks) return;
     for (std::string& remark : quality_.remarks(name)) a_.remarks.push_back(std::move(remark));
-    if (a_.timed && a_.tsc_hz <= 0)
+    if (a_.by_samples) remark_on(seen, name);
+    if (a_.timed && a_.tsc_hz <= 0 && !a_.by_samples)
       a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
     if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
     if (a_.timed) add_cost_of_hooks(name);
@@ -185,6 +211,46 @@ class Part {
     a_.remarks.push_back(name + text);
   }
 
+  struct SamplesSeen {
+    double shown = 0, in_hooks = 0;
+    double all() const { return shown + in_hooks; }
+  };
+
+  SamplesSeen samples_seen() const {
+    const double cycles = double(a_.sample_period) * 1e-9 * (a_.tsc_hz > 0 ? a_.tsc_hz : 1e9);
+    return {std::round(double(a_.tree.nodes[0].total) / cycles), double(a_.hook_samples)};
+  }
+
+  // A function without samples may have had some: the variance makes with_chance (probe_cost.h) say so many as the end of
+  // a score interval, as of other samples (sampled.h).
+  void make_zeros_uncertain() {
+    const double cycles = double(a_.sample_period) * 1e-9 * (a_.tsc_hz > 0 ? a_.tsc_hz : 1e9);
+    for (FunctionSum& sum : a_.sums) {
+      if (sum.self_variance == 0) sum.self_variance = std::pow(1.96 * cycles, 2);
+      if (sum.total_variance == 0) sum.total_variance = std::pow(1.96 * cycles, 2);
+    }
+  }
+
+  // How many samples there are, which part of them was left out, and what that means.
+  void remark_on(const SamplesSeen& seen, const std::string& name) {
+    char text[200];
+    std::snprintf(text, sizeof text, ": %.0f samples, one every %g ms on a processor", seen.all(),
+                  double(a_.sample_period) * 1e-6);
+    std::string remark = name + text;
+    constexpr double kMany = 0.9;  // of the signals that should have come
+    if (double(a_.sample_signals) < kMany * seen.all())
+      remark += "; " + count_of(a_.sample_signals, "signal") + " brought them, because of other load";
+    if (seen.in_hooks > 0) {
+      std::snprintf(text, sizeof text, "; %.0f %% of them in hooks, left out", 100 * seen.in_hooks / seen.all());
+      remark += text;
+    }
+    a_.remarks.push_back(remark);
+    if (seen.in_hooks > seen.all() / 2)
+      a_.remarks.push_back(name +
+                           ": the hooks were more than half of the run, so what is left says little of functions of a "
+                           "few cycles; prof run --true has their times");
+  }
+
   Analysis& a_;
   const Input& input_;
   TreeBuilder builder_;
@@ -198,7 +264,10 @@ Analysis prepare(const Input& input, const Profile& first) {
   if (a.program.empty()) a.program = first.modules()[0].path;
   a.timed = first.header().type != prof_format::kCount;
   a.estimated = first.header().type == prof_format::kAdaptive;
-  a.on_processor = uses_cpu_clock(first.header());
+  a.by_samples = is_sampled(first.header());
+  a.estimated = a.estimated || a.by_samples;
+  a.sample_period = a.by_samples ? first.header().sample_period : 0;
+  a.on_processor = a.by_samples || uses_cpu_clock(first.header());
   a.has_waiting = first.header().type == prof_format::kTime;
   a.tsc_hz = time_stamp_rate(first.header());
   return a;

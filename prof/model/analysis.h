@@ -36,6 +36,7 @@ struct Analysis {
   std::string program;            // path
   bool timed = true;              // false: calls were counted, not timed, and all cycles are 0
   bool estimated = false;         // times are estimates from samples
+  bool by_samples = false;        // PROFTYPE=sample: times are those of samples of the same run
   bool on_processor = false;      // times are those on a processor, without waiting
   bool has_waiting = false;       // what was waited is shown apart from them
   double tsc_hz = 0;              // 0 if unknown
@@ -47,6 +48,9 @@ struct Analysis {
   bool limited = false;           // recording was off, or began anew, for a part of a run
   double duration = 0;            // cycles for which each program ran and recording was on, added up
   RunTimes run_times = {};
+  // Of PROFTYPE=sample: nanoseconds that a sample stands for, how many found the program in the hooks and are left out, and
+  // how many signals brought all of them.
+  uint64_t sample_period = 0, hook_samples = 0, sample_signals = 0;
   // Of analyse_apart: whose part this is. Else 0 and empty.
   uint32_t process = 0, parent_process = 0, thread = 0;
   std::string command = {}, thread_name = {};

@@ -124,6 +124,9 @@ class Resolver {
     return at->second;
   }
 
+  // Index of the function that stands for code without calls of its own: "[kernel]".
+  uint32_t uncalled(const std::string& name) { return table_.nameless_code(name); }
+
  private:
   uint32_t look_up(uint64_t pc);
 

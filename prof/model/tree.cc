@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "prof/read/clock.h"
+#include "prof/read/header.h"
 #include "prof/read/self_time.h"
 
 namespace prof {
@@ -24,6 +26,7 @@ struct TreeBuilder::State {
   std::vector<UncertainCost> probe;   // that is in the self time of each node
   std::vector<UncertainCost> inside;  // that its calls brought upon itself
   std::vector<UncertainCost> pairs;   // that they brought upon it and its parent
+  bool is_sampled = false;            // variances are those of self times, and add up
   bool is_folded = false;             // some calls were made by others than the node's parent
 
   // Which child of the parent that is being filled a function is. A mark with another number is of an earlier parent,
@@ -106,7 +109,8 @@ namespace {
 
 // A recorded node, with its times as they go into the tree.
 struct Child {
-  const RecordedNode* node;
+  const RecordedNode* node;  // null: of what libraries or the kernel did for the parent
+  uint32_t function = 0;
   double self = 0, inclusive = 0;  // cycles; one is known, and the other 0
   double variance = 0;
   // Of the probe's: that is still in the node's own time, and what its calls cost the caller.
@@ -115,8 +119,16 @@ struct Child {
   bool has_doubtful_calls = false;
 };
 
-Child self_timed(const RecordedNode& node, const ProbeCost& probe, double scale) {
-  Child c{&node};
+// `period`: cycles that a sample stands for; `weight`: how many samples came at once.
+Child sampled(uint32_t function, double samples, double weight, double period) {
+  Child c{nullptr, function};
+  c.self = samples * period;
+  c.variance = samples * weight * period * period;
+  return c;
+}
+
+Child self_timed(const RecordedNode& node, uint32_t function, const ProbeCost& probe, double scale) {
+  Child c{&node, function};
   c.has_doubtful_calls = !is_possible_count(node.calls);
   c.self = node.cycles * scale;
   // No cost is subtracted for an impossible number of calls.
@@ -127,8 +139,8 @@ Child self_timed(const RecordedNode& node, const ProbeCost& probe, double scale)
   return c;
 }
 
-Child estimated(const RecordedNode& node, const ProbeCost& probe, double scale) {
-  Child c{&node};
+Child estimated(const RecordedNode& node, uint32_t function, const ProbeCost& probe, double scale) {
+  Child c{&node, function};
   c.has_doubtful_calls = !is_possible_count(node.calls);
   const double calls = c.has_doubtful_calls ? 0 : double(node.calls);
   const double timed = std::min(double(std::min(node.timed, node.calls)), calls);
@@ -155,7 +167,15 @@ class TreeBuilder::Overlay {
         resolver_(resolver),
         scale_(scale),
         probe_(profile.header(), scale),
-        is_estimated_(profile.header().type == prof_format::kAdaptive) {}
+        is_estimated_(profile.header().type == prof_format::kAdaptive),
+        is_sampled_(is_sampled(profile.header())) {
+    state_.is_sampled = state_.is_sampled || is_sampled_;
+    if (!is_sampled_) return;
+    const double hz = time_stamp_rate(profile.header());
+    period_ = double(profile.header().sample_period) * 1e-9 * (hz > 0 ? hz : 1e9) * scale;
+    libraries_ = resolver.uncalled("[libraries]");
+    kernel_ = resolver.uncalled("[kernel]");
+  }
 
   void add(const Thread& thread) {
     if (thread.nodes.empty()) {
@@ -164,7 +184,10 @@ class TreeBuilder::Overlay {
     }
     const RecordedNode& root = thread.nodes[0];
     faults_.impossible_times += root.has_impossible_time;
-    if (!is_estimated_) {
+    if (is_sampled_) {
+      add_self(state_.tree.nodes[0], sampled(0, root.cycles, root.sample_weight, period_));
+      state_.tree.nodes[0].has_doubtful_self |= root.has_impossible_time;
+    } else if (!is_estimated_) {
       state_.tree.nodes[0].self += whole(root.cycles * scale_);
       add_waiting(state_.tree.nodes[0], root);
       state_.tree.nodes[0].has_doubtful_self |= root.has_impossible_time;
@@ -188,15 +211,35 @@ class TreeBuilder::Overlay {
     double inclusive;
   };
 
+  Child child_of(const RecordedNode& node) {
+    const uint32_t function = resolver_.find(node.pc);
+    if (is_estimated_) return estimated(node, function, probe_, scale_);
+    if (!is_sampled_) return self_timed(node, function, probe_, scale_);
+    Child c = sampled(function, node.cycles, node.sample_weight, period_);
+    c.node = &node;
+    c.has_doubtful_calls = !is_possible_count(node.calls);
+    return c;
+  }
+
+  static void add_self(CallNode& node, const Child& c) {
+    node.self += whole(c.self);
+    node.self_variance += c.variance;
+    node.total_variance += c.variance;
+  }
+
   void read_children(const Thread& thread, const RecordedNode& parent) {
     children_.clear();
     faults_.broken_links += parent.children != RecordedNode::Children::whole;
     for (uint32_t i = parent.first_child; i < parent.first_child + parent.child_count; ++i) {
       const RecordedNode& node = thread.nodes[i];
-      children_.push_back(is_estimated_ ? estimated(node, probe_, scale_) : self_timed(node, probe_, scale_));
+      children_.push_back(child_of(node));
       faults_.impossible_counts += children_.back().has_doubtful_calls;
       faults_.impossible_times += node.has_impossible_time;
     }
+    if (parent.library_samples > 0)
+      children_.push_back(sampled(libraries_, parent.library_samples, parent.sample_weight, period_));
+    if (parent.kernel_samples > 0)
+      children_.push_back(sampled(kernel_, parent.kernel_samples, parent.sample_weight, period_));
   }
 
   // Of estimated times: makes the children's fit into the parent's, and gives it the rest.
@@ -213,6 +256,8 @@ class TreeBuilder::Overlay {
     state_.tree.nodes[parent.node].self += whole(std::max(rest, 0.0));
   }
 
+  static bool has_others(const RecordedNode& node) { return node.library_samples > 0 || node.kernel_samples > 0; }
+
   void add_waiting(CallNode& node, const RecordedNode& recorded) const {
     node.self_waiting += whole((recorded.blocked + recorded.preempted) * scale_);
     node.self_preempted += whole(recorded.preempted * scale_);
@@ -223,20 +268,19 @@ class TreeBuilder::Overlay {
     state_.begin_children(parent.node);
     const ptrdiff_t pushed = ptrdiff_t(pending_.size());
     for (const Child& c : children_) {
-      const uint32_t index = state_.child(parent.node, resolver_.find(c.node->pc));
+      const uint32_t index = state_.child(parent.node, c.function);
       CallNode& node = state_.tree.nodes[index];
+      add_self(node, c);
+      if (!c.node) continue;
       add_calls(node.calls, c.node->calls);
       node.has_doubtful_calls |= c.has_doubtful_calls;
       node.has_doubtful_self |= c.node->has_impossible_time;
-      node.self += whole(c.self);
       add_waiting(node, *c.node);
-      node.self_variance += c.variance;
-      node.total_variance += c.variance;
       state_.probe[index].add(c.inside);
       state_.probe[parent.node].add(c.outside);
       state_.inside[index].add(c.inside);
       state_.pairs[index].add(c.pairs);
-      if (c.node->child_count != 0 || c.node->children != RecordedNode::Children::whole) {
+      if (c.node->child_count != 0 || c.node->children != RecordedNode::Children::whole || has_others(*c.node)) {
         pending_.push_back({c.node, index, c.inclusive});
       } else {
         node.self += whole(c.inclusive);
@@ -249,7 +293,9 @@ class TreeBuilder::Overlay {
   Resolver& resolver_;
   const double scale_;
   const ProbeCost probe_;
-  const bool is_estimated_;
+  const bool is_estimated_, is_sampled_;
+  double period_ = 0;  // cycles that a sample stands for, scaled
+  uint32_t libraries_ = 0, kernel_ = 0;
   std::vector<Pending> pending_;  // whose children are to be added, the next one last
   std::vector<Child> children_;   // of the parent that is being filled
   TreeFaults faults_;
@@ -289,6 +335,7 @@ Tree TreeBuilder::finish(bool subtract_probe) {
     node.has_doubtful_total |= node.has_doubtful_self;
     if (i == 0) break;
     CallNode& parent = tree.nodes[node.parent];
+    if (state_->is_sampled) parent.total_variance += node.total_variance;
     parent.has_doubtful_total |= node.has_doubtful_total;
     parent.total += node.total;
     parent.total_probe += node.total_probe;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "header.h"
 #include "self_time.h"
 
 namespace prof {
@@ -11,14 +12,15 @@ namespace {
 // Lists have whole numbers.
 uint64_t whole_cycles(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
 
+// A node has times that it waited, or samples of others.
 BlockCounters counters_in(const RecordedNode& node) {
   return {node.calls,
           whole_cycles(node.cycles),
           node.block,
           0,
           node.timed,
-          whole_cycles(node.blocked),
-          whole_cycles(node.preempted)};
+          whole_cycles(node.blocked + node.library_samples),
+          whole_cycles(node.preempted + node.kernel_samples)};
 }
 
 // What a list has of a block; zeros if nothing.
@@ -30,7 +32,8 @@ BlockCounters counters_of(const std::vector<BlockCounters>& list, Block block) {
 
 // Calls `change` with the counters of each block and with what a list has of it.
 template <class Change>
-void change_counters(Calls& calls, const std::vector<BlockCounters>& list, Change change) {
+void change_counters(Calls& calls, const prof_format::Header& header, const std::vector<BlockCounters>& list,
+                     Change change) {
   auto apply = [&](Block block, BlockCounters counters) {
     change(counters, counters_of(list, block));
     return counters;
@@ -39,15 +42,19 @@ void change_counters(Calls& calls, const std::vector<BlockCounters>& list, Chang
   calls.lost = process.calls;
   calls.cycles = process.cycles;
   for (Thread& thread : calls.threads) {
-    thread.lost = apply(thread.block, {thread.lost}).calls;
+    const BlockCounters found =
+        apply(thread.block, {thread.lost, thread.hook_samples, thread.block, 0, thread.sample_signals});
+    thread.lost = found.calls;
+    thread.hook_samples = found.cycles;
+    thread.sample_signals = found.timed;
     for (RecordedNode& node : thread.nodes) {
       if (!is_possible_count(node.calls)) continue;
       const BlockCounters c = apply(node.block, counters_in(node));
       node.calls = c.calls;
       node.cycles = double(c.cycles);
       node.timed = c.timed;
-      node.blocked = double(c.blocked);
-      node.preempted = double(c.preempted);
+      (is_sampled(header) ? node.library_samples : node.blocked) = double(c.blocked);
+      (is_sampled(header) ? node.kernel_samples : node.preempted) = double(c.preempted);
     }
   }
 }
@@ -62,7 +69,10 @@ void bound_times(Calls& calls, const prof_format::Header& header) {
     const double whole = std::min(lived, thread.nodes[0].cycles), longest_wait = double(thread.waited);
     for (RecordedNode& node : thread.nodes) {
       node.variance = 0;
-      if (is_estimated) {
+      if (is_sampled(header)) {
+        for (double* samples : {&node.cycles, &node.library_samples, &node.kernel_samples})
+          *samples = double(samples_of(whole_cycles(*samples)).cycles);
+      } else if (is_estimated) {
         node.cycles = std::min(node.cycles, whole);
       } else {
         const SelfTime self = limit.of(whole_cycles(node.cycles));
@@ -98,7 +108,7 @@ std::vector<BlockCounters> list_counters(const Calls& calls) {
   };
   add({calls.lost, calls.cycles});
   for (const Thread& thread : calls.threads) {
-    add({thread.lost, 0, thread.block});
+    add({thread.lost, thread.hook_samples, thread.block, 0, thread.sample_signals});
     for (const RecordedNode& node : thread.nodes)
       if (is_possible_count(node.calls)) add(counters_in(node));
   }
@@ -107,7 +117,7 @@ std::vector<BlockCounters> list_counters(const Calls& calls) {
 }
 
 void subtract_counters(Calls& calls, const prof_format::Header& header, const std::vector<BlockCounters>& list) {
-  change_counters(calls, list, [](BlockCounters& counters, const BlockCounters& listed) {
+  change_counters(calls, header, list, [](BlockCounters& counters, const BlockCounters& listed) {
     counters.calls -= std::min(counters.calls, listed.calls);
     counters.cycles -= std::min(counters.cycles, listed.cycles);
     counters.timed -= std::min(counters.timed, listed.timed);
@@ -118,7 +128,7 @@ void subtract_counters(Calls& calls, const prof_format::Header& header, const st
 }
 
 void replace_counters(Calls& calls, const prof_format::Header& header, const std::vector<BlockCounters>& list) {
-  change_counters(calls, list, [](BlockCounters& counters, const BlockCounters& listed) { counters = listed; });
+  change_counters(calls, header, list, [](BlockCounters& counters, const BlockCounters& listed) { counters = listed; });
   bound_times(calls, header);
 }
 
@@ -130,8 +140,8 @@ void leave_out_empty_nodes(Calls& calls) {
     std::vector<RecordedNode>& nodes = thread.nodes;
     std::vector<bool> kept(nodes.size());
     for (size_t i = nodes.size(); i-- > 0;) {
-      kept[i] =
-          i == 0 || nodes[i].calls != 0 || nodes[i].cycles != 0 || nodes[i].blocked != 0 || nodes[i].preempted != 0;
+      kept[i] = i == 0 || nodes[i].calls != 0 || nodes[i].cycles != 0 || nodes[i].blocked != 0 ||
+                nodes[i].preempted != 0 || nodes[i].library_samples != 0 || nodes[i].kernel_samples != 0;
       const uint32_t first = nodes[i].first_child;
       for (uint32_t c = first; c < first + nodes[i].child_count && !kept[i]; ++c) kept[i] = kept[c];
     }

@@ -78,6 +78,7 @@ class NodeDecoder {
         root_(thread.root),
         since_last_hook_(end - last_tsc),
         has_waiting_(has_waiting(snapshot.header())),
+        is_sampled_(is_sampled(snapshot.header())),
         waiting_since_(waiting_at_end(snapshot, thread, end)),
         lifetime_(double(std::max(lived_until(snapshot, thread), end + thread.away)) -
                   double(snapshot.header().tsc_start)) {
@@ -95,7 +96,13 @@ class NodeDecoder {
       node.preempted = double(raw.preempted_cycles);
       bound_waiting(node);
     }
-    if (estimator_) {
+    if (is_sampled_) {
+      node.cycles = samples(raw.samples, node);
+      node.library_samples = samples(raw.library_samples, node);
+      node.kernel_samples = samples(raw.kernel_samples, node);
+      const double all = node.cycles + node.library_samples + node.kernel_samples;
+      if (all > 0) node.sample_weight = std::clamp(double(raw.sample_squares) / all, 1.0, all);
+    } else if (estimator_) {
       node.timed = raw.timed;
       const Estimate e = block == root_ ? Estimate{estimator_->whole(), 0} : estimator_->inclusive(block, raw);
       node.cycles = e.cycles;
@@ -110,6 +117,12 @@ class NodeDecoder {
   }
 
  private:
+  static double samples(uint64_t raw, RecordedNode& node) {
+    const SelfTime found = samples_of(raw);
+    node.has_impossible_time |= !found.is_possible;
+    return double(found.cycles);
+  }
+
   // What was waited longer than the process lived is impossible, too.
   void bound_waiting(RecordedNode& node) const {
     constexpr double kSlack = 1 << 20;  // cycles; stamps of two processors may differ
@@ -124,7 +137,7 @@ class NodeDecoder {
   std::optional<Estimator> estimator_;
   Block root_, running_ = 0;
   uint64_t since_last_hook_;  // cycles
-  bool has_waiting_;
+  bool has_waiting_, is_sampled_;
   uint64_t waiting_since_;  // cycles
   double lifetime_;         // of the thread at the longest, cycles
 };
@@ -246,6 +259,10 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
       thread.waited = raw->away + waiting_at_end(snapshot, *raw, end);
       thread.blocked_times = raw->blocked;
       thread.preempted_times = raw->preempted;
+    }
+    if (is_sampled(snapshot.header())) {
+      thread.hook_samples = samples_of(raw->hook_samples).cycles;
+      thread.sample_signals = samples_of(raw->sample_signals).cycles;
     }
     thread.nodes = trees.decode(raw->root, NodeDecoder(snapshot, *raw, last_tsc, end), expected);
     threads.push_back(std::move(thread));

@@ -28,8 +28,11 @@ void check_header(const Header& h, const std::string& path) {
   if (h.block_size != PROF_BLOCK_SIZE || h.header_size < sizeof(Header) || h.header_size > (1u << 20)) {
     throw Error(path + ": the profile's header is damaged");
   }
+  constexpr uint64_t kLongestPeriod = 1'000'000'000;
+  if (h.type == prof_format::kSample && (h.sample_period == 0 || h.sample_period > kLongestPeriod))
+    throw Error(path + ": the profile's header is damaged");
   if (h.type != prof_format::kTime && h.type != prof_format::kElapsed && h.type != prof_format::kCount &&
-      h.type != prof_format::kCpu && h.type != prof_format::kAdaptive) {
+      h.type != prof_format::kCpu && h.type != prof_format::kAdaptive && h.type != prof_format::kSample) {
     throw Error(path + ": the profile is of type " + std::to_string(h.type) +
                 ", which this prof does not know; use the prof that came with the program's profld");
   }
@@ -42,6 +45,8 @@ bool uses_cpu_clock(const Header& header) {
 }
 
 bool has_waiting(const Header& header) { return header.type == prof_format::kTime || header.type == prof_format::kCpu; }
+
+bool is_sampled(const Header& header) { return header.type == prof_format::kSample; }
 
 Header read_header(int fd, const std::string& path, uint64_t& size) {
   struct stat status;

@@ -39,8 +39,11 @@ struct RecordedNode {
   double variance = 0;  // of an estimate; cycles^2
   // Cycles, apart from these, that its thread was off its processor: of its own wish, and because another got it.
   double blocked = 0, preempted = 0;
-  uint64_t timed = 0;  // PROFTYPE=adaptive: calls that were timed
-  Block block = 0;     // where it lay; siblings in order of their first calls have ascending blocks
+  // PROFTYPE=sample: `cycles` are samples of the function itself, and these of libraries that it called, and of the kernel.
+  double library_samples = 0, kernel_samples = 0;
+  double sample_weight = 1;  // how many of them came at once, on average over all
+  uint64_t timed = 0;        // PROFTYPE=adaptive: calls that were timed
+  Block block = 0;           // where it lay; siblings in order of their first calls have ascending blocks
   uint32_t first_child = 0, child_count = 0;  // in Thread::nodes
   Children children = Children::whole;
   bool has_impossible_time = false;  // `cycles` is the nearest possible time (self_time.h)
@@ -55,6 +58,8 @@ struct Thread {
   uint64_t lived_until = 0;                         // the same as `end`, but a stamp of the counter
   uint64_t waited = 0;                              // cycles off its processor, if the profile has these
   uint64_t blocked_times = 0, preempted_times = 0;  // how often it was taken off, of its own wish and without
+  // PROFTYPE=sample: samples that are in no node, and how many signals brought all of them.
+  uint64_t hook_samples = 0, sample_signals = 0;
 
   // The root first, parents before their children, the children of a node one behind the other in order of their first
   // calls. Empty if the root could not be read.

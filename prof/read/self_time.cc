@@ -1,5 +1,7 @@
 #include "self_time.h"
 
+#include <algorithm>
+
 namespace prof {
 
 namespace {
@@ -9,9 +11,15 @@ constexpr uint64_t kSlack = 1 << 20;  // cycles; time stamps of two processors m
 }  // namespace
 
 SelfTimeLimit::SelfTimeLimit(const prof_format::Header& header, uint64_t end)
-    : is_measured_(header.type != prof_format::kCount && header.type != prof_format::kAdaptive),
+    : is_measured_(header.type != prof_format::kCount && header.type != prof_format::kAdaptive &&
+                   header.type != prof_format::kSample),
       start_(header.tsc_start),
       end_(end) {}
+
+SelfTime samples_of(uint64_t raw) {
+  constexpr uint64_t kMost = uint64_t(1) << 40;
+  return {std::min(raw, kMost), raw <= kMost};
+}
 
 SelfTime SelfTimeLimit::of(uint64_t raw, uint64_t since) const {
   if (!is_measured_) return {};

@@ -21,6 +21,9 @@ struct SelfTime {
   bool is_possible = true;  // false: what the node holds is impossible, and `cycles` is the nearest possible time
 };
 
+// Of PROFTYPE=sample: a number of samples in a node, as `cycles`. A node that ran for a hundred years has 2^40.
+SelfTime samples_of(uint64_t raw);
+
 // How long the self times of one thread can be, which ran up to `end`, a time stamp.
 class SelfTimeLimit {
  public:

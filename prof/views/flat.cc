@@ -58,6 +58,7 @@ std::vector<Column> time_columns(const Analysis& analysis) {
     };
     return {{"Self", self}, {"Waiting", waiting}};
   }
+  if (analysis.by_samples && analysis.timed) return {{"Self", self}};
   // The title stands where Plan 9 has it.
   if (!analysis.timed) return {{"Time ", [](uint32_t) { return "-"; }}};
   return {{"Time ", self}};
@@ -127,7 +128,8 @@ void print_flat(const Analysis& analysis, Output& out) {
       out.text("    Calls  Name\n");
       continue;
     }
-    const bool is_counted = !analysis.sampled || analysis.sampled->is_counted[f];
+    const bool is_uncalled = analysis.by_samples && sums[f].calls == 0 && functions[f].object != 0;
+    const bool is_counted = analysis.sampled ? bool(analysis.sampled->is_counted[f]) : !is_uncalled;
     out.text(" " + right(is_counted ? shown_calls(sums[f].calls, sums[f].has_doubtful_calls) : "-", 8) + "\t" +
              shown_name(analysis, functions[f]) + "\n");
   }

@@ -48,6 +48,7 @@ class Writer {
     out_.text(std::string(",\"type\":\"") +
               (analysis_.sampled        ? "true"
                : analysis_.cpu          ? "waiting"
+               : analysis_.by_samples   ? "sample"
                : analysis_.estimated    ? "adaptive"
                : analysis_.has_waiting  ? "time"
                : analysis_.on_processor ? "cpu"
@@ -67,7 +68,13 @@ class Writer {
     if (analysis_.process) out_.text(",\"command\":" + quoted(analysis_.command));
     if (analysis_.thread) field(",\"thread\":", analysis_.thread);
     if (analysis_.thread) out_.text(",\"thread_name\":" + quoted(analysis_.thread_name));
-    if (analysis_.sampled) write_samples(*analysis_.sampled);
+    if (analysis_.sampled) {
+      write_samples(*analysis_.sampled);
+    } else if (analysis_.by_samples) {
+      field(",\n\"sample_period_ns\":", analysis_.sample_period);
+      field(",\"hook_samples\":", analysis_.hook_samples);
+      field(",\"sample_signals\":", analysis_.sample_signals);
+    }
   }
 
   // What is known of samples, of all functions together.

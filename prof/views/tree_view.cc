@@ -87,7 +87,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
     } else {
       out.byte('-');
     }
-    if (node.calls != 1) {
+    const bool is_uncalled = analysis.by_samples && node.calls == 0 && functions[node.function].object != 0;
+    if (node.calls != 1 && !is_uncalled) {
       out.byte('/');
       out.text(shown_calls(node.calls, node.has_doubtful_calls));
     }
