@@ -58,9 +58,9 @@ void use_hooks_of_type(bool careful) {
       if (is_stopped) return use(enter_count, enter_count_carefully, leave_count);
       return use(enter_adaptive, enter_adaptive_carefully, leave_adaptive);
     case prof_format::kCount:
+    case prof_format::kSample:
       return use(enter_count, enter_count_carefully, leave_count);
     case prof_format::kUser:
-    case prof_format::kSample:
       break;  // there are none yet
   }
   use_no_hooks();

@@ -1,5 +1,5 @@
-// prctl and syscall, in the place of the C library's: see sandbox.cc, fork.cc and rights.cc. They do the same; errno is the C
-// library's.
+// prctl and syscall, in the place of the C library's: see sandbox.cc, fork.cc, rights.cc and sampling.cc. They do the same;
+// errno is the C library's.
 //
 // A static program has no use for them, and no __errno_location that is found.
 
@@ -9,6 +9,11 @@
 
         .text
         .weak   __errno_location
+        .hidden libc_calls_start
+        .hidden libc_calls_end
+        .globl  libc_calls_start
+        .globl  libc_calls_end
+libc_calls_start:
 
 // eax: -errno. The program sees -1.
 .macro REPORT_ERROR
@@ -57,6 +62,8 @@ syscall:
         je      4f
         cmp     $__NR_clone, %rdi
         je      3f
+        cmp     $__NR_rt_sigaction, %rdi
+        je      6f
 .irp number, __NR_chroot, __NR_pivot_root, __NR_mount, __NR_umount2, __NR_unshare, __NR_setns, \
         __NR_setuid, __NR_setreuid, __NR_setresuid, __NR_setfsuid, __NR_capset, __NR_landlock_restrict_self
         cmp     $\number, %rdi
@@ -80,6 +87,7 @@ syscall:
         jnz     1b
 4:      CALL_WATCHED watched_fork
 5:      CALL_WATCHED watched_change
+6:      CALL_WATCHED watched_action
         .cfi_endproc
         .size   syscall, . - syscall
 
@@ -98,5 +106,6 @@ prctl:
         CALL_WATCHED watched_call
         .cfi_endproc
         .size   prctl, . - prctl
+libc_calls_end:
 
         .section .note.GNU-stack,"",@progbits

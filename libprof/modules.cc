@@ -203,6 +203,8 @@ void list_program() {
   list(object, path);
 }
 
+bool is_in_listed_module(uint64_t address) { return find_listed(address) != nullptr; }
+
 void note_module_of(State* s, uint64_t pc) {
   if (pc < s->module_start || pc >= s->module_end) run_heavy(s, note_module, pc);
 }

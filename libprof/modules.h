@@ -13,6 +13,9 @@ void list_program();
 // If `pc` is in no listed module, adds the module that it lies in to the list. A slow path, for each new node.
 void note_module_of(State* s, uint64_t pc);
 
+// Whether `address` is in a file that is listed: one that calls hooks. On any path.
+bool is_in_listed_module(uint64_t address);
+
 }  // namespace libprof
 
 #endif

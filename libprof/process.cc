@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "modules.h"
 #include "profile_type.h"
+#include "sampling.h"
 #include "settings.h"
 #include "shadow_stack.h"
 #include "switches.h"
@@ -175,6 +176,7 @@ Phase begin(Process* p) {
     note_unseen(header);
     use_hooks_of_type(false);
   }
+  if (is_sampled()) begin_sampling(header);
   if (!is_child) calibration = calibrate();
   store_costs(header, calibration);
   list_program();
@@ -220,6 +222,7 @@ void end_process() {
   if (!p || p->phase != kRecording) return;
   auto* header = at<Header>(p->base, 0);
   stamp_last(header);
+  if (is_sampled()) stop_samples();
   if (uses_cpu_clock() && !tsc_stopped_at) stamp_threads(p);
   header->tsc_end = header->tsc_last;
   header->ns_end = header->ns_last;

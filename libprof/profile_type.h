@@ -17,14 +17,12 @@ struct TypeName {
   char name[12];
   prof_format::Type type;
 };
-inline constexpr TypeName kTypeNames[] = {{"time", prof_format::kTime},
-                                          {"elapsed", prof_format::kElapsed},
-                                          {"cpu", prof_format::kCpu},
-                                          {"adaptive", prof_format::kAdaptive},
-                                          {"count", prof_format::kCount}};
+inline constexpr TypeName kTypeNames[] = {{"time", prof_format::kTime},     {"elapsed", prof_format::kElapsed},
+                                          {"cpu", prof_format::kCpu},       {"adaptive", prof_format::kAdaptive},
+                                          {"sample", prof_format::kSample}, {"count", prof_format::kCount}};
 // What is said of another value.
 inline constexpr char kUnknownType[] =
-    ": is not supported; use time, elapsed, cpu, adaptive or count; nothing is recorded";
+    ": is not supported; use time, elapsed, cpu, adaptive, sample or count; nothing is recorded";
 inline constexpr prof_format::Type kDefaultType = kTypeNames[0].type;
 
 extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins
@@ -37,6 +35,9 @@ inline bool is_timed() {
 
 // Whether some calls only are timed, and nodes hold sums over these.
 inline bool is_adaptive() { return profile_type == prof_format::kAdaptive; }
+
+// Whether times are those of samples (sampling.cc).
+inline bool is_sampled() { return profile_type == prof_format::kSample; }
 
 // Whether hooks need the time-stamp counter at all.
 inline bool takes_stamps() { return is_timed() || is_adaptive(); }

@@ -30,6 +30,7 @@
 #include "file.h"
 #include "memory.h"
 #include "process.h"
+#include "sampling.h"
 #include "seccomp_filter.h"
 #include "syscall.h"
 #include "text.h"
@@ -122,6 +123,7 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, ui
   SeenFilter* memory = effect == Effect::filter ? static_cast<SeenFilter*>(map_guarded(sizeof(SeenFilter))) : nullptr;
   if (stops_tsc) stop_tsc();
   if (forbids) {
+    pause_samples();
     keep_room();
     forbid_all();
   }
@@ -131,6 +133,7 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, ui
     if (forbids) {
       undo_forbid_all();
       give_room_back();
+      resume_samples();
     }
     if (memory) unmap_guarded(memory, sizeof(SeenFilter));
     return result;
@@ -140,6 +143,7 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, ui
     undo_forbid_all();
     give_room_back();
   }
+  if (forbids) resume_samples();
   return result;
 }
 

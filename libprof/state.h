@@ -128,6 +128,7 @@ struct State {
   uint32_t has_folded;   // some call was folded onto an ancestor
   uint64_t refused;      // requests for a chunk of frames since there was no room for one
   uint64_t random;       // of the generator in adaptive.cc; not 0
+  int32_t timer;         // number + 1 of the one in sampling.cc; 0: none
   State* next;           // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);

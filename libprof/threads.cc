@@ -16,6 +16,7 @@
 #include "fork.h"
 #include "memory.h"
 #include "process.h"
+#include "sampling.h"
 #include "shadow_stack.h"
 #include "stack_switch.h"
 #include "switches.h"
@@ -114,6 +115,7 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   const bool is_reused = s != nullptr;
   if (!is_reused) s = fresh;
   if (is_reused && is_adaptive()) record_open_calls(s);
+  if (is_reused) end_samples_of_thread(s);
   s->base = p->base;
   s->tid = thread_id();
   begin_table(s);
@@ -142,7 +144,7 @@ uint64_t find_sign_again(State* s, uint64_t) {
 State* begin_thread(uint64_t slot) {
   State* s = get_state();
   if (s != &unrecorded) {
-    uint64_t mask;
+    uint64_t mask = 0;
     const bool are_blocked = block_signals(&mask);
     s = get_state();
     if (!s && early && early->tid == thread_id()) {
@@ -161,6 +163,7 @@ State* begin_thread(uint64_t slot) {
         s = reinterpret_cast<State*>(run_on_stack(private_stack_top(area), begin_heavily, area, slot));
         if (s != area) unmap_area(area);
       }
+      if (s && is_sampled()) run_on_stack(private_stack_top(s), begin_samples_of_thread, s, mask);
       set_state(s ? s : &unrecorded);
     }
     if (are_blocked) restore_signals(mask);

@@ -95,7 +95,7 @@ struct Sum {
 std::map<std::string, Sum> contexts, totals;
 std::set<Block> seen;
 
-bool is_estimated;
+bool is_estimated, is_sampled;  // sampled: no cycles
 int64_t lifetime, implausible;
 int64_t given;  // cycles of all nodes of a thread
 
@@ -110,7 +110,7 @@ void walk(Block block, const std::string& path) {
   for (Block b : children) {
     const Node* n = at<Node>(b);
     const std::string name = name_of(n->pc), context = path.empty() ? name : path + "/" + name;
-    int64_t self = int64_t(n->cycles);
+    int64_t self = is_sampled ? 0 : int64_t(n->cycles);
     if (is_estimated) {
       self = n->cycles != 0 ? int64_t(n->timed_cycles / n->cycles) : 0;  // the mean time of a call
       if (n->timed > n->count || n->count > n->cycles) ++implausible;
@@ -138,6 +138,7 @@ int main(int argc, char** argv) {
               double(h->probe_outside) / 256);
   for (Block b = h->first_module; b != 0; b = at<Module>(b)->next) load_symbols(at<Module>(b));
   is_estimated = h->type == kAdaptive;
+  is_sampled = h->type == kSample;
   int64_t missing = 0, too_many = 0;
   for (Block b = h->first_thread; b != 0; b = at<Thread>(b)->next) {
     auto* t = at<Thread>(b);
