@@ -51,6 +51,8 @@ void keep(Memory* kept, Memory newest) {
 
 void begin_child() {
   if (State* s = get_state()) leave_wiped_state(s);
+  char here;
+  if (profile_type == prof_format::kAddresses) begin_thread(as_word(&here));  // there is no hook that would
 }
 
 }  // namespace

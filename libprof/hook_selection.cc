@@ -59,6 +59,7 @@ void use_hooks_of_type(bool careful) {
       return use(enter_adaptive, enter_adaptive_carefully, leave_adaptive);
     case prof_format::kCount:
     case prof_format::kSample:
+    case prof_format::kAddresses:
       return use(enter_count, enter_count_carefully, leave_count);
     case prof_format::kUser:
       break;  // there are none yet

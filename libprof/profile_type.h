@@ -37,7 +37,7 @@ inline bool is_timed() {
 inline bool is_adaptive() { return profile_type == prof_format::kAdaptive; }
 
 // Whether times are those of samples (sampling.cc).
-inline bool is_sampled() { return profile_type == prof_format::kSample; }
+inline bool is_sampled() { return profile_type == prof_format::kSample || profile_type == prof_format::kAddresses; }
 
 // Whether hooks need the time-stamp counter at all.
 inline bool takes_stamps() { return is_timed() || is_adaptive(); }

@@ -65,6 +65,7 @@
 #include "process.h"
 #include "shadow_stack.h"
 #include "syscall.h"
+#include "tree.h"
 
 namespace libprof {
 
@@ -115,13 +116,26 @@ void give_sample(State* s, const sigcontext& c, uint64_t weight) {
   add(&node->sample_squares, weight * weight);
 }
 
+// The same for a program without hooks, of which addresses are recorded. Nothing else makes nodes then.
+void give_to_address(State* s, const sigcontext& c, uint64_t weight) {
+  const Block block = find_or_make_child(s, s->root, c.rip);
+  if (block == 0) return add(&s->thread->hook_samples, weight);
+  Node* node = node_at(s, block);
+  add(comes_from_kernel(c) ? &node->kernel_samples : &node->samples, weight);
+  add(&node->sample_squares, weight * weight);
+}
+
 // What the kernel calls.
 void take_sample(int, const siginfo_t* info, const SignalContext* context) {
   State* s = get_state();
   if (!s || load(&s->top) == 0 || s->is_left || info->si_code != SI_TIMER || info->si_ptr != s) return;
   const int missed = info->si_overrun;
   add(&s->thread->sample_signals, 1);
-  give_sample(s, context->registers, 1 + uint64_t(missed > 0 ? missed : 0));
+  const uint64_t weight = 1 + uint64_t(missed > 0 ? missed : 0);
+  if (profile_type == prof_format::kAddresses)
+    give_to_address(s, context->registers, weight);
+  else
+    give_sample(s, context->registers, weight);
 }
 
 uint64_t own_handler() { return reinterpret_cast<uint64_t>(&take_sample); }

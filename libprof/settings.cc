@@ -6,6 +6,11 @@
 
 namespace libprof {
 
+// Only libprof-sampler.so has it (sampler/threads.cc).
+extern "C" {
+[[gnu::weak, gnu::visibility("default")]] extern const char libprof_records_addresses;
+}
+
 Settings settings;
 const uint64_t* initial_stack;
 
@@ -143,6 +148,11 @@ void read_settings() {
     while (const char* variable = environment.next()) look_at(variable, &found);
   }
   set_directory(found.directory);
+  if (&libprof_records_addresses) {
+    settings.type = prof_format::kAddresses;
+    settings.starts_off = false;
+    settings.node_limit = kDefaultNodes;
+  }
 }
 
 }  // namespace libprof

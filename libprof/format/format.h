@@ -53,6 +53,10 @@
 // at their time; the node that gets them then also gets the square of how many these are (`sample_squares`), and the sum of
 // these squares, of all three kinds of samples together, is about the variance of their number.
 //
+// With kAddresses there are no hooks. The nodes are children of the root, one for each address that a sample found, with
+// the samples taken there as in kSample: in kernel_samples those in the kernel, from a system call in front of the
+// address, in `samples` all others.
+//
 // All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
 
 #ifndef LIBPROF_FORMAT_FORMAT_H
@@ -93,13 +97,14 @@ inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kByteOrder = 0x01020304;
 
 enum Type : uint32_t {
-  kElapsed = 1,   // cycles: time-stamp counter
-  kCount = 2,     // no time stamps: every `cycles` is 0
-  kCpu = 3,       // as kTime; to be shown without what was waited
-  kUser = 4,      // not used yet: user-mode cycles, rdpmc
-  kSample = 5,    // counts exact, times on a processor from samples
-  kAdaptive = 6,  // counts exact, times on a processor estimated
-  kTime = 7,      // cycles on a processor, and apart from them those off it: the default
+  kElapsed = 1,    // cycles: time-stamp counter
+  kCount = 2,      // no time stamps: every `cycles` is 0
+  kCpu = 3,        // as kTime; to be shown without what was waited
+  kUser = 4,       // not used yet: user-mode cycles, rdpmc
+  kSample = 5,     // counts exact, times on a processor from samples
+  kAdaptive = 6,   // counts exact, times on a processor estimated
+  kTime = 7,       // cycles on a processor, and apart from them those off it: the default
+  kAddresses = 8,  // no calls; samples by address
 };
 
 enum HeaderFlags : uint32_t {
@@ -109,7 +114,7 @@ enum HeaderFlags : uint32_t {
   // Of types whose clock is that of the processor:
   kShortWaitsUnseen = 8,  // nothing told of switches: waits of less than LONGEST_UNASKED cycles are in the cycles
   kWaitsUnseen = 16,      // the kernel answered no more: from some time on, all that was waited is in the cycles
-  // kSample:
+  // kSample, kAddresses:
   kNotSampled = 32,     // a thread got no timer: it has no samples
   kSamplingEnded = 64,  // the signal, or what its handler needs, was taken away: there are no samples from then on
   kNoSampling = 128,    // the process got no signal: there are no samples

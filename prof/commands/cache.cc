@@ -122,14 +122,15 @@ int run_command(const std::vector<std::string>& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-}  // namespace
+std::string library_beside(const std::string& profld, const std::string& name) {
+  return profld.substr(0, profld.rfind('/')) + "/../lib/" + name;
+}
 
-std::string rewritten_copy(const std::string& program, const Options& options) {
-  const std::string profld = find_profld();
+std::string copy_for(const std::string& program, const Options& options, const std::string& profld,
+                     const std::string& runtime) {
   Key key;
   add_file(key, program);
   add_file(key, profld);
-  const std::string runtime = profld.substr(0, profld.rfind('/')) + "/../lib/libprof.so";
   if (access(runtime.c_str(), R_OK) == 0) add_file(key, runtime);  // static programs carry it in them
   for (const std::string& word : options.rewriting) key.add(word);
 
@@ -153,6 +154,20 @@ std::string rewritten_copy(const std::string& program, const Options& options) {
   }
   if (rename(fresh.c_str(), copy.c_str()) != 0) throw Error(copy + ": " + system_error(errno));
   return copy;
+}
+
+}  // namespace
+
+std::string rewritten_copy(const std::string& program, const Options& options) {
+  const std::string profld = find_profld();
+  return copy_for(program, options, profld, library_beside(profld, "libprof.so"));
+}
+
+std::string sampling_copy(const std::string& program) {
+  const std::string profld = find_profld(), runtime = library_beside(profld, "libprof-sampler.so");
+  Options options;
+  options.rewriting = {"--no-hooks", "--libprof", runtime};
+  return copy_for(program, options, profld, runtime);
 }
 
 }  // namespace prof

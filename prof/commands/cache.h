@@ -16,6 +16,9 @@ namespace prof {
 // program, the options, profld and its runtime. They appear there by a rename, so several prof run may be at it.
 std::string rewritten_copy(const std::string& program, const Options& options);
 
+// The same of a copy without hooks, of which each thread samples itself (libprof/sampler/threads.cc).
+std::string sampling_copy(const std::string& program);
+
 }  // namespace prof
 
 #endif

@@ -10,11 +10,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
+#include <set>
 
 #include "message.h"
+#include "prof/model/analysis.h"
 #include "prof/read/clock.h"
 #include "prof/read/find.h"
 #include "prof/read/header.h"
+#include "prof/read/profile.h"
 
 namespace prof {
 
@@ -146,6 +149,18 @@ int wait_for(pid_t pid, rusage* usage) {
   return status;
 }
 
+// Whether a profile is of the same program as that of a process of this family that began earlier, and of one of them or
+// a child of theirs.
+bool belongs(const std::string& path, const Profile& first, const std::set<uint32_t>& family) {
+  try {
+    const prof_format::Header header = read_header(path);
+    return header.realtime_start >= first.header().realtime_start &&
+           (family.contains(header.parent_pid) || family.contains(header.pid)) && are_alike(first, Profile::read(path));
+  } catch (const Error&) {
+    return false;  // an old one, of another version
+  }
+}
+
 }  // namespace
 
 std::string find_program(const std::string& name) {
@@ -202,6 +217,20 @@ std::string profile_of(const Child& child, const std::string& directory) {
   if (path.empty()) return "";
   const uint64_t start_time = read_header(path).start_time;
   return start_time == 0 || child.start_time == 0 || start_time == child.start_time ? path : "";
+}
+
+std::vector<std::string> profiles_of(const Child& child, const std::string& directory) {
+  const std::string own = profile_of(child, directory);
+  if (own.empty()) return {};
+  const Profile profile = Profile::read(own);
+  std::vector<std::string> paths = {own};
+  std::set<uint32_t> family = {profile.header().pid};
+  for (const std::string& path : profiles_in(directory)) {  // parents start before their children
+    if (path == own || !belongs(path, profile, family)) continue;
+    family.insert(read_header(path).pid);
+    paths.push_back(path);
+  }
+  return paths;
 }
 
 std::string profile_directory() {

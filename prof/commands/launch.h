@@ -55,6 +55,9 @@ Child run_to_the_end(const Launch& launch, Watcher* watcher = nullptr);
 // not count.
 std::string profile_of(const Child& child, const std::string& directory);
 
+// The same with those of the processes that it forked, of the same program: its own first.
+std::vector<std::string> profiles_of(const Child& child, const std::string& directory);
+
 // Where this process's children leave their profiles.
 std::string profile_directory();
 

@@ -8,17 +8,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <set>
+#include <memory>
 #include <vector>
 
 #include "cache.h"
+#include "first_run.h"
 #include "launch.h"
 #include "message.h"
 #include "prof/read/file.h"
 #include "prof/read/find.h"
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
-#include "prof/sample/perf_sampler.h"
 #include "prof/sample/samples.h"
 #include "show.h"
 #include "streams.h"
@@ -27,21 +27,19 @@ namespace prof {
 
 namespace {
 
-constexpr unsigned kSamplesPerSecond = 5000;
-
 // Samples a program and has its streams pass.
 class SampledRun : public Watcher {
  public:
-  SampledRun(PerfSampler& sampler, Streams& streams) : sampler_(sampler), streams_(streams) {}
-  void begin(pid_t process) override { sampler_.attach(process); }
+  SampledRun(FirstRun& run, Streams& streams) : run_(run), streams_(streams) {}
+  void begin(pid_t process) override { run_.begin(process); }
   void watch(pid_t process) override {
     streams_.begin();
-    sampler_.watch(process);
+    run_.watch(process);
     streams_.end();
   }
 
  private:
-  PerfSampler& sampler_;
+  FirstRun& run_;
   Streams& streams_;
 };
 
@@ -61,33 +59,6 @@ std::string leave(const Samples& samples, const std::string& directory) {
     write_samples(samples, file.get(), path);
     return path;
   }
-}
-
-// Whether a profile is of the same program as that of a process of this family that began earlier, and of one of them or
-// a child of theirs.
-bool belongs(const std::string& path, const Profile& first, const std::set<uint32_t>& family) {
-  try {
-    const prof_format::Header header = read_header(path);
-    return header.realtime_start >= first.header().realtime_start &&
-           (family.contains(header.parent_pid) || family.contains(header.pid)) && are_alike(first, Profile::read(path));
-  } catch (const Error&) {
-    return false;  // an old one, of another version
-  }
-}
-
-// The profiles of a process and of those that it forked, which are of the same program: its own first.
-std::vector<std::string> profiles_of(const Child& child, const std::string& directory) {
-  const std::string own = profile_of(child, directory);
-  if (own.empty()) return {};
-  const Profile profile = Profile::read(own);
-  std::vector<std::string> paths = {own};
-  std::set<uint32_t> family = {profile.header().pid};
-  for (const std::string& path : profiles_in(directory)) {  // parents start before their children
-    if (path == own || !belongs(path, profile, family)) continue;
-    family.insert(read_header(path).pid);
-    paths.push_back(path);
-  }
-  return paths;
 }
 
 // Shows what both runs left.
@@ -114,30 +85,27 @@ int run_true(const Options& options, const std::string& program) {
   rewriting.rewriting.insert(rewriting.rewriting.begin(), "--no-imports");
   const std::string copy = rewritten_copy(program, rewriting);
   if (copy.empty()) return 1;
-  PerfSettings settings;
-  if (const int error = may_sample(settings)) {
-    throw Error("--true needs perf events, which this system does not allow (" + system_error(error) +
-                "); allow them by sysctl kernel.perf_event_paranoid=2, or run prof as root");
-  }
-  PerfSampler sampler(kSamplesPerSecond);
+  const std::unique_ptr<FirstRun> sampled = first_run(program);
+  if (!sampled) return 1;
   Streams streams(options.check);
-  SampledRun watcher(sampler, streams);
+  SampledRun watcher(*sampled, streams);
   say(options.arguments[0] +
       " is run twice: as it is, to see where its time goes, and again to count its calls, without its output");
+  if (!sampled->remark().empty()) say(options.arguments[0] + ": " + sampled->remark());
 
-  Launch launch = {program, options.arguments};
+  Launch launch = {sampled->program(), options.arguments};
   streams.for_first(launch);
   const Child first = run_to_the_end(launch, &watcher);
-  Samples samples = sampler.finish();
-  std::error_code ignored;
-  samples.program = std::filesystem::canonical(program, ignored).string();
-  samples.arguments = options.arguments;
-  samples.user_time = first.user_time;
-  samples.system_time = first.system_time;
-  samples.status = first.status;
 
   signal(SIGPIPE, SIG_IGN);  // the program's status counts, even if nobody reads its profile
   try {
+    Samples samples = sampled->finish(first);
+    std::error_code ignored;
+    samples.program = std::filesystem::canonical(program, ignored).string();
+    samples.arguments = options.arguments;
+    samples.user_time = first.user_time;
+    samples.system_time = first.system_time;
+    samples.status = first.status;
     if (first.was_signalled && WIFSIGNALED(first.status)) {
       say("the first run was ended from outside, so there is no second; the samples are " +
           leave(samples, profile_directory()));

@@ -258,6 +258,8 @@ class Part {
 };
 
 Analysis prepare(const Input& input, const Profile& first) {
+  if (first.header().type == prof_format::kAddresses)
+    throw Error(first.path() + ": has no calls: it was left by the first of two runs of prof run --true");
   std::vector<std::string> remarks;
   Analysis a{{}, FunctionTable(open_program(first, input.program, remarks), input.raw_names), {}, input.program};
   a.remarks = std::move(remarks);

@@ -50,6 +50,7 @@ class Crediting {
     times_.lost = samples_.lost;
     times_.has_kernel = samples_.has_kernel;
     times_.user_time = samples_.user_time;
+    times_.weight = samples_.weight;
     return std::move(times_);
   }
 
@@ -122,10 +123,10 @@ double weight(const CallNode& node, bool by_calls) { return double(by_calls ? no
 
 }  // namespace
 
-SampleRange range_of(uint64_t samples) {
+SampleRange range_of(uint64_t samples, double weight) {
   constexpr double z = 1.96;
-  const double n = double(samples), middle = n + z * z / 2, half = z * std::sqrt(n + z * z / 4);
-  return {std::max(middle - half, 0.0), middle + half};
+  const double n = double(samples) / weight, middle = n + z * z / 2, half = z * std::sqrt(n + z * z / 4);
+  return {std::max(middle - half, 0.0) * weight, (middle + half) * weight};
 }
 
 SampledTimes credit(const Samples& samples, FunctionTable& functions, const std::string& path,
@@ -150,7 +151,7 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
       if (all > 0) samples = double(times.samples[node.function]) * weight(node, by_calls) / all;
     }
     node.self = node.total = uint64_t(std::llround(samples * cycles_of_sample));
-    node.self_variance = node.total_variance = samples * cycles_of_sample * cycles_of_sample;
+    node.self_variance = node.total_variance = samples * times.weight * cycles_of_sample * cycles_of_sample;
     node.self_probe = node.total_probe = 0;
     node.self_range = node.total_range = {double(node.self), double(node.self)};
     node.has_doubtful_self = node.has_doubtful_total = false;
@@ -165,7 +166,7 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
   for (size_t f = 0; f < functions; ++f) {
     const double samples = double(times.samples[f]);
     sums[f].self = uint64_t(std::llround(samples * cycles_of_sample));
-    sums[f].self_variance = samples * cycles_of_sample * cycles_of_sample;
+    sums[f].self_variance = samples * times.weight * cycles_of_sample * cycles_of_sample;
     sums[f].self_range = {double(sums[f].self), double(sums[f].self)};
     if (measured[f] > 0 || calls[f] > 0) continue;
     sums[f].total = sums[f].self;

@@ -7,7 +7,8 @@
 // time includes it.
 //
 // How sure the time of a function is follows from the number n of its samples, which is Poisson's: the score interval
-// n + z^2/2 +- z sqrt(n + z^2/4) with z = 1.96 holds the true value in 95 of 100 runs, also when n is 0.
+// n + z^2/2 +- z sqrt(n + z^2/4) with z = 1.96 holds the true value in 95 of 100 runs, also when n is 0. If samples come
+// w at once, because a program that samples itself shares its processor with others, n / w are independent.
 
 #ifndef PROF_MODEL_SAMPLED_H
 #define PROF_MODEL_SAMPLED_H
@@ -29,15 +30,16 @@ struct SampledTimes {
   uint64_t user = 0, kernel = 0, lost = 0;  // samples, as in Samples
   bool has_kernel = false;
   uint64_t user_time = 0;  // nanoseconds, as the kernel's accounts say
+  double weight = 1;       // how many samples came at once
 
   double seconds(double of_samples) const { return of_samples * double(period) / 1e9; }
 };
 
-// What a number of samples may stand for, in samples: the ends of the 95 % interval.
+// What a number of samples that came `weight` at once may stand for, in samples: the ends of the 95 % interval.
 struct SampleRange {
   double low = 0, high = 0;
 };
-SampleRange range_of(uint64_t samples);
+SampleRange range_of(uint64_t samples, double weight = 1);
 
 // Credits samples to the functions of a table whose program they are of, which gets those of libraries. `path` is that
 // of the samples' file. What there is to tell of files without names is added to the remarks. Throws Error if the samples are not of that program.

@@ -67,27 +67,47 @@ ElfFile::~ElfFile() {
   if (fd_ >= 0) close(fd_);
 }
 
-// For programs whose section headers were removed.
-void ElfFile::read_segment_notes() {
+std::vector<GElf_Phdr> ElfFile::headers() const {
+  std::vector<GElf_Phdr> found;
   size_t count = 0;
-  if (elf_getphdrnum(elf_, &count) != 0) return;
+  if (elf_getphdrnum(elf_, &count) != 0) return found;
   for (size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
-    if (!gelf_getphdr(elf_, int(i), &header) || header.p_type != PT_NOTE) continue;
+    if (gelf_getphdr(elf_, int(i), &header)) found.push_back(header);
+  }
+  return found;
+}
+
+// For programs whose section headers were removed.
+void ElfFile::read_segment_notes() {
+  for (const GElf_Phdr& header : headers()) {
+    if (header.p_type != PT_NOTE) continue;
     read_notes(elf_getdata_rawchunk(elf_, int64_t(header.p_offset), header.p_filesz, ELF_T_BYTE), header.p_align);
   }
 }
 
 std::optional<uint64_t> ElfFile::address_at(uint64_t offset) const {
-  size_t count = 0;
-  if (elf_getphdrnum(elf_, &count) != 0) return {};
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (!gelf_getphdr(elf_, int(i), &header) || header.p_type != PT_LOAD || !(header.p_flags & PF_X)) continue;
+  for (const GElf_Phdr& header : headers()) {
+    if (header.p_type != PT_LOAD || !(header.p_flags & PF_X)) continue;
     if (offset >= header.p_offset && offset - header.p_offset < header.p_filesz)
       return header.p_vaddr + (offset - header.p_offset);
   }
   return {};
+}
+
+std::optional<uint64_t> ElfFile::offset_of(uint64_t address) const {
+  for (const GElf_Phdr& header : headers()) {
+    if (header.p_type != PT_LOAD || !(header.p_flags & PF_X)) continue;
+    if (address >= header.p_vaddr && address - header.p_vaddr < header.p_filesz)
+      return header.p_offset + (address - header.p_vaddr);
+  }
+  return {};
+}
+
+bool ElfFile::is_dynamic() const {
+  for (const GElf_Phdr& header : headers())
+    if (header.p_type == PT_INTERP) return true;
+  return false;
 }
 
 void ElfFile::read_notes(const Elf_Data* data, uint64_t align) {

@@ -9,6 +9,7 @@
 #ifndef PROF_READ_ELF_FILE_H
 #define PROF_READ_ELF_FILE_H
 
+#include <gelf.h>
 #include <libelf.h>
 
 #include <cstdint>
@@ -56,7 +57,14 @@ class ElfFile {
   // The link-time address of what is loaded from an offset in the file, if anything that may be run is.
   std::optional<uint64_t> address_at(uint64_t offset) const;
 
+  // The offset in the file from which an address is loaded, if anything that may be run is there.
+  std::optional<uint64_t> offset_of(uint64_t address) const;
+
+  // A dynamic linker runs it.
+  bool is_dynamic() const;
+
  private:
+  std::vector<GElf_Phdr> headers() const;
   void read_notes(const Elf_Data* data, uint64_t align);
   void read_segment_notes();
   void read_map(Elf_Scn* section);

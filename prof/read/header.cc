@@ -29,10 +29,10 @@ void check_header(const Header& h, const std::string& path) {
     throw Error(path + ": the profile's header is damaged");
   }
   constexpr uint64_t kLongestPeriod = 1'000'000'000;
-  if (h.type == prof_format::kSample && (h.sample_period == 0 || h.sample_period > kLongestPeriod))
+  if (is_sampled(h) && (h.sample_period == 0 || h.sample_period > kLongestPeriod))
     throw Error(path + ": the profile's header is damaged");
   if (h.type != prof_format::kTime && h.type != prof_format::kElapsed && h.type != prof_format::kCount &&
-      h.type != prof_format::kCpu && h.type != prof_format::kAdaptive && h.type != prof_format::kSample) {
+      h.type != prof_format::kCpu && h.type != prof_format::kAdaptive && !is_sampled(h)) {
     throw Error(path + ": the profile is of type " + std::to_string(h.type) +
                 ", which this prof does not know; use the prof that came with the program's profld");
   }
@@ -46,7 +46,9 @@ bool uses_cpu_clock(const Header& header) {
 
 bool has_waiting(const Header& header) { return header.type == prof_format::kTime || header.type == prof_format::kCpu; }
 
-bool is_sampled(const Header& header) { return header.type == prof_format::kSample; }
+bool is_sampled(const Header& header) {
+  return header.type == prof_format::kSample || header.type == prof_format::kAddresses;
+}
 
 Header read_header(int fd, const std::string& path, uint64_t& size) {
   struct stat status;

@@ -25,7 +25,7 @@ bool peek_at_header(const std::string& path, prof_format::Header& header);
 bool uses_cpu_clock(const prof_format::Header& header);
 bool has_waiting(const prof_format::Header& header);
 
-// Whether its times are those of samples, and not in cycles.
+// Whether it has numbers of samples where others have cycles.
 bool is_sampled(const prof_format::Header& header);
 
 // The first bytes of a file tell a profile from a program.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "header.h"
+
 namespace prof {
 
 namespace {
@@ -11,8 +13,7 @@ constexpr uint64_t kSlack = 1 << 20;  // cycles; time stamps of two processors m
 }  // namespace
 
 SelfTimeLimit::SelfTimeLimit(const prof_format::Header& header, uint64_t end)
-    : is_measured_(header.type != prof_format::kCount && header.type != prof_format::kAdaptive &&
-                   header.type != prof_format::kSample),
+    : is_measured_(header.type != prof_format::kCount && header.type != prof_format::kAdaptive && !is_sampled(header)),
       start_(header.tsc_start),
       end_(end) {}
 

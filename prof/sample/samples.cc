@@ -24,6 +24,7 @@ constexpr uint64_t kMostSamples = uint64_t(1) << 50;  // of one address, or thre
 constexpr uint64_t kLongestPeriod = 1'000'000'000;    // nanoseconds
 constexpr uint64_t kLongestTime = uint64_t(1) << 62;  // nanoseconds
 constexpr size_t kMostModules = 1 << 20;
+constexpr double kGreatestWeight = 1e9;
 
 // One line of JSON, with what is no UTF-8 replaced.
 template <class Json>
@@ -69,6 +70,14 @@ class Reader {
     if (!value.is_string()) refuse(std::string(name) + " is no text");
     return value.get<std::string>();
   }
+  // Of a member that need not be there.
+  double weight_of(const json& object, const char* name) const {
+    const auto at = object.find(name);
+    if (at == object.end()) return 1;
+    if (!at->is_number() || !(at->get<double>() >= 1) || at->get<double>() > kGreatestWeight)
+      refuse(std::string(name) + " is no number that it can be");
+    return at->get<double>();
+  }
   const json& list_of(const json& object, const char* name) const {
     const json& value = member(object, name);
     if (!value.is_array() || value.size() > kMostModules) refuse(std::string(name) + " is no list");
@@ -104,6 +113,7 @@ Samples samples_of(const json& document, const Reader& reader) {
   s.has_kernel = !kernel.is_null();
   if (s.has_kernel) s.kernel = reader.number(kernel, "kernel_samples", kMostSamples);
   s.lost = reader.number_of(document, "lost_samples", UINT64_MAX);
+  s.weight = reader.weight_of(document, "samples_at_once");
   s.user_time = reader.number_of(document, "user_time_ns", kLongestTime);
   s.system_time = reader.number_of(document, "system_time_ns", kLongestTime);
   s.status = int(reader.number_of(document, "wait_status", INT32_MAX));
@@ -135,6 +145,7 @@ std::string text_of(const Samples& samples) {
                                  {"user_samples", samples.user},
                                  {"kernel_samples", nullptr},
                                  {"lost_samples", samples.lost},
+                                 {"samples_at_once", samples.weight},
                                  {"user_time_ns", samples.user_time},
                                  {"system_time_ns", samples.system_time},
                                  {"wait_status", uint64_t(samples.status)}};

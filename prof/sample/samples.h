@@ -39,6 +39,7 @@ struct Samples {
   bool has_kernel = false;                  // samples were taken in the kernel too
   uint64_t user = 0, kernel = 0;            // samples: all of the modules' counts, and those in the kernel
   uint64_t lost = 0;                        // samples that are known to be missing
+  double weight = 1;                        // how many samples came at once, on average over all samples
   uint64_t user_time = 0, system_time = 0;  // nanoseconds, as the kernel's accounts say of the program and its children
   int status = 0;                           // how the program ended, as from waitpid
   std::vector<SampledModule> modules;

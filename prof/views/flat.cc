@@ -30,7 +30,7 @@ std::vector<Column> time_columns(const Analysis& analysis) {
   };
   if (const SampledTimes* sampled = analysis.sampled ? &*analysis.sampled : nullptr) {
     auto error = [sampled](uint32_t f) {
-      const SampleRange range = range_of(sampled->samples[f]);
+      const SampleRange range = range_of(sampled->samples[f], sampled->weight);
       return decimal(sampled->seconds((range.high - range.low) / 2), 3);
     };
     auto total = [&analysis, sampled](uint32_t f) {

@@ -88,7 +88,7 @@ class Writer {
 
   void write_samples_of(size_t function, const SampledTimes& sampled) {
     const uint64_t samples = sampled.samples[function];
-    const SampleRange range = range_of(samples);
+    const SampleRange range = range_of(samples, sampled.weight);
     const double hz = analysis_.tsc_hz > 0 ? analysis_.tsc_hz : 1e9;
     field(",\"samples\":", samples);
     out_.text(",\"self_seconds\":" + shortest(sampled.seconds(double(samples))));

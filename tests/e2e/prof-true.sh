@@ -189,13 +189,46 @@ done <<'CHANGES'
 .modules+=[{"path":"x","build_id":"","addresses":[[1,18446744073709551615]]}]
 .threads[0].process=5000000000
 .arguments=[1]
+.samples_at_once=0
 del(.program)
 CHANGES
 compile other program.c -O2 -L. -llibrary "-Wl,-rpath,$PWD"
 jq -c --arg p "$PWD/other" '.program=$p | .modules=[] | .user_samples=0' prof.samples >another
 refused another "is of another program than the profile"
 
-# Where perf events are not allowed, that is said before the program is run.
+# Where perf events are not allowed, a copy without hooks samples itself.
 compile without "$programs/without_perf_events.c"
-run ./without prof run --true ./program process
+rm -f prof.*
+run ./without prof run --true --check ./program work
+[ "$status" = 0 ] && [ ! -s stdout ] && grep -q "perf events are not allowed, so its first run is one of a copy" stderr &&
+  ! grep -q differ stderr || fail "itself: $status $(cat stderr)"
+grep -qP ' 1000\tless$' stderr && grep -qP ' 3000\tmore$' stderr && grep -qP ' -\tlibrary_work \(liblibrary.so\)$' stderr &&
+  grep -qP " -\t#$hidden \(liblibrary.so\)\$" stderr || fail "itself: $(cat stderr)"
+[ "$(ls -d prof.* | sort | sed 's/[0-9][0-9]*$/N/' | paste -sd ' ')" = "prof.N prof.samples" ] || fail "itself: leaves $(ls -d prof.*)"
+prof --json --true prof.samples prof.[0-9]* >json 2>stderr || fail "itself, --json: $(cat stderr)"
+jq -e 'def f(n): .functions[] | select(.name == n); .type == "true" and .sample_period_ns == 4000000 and
+  f("more").samples > 2 and f("more").samples > f("less").samples and f("library_work").samples > 2' json >/dev/null || fail "itself: $(cat json)"
+jq -e --arg program "$PWD/program" '.program == $program and any(.modules[]; .path == $program) and
+  ((.user_samples + .kernel_samples) * .period_ns / (.user_time_ns + .system_time_ns) | . > 0.5 and . < 1.5)' prof.samples >/dev/null ||
+  fail "itself: $(head -n 3 prof.samples)"
+rm -f prof.*
+run ./without prof run --true ./program family
+grep -qP ' 2900\tmore$' stderr || fail "itself, family: $(cat stderr)"
+jq -e '[.threads[] | select(.user_samples > 0)] | length >= 2 and (map(.process) | unique | length) == 2' prof.samples >/dev/null ||
+  fail "itself, family: $(cat prof.samples)"
+run ./without prof run --true ./program exit 37
+[ "$status" = 37 ] || fail "itself, exit 37: $status $(cat stderr)"
+{ (exec ./without prof run --true ./program kill 9 >stdout 2>stderr); } 2>/dev/null
+[ $? = 137 ] && grep -qP ' 1\tmain$' stderr || fail "itself, kill: $(cat stderr)"
+
+# Such a profile has no calls to show.
+rm -f prof.*
+profld --no-hooks --libprof "$BUILD/lib/libprof-sampler.so" -o program.sampling program || fail "no copy"
+./program.sampling exit 0
+run prof prof.[0-9]*
+[ "$status" = 1 ] && grep -q "has no calls: it was left by the first of two runs of prof run --true" stderr || fail "addresses: $(cat stderr)"
+
+# A static program cannot: that is said before it is run.
+compile static.program program.c library.c -O1 -static
+run ./without prof run --true ./static.program process
 [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q "perf_event_paranoid=2" stderr || fail "refused: $status $(cat stderr)"

@@ -376,6 +376,65 @@ quietly
 without_times 1000
 grep -q 'no signal was free for samples, so there are no times' said || fail "$what: prof says $(cat said)"
 
+# Nor does a copy without hooks, which samples itself (prof-true.sh), notice anything.
+profld --no-hooks --libprof "$BUILD/lib/libprof-sampler.so" -o pie.sampling pie || fail "no copy without hooks"
+for what in parts threads fork blocked "put back" handle wait exec polls "signal stack" cancel returning; do
+  rm -rf profiles
+  mkdir profiles
+  PROFDIR=profiles run ./pie.sampling "$what"
+  [ "$status" = 0 ] && [ ! -s stderr ] || fail "without hooks, $what: status $status, says $(cat stderr)"
+  quietly
+done
+
+# musl keeps other signals than glibc, and has another use for 32: it puts that back to its default.
+cat >musl.c <<'C'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+volatile unsigned long sum;
+__attribute__((noipa)) void step(void) {
+  for (int i = 0; i < 200000; i++) sum += i;
+}
+static void *steps(void *unused) {
+  for (int i = 0; i < 500; i++) step();
+  return NULL;
+}
+static void *cancelled(void *unused) {
+  for (;;) pause();
+}
+static void fire(union sigval unused) { step(); }
+int main(void) {
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = fire};
+  timer_t timer;
+  timer_create(CLOCK_MONOTONIC, &event, &timer);
+  timer_settime(timer, 0, &(struct itimerspec){{0, 20000000}, {0, 20000000}}, 0);
+  pthread_t other;
+  pthread_create(&other, NULL, steps, NULL);
+  steps(NULL);
+  pthread_join(other, NULL);
+  timer_delete(timer);
+  void *result;
+  pthread_create(&other, NULL, cancelled, NULL);
+  pthread_cancel(other);
+  pthread_join(other, &result);
+  steps(NULL);
+  puts(result == PTHREAD_CANCELED ? "ended" : "not cancelled");
+}
+C
+CC=musl-gcc compile musl musl.c -O1
+rewrite musl
+program=musl
+what=musl
+sampled
+[ "$(cat stdout)" = ended ] || fail "$what: $(cat stdout)"
+seconds . step 0.02 1000
+grep -q 'the program took away what samples need, as pthread_cancel does' said || fail "$what: prof says $(cat said)"
+profld --no-hooks --libprof "$BUILD/lib/libprof-sampler.so" -o musl.sampling musl || fail "no copy of musl"
+PROFDIR=profiles run ./musl.sampling
+[ "$status" = 0 ] && [ "$(cat stdout)" = ended ] && [ ! -s stderr ] || fail "$what, without hooks: status $status, says $(cat stdout stderr)"
+
 # With other PROFTYPEs nothing of this is there: no handler, no timer.
 cat >status.c <<'C'
 #include <stdio.h>

@@ -171,6 +171,7 @@ TEST_CASE("samples: how many there may be follows from how many there are") {
   CHECK(prof::range_of(0).high == doctest::Approx(3.84).epsilon(0.01));
   CHECK(prof::range_of(100).low == doctest::Approx(82.2).epsilon(0.01));
   CHECK(prof::range_of(100).high == doctest::Approx(121.6).epsilon(0.01));
+  CHECK(prof::range_of(400, 4).low == doctest::Approx(4 * 82.2).epsilon(0.01));
   CHECK(prof::range_of(1'000'000).high == doctest::Approx(1'001'962).epsilon(0.0001));
 }
 

@@ -1,0 +1,71 @@
+// libprof-sampler.so: the runtime for a copy of a program that has no hooks, of which each thread samples itself.
+//
+// The problem. prof run --true samples a program from outside, by perf events. Where these are not allowed, samples can
+// be taken inside only, by the timers and the signal of PROFTYPE=sample (sampling.cc). But that begins in a thread with
+// its first hook, and hooks are what shall not be there: beside them the times of small functions are not true.
+//
+// The way taken. profld --no-hooks makes the copy, and this library is its runtime: libprof.so, and pthread_create as well,
+// which stands before the C library's and has new threads begin here. A forked child is told of by the C library
+// (fork.cc). What is recorded are addresses alone, whatever PROFTYPE says (format.h: kAddresses).
+//
+// It is a library of its own so that no other copy has functions of ours in the place of pthread_create.
+//
+// Limits. Threads that are made by thrd_create, by glibc itself or by a system call have no samples.
+
+#include "libprof/threads.h"
+
+#include "libprof/process.h"
+#include "libprof/syscall.h"
+
+namespace libprof {
+
+extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] void* dlsym(void* handle, const char* name);
+
+// See settings.cc.
+extern "C" [[gnu::visibility("default")]] const char libprof_records_addresses = 1;
+
+// thread_start.S: where threads begin.
+extern "C" [[gnu::visibility("hidden")]] void* begin_sampled_thread(void* start);
+
+namespace {
+
+using Function = void*(void*);
+using Create = int(uint64_t* thread, const void* attributes, Function* function, void* argument);
+
+struct Start {
+  Function* function;
+  void* argument;
+};
+
+constexpr int kTryAgain = 11;  // EAGAIN
+void* const kNext = reinterpret_cast<void*>(-1);
+
+Create* next;
+
+[[gnu::constructor, gnu::used]] void find_next() {
+  if (dlsym) store(&next, reinterpret_cast<Create*>(dlsym(kNext, "pthread_create")));
+}
+
+}  // namespace
+
+// The thread that was made for this runs. Returns what it is to do.
+extern "C" [[gnu::visibility("hidden")]] Start take_start(Start* memory) {
+  const Start start = *memory;
+  unmap_memory(memory, sizeof *memory);
+  begin_thread(as_word(__builtin_frame_address(0)));
+  return start;
+}
+
+extern "C" [[gnu::visibility("default")]] int pthread_create(uint64_t* thread, const void* attributes,
+                                                             Function* function, void* argument) {
+  if (!next) find_next();
+  if (!next) return kTryAgain;
+  auto* start = static_cast<Start*>(map_memory(sizeof(Start)));
+  if (!start) return next(thread, attributes, function, argument);
+  *start = {function, argument};
+  const int error = next(thread, attributes, begin_sampled_thread, start);
+  if (error != 0) unmap_memory(start, sizeof *start);
+  return error;
+}
+
+}  // namespace libprof
