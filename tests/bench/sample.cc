@@ -1,6 +1,7 @@
-// sample NUMBER FILE PROGRAM ARGUMENT...: runs a program as it is, again and again, under prof's outside sampler, until
-// there are so many samples. Leaves them in FILE, which must not be there, as the samples of one run. Prints how many
-// runs they were. Output of the program goes nowhere; it has to end with status 0.
+// sample NUMBER FILE PROGRAM ARGUMENT...: samples a program as the first run of prof run --true is, from outside or, where perf
+// events are not allowed, by itself; again and again, until there are so many samples. Leaves them in FILE, which must not
+// be there, as the samples of one run. Prints how many runs they were. Output of the program goes nowhere; it has to end
+// with status 0.
 
 #include <fcntl.h>
 
@@ -8,34 +9,35 @@
 #include <cstdlib>
 #include <string>
 
+#include "prof/commands/first_run.h"
 #include "prof/commands/launch.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
-#include "prof/sample/perf_sampler.h"
 #include "prof/sample/samples.h"
 
 namespace {
 
 using namespace prof;
 
-constexpr unsigned kPerSecond = 5000;
-
 class SampledRun : public Watcher {
  public:
-  explicit SampledRun(PerfSampler& sampler) : sampler_(sampler) {}
-  void begin(pid_t process) override { sampler_.attach(process); }
-  void watch(pid_t process) override { sampler_.watch(process); }
+  explicit SampledRun(FirstRun& run) : run_(run) {}
+  void begin(pid_t process) override { run_.begin(process); }
+  void watch(pid_t process) override { run_.watch(process); }
 
  private:
-  PerfSampler& sampler_;
+  FirstRun& run_;
 };
 
-Samples sample_once(const Launch& launch) {
-  PerfSampler sampler(kPerSecond);
-  SampledRun watcher(sampler);
+Samples sample_once(Launch launch) {
+  const std::string program = launch.program;
+  const std::unique_ptr<FirstRun> run = first_run(program);
+  if (!run) throw Error(program + " could not be rewritten");
+  SampledRun watcher(*run);
+  launch.program = run->program();
   const Child child = run_to_the_end(launch, &watcher);
-  Samples samples = sampler.finish();
-  samples.program = launch.program;
+  Samples samples = run->finish(child);
+  samples.program = program;
   samples.arguments = launch.arguments;
   samples.user_time = child.user_time;
   samples.system_time = child.system_time;
@@ -51,7 +53,10 @@ SampledModule& module_of(Samples& samples, const SampledModule& like) {
 }
 
 void add(Samples& all, const Samples& run) {
-  all.period = (all.period * all.user + run.period * run.user) / (all.user + run.user);  // measured anew in each run
+  const double before = double(all.user + all.kernel), more = double(run.user + run.kernel);
+  if (before + more > 0) all.weight = (all.weight * before + run.weight * more) / (before + more);
+  if (all.user + run.user > 0)
+    all.period = (all.period * all.user + run.period * run.user) / (all.user + run.user);  // measured anew in each run
   all.user += run.user;
   all.kernel += run.kernel;
   all.lost += run.lost;
