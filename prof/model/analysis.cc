@@ -195,7 +195,7 @@ class Part {
     if (a_.timed && a_.tsc_hz <= 0 && !a_.by_samples)
       a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
     if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
-    if (a_.timed) add_cost_of_hooks(name);
+    if (a_.timed && input_.samples.empty()) add_cost_of_hooks(name);  // else times are not those of this run
   }
 
  private:
