@@ -284,11 +284,20 @@ grep -Eq '^prof: .*: [0-9]+ samples, one every 4 ms on a processor(; [0-9]+ sign
   fail "$what: says $(cat said)"
 [ "$(jq '.sample_signals > 0' json)" = true ] || fail "$what: no signals: $(head -c 300 json)"
 took burn main burn
+took library strlen '[libraries]' # imported functions are nodes
+took kernel read '[kernel]' 0.7
+grep -qP '^ *~?[0-9.]+ +[0-9.-]+ +-\t\[kernel\]$' view || fail "$what: $(cat view)"
+prof -d pie.prof profiles/prof.* 2>/dev/null | grep -qE $'^[.\t ]+\\[libraries\\]:[0-9.-]+$' || fail "$what: $(prof -d pie.prof profiles/prof.* 2>&1)"
+took all - all
+
+what="parts, without imports"
+rewrite pie --no-imports
+sampled parts
+quietly
 took library library '[libraries]'
 took kernel kernel '[kernel]' 0.7
-grep -qP '^ *~?[0-9.]+ +[0-9.-]+ +-\t\[kernel\]$' view || fail "$what: $(cat view)"
-prof -d pie.prof profiles/prof.* 2>/dev/null | grep -qx $'\\.\t\\[libraries\\]:[0-9.-]*' || fail "$what: $(prof -d pie.prof profiles/prof.* 2>&1)"
 took all - all
+rewrite pie
 
 what="threads"
 sampled threads
