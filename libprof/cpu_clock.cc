@@ -49,7 +49,7 @@ constexpr uint64_t kShortestSwitch = 4096;  // cycles: no thread is taken off it
 // Cycles. After that, a handler has taken the thread away from asking by siglongjmp.
 constexpr uint64_t kLongestAsking = 1 << 22;
 
-uint64_t monotonic_at_start;  // of this process, ns, when Header::tsc_start was taken; children set it anew
+Stamps at_start;  // of CLOCK_MONOTONIC, near the start of this process; children take them anew
 
 // The clock of a thread by its number, as in linux/posix-timers_types.h: CPUCLOCK_SCHED of a thread.
 uint64_t clock_of(int32_t tid) { return uint64_t(int64_t(int32_t(~uint32_t(tid) << 3 | 6))); }
@@ -69,10 +69,9 @@ uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
 
 // The stamp on the clock of a thread that has had `cpu` ns, `now` and `ns` being of now; 0 if that cannot be told.
 uint64_t stamp_of(State* s, uint64_t cpu, uint64_t now, uint64_t ns) {
-  const Header* header = at<Header>(s->base, 0);
-  if (cpu == 0 || ns <= monotonic_at_start || now <= header->tsc_start) return 0;
-  const uint64_t ns_gone = ns - monotonic_at_start, ran = cpu - s->cpu_at_start;
-  return s->tsc_at_start + scale(ran < ns_gone ? ran : ns_gone, now - header->tsc_start, ns_gone);
+  if (cpu == 0 || ns <= at_start.ns || now <= at_start.tsc) return 0;
+  const uint64_t ns_gone = ns - at_start.ns, ran = cpu - s->cpu_at_start;
+  return s->tsc_at_start + scale(ran < ns_gone ? ran : ns_gone, now - at_start.tsc, ns_gone);
 }
 
 // Gives what the thread was away, and nobody was given yet, to the node that is running.
@@ -145,7 +144,7 @@ uint64_t ask(State* s) {
 
 }  // namespace
 
-void begin_clocks() { monotonic_at_start = clock(kClockMonotonic); }
+void begin_clocks() { at_start = stamps_of_one_moment(kClockMonotonic); }
 
 bool begin_cpu_clock(State* s) {
   if (!begin_sign(s)) return false;

@@ -8,7 +8,7 @@
 
 namespace libprof {
 
-// For the clocks of all threads, when Header::tsc_start has been taken. A heavy path.
+// For the clocks of all threads of a process, before any of them begins. A heavy path.
 void begin_clocks();
 
 // Begins the clock of the calling thread, whose state `s` is. Its first stamp is State::tsc_at_start. False if there is

@@ -68,8 +68,9 @@ void fill_in_header(Header* h, int32_t parent) {
   h->parent_pid = uint32_t(parent);
   if (!settings.starts_off) h->control = prof_format::kRecording;
   h->blocks_used = sizeof(Header) / PROF_BLOCK_SIZE;
-  h->tsc_start = time_stamp_if_readable();
-  h->ns_start = clock(kClockMonotonicRaw);
+  const Stamps start = stamps_of_one_moment(kClockMonotonicRaw);
+  h->tsc_start = start.tsc;
+  h->ns_start = start.ns;
   h->cpu_start = clock(kClockProcess);
   begin_clocks();
   h->tsc_last = h->tsc_start;
@@ -259,10 +260,10 @@ void start_tsc() {
 }
 
 void stamp_last(Header* header) {
-  const uint64_t now = time_stamp_if_readable(), clock_now = clock(kClockMonotonicRaw);
-  if (tsc_stopped_at != 0 || clock_now == 0) return;  // a pair of what belongs together, or none
-  header->tsc_last = now;
-  header->ns_last = clock_now;
+  const Stamps now = stamps_of_one_moment(kClockMonotonicRaw);
+  if (tsc_stopped_at != 0 || now.ns == 0) return;  // a pair of what belongs together, or none
+  header->tsc_last = now.tsc;
+  header->ns_last = now.ns;
 }
 
 }  // namespace libprof

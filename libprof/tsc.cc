@@ -42,6 +42,20 @@ uint64_t time_stamp_if_readable() {
   return tsc_stopped_at ? tsc_stopped_at : time_stamp();
 }
 
+Stamps stamps_of_one_moment(uint64_t which) {
+  constexpr int kPairs = 4;
+  Stamps result = {};
+  uint64_t closest = ~uint64_t(0);
+  for (int i = 0; i < kPairs; ++i) {
+    const uint64_t before = time_stamp_if_readable(), ns = clock(which);
+    const uint64_t apart = time_stamp_if_readable() - before;
+    if (apart >= closest) continue;
+    closest = apart;
+    result = {before + apart / 2, ns};
+  }
+  return result;
+}
+
 bool check_tsc() {
   if (time_stamp_if_readable() == 0) {
     say("the program may not read the time-stamp counter; PROFTYPE=count needs none; nothing is recorded");

@@ -13,6 +13,13 @@ bool check_tsc();
 // The counter, for fields that a profile without times has as well; 0 if it may not be read.
 uint64_t time_stamp_if_readable();
 
+// What the counter (as above) and a clock of the kernel's (ns; 0 if it is refused) say at one moment: two readings in a
+// row, of which the thread may lose its processor in between, are of two. So of some pairs it is the closest.
+struct Stamps {
+  uint64_t tsc, ns;
+};
+Stamps stamps_of_one_moment(uint64_t clock);
+
 }  // namespace libprof
 
 #endif
