@@ -42,7 +42,8 @@ struct SampleRange {
 SampleRange range_of(uint64_t samples, double weight = 1);
 
 // Credits samples to the functions of a table whose program they are of, which gets those of libraries. `path` is that
-// of the samples' file. What there is to tell of files without names is added to the remarks. Throws Error if the samples are not of that program.
+// of the samples' file. What there is to tell of files without names is added to the remarks. Throws Error if the
+// samples are not of that program.
 SampledTimes credit(const Samples& samples, FunctionTable& functions, const std::string& path,
                     std::vector<std::string>& remarks);
 

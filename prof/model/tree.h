@@ -18,8 +18,9 @@
 // those of its children, and minus a pair of hooks for each of their calls. The children of a node cannot have taken
 // longer than it did; if their estimates say so, all of them are made smaller by the same factor.
 //
-// Samples (PROFTYPE=sample). A sample is worth its period, and the variance of their number is what it is of as many events
-// that are independent, or of fewer where several came at once. What a node had libraries or the kernel do for it are children of its own, [libraries] and [kernel], which nobody called.
+// Samples (PROFTYPE=sample). A sample is worth its period, and the variance of their number is what it is of as many
+// events that are independent, or of fewer where several came at once. What a node had libraries or the kernel do for
+// it are children of its own, [libraries] and [kernel], which nobody called.
 
 #ifndef PROF_MODEL_TREE_H
 #define PROF_MODEL_TREE_H
