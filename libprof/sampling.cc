@@ -22,7 +22,8 @@
 // to be interrupted by it. To stand before sigaction and its like would tell us of the first only, and changes every
 // program. But C libraries keep signals for themselves: glibc 32 for pthread_cancel and 33 for setuid, musl 32 to 34.
 // sigaction refuses them, sigfillset leaves them out, sigprocmask does not block them, debuggers pass them on silently.
-// So we take one of these that nobody handles yet: 32 of glibc, else 33. (musl puts 32 back to its default, which kills,
+// So we take one of these that nobody handles yet: 32 of glibc, else 33. (Children of posix_spawn, as make's are, have
+// both ignored if their parent handled them; that is as good.) (musl puts 32 back to its default, which kills,
 // when a program makes a timer with a thread.) What sigfillset leaves out tells which library it is. When a program calls
 // pthread_cancel for the first time, glibc (2.34 and later) puts its own handler in the place of ours, and so does musl.
 // glibc's ignores signals that tgkill did not send, musl's those for a thread that nobody cancels, and ours what is not of
@@ -164,7 +165,7 @@ uint64_t kept_signals() {
 bool take_signal(int number) {
   const uint64_t before = handler_of(number, own_handler() + 1);
   if (before == own_handler()) return true;
-  if (before != uint64_t(SIG_DFL)) return false;
+  if (before != uint64_t(SIG_DFL) && before != uint64_t(SIG_IGN)) return false;
   struct sigaction now = {};
   now.sa_handler = reinterpret_cast<__sighandler_t>(own_handler());
   now.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_RESTORER;

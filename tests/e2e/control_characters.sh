@@ -52,7 +52,7 @@ cp "$file.prof" $'dir\e/named'
 profile=$(echo prof.*)
 
 shows "$shown_one" 0 prof "$profile"
-[ "$(grep -c . stdout)" = 4 ] || fail "rows: $(cat stdout)"
+[ "$(grep -c . stdout)" = 5 ] || fail "rows: $(cat stdout)"
 shows "	$shown_two" 0 prof "$profile"
 shows ". $shown_one:" 0 prof -d "$profile"
 shows ". $shown_one:" 0 prof -d -t "$profile"

@@ -290,6 +290,29 @@ grep -qP '^ *~?[0-9.]+ +[0-9.-]+ +-\t\[kernel\]$' view || fail "$what: $(cat vie
 prof -d pie.prof profiles/prof.* 2>/dev/null | grep -qE $'^[.\t ]+\\[libraries\\]:[0-9.-]+$' || fail "$what: $(prof -d pie.prof profiles/prof.* 2>&1)"
 took all - all
 
+# posix_spawn leaves the signals of the C library's own ignored in its children, and so make does.
+cat >ignoring.c <<'C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  const struct { void *handler; unsigned long flags, restorer, mask; } ignored = {SIG_IGN, 0, 0, 0};
+  for (int i = 32; i <= 33; i++)
+    if (syscall(SYS_rt_sigaction, i, &ignored, NULL, 8) != 0) return 99;
+  execv(argv[1], argv + 1);
+  return 98;
+}
+C
+compile ignoring ignoring.c
+by=(./ignoring)
+what="signals that are ignored"
+sampled parts
+quietly
+took burn main burn
+took all - all
+by=()
+
 what="parts, without imports"
 rewrite pie --no-imports
 sampled parts
