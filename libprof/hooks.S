@@ -583,10 +583,12 @@ leave_hook:
         COUNT
         mov     KEPT_TOP(%rsp), %rcx
         mov     libprof_state@gottpoff(%rip), %rdi
-        mov     %fs:(%rdi), %rdi                // S
+        mov     %fs:(%rdi), %rdi                // S, or 0: a handler has forked, and this is the child
         TIME_STAMP %rax
+        test    %rdi, %rdi
+        jz      1f
         sub     STATE_AWAY(%rdi), %rax
-        mov     %rax, PROF_FRAME_START(%rcx)
+1:      mov     %rax, PROF_FRAME_START(%rcx)
         mov     %rsp, PROF_FRAME_SLOT(%rcx)     // 7
         RESTORE_TWO_MORE
         RESTORE_FLAGS
