@@ -185,6 +185,18 @@ void SymbolTable::write(Bytes& file) {
   }
 }
 
+// The beginning of a section that lists so many entries: its header.
+template <class Header, class Entry>
+Bytes list_header(const char (&magic)[sizeof Header::magic], uint64_t entries) {
+  Header header{};
+  std::memcpy(header.magic, magic, sizeof header.magic);
+  header.entry_size = sizeof(Entry);
+  header.entries = entries;
+  Bytes out;
+  append(out, header);
+  return out;
+}
+
 }  // namespace
 
 Bytes encode_map(const CopyMap& copies, const std::vector<ImportCopy>& imports) {
@@ -195,12 +207,7 @@ Bytes encode_map(const CopyMap& copies, const std::vector<ImportCopy>& imports) 
   for (const ImportCopy& c : imports)
     entries.push_back({c.start.value, c.original.value, c.original.value, uint32_t(c.size), uint32_t(c.original_size)});
   std::ranges::sort(entries, {}, &prof_format::MapEntry::copy);
-  prof_format::MapHeader header{};
-  std::memcpy(header.magic, prof_format::kMapMagic, sizeof header.magic);
-  header.entry_size = sizeof(prof_format::MapEntry);
-  header.entries = entries.size();
-  Bytes out;
-  append(out, header);
+  Bytes out = list_header<prof_format::MapHeader, prof_format::MapEntry>(prof_format::kMapMagic, entries.size());
   for (const prof_format::MapEntry& e : entries) append(out, e);
   return out;
 }
@@ -208,12 +215,8 @@ Bytes encode_map(const CopyMap& copies, const std::vector<ImportCopy>& imports) 
 Bytes encode_imports(const std::vector<ImportCopy>& imports) {
   std::map<uint64_t, const std::string*> names;  // by address: an import may have two pieces of code
   for (const ImportCopy& c : imports) names.emplace(c.original.value, &c.name);
-  prof_format::ImportsHeader header{};
-  std::memcpy(header.magic, prof_format::kImportsMagic, sizeof header.magic);
-  header.entry_size = sizeof(prof_format::ImportEntry);
-  header.entries = names.size();
-  Bytes out;
-  append(out, header);
+  Bytes out =
+      list_header<prof_format::ImportsHeader, prof_format::ImportEntry>(prof_format::kImportsMagic, names.size());
   uint32_t at = 0;
   for (const auto& [address, name] : names) {
     append(out, prof_format::ImportEntry{address, at, uint32_t(name->size())});

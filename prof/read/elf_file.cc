@@ -86,21 +86,23 @@ void ElfFile::read_segment_notes() {
   }
 }
 
+namespace {
+
+bool may_be_run(const GElf_Phdr& header) { return header.p_type == PT_LOAD && (header.p_flags & PF_X); }
+
+}  // namespace
+
 std::optional<uint64_t> ElfFile::address_at(uint64_t offset) const {
-  for (const GElf_Phdr& header : headers()) {
-    if (header.p_type != PT_LOAD || !(header.p_flags & PF_X)) continue;
-    if (offset >= header.p_offset && offset - header.p_offset < header.p_filesz)
+  for (const GElf_Phdr& header : headers())
+    if (may_be_run(header) && offset - header.p_offset < header.p_filesz)
       return header.p_vaddr + (offset - header.p_offset);
-  }
   return {};
 }
 
 std::optional<uint64_t> ElfFile::offset_of(uint64_t address) const {
-  for (const GElf_Phdr& header : headers()) {
-    if (header.p_type != PT_LOAD || !(header.p_flags & PF_X)) continue;
-    if (address >= header.p_vaddr && address - header.p_vaddr < header.p_filesz)
+  for (const GElf_Phdr& header : headers())
+    if (may_be_run(header) && address - header.p_vaddr < header.p_filesz)
       return header.p_offset + (address - header.p_vaddr);
-  }
   return {};
 }
 

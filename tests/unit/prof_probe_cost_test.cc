@@ -2,7 +2,7 @@
 
 #include "prof/model/analysis.h"
 #include "prof/views/numbers.h"
-#include "prof_fixture.h"
+#include "prof_analysed.h"
 #include "prof_printed.h"
 
 using namespace prof_test;
@@ -11,27 +11,13 @@ using prof::Analysis;
 namespace {
 
 // A run with a probe that costs 10 cycles inside and 30 outside.
-class Run : public LetteredRun {
+class Run : public AnalysedRun {
  public:
   Run() {
     writer.header().probe_inside = 10 * 256;
     writer.header().probe_outside = 30 * 256;
   }
-  Analysis analyse(bool raw_times = false) {
-    writer.write(dir / "prof.1");
-    prof::Input input;
-    input.profiles = {dir / "prof.1"};
-    input.raw_times = raw_times;
-    return prof::analyse(input);
-  }
 };
-
-prof::FunctionSum sum_of(const Analysis& a, const std::string& name) {
-  for (size_t f = 0; f < a.sums.size(); ++f) {
-    if (a.functions.functions()[f].name == name) return a.sums[f];
-  }
-  return {};
-}
 
 bool is_wide(const prof::FunctionSum& sum) { return prof::is_wide(sum.self_range, double(sum.self)); }
 

@@ -4,31 +4,12 @@
 
 #include "prof/model/analysis.h"
 #include "prof/read/error.h"
-#include "prof_fixture.h"
+#include "prof_analysed.h"
 
 using namespace prof_test;
 using prof::Analysis;
 
-namespace {
-
-class Run : public LetteredRun {
- public:
-  Analysis analyse() {
-    writer.write(dir / "prof.1");
-    prof::Input input;
-    input.profiles = {dir / "prof.1"};
-    return prof::analyse(input);
-  }
-};
-
-prof::FunctionSum sum_of(const Analysis& a, const std::string& name) {
-  for (size_t f = 0; f < a.sums.size(); ++f) {
-    if (a.functions.functions()[f].name == name) return a.sums[f];
-  }
-  return {};
-}
-
-}  // namespace
+using Run = AnalysedRun;
 
 TEST_CASE("samples: each is worth its period; those of libraries and of the kernel are children") {
   Run run;

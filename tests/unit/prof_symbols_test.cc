@@ -25,6 +25,14 @@ std::string error_of(const prof::Profile& profile, const std::string& program) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+// The profile of `program` in a directory, which was loaded at 0x70000000.
+prof::Profile profile_of_program(const TemporaryDirectory& dir) {
+  ProfileWriter w;
+  w.add_module(dir / "program", "", 0x70000000, 0x70000000, 0x70002000);
+  w.write(dir / "prof.1");
+  return prof::Profile::read(dir / "prof.1");
+}
+
 }  // namespace
 
 TEST_CASE("of several names for an address the global, the function, the one with fewer underscores is taken") {
@@ -112,10 +120,7 @@ TEST_CASE("program counters in copies are counted for the original's entry, what
   e.map.push_back({0x1040, 0x180, 0x100, 16, 8});  // a fragment of `one`
   e.add_copy(0x1080, 0x1139);
   e.write(dir / "program");
-  ProfileWriter w;
-  w.add_module(dir / "program", "", 0x70000000, 0x70000000, 0x70002000);
-  w.write(dir / "prof.1");
-  const prof::Profile profile = prof::Profile::read(dir / "prof.1");
+  const prof::Profile profile = profile_of_program(dir);
   prof::FunctionTable table(open_program(profile, ""), false);
   prof::Resolver resolver(table, profile);
   const uint32_t one = resolver.find(0x70001005);
@@ -138,10 +143,7 @@ TEST_CASE("imports have the names that the section .prof.imports gives them") {
   e.add_import(0x1010, 0x410, "_Znwm");
   e.map.push_back({0x1020, 0x410, 0x410, 16, 0});  // of tail jumps
   e.write(dir / "program");
-  ProfileWriter w;
-  w.add_module(dir / "program", "", 0x70000000, 0x70000000, 0x70002000);
-  w.write(dir / "prof.1");
-  const prof::Profile profile = prof::Profile::read(dir / "prof.1");
+  const prof::Profile profile = profile_of_program(dir);
   prof::FunctionTable table(open_program(profile, ""), false);
   prof::Resolver resolver(table, profile);
   const prof::Function strlen = table.functions()[resolver.find(0x70001006)];

@@ -6,6 +6,7 @@
 #include "prof/model/analysis.h"
 #include "prof/model/tree.h"
 #include "prof/read/error.h"
+#include "prof_analysed.h"
 #include "prof_fixture.h"
 #include "prof_printed.h"
 
@@ -14,20 +15,7 @@ using prof::Analysis;
 
 namespace {
 
-class Run : public LetteredRun {
- public:
-  explicit Run(const std::string& name = "prof.1") : name_(name) {}
-  Analysis analyse(bool raw_times = false) {
-    writer.write(dir / name_);
-    prof::Input input;
-    input.profiles = {dir / name_};
-    input.raw_times = raw_times;
-    return prof::analyse(input);
-  }
-
- private:
-  std::string name_;
-};
+using Run = AnalysedRun;
 
 // The tree in one line: name:calls:self:total, children in parentheses.
 std::string text(const Analysis& a, uint32_t node = 0) {
@@ -39,13 +27,6 @@ std::string text(const Analysis& a, uint32_t node = 0) {
     if (n.first_child) s += "(" + text(a, c) + ")";
   }
   return s;
-}
-
-prof::FunctionSum sum_of(const Analysis& a, const std::string& name) {
-  for (size_t f = 0; f < a.sums.size(); ++f) {
-    if (a.functions.functions()[f].name == name) return a.sums[f];
-  }
-  return {};
 }
 
 }  // namespace
