@@ -8,15 +8,18 @@ namespace libprof {
 namespace {
 
 uint64_t* program_words;
+bool are_libraries_hooked;
 
 void use_enter_hook(uint64_t in) {
   store(&enter_hook, in);
   if (program_words) store(&program_words[0], in);
+  if (are_libraries_hooked) store(&library_enter_hook, in);
 }
 
 void use_leave_hook(uint64_t out) {
   store(&leave_hook, out);
   if (program_words) store(&program_words[1], out);
+  if (are_libraries_hooked) store(&library_leave_hook, out);
 }
 
 void use_hooks(Hook* in, Hook* out) {
@@ -32,6 +35,12 @@ void replace_enter_hook(Hook* from, Hook* to) {
 
 void set_program_words(uint64_t* words) {
   program_words = words;
+  use_enter_hook(enter_hook);
+  use_leave_hook(leave_hook);
+}
+
+void use_hooks_in_libraries() {
+  are_libraries_hooked = true;
   use_enter_hook(enter_hook);
   use_leave_hook(leave_hook);
 }

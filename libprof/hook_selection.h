@@ -2,7 +2,8 @@
 //
 // A program calls the hooks through two words, `call *word(%rip)`, so that the choice of a form costs the calls
 // nothing. In a static program, and for code that was linked with libprof.so, the words are ours, enter_hook and
-// leave_hook. A dynamic program has words of its own (kHooksTag in map.h says where), which the dynamic linker fills
+// leave_hook. A rewritten library calls them through _proflibin and _proflibout, which jump through two more words of
+// ours. A dynamic program has words of its own (kHooksTag in map.h says where), which the dynamic linker fills
 // with _profin and _profout; these jump through our words, until the program's are found.
 
 #ifndef LIBPROF_HOOK_SELECTION_H
@@ -16,6 +17,9 @@ using Hook = void();
 
 // The words of the program: `words[0]` for _profin, `words[1]` for _profout. They get the hooks that are in use now.
 void set_program_words(uint64_t* words);
+
+// From now on the hooks of libraries do what those of the program do; until then, nothing.
+void use_hooks_in_libraries();
 
 // From now on the hooks do nothing.
 void use_no_hooks();

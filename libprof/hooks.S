@@ -131,6 +131,16 @@ enter_hook:
 leave_hook:
         .quad   leave_elapsed
 
+        // Of libraries: see libraries.cc.
+        .hidden library_enter_hook
+        .hidden library_leave_hook
+        .globl  library_enter_hook
+        .globl  library_leave_hook
+library_enter_hook:
+        .quad   hook_off
+library_leave_hook:
+        .quad   hook_off
+
         .text
 
 .macro FUNCTION name
@@ -635,6 +645,32 @@ leave_hook:
         FUNCTION _profout
         jmp     *leave_hook(%rip)
         END_FUNCTION _profout
+
+        FUNCTION _proflibin
+        jmp     *library_enter_hook(%rip)
+        END_FUNCTION _proflibin
+
+        FUNCTION _proflibout
+        jmp     *library_leave_hook(%rip)
+        END_FUNCTION _proflibout
+
+// rax = program headers, ecx = their number. Keeps what DT_INIT is called with.
+        FUNCTION _profload
+        push    %rdi
+        push    %rsi
+        push    %rdx
+        sub     $8, %rsp
+        .cfi_adjust_cfa_offset 32
+        mov     %rax, %rdi
+        mov     %ecx, %esi
+        call    note_loaded_library
+        add     $8, %rsp
+        pop     %rdx
+        pop     %rsi
+        pop     %rdi
+        .cfi_adjust_cfa_offset -32
+        ret
+        END_FUNCTION _profload
 
         HIDDEN_FUNCTION get_state
         mov     libprof_state@gottpoff(%rip), %rax

@@ -1,7 +1,8 @@
-// We find modules in memory. The auxiliary vector says where the program's own headers are; those of a library are at
-// the start of its first mapping, which /proc/self/maps lists with its path. Only files that call hooks are listed: the
-// first pc from a file that is not on the list puts it there. Nothing in the headers is trusted beyond the mapped
-// range, since the loader has accepted them but parts may not be mapped.
+// We find modules in memory. The auxiliary vector says where the program's own headers are; a rewritten library tells of
+// its own (libraries.cc); those of a library that was compiled with hooks are at the start of its first mapping, which
+// /proc/self/maps lists with its path. Only files that call hooks are listed: the first pc from a file that is not on
+// the list puts it there. Nothing in the headers is trusted beyond the mapped range, since the loader has accepted them
+// but parts may not be mapped.
 
 #include "modules.h"
 
@@ -23,50 +24,6 @@ namespace {
 constexpr uint64_t kAuxHeaders = 3, kAuxHeaderCount = 5;
 constexpr uint64_t kUnknownReach = uint64_t(1) << 20;  // bytes around a pc that no file accounts for
 
-struct Object {
-  uint64_t bias = 0, start = 0, end = 0;
-  const uint8_t* build_id = nullptr;
-  uint32_t build_id_size = 0;
-};
-
-void find_build_id(const char* p, uint64_t size, Object* object) {
-  const char* end = p + size;
-  while (uint64_t(end - p) >= sizeof(Elf64_Nhdr)) {
-    auto* note = reinterpret_cast<const Elf64_Nhdr*>(p);
-    const uint64_t name = (note->n_namesz + uint64_t(3)) & ~uint64_t(3);
-    const uint64_t descriptor = (note->n_descsz + uint64_t(3)) & ~uint64_t(3);
-    p += sizeof *note;
-    if (name + descriptor > uint64_t(end - p)) return;
-    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(p, "GNU", 4) == 0 &&
-        note->n_descsz <= sizeof(Module::build_id)) {
-      object->build_id = reinterpret_cast<const uint8_t*>(p + name);
-      object->build_id_size = note->n_descsz;
-      return;
-    }
-    p += name + descriptor;
-  }
-}
-
-// `headers`: the program header table in memory.
-Object describe(const Elf64_Phdr* headers, uint64_t count, uint64_t bias) {
-  Object object;
-  object.bias = bias;
-  object.start = ~uint64_t(0);
-  for (uint64_t i = 0; i < count; ++i) {
-    const Elf64_Phdr& h = headers[i];
-    if (h.p_type != PT_LOAD) continue;
-    if (bias + h.p_vaddr < object.start) object.start = bias + h.p_vaddr;
-    if (bias + h.p_vaddr + h.p_memsz > object.end) object.end = bias + h.p_vaddr + h.p_memsz;
-  }
-  for (uint64_t i = 0; i < count; ++i) {
-    const Elf64_Phdr& h = headers[i];
-    const uint64_t at = bias + h.p_vaddr;
-    if (h.p_type != PT_NOTE || object.build_id || at < object.start || at + h.p_memsz > object.end) continue;
-    find_build_id(reinterpret_cast<const char*>(at), h.p_memsz, &object);
-  }
-  return object;
-}
-
 // The words through which a program calls the hooks; null if it does not say.
 uint64_t* find_hook_words(const Elf64_Phdr* headers, uint64_t count, const Object& object) {
   for (uint64_t i = 0; i < count; ++i) {
@@ -79,6 +36,8 @@ uint64_t* find_hook_words(const Elf64_Phdr* headers, uint64_t count, const Objec
   }
   return nullptr;
 }
+
+bool has_unknown_code;  // hooks were called from where no module is known
 
 // Two threads may each find a module at the same time, so the list has no order that could be used to end it, see
 // state.h.
@@ -95,7 +54,7 @@ void list(const Object& object, const char* path) {
   module->start = object.start;
   module->end = object.end;
   module->build_id_size = object.build_id_size;
-  if (object.build_id) memcpy(module->build_id, object.build_id, object.build_id_size);
+  memcpy(module->build_id, object.build_id, object.build_id_size);
   memcpy(module + 1, path, path_size);
   ordered();
   // At the end of the list: the program stays the first.
@@ -164,15 +123,26 @@ void list_file_at(uint64_t pc) {
     return;
   }
   auto* headers = reinterpret_cast<const Elf64_Phdr*>(file.start + header->e_phoff);
-  const Object object = describe(headers, header->e_phnum, bias_of(headers, header->e_phnum, file.start));
+  const Object object = describe_object(headers, header->e_phnum, bias_of(headers, header->e_phnum, file.start));
   if (pc >= object.start && pc < object.end) list(object, file.path);
+}
+
+// `pc`: an address in it.
+void list_with_path(const Object& object, uint64_t pc) {
+  FileMapping file;
+  list(object, find_file(pc, &file) ? file.path : "");
 }
 
 uint64_t note_module(State* s, uint64_t pc) {
   const Module* module = find_listed(pc);
   if (!module) {
-    list_file_at(pc);
+    Object object;
+    if (find_object(pc, &object))
+      list_with_path(object, pc);
+    else
+      list_file_at(pc);
     module = find_listed(pc);
+    if (!module) has_unknown_code = true;
   }
   // Code that belongs to no file (compiled at run time) is not searched for again at each of its nodes.
   s->module_start = module ? module->start : pc < kUnknownReach ? 0 : pc - kUnknownReach;
@@ -194,13 +164,18 @@ void list_program() {
   FileMapping file;
   if (!own && !find_file(as_word(headers), &file)) return;
   const uint64_t bias = own ? as_word(headers) - own->p_vaddr : bias_of(headers, count, file.start);
-  const Object object = describe(headers, count, bias);
+  const Object object = describe_object(headers, count, bias);
   if (uint64_t* words = find_hook_words(headers, count, object)) set_program_words(words);
+  remember_object(object);
   char path[4096];
   const int64_t n =
       syscall4(__NR_readlinkat, uint64_t(kCurrentDirectory), as_word("/proc/self/exe"), as_word(path), sizeof path - 1);
   path[n > 0 ? n : 0] = 0;
   list(object, path);
+}
+
+void list_if_called(const Object& object) {
+  if (has_unknown_code) list_with_path(object, object.code_start);
 }
 
 bool is_in_listed_module(uint64_t address) { return find_listed(address) != nullptr; }

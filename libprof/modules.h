@@ -3,6 +3,7 @@
 #ifndef LIBPROF_MODULES_H
 #define LIBPROF_MODULES_H
 
+#include "objects.h"
 #include "state.h"
 
 namespace libprof {
@@ -12,6 +13,10 @@ void list_program();
 
 // If `pc` is in no listed module, adds the module that it lies in to the list. A slow path, for each new node.
 void note_module_of(State* s, uint64_t pc);
+
+// Puts an object that is not listed on the list if its functions have been called already, when it was not yet known what
+// lay there. A heavy path.
+void list_if_called(const Object& object);
 
 // Whether `address` is in a file that is listed: one that calls hooks. On any path.
 bool is_in_listed_module(uint64_t address);

@@ -193,7 +193,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
     return;
   }
   const uint64_t now = stamp(s);
-  const bool has_place = settle_on_stack(s, slot, pc, now);
+  const bool has_place = settle_on_stack(s, slot, now);
   if (has_place) {
     detach_frames(s, slot, now);
     pop_gone(s, slot, now);

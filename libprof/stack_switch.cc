@@ -12,7 +12,7 @@
 // and memory between two frames of a stack belongs to that stack. So a slot belongs to the stack with the nearest upper
 // end above it, or to a stack that is new. The first function on a new stack is not called by a function with hooks, as
 // that one would have been seen on the stack before. The return address of the first function tells this
-// (is_hooked_code).
+// (is_in_hooked_code).
 //
 // The rules. A call on a signal stack nests under the node that was current when the signal came, and its exit leads
 // back to the interrupted stack exactly as it was. A handler that never returns (siglongjmp) is noticed when a function
@@ -36,6 +36,7 @@
 #include "adaptive.h"
 #include "file.h"
 #include "hook_selection.h"
+#include "objects.h"
 #include "shadow_stack.h"
 #include "syscall.h"
 #include "text.h"
@@ -237,17 +238,6 @@ void find_bounds(uint64_t slot, uint64_t* low, uint64_t* high) {
   }
 }
 
-uint64_t find_code(State* s, uint64_t pc) {
-  find_bounds(pc, &s->code_start, &s->code_end);
-  return 1;
-}
-
-// Whether `address` is in functions with hooks, of which `pc` is one: they lie together in a segment of their own.
-bool is_hooked_code(State* s, uint64_t pc, uint64_t address) {
-  if (pc < s->code_start || pc >= s->code_end) run_heavy(s, find_code, pc);
-  return address >= s->code_start && address < s->code_end;
-}
-
 // The entry above one that is not the topmost; null if there is none.
 Frame* next_frame(State* s, Frame* f) {
   if (!is_last(f)) return f + 1;
@@ -360,7 +350,7 @@ void detach_frames(State* s, uint64_t slot, uint64_t now) {
   if (run_heavy(s, detach_heavily, as_word(&detaching))) set_barrier(s);
 }
 
-bool settle_on_stack(State* s, uint64_t slot, uint64_t pc, uint64_t now) {
+bool settle_on_stack(State* s, uint64_t slot, uint64_t now) {
   Frame* f = current_frame(s);
   FrameChunk* stack = chunk_at(s, chunk_of(f)->stack);
   const uint64_t top = slot_of(f);
@@ -385,7 +375,7 @@ bool settle_on_stack(State* s, uint64_t slot, uint64_t pc, uint64_t now) {
   if (to && to->kind == kOtherStack) {
     const uint64_t return_address = reinterpret_cast<const uint64_t*>(slot)[1];
     const uint64_t lowest = slot_of(top_of(s, to));
-    if ((slot < lowest && lowest - slot > kReach) || !is_hooked_code(s, pc, return_address)) {
+    if ((slot < lowest && lowest - slot > kReach) || !is_in_hooked_code(return_address)) {
       to = nullptr;
     } else if (stack->kind == kOtherStack && slot < top && top - slot < kReach) {
       Frame* caller = find_caller(s, to, slot);

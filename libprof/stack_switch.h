@@ -8,9 +8,9 @@
 
 namespace libprof {
 
-// `slot` is that of a function that is being entered; its hook returns to `pc`. Makes s->top refer to the stack that
+// `slot` is that of a function that is being entered. Makes s->top refer to the stack that
 // the slot lies on. False if there is no room for another stack. A slow path.
-bool settle_on_stack(State* s, uint64_t slot, uint64_t pc, uint64_t now);
+bool settle_on_stack(State* s, uint64_t slot, uint64_t now);
 
 // Takes frames below `slot` that may belong to another stack off the stack that the thread is on, and keeps them. A
 // slow path.

@@ -1,7 +1,7 @@
 // How the runtime starts and ends with the program.
 //
 // In a dynamic program the loader runs the constructor and the destructor of libprof.so. Hooks may run before the
-// constructor does (IFUNC resolvers, other constructors); the first hook does the same work.
+// constructor does (IFUNC resolvers, other constructors); the first hook of the program does the same work.
 //
 // In a static program profld makes _profstart (start.S) the entry point. Nothing is set up there: no relocation
 // of this image has been applied, and there is no thread pointer. It gets one here, to a block of zeros that is large
@@ -12,6 +12,7 @@
 #include <elf.h>
 
 #include "fork.h"
+#include "hook_selection.h"
 #include "memory.h"
 #include "process.h"
 #include "rights.h"
@@ -46,6 +47,7 @@ void at_exit() {
   char here;
   State* s = get_state();
   if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));
+  use_hooks_in_libraries();
 }
 
 [[gnu::destructor, gnu::used]] void end_dynamic() { end_process(); }

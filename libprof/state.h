@@ -120,7 +120,6 @@ struct State {
   Block root;
   Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
-  uint64_t code_start, code_end;      // the mapping with the functions that have hooks, see stack_switch.cc
   int32_t tid;
   uint64_t entering_at;  // where on the program's stack a heavy path is being entered
   uint32_t is_busy;      // on a heavy path
@@ -194,6 +193,7 @@ extern uint64_t tsc_stopped_at;
 #pragma GCC visibility push(hidden)
 extern "C" {
 extern uint64_t enter_hook, leave_hook;  // addresses of the hooks in use, see hook_selection.h
+extern uint64_t library_enter_hook, library_leave_hook;
 void enter_elapsed();
 void leave_elapsed();
 void enter_count();
@@ -238,6 +238,11 @@ inline bool exchange_if(T* p, T expected, T desired) {
   bool done;
   asm volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(*p), "+a"(expected) : "r"(desired) : "memory");
   return done;
+}
+// The same for words that another thread may write.
+template <class T>
+inline bool exchange_if_shared(T* p, T expected, T desired) {
+  return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 // Keeps the compiler from moving stores; the processor keeps them in order by itself.
 inline void ordered() { asm volatile("" ::: "memory"); }

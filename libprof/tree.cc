@@ -69,6 +69,7 @@ uint64_t grow_table(State* s, uint64_t) {
   Link* table = make_larger_table(s, links * 2);
   if (!table) return 0;
   uint64_t used = 0;
+  lock(&process->lock);  // see move_links
   for (uint64_t i = 0; i < links; ++i) {
     if (old[i].pc == 0) continue;
     insert(table, old[i].parent, old[i].pc, old[i].child);
@@ -76,6 +77,7 @@ uint64_t grow_table(State* s, uint64_t) {
   }
   s->table_used = used;
   store(&s->table, table);
+  unlock(&process->lock);
   return 1;
 }
 
@@ -240,6 +242,15 @@ void begin_table(State* s) {
     mask_of(s->table) = mask;
   } else {
     s->table = table_in(reinterpret_cast<char*>(s) + kPage, kFirstTable);
+  }
+}
+
+void move_links(State* s, uint64_t start, uint64_t end, uint64_t distance) {
+  Link* table = load(&s->table);
+  for (uint64_t i = 0; table && i < links_in(table); ++i) {
+    const uint64_t pc = load(&table[i].pc);
+    // Not if the thread has ended meanwhile, and another one has cleared the table.
+    if (pc >= start && pc < end) exchange_if_shared(&table[i].pc, pc, pc + distance);
   }
 }
 

@@ -41,6 +41,10 @@ void set_aside(State* s);
 // Puts an edge into a table that has room for it.
 void insert(Link* table, Block parent, uint64_t pc, Block child);
 
+// Adds `distance` to each pc in the table that lies in [start, end). With the lock of the process; the table may be that
+// of another thread, which goes on using it.
+void move_links(State* s, uint64_t start, uint64_t end, uint64_t distance);
+
 // Makes the first table of a thread, or empties the one it has. A heavy path.
 void begin_table(State* s);
 

@@ -25,10 +25,10 @@ namespace {
 constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
 constexpr char kUsage[] =
     R"(usage: profld [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES] [--no-leaves]
-              [--no-imports] [--no-hooks] [--report FILE] [--libprof FILE] PROGRAM
+              [--all] [--no-imports] [--no-hooks] [--report FILE] [--libprof FILE] PROGRAM
 )";
 constexpr char kHelp[] =
-    R"(Write a copy of a finished x86-64 program in which every function counts and times its calls.
+    R"(Write a copy of a finished x86-64 program, or of a shared library, in which every function counts and times its calls.
 Running the copy leaves prof.<pid>, which prof(1) shows.
 
   -o, --output OUT      the copy (default: PROGRAM's base name with .prof, here)
@@ -36,6 +36,7 @@ Running the copy leaves prof.<pid>, which prof(1) shows.
   -N, --not GLOB        not functions whose name matches (repeatable)
       --min-size BYTES  only functions of at least BYTES of code
       --no-leaves       only functions that call others
+      --all             of a library, also functions that are too small to time
       --no-imports      not the functions of shared libraries that they call
       --no-hooks        move functions, but let them call nothing: to see what moving costs
       --report FILE     write what was done, and what was left out and why, as JSON
@@ -78,12 +79,24 @@ uint64_t parse_size(const char* text) {
 }
 
 Options parse(int argc, char** argv) {
-  enum { kReport = 256, kRuntime, kMinSize, kNoLeaves, kNoHooks, kImports, kNoImports, kHelpOption, kVersionOption };
+  enum {
+    kReport = 256,
+    kRuntime,
+    kMinSize,
+    kNoLeaves,
+    kAll,
+    kNoHooks,
+    kImports,
+    kNoImports,
+    kHelpOption,
+    kVersionOption
+  };
   static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
                                  {"only", required_argument, nullptr, 'F'},
                                  {"not", required_argument, nullptr, 'N'},
                                  {"min-size", required_argument, nullptr, kMinSize},
                                  {"no-leaves", no_argument, nullptr, kNoLeaves},
+                                 {"all", no_argument, nullptr, kAll},
                                  {"no-hooks", no_argument, nullptr, kNoHooks},
                                  {"imports", no_argument, nullptr, kImports},
                                  {"no-imports", no_argument, nullptr, kNoImports},
@@ -116,6 +129,9 @@ Options parse(int argc, char** argv) {
         break;
       case kNoLeaves:
         o.selection.no_leaves = true;
+        break;
+      case kAll:
+        o.selection.all = true;
         break;
       case kNoHooks:
         o.selection.no_hooks = true;

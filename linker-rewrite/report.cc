@@ -17,6 +17,10 @@ std::string hex(OldAddr a) {
   return s.str();
 }
 
+std::string_view words_of(LeftOut why) {
+  return why == LeftOut::too_small ? "too small to time" : "an IFUNC resolver, or a function that one chooses";
+}
+
 }  // namespace
 
 void write_json(std::ostream& out, const Report& report) {
@@ -33,6 +37,9 @@ void write_json(std::ostream& out, const Report& report) {
   j["import_calls_left"] = {
       {"of a function that returns twice, or that compilers call in their own way", report.import_calls_to_special},
       {"from a function that stays", report.import_calls_from_unhooked}};
+  j["left_out"] = nlohmann::ordered_json::array();
+  for (const Report::LeftOutFunction& f : report.left_out)
+    j["left_out"].push_back({{"name", f.name}, {"address", hex(f.address)}, {"why", words_of(f.why)}});
   j["skipped"] = nlohmann::ordered_json::array();
   for (const Report::Skipped& s : report.skipped)
     j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", text_of(s.reason)}});
@@ -49,6 +56,9 @@ void write_text(std::ostream& out, const Report& report) {
         << report.import_tail_jumps << " tail jumps to them, "
         << report.import_calls_to_special + report.import_calls_from_unhooked << " left alone\n";
   std::map<std::string_view, uint64_t> counts;
+  for (const Report::LeftOutFunction& f : report.left_out) ++counts[words_of(f.why)];
+  for (const auto& [words, count] : counts) out << std::setw(8) << count << "  left out: " << words << '\n';
+  counts.clear();
   for (const Report::Skipped& s : report.skipped) ++counts[words_of(s.reason.code)];
   for (const auto& [words, count] : counts) out << std::setw(8) << count << "  left in place: " << words << '\n';
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linker-rewrite/base/reason.h"
+#include "linker-rewrite/program/program.h"
 
 namespace profld {
 
@@ -30,7 +31,13 @@ struct Report {
   // Those that did not: of functions that return twice or that compilers call in their own way; from functions left in
   // place.
   uint64_t import_calls_to_special = 0, import_calls_from_unhooked = 0;
-  std::vector<Skipped> skipped;  // selected, but left in place; by address
+  struct LeftOutFunction {
+    std::string name;  // empty if it has no symbol
+    OldAddr address;
+    LeftOut why;
+  };
+  std::vector<LeftOutFunction> left_out;  // of a library: not selected, though no option says so; by address
+  std::vector<Skipped> skipped;           // selected, but left in place; by address
 };
 
 // As JSON, in the form that profld(1) documents.

@@ -38,6 +38,7 @@ Report count_functions(const Program& program) {
     if (!r.is_function()) continue;
     ++report.functions_total;
     const Group& group = program.groups[r.group];
+    if (group.left_out) report.left_out.push_back({r.name(), r.range.start, *group.left_out});
     if (!group.selected) continue;
     ++report.functions_selected;
     if (group.reason)
@@ -88,7 +89,7 @@ void decide_what_moves(Program& program) {
 // All that is new: the copies and what belongs to them, and the changes to the original's bytes.
 Contents copy_functions(const Program& program, const std::vector<EntryJump>& entry_jumps, const Layout& layout,
                         Report& report) {
-  Relocator relocator(program, layout.enter_hook_slot(), layout.leave_hook_slot());
+  Relocator relocator(program, {layout.enter_hook_slot(), layout.leave_hook_slot()}, layout.library_start());
   relocator.plan(layout.text());
   report.returns = relocator.returns();
   report.tail_jumps = relocator.tail_jumps();
@@ -97,7 +98,8 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   Contents contents;
   const NewAddr tables = layout.read_only_start(relocator.text_size());
   const std::optional<AddedCode> added = layout.added_code();
-  contents.thunks = {relocator.thunks().start(), relocator.thunks().size()};
+  contents.thunks = relocator.frameless();
+  contents.library_start = relocator.library_start();
   relocator.emit(tables, contents.text, contents.tables, [&] {
     contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
                                    NewAddr(align_up((tables + contents.tables.size()).value, 8)), contents.thunks);

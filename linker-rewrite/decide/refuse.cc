@@ -50,13 +50,21 @@ bool has_string(const Image& image, std::string_view text) {
   });
 }
 
+// Debuggers set a breakpoint at this function of the dynamic linker's. (musl's C library is its own dynamic linker.)
+bool is_dynamic_linker(const Image& image) {
+  return image.link_type() == LinkType::shared_library &&
+         std::ranges::any_of(image.dynamic_symbols(),
+                             [](const Symbol& s) { return s.name == "_dl_debug_state" && s.section != SHN_UNDEF; });
+}
+
 }  // namespace
 
 void refuse_unsupported(const Image& image) {
   if (is_rewritten(image)) throw refusal(Refusal::already_rewritten);
   if (image.segment(PT_LOAD) && image.link_type() == LinkType::shared_library && !image.segment(PT_DYNAMIC))
     throw refusal(Refusal::neither_program_nor_library);
-  if (image.link_type() == LinkType::shared_library) throw refusal(Refusal::shared_library);
+  if (is_dynamic_linker(image)) throw refusal(Refusal::dynamic_linker);
+  if (image.link_type() == LinkType::shared_library && image.code().empty()) throw refusal(Refusal::no_code);
   if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
     throw refusal(Refusal::go_program);
   if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") ||

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "ifunc.h"
 #include "linker-rewrite/program/fragments.h"
 
 namespace profld {
@@ -27,6 +28,15 @@ bool match_any(const std::vector<std::string>& patterns, const std::vector<std::
                                                           std::free);
     return demangled && matches(patterns, demangled.get());
   });
+}
+
+bool has_loop(const Group& g) {
+  for (const Code& code : g.code.parts)
+    for (const Insn& insn : code.insns)
+      if ((insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short) &&
+          code.target(insn) <= code.address(insn))
+        return true;
+  return false;
 }
 
 uint64_t size_of(const Group& g) {
@@ -60,12 +70,29 @@ bool is_leaf(const Program& program, const Group& g) {
   return std::ranges::none_of(g.indirect.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::tail_call; });
 }
 
+bool is_small(const Program& program, const Group& g) {
+  return size_of(g) <= kSmallFunction && !has_loop(g) && g.indirect.jumps.empty() && is_leaf(program, g);
+}
+
 void select_groups(Program& program, const Selection& s) {
-  for (Group& g : program.groups) g.selected = false;
+  for (Group& g : program.groups) {
+    g.selected = false;
+    g.left_out.reset();
+  }
   for (const CodeRange& r : program.ranges)
     if (!r.fragment && is_selected_by_name(s, r)) program.groups[r.group].selected = true;
   for (Group& g : program.groups) {
     if (size_of(g) < s.min_size || (s.no_leaves && is_leaf(program, g))) g.selected = false;
+  }
+  if (program.image->link_type() == LinkType::shared_library) {
+    for (uint32_t g : groups_of_resolvers(program))
+      if (program.groups[g].selected) program.groups[g].left_out = LeftOut::chosen_by_resolver;
+    if (!s.all && s.only.empty())
+      for (Group& g : program.groups)
+        if (g.selected && !g.left_out && is_small(program, g)) g.left_out = LeftOut::too_small;
+  }
+  for (Group& g : program.groups) {
+    if (g.left_out) g.selected = false;
     g.hooked = g.selected && !s.no_hooks;
   }
 }

@@ -1,5 +1,10 @@
-// Which functions the user wants to be profiled: -F, -N, --min-size, --no-leaves, --no-hooks,
+// Which functions the user wants to be profiled: -F, -N, --min-size, --no-leaves, --all, --no-hooks,
 // --no-imports.
+//
+// Of a library, two kinds of functions are left out. Those that a resolver chooses among when it is loaded (strlen,
+// memcpy), and the resolvers: the former are called far more often than any others, and time is measured better at the
+// call. And small ones, unless they are asked for: the hooks of __errno_location alone would take a fifth of the time
+// of sort.
 
 #ifndef LINKER_REWRITE_DECIDE_SELECTION_H
 #define LINKER_REWRITE_DECIDE_SELECTION_H
@@ -18,6 +23,7 @@ struct Selection {
   std::vector<std::string> not_{};  // -N: but not functions that match one of these
   uint64_t min_size = 0;            // --min-size: only functions of at least so many bytes of code, fragments included
   bool no_leaves = false;           // --no-leaves: only functions that call others
+  bool all = false;                 // --all: of a library, also those that are too small to time
   bool no_hooks = false;            // --no-hooks: these functions are moved, but call no hooks
   bool imports = true;              // --no-imports: not the functions of other files that they call
 };
@@ -29,7 +35,11 @@ bool is_selected_by_name(const Selection& selection, const std::vector<std::stri
 // True if the group calls nothing, not even by a tail call. Its indirect jumps must be known.
 bool is_leaf(const Program& program, const Group& group);
 
-// Sets Group::selected and Group::hooked. A group is selected as a whole: control passes between its ranges without
+// True if the group is too small to time: it calls nothing, has no loop, and at most kSmallFunction bytes.
+bool is_small(const Program& program, const Group& group);
+inline constexpr uint64_t kSmallFunction = 48;
+
+// Sets Group::selected, left_out and hooked. A group is selected as a whole: control passes between its ranges without
 // calls.
 void select_groups(Program& program, const Selection& selection);
 

@@ -209,8 +209,11 @@ void Image::read_dynamic() {
     dynamic_.push_back(entry);
   }
   // A static PIE has a dynamic section but asks for no library; a shared library without any is told by DF_1_PIE.
-  if (link_type_ == LinkType::shared_library && (dynamic_value(DT_FLAGS_1).value_or(0) & DF_1_PIE))
-    link_type_ = LinkType::static_pie;
+  // Some libraries can be run as well, to say what they are, and name a dynamic linker (glibc's libc.so.6): they are told
+  // by the name for other files to need them by.
+  const bool is_pie = dynamic_value(DT_FLAGS_1).value_or(0) & DF_1_PIE;
+  if (link_type_ == LinkType::shared_library && is_pie) link_type_ = LinkType::static_pie;
+  if (link_type_ == LinkType::pie && !is_pie && dynamic_value(DT_SONAME)) link_type_ = LinkType::shared_library;
 }
 
 void Image::read_symbols() {

@@ -16,8 +16,8 @@ constexpr uint64_t kBodyAlignment = 64;
 
 }  // namespace
 
-Relocator::Relocator(const Program& program, NewAddr enter_hook_slot, NewAddr leave_hook_slot)
-    : program_(program), hook_slots_{enter_hook_slot, leave_hook_slot} {}
+Relocator::Relocator(const Program& program, HookSlots hook_slots, std::optional<LibraryStart> library_start)
+    : program_(program), hook_slots_(hook_slots), library_start_(library_start) {}
 
 void Relocator::plan(NewAddr text) {
   std::vector<uint32_t> moving;
@@ -50,7 +50,12 @@ void Relocator::plan(NewAddr text) {
   }
   copies_.sort();  // they are in order already; the map is now complete
   thunks_.place(program_.imports, end);
-  if (thunks_.size() != 0) end = thunks_.start() + thunks_.size();
+  if (thunks_.size() != 0 || library_start_) end = thunks_.start() + thunks_.size();
+  if (library_start_) {
+    library_start_at_ = end;
+    end += kLibraryStartSize;
+  }
+  frameless_ = {thunks_.start(), end > thunks_.start() ? end - thunks_.start() : 0};
   text_start_ = text;
   text_size_ = end - text;
 }
@@ -116,6 +121,11 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
 
   // Step 3: write the code.
   if (thunks_.size() != 0) thunks_.write(hook_slots_, text.data() + (thunks_.start() - text_start_));
+  if (library_start_) {
+    std::optional<NewAddr> old_init;
+    if (library_start_->old_init) old_init = copies_.call_target(*library_start_->old_init);
+    write_library_start(*library_start_, old_init, library_start_at_, text.data() + (library_start_at_ - text_start_));
+  }
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();
     if (i % Image::kFunctionsPerRelease == 0) program_.image->release();

@@ -9,25 +9,29 @@
 
 #include "emit.h"
 #include "entry_jumps.h"
+#include "library_start.h"
 #include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/base/patch.h"
 #include "linker-rewrite/program/fragments.h"
+#include "linker-rewrite/unwind/unwind.h"
 
 namespace profld {
 
 class Relocator {
  public:
-  // Plans the copies of all groups that move.
-  Relocator(const Program& program, NewAddr enter_hook_slot, NewAddr leave_hook_slot);
+  // Plans the copies of all groups that move, and the code that a library starts with.
+  Relocator(const Program& program, HookSlots hook_slots, std::optional<LibraryStart> library_start);
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.
   void plan(NewAddr text);
   uint64_t text_size() const { return text_size_; }
   const CopyMap& copies() const { return copies_; }
-  CopyMap take_copies() { return std::move(copies_); }    // when nothing else is wanted
-  uint64_t returns() const { return returns_; }           // exits through ret that got a hook
-  uint64_t tail_jumps() const { return tail_jumps_; }     // exits through jumps that got one
-  const ImportThunks& thunks() const { return thunks_; }  // they stand behind the copies
+  CopyMap take_copies() { return std::move(copies_); }         // when nothing else is wanted
+  uint64_t returns() const { return returns_; }                // exits through ret that got a hook
+  uint64_t tail_jumps() const { return tail_jumps_; }          // exits through jumps that got one
+  const ImportThunks& thunks() const { return thunks_; }       // they stand behind the copies
+  NewAddr library_start() const { return library_start_at_; }  // behind the thunks; 0 if there is none
+  FramelessCode frameless() const { return frameless_; }       // thunks and the code that a library starts with
   uint64_t jump_tables() const;
 
   // Writes the copies' jump tables, for an address behind the copies. Then writes the copies on all cores, and calls
@@ -45,6 +49,9 @@ class Relocator {
   const HookSlots hook_slots_;
   CopyMap copies_;
   ImportThunks thunks_;
+  const std::optional<LibraryStart> library_start_;
+  NewAddr library_start_at_;
+  FramelessCode frameless_;
   NewAddr text_start_;
   std::vector<RangePlan> plans_;  // in the order of copies_
   uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;

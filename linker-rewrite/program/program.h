@@ -28,6 +28,9 @@ struct ImportCall {
   uint32_t import;  // index in Program::imports
 };
 
+// Why a function of a library is not selected though the user did not ask for that (decide/selection.h).
+enum class LeftOut : uint8_t { too_small, chosen_by_resolver };
+
 // Ranges that are moved together or not at all.
 struct Group {
   std::vector<uint32_t> ranges;  // indexes; functions first, then fragments
@@ -36,6 +39,7 @@ struct Group {
   std::vector<ImportCall> import_calls;  // ascending; filled by select_import_calls
   std::optional<Reason> reason;          // why it has to stay in place; none if it can move
   bool selected = false;                 // by the user, see decide/selection.h
+  std::optional<LeftOut> left_out{};     // then it is not selected
   bool hooked = false;                   // if it moves, its functions call the hooks
 
   bool moves() const { return selected && !reason; }

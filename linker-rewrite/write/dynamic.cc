@@ -1,8 +1,9 @@
-// How a dynamic program calls the hooks in libprof.so: as if it had been linked with it.
+// How a dynamic program or a shared library calls the hooks in libprof.so: as if it had been linked with it.
 //
 // It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("hook slots") that the dynamic linker
-// fills with their addresses (R_X86_64_GLOB_DAT). Later libprof.so replaces these by the addresses of the hooks that it
-// selects; an entry of the dynamic section tells it where the slots are. Symbols, strings, symbol versions and
+// fills with their addresses (R_X86_64_GLOB_DAT). In a program libprof.so later replaces these by the addresses of the
+// hooks that it selects; an entry of the dynamic section tells it where the slots are. Those of a library stay as they
+// are: it may be unloaded at any time. A library has a third symbol and slot, for its DT_INIT (library_start.h). Symbols, strings, symbol versions and
 // relocations are arrays without room at their end, so each is copied into a new segment with the new entries; the
 // dynamic section, which says where they are, is changed in place: GNU ld leaves five spare DT_NULLs at its end. lld
 // leaves none; then the section moves as well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as
@@ -16,7 +17,8 @@
 //   and rights.cc in libprof). Libraries that must be first (AddressSanitizer) still are.
 // - The hook slots are filled first after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
-//   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then.
+//   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then. The
+//   symbols of libraries are others than those of programs: at that time they lead to hooks that do nothing.
 // - The hash table DT_GNU_HASH names defined symbols only, and stays. DT_HASH has a chain entry for every symbol, and
 //   readers take the number of symbols from it, so it grows.
 
@@ -32,9 +34,8 @@ namespace profld {
 
 namespace {
 
-constexpr char kEnterName[] = "_profin";
-constexpr char kLeaveName[] = "_profout";
-constexpr uint32_t kNewSymbols = 2;
+constexpr const char* kOfProgram[] = {"_profin", "_profout"};
+constexpr const char* kOfLibrary[] = {"_proflibin", "_proflibout", "_profload"};
 // How the names of C libraries begin: libc.so.6, libc.musl-x86_64.so.1.
 constexpr std::string_view kCLibrary = "libc.";
 
@@ -130,9 +131,13 @@ void DynamicSection::write_in_place(Bytes& file) const {
 }
 
 HookImports::HookImports(const Image& image, std::string library)
-    : image_(image), library_(std::move(library)), dynamic_(image) {
+    : image_(image),
+      library_(std::move(library)),
+      is_library_(image.link_type() == LinkType::shared_library),
+      dynamic_(image) {
+  names_ = is_library_ ? std::span<const char* const>(kOfLibrary) : kOfProgram;
   auto value = [&](int64_t tag) { return image.dynamic_value(tag).value_or(0); };
-  if (!image.segment(PT_INTERP)) throw refusal(Refusal::no_interpreter);
+  if (!is_library_ && !image.segment(PT_INTERP)) throw refusal(Refusal::no_interpreter);
   symbols_.old = OldAddr(value(DT_SYMTAB));
   strings_.old = OldAddr(value(DT_STRTAB));
   strings_.old_size = value(DT_STRSZ);
@@ -165,7 +170,10 @@ HookImports::HookImports(const Image& image, std::string library)
   dynamic_.insert(need_, DT_NEEDED);
   for (int64_t tag : {DT_SYMTAB, DT_STRTAB, DT_STRSZ, DT_RELA, DT_RELASZ}) dynamic_.set(tag, 0);
   dynamic_.set(DT_RELAENT, sizeof(Elf64_Rela));
-  dynamic_.add(prof_format::kHooksTag, 0);
+  if (is_library_)
+    dynamic_.set(DT_INIT, 0);
+  else
+    dynamic_.add(prof_format::kHooksTag, 0);
 }
 
 // The index for the new entry for libprof.so: before the C library's, else behind the last.
@@ -190,17 +198,18 @@ void HookImports::reserve_table(Segment& segment, Table& table, uint64_t size, u
 }
 
 void HookImports::reserve_tables(Segment& read_only) {
-  reserve_table(read_only, symbols_, symbols_.old_size + kNewSymbols * sizeof(Elf64_Sym), 8);
-  uint64_t names = library_.size() + 1 + sizeof kEnterName + sizeof kLeaveName;
+  reserve_table(read_only, symbols_, symbols_.old_size + names_.size() * sizeof(Elf64_Sym), 8);
+  uint64_t names = library_.size() + 1;
+  for (const char* name : names_) names += std::strlen(name) + 1;
   reserve_table(read_only, strings_, strings_.old_size + names, 1);
   if (versions_.exists())
-    reserve_table(read_only, versions_, versions_.old_size + kNewSymbols * sizeof(Elf64_Versym), 2);
-  if (hash_.exists()) reserve_table(read_only, hash_, (2 + uint64_t(buckets_) + symbol_count_ + kNewSymbols) * 4, 8);
-  reserve_table(read_only, rela_, rela_.old_size + kNewSymbols * sizeof(Elf64_Rela), 8);
+    reserve_table(read_only, versions_, versions_.old_size + names_.size() * sizeof(Elf64_Versym), 2);
+  if (hash_.exists()) reserve_table(read_only, hash_, (2 + uint64_t(buckets_) + symbol_count_ + names_.size()) * 4, 8);
+  reserve_table(read_only, rela_, rela_.old_size + names_.size() * sizeof(Elf64_Rela), 8);
 }
 
 void HookImports::reserve_hook_slots(Segment& writable) {
-  hook_slots_ = writable.reserve(16, 8);
+  hook_slots_ = writable.reserve(slots_size(), 8);
   if (!dynamic_.fits()) dynamic_place_ = writable.reserve(dynamic_.encoded_size(), 8);
 }
 
@@ -212,11 +221,11 @@ Bytes HookImports::old_bytes(ByteView file, const Table& table) const {
 Bytes HookImports::hash_table(ByteView file) const {
   Bytes out = old_bytes(file, hash_);
   out.resize(hash_.size);
-  put(out, 4, symbol_count_ + kNewSymbols);
+  put(out, 4, uint32_t(symbol_count_ + names_.size()));
   // Each new symbol becomes the head of its bucket's chain.
   uint64_t chains = 8 + uint64_t(buckets_) * 4;
   uint32_t symbol = symbol_count_;
-  for (const char* name : {kEnterName, kLeaveName}) {
+  for (const char* name : names_) {
     uint64_t bucket = 8 + uint64_t(sysv_hash(name) % buckets_) * 4;
     uint32_t head;
     std::memcpy(&head, out.data() + bucket, sizeof head);
@@ -231,9 +240,9 @@ Bytes HookImports::relocations(ByteView file) const {
   uint64_t relative = image_.dynamic_value(DT_RELACOUNT).value_or(0);
   uint64_t at = std::min(relative, rela_.old_size / sizeof(Elf64_Rela)) * sizeof(Elf64_Rela);
   Bytes relocations;
-  for (uint32_t i = 0; i < kNewSymbols; ++i) {
+  for (uint64_t i = 0; i < names_.size(); ++i) {
     Elf64_Rela r{};
-    r.r_offset = hook_slots_.value + uint64_t(i) * 8;
+    r.r_offset = hook_slots_.value + i * 8;
     r.r_info = ELF64_R_INFO(uint64_t(symbol_count_ + i), R_X86_64_GLOB_DAT);
     append(relocations, r);
   }
@@ -241,7 +250,7 @@ Bytes HookImports::relocations(ByteView file) const {
   return out;
 }
 
-void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, SectionEdits& edits) const {
+void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewAddr init, SectionEdits& edits) const {
   Bytes strings = old_bytes(file, strings_);
   auto add_string = [&](const char* s, size_t length) {
     uint64_t at = strings.size();
@@ -251,8 +260,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, Sect
   };
   uint64_t library = add_string(library_.data(), library_.size());
   Bytes symbols = old_bytes(file, symbols_);
-  for (const char* name : {kEnterName, kLeaveName})
-    append(symbols, undefined_function(add_string(name, std::strlen(name))));
+  for (const char* name : names_) append(symbols, undefined_function(add_string(name, std::strlen(name))));
 
   auto place = [&](const Table& table, uint32_t type, const Bytes& bytes) {
     read_only.write(table.place, bytes);
@@ -262,13 +270,13 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, Sect
   place(strings_, SHT_STRTAB, strings);
   if (versions_.exists()) {
     Bytes versions = old_bytes(file, versions_);
-    for (uint32_t i = 0; i < kNewSymbols; ++i) append(versions, Elf64_Versym(VER_NDX_GLOBAL));
+    for (size_t i = 0; i < names_.size(); ++i) append(versions, Elf64_Versym(VER_NDX_GLOBAL));
     place(versions_, SHT_GNU_versym, versions);
   }
   if (hash_.exists()) place(hash_, SHT_HASH, hash_table(file));
   read_only.write(rela_.place, relocations(file));
   edit_relocation_section(image_, rela_.place, rela_.size, edits);
-  edits.add(".prof.got", SHT_PROGBITS, SHF_WRITE, hook_slots_, 16, 8);
+  edits.add(".prof.got", SHT_PROGBITS, SHF_WRITE, hook_slots_, slots_size(), 8);
 
   DynamicSection dynamic = dynamic_;
   dynamic.set_entry(need_, library);
@@ -279,7 +287,10 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, Sect
   if (hash_.exists()) dynamic.set(DT_HASH, hash_.place.value);
   dynamic.set(DT_RELA, rela_.place.value);
   dynamic.set(DT_RELASZ, rela_.size);
-  dynamic.set(prof_format::kHooksTag, hook_slots_.value);
+  if (is_library_)
+    dynamic.set(DT_INIT, init.value);
+  else
+    dynamic.set(prof_format::kHooksTag, hook_slots_.value);
   if (dynamic_place_) {
     writable.write(*dynamic_place_, dynamic.encode());
     edits.move(section_at(image_, dynamic_.address().value, SHT_DYNAMIC), *dynamic_place_, dynamic.encoded_size());

@@ -31,8 +31,8 @@ class DynamicSection {
   uint64_t room_;  // bytes
 };
 
-// A dynamic program's need for libprof.so: the library's name, the symbols of the hooks, the hook slots that hold their
-// addresses.
+// The need of a dynamic program or of a shared library for libprof.so: its name, the symbols of the hooks, the slots that
+// hold their addresses.
 class HookImports {
  public:
   // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section does not allow it.
@@ -43,10 +43,12 @@ class HookImports {
   void reserve_hook_slots(Segment& writable);
   NewAddr enter_hook_slot() const { return hook_slots_; }
   NewAddr leave_hook_slot() const { return hook_slots_ + 8; }
+  bool is_library() const { return is_library_; }
+  NewAddr load_slot() const { return hook_slots_ + 16; }  // of _profload; a library's
 
   // Step two. `file` is the original with all changes to its bytes; the dynamic section is changed in it if it can
-  // stay.
-  void write(Bytes& file, Segment& read_only, Segment& writable, SectionEdits& edits) const;
+  // stay. `init`: a library's new DT_INIT.
+  void write(Bytes& file, Segment& read_only, Segment& writable, NewAddr init, SectionEdits& edits) const;
   // Where PT_DYNAMIC has gone; nullopt if it stays.
   std::optional<NewAddr> moved_dynamic() const { return dynamic_place_; }
   uint64_t dynamic_size() const { return dynamic_.encoded_size(); }
@@ -64,12 +66,15 @@ class HookImports {
   Bytes old_bytes(ByteView file, const Table& table) const;
   Bytes hash_table(ByteView file) const;
   Bytes relocations(ByteView file) const;
+  uint64_t slots_size() const { return names_.size() * 8; }
 
   const Image& image_;
   std::string library_;
-  DynamicSection dynamic_;  // with all entries that it will have; some values are still missing
-  size_t need_;             // which of them is DT_NEEDED for libprof.so
-  uint32_t symbol_count_;   // of the original .dynsym
+  bool is_library_;
+  std::span<const char* const> names_;  // of the new symbols, one for each slot
+  DynamicSection dynamic_;              // with all entries that it will have; some values are still missing
+  size_t need_;                         // which of them is DT_NEEDED for libprof.so
+  uint32_t symbol_count_;               // of the original .dynsym
   Table symbols_, strings_, versions_, hash_, rela_;
   uint32_t buckets_ = 0, chains_ = 0;  // of hash_
   NewAddr hook_slots_;

@@ -61,6 +61,7 @@ class ProgramLayout : public Layout {
   std::optional<AddedCode> added_code() const override {
     return imports_ ? std::nullopt : std::optional(runtime_.code());
   }
+  std::optional<LibraryStart> library_start() const override;
   std::vector<FilePart> finish(Contents contents) override;
 
  private:
@@ -117,6 +118,14 @@ ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path
 // A static PIE has no PT_PHDR, so we add one: the runtime uses it to find out, without /proc, where the program was
 // loaded.
 bool ProgramLayout::needs_phdr() const { return image_.is_position_independent() && !image_.segment(PT_PHDR); }
+
+// Headers that are missing in the end are zeros, which are headers of no segment.
+std::optional<LibraryStart> ProgramLayout::library_start() const {
+  if (!imports_ || !imports_->is_library()) return std::nullopt;
+  LibraryStart start{imports_->load_slot(), headers_, uint32_t(header_count()), std::nullopt};
+  if (const auto init = image_.dynamic_value(DT_INIT)) start.old_init = OldAddr(*init);
+  return start;
+}
 
 // How many program headers the output has if something was copied.
 size_t ProgramLayout::header_count() const {
@@ -228,7 +237,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
 
   SectionEdits edits;
   notes_.write(read_only_, edits);
-  if (imports_) imports_->write(kept, read_only_, writable_, edits);
+  if (imports_) imports_->write(kept, read_only_, writable_, contents.library_start, edits);
   if (tls_) {
     tls_->write(kept, read_only_, runtime_.data(), edits);
     runtime_.write(image_.entry(), tls_->offset(), edits);

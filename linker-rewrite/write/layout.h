@@ -17,6 +17,7 @@
 #include "linker-rewrite/base/import_copy.h"
 #include "linker-rewrite/base/patch.h"
 #include "linker-rewrite/elf/image.h"
+#include "linker-rewrite/move/library_start.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "output_file.h"
 
@@ -31,6 +32,7 @@ struct Contents {
   std::vector<ImportCopy> imports;  // ascending
   FramelessCode thunks;             // all the code that they are in; a part of the text
   std::vector<Patch> patches;
+  NewAddr library_start;  // of a library's new DT_INIT, which is a part of the text
 };
 
 class Layout {
@@ -46,6 +48,8 @@ class Layout {
   virtual NewAddr leave_hook_slot() const = 0;
   virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
   virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
+  // What a library starts with; nullopt for programs.
+  virtual std::optional<LibraryStart> library_start() const = 0;
   // The appended runtime's (static programs).
   virtual std::optional<AddedCode> added_code() const = 0;
 

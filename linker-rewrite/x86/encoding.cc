@@ -77,7 +77,6 @@ std::optional<uint32_t> address_of_indexed_jump(ByteView insn) {
 }
 
 bool starts_with_endbr64(ByteView code) {
-  constexpr uint8_t kEndbr64[kEndbr64Length] = {0xf3, 0x0f, 0x1e, 0xfa};
   return code.size() >= kEndbr64Length && std::memcmp(code.data(), kEndbr64, kEndbr64Length) == 0;
 }
 

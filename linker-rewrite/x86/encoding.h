@@ -38,6 +38,8 @@ inline constexpr uint32_t kCallLength = 5;         // call with a displacement o
 inline constexpr uint32_t kCallThroughLength = 6;  // call *pointer(%rip)
 inline constexpr uint32_t kJumpThroughLength = 6;  // jmp *pointer(%rip)
 inline constexpr uint32_t kReturnLength = 1;       // ret
+inline constexpr uint32_t kLeaLength = 7;          // lea address(%rip), %rax
+inline constexpr uint32_t kMoveNumberLength = 5;   // mov $number, %ecx
 inline constexpr uint32_t kEndbr64Length = 4;      // without prefixes, which it never has
 inline constexpr uint32_t kMaxInstructionLength = 15;
 
@@ -100,6 +102,8 @@ inline bool is_rseq_signature(ByteView bytes) {
 // Writes a number into a field of 32 bits.
 inline void write_field(uint8_t* field, int32_t number) { std::memcpy(field, &number, sizeof number); }
 
+inline constexpr uint8_t kEndbr64[kEndbr64Length] = {0xf3, 0x0f, 0x1e, 0xfa};
+
 // Writes instructions, one after the other.
 class InstructionWriter {
  public:
@@ -130,6 +134,19 @@ class InstructionWriter {
     byte(0xff);
     byte(0x15);
     displacement32(pointer);
+  }
+
+  void endbr64() { copy(kEndbr64); }
+  void load_address_into_rax(NewAddr address) {  // lea address(%rip), %rax
+    byte(0x48);
+    byte(opcode::kLea);
+    byte(0x05);
+    displacement32(address);
+  }
+  void move_into_ecx(uint32_t number) {
+    byte(opcode::kMoveNumberToRegister + 1);
+    write_field(out_, int32_t(number));
+    out_ += 4;
   }
 
   // Short jumps over the `size` bytes that follow, at most kShortReachForward.

@@ -99,14 +99,18 @@ refused setuid set-
 cp small setgid && chmod 2755 setgid
 refused setgid set-
 
-# A library, whatever is in it, and whatever lies behind its headers.
+# A library that is damaged behind its headers.
 compile library.so small.c -shared -fPIC
-refused library.so "a shared library, not a program; only programs can be rewritten"
 cp library.so damaged.so
 objcopy --dump-section .eh_frame=eh_frame library.so 2>objcopy.log
 printf '\377' | dd of=eh_frame bs=1 seek=2 conv=notrunc status=none
 objcopy --update-section .eh_frame=eh_frame library.so damaged.so 2>objcopy.log
-refused damaged.so "a shared library, not a program; only programs can be rewritten"
+refused damaged.so
+
+refused "$(gcc -print-file-name=ld-linux-x86-64.so.2)" "the dynamic linker, which runs before libprof.so can; leave it as it is"
+echo 'const int numbers[100] = {1};' >numbers.c
+compile numbers.so numbers.c -shared -fPIC -nostdlib
+refused numbers.so "holds data only, no code; there is nothing to rewrite"
 
 # What is refused for its headers, or because the runtime is missing, is so before its damaged unwind tables are read.
 cp small unwind

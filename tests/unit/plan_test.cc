@@ -56,7 +56,7 @@ struct Emitted {
 
   explicit Emitted(Assembled& a) {
     for (Group& g : a.program.groups) g.selected = g.hooked = true;
-    Relocator relocator(a.program, NewAddr(kHookSlots), NewAddr(kHookSlots + 8));
+    Relocator relocator(a.program, {NewAddr(kHookSlots), NewAddr(kHookSlots + 8)}, std::nullopt);
     relocator.plan(NewAddr(kText));
     relocator.emit(NewAddr(kTables), text, tables, [] {});
     copies = relocator.take_copies();

@@ -19,7 +19,8 @@ struct Fixture {
 
   static OldRange range(uint64_t i) { return {OldAddr(kStart + i * kSize), OldAddr(kStart + (i + 1) * kSize)}; }
 
-  Fixture() {
+  // `type`: ET_EXEC for a program, ET_DYN for a library.
+  explicit Fixture(uint16_t type = ET_EXEC) {
     Bytes code(6 * kSize, 0x90);  // nop
     const auto set = [&](uint64_t i, uint64_t at, std::initializer_list<uint8_t> bytes) {
       std::ranges::copy(bytes, code.begin() + long(i * kSize + at));
@@ -31,6 +32,7 @@ struct Fixture {
     set(4, 11, {0xe9, 0x04, 0x00, 0x00, 0x00});       // without a name: jumps into its fragment
     set(5, 15, {0xc3});
     elf_fixture::SmallElf elf;
+    elf.type = type;
     elf.loads.push_back({kStart, PF_R | PF_X, code});
     image = elf.image();
     std::vector<CodeRange> ranges;
@@ -92,6 +94,16 @@ TEST_CASE("a leaf calls nothing, by a tail call either") {
   CHECK(!is_leaf(f.program, f.group(3)));
   CHECK(is_leaf(f.program, f.group(4)));
   CHECK(f.selected({.no_leaves = true}) == "123");
+}
+
+TEST_CASE("of a library, what is too small to time is left out, unless it is asked for") {
+  Fixture f(ET_DYN);
+  CHECK(f.selected({}) == "123");
+  CHECK(f.group(0).left_out == LeftOut::too_small);
+  CHECK(!f.group(1).left_out);
+  CHECK(f.selected({.all = true}) == "01234");
+  CHECK(f.selected({.only = {"leaf"}}) == "0");
+  CHECK(!f.group(0).left_out);
 }
 
 TEST_CASE("what is selected moves and is hooked, unless something is against it") {

@@ -1,0 +1,147 @@
+// The problem. A node is told from others by a program counter in the code that called the hook. A library may be
+// unloaded, and another one be loaded in its place: calls of its functions would be counted in the nodes of the first.
+//
+// The way taken. A rewritten library tells the runtime when it is loaded, before any other code of it runs (its DT_INIT
+// calls _profload). Modules of the profile that it overlaps are gone, if they are not the same file in the same place.
+// They are RETIRED: their addresses in the profile, those of the module and the pc of each of its nodes, get a tag in
+// bits that no address has. So they match nothing any more, and readers, which subtract the module's bias from a pc,
+// need not know. If the same file comes back to the same place, the tag is taken away, and its nodes are used again: so
+// two plugins that are loaded in turn do not fill up the profile.
+//
+// Nothing is done when a library is unloaded. Its code is not called any more, so its nodes may stay as they are until
+// something else lies there; and nothing of the runtime's is in its memory: its hook slots always lead to _proflibin and
+// _proflibout, which jump through our own words.
+//
+// Those words lead to hooks that do nothing until the constructor of libprof.so has run. The dynamic linker clears the
+// thread-local words of all libraries when it has relocated them; code of libraries may run before that (IFUNC
+// resolvers), and would be given a state that is lost again.
+//
+// Limit. Functions of a library that are called before its DT_INIT runs, while another one is initialized that needs it,
+// are counted for what was in that place before, if anything was.
+
+#include "file.h"
+#include "modules.h"
+#include "objects.h"
+#include "process.h"
+#include "syscall.h"
+#include "threads.h"
+#include "tree.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr int kTagShift = 48;  // user space ends below
+constexpr uint64_t kMostTags = 0x7ffe;
+constexpr uint64_t kUnknown = (kMostTags + 1) << kTagShift;  // of modules when there are no tags left
+
+uint64_t tags_used;
+
+uint64_t tag_of(const Module* module) { return module->start >> kTagShift << kTagShift; }
+
+void move_module(Module* module, uint64_t distance) {
+  module->bias += distance;
+  module->start += distance;
+  module->end += distance;
+}
+
+// Two siblings may be exchanged for others while we are at them, but only at the head of their list.
+void move_nodes(char* base, Block root, uint64_t start, uint64_t end, uint64_t distance) {
+  const uint64_t most = 2 * at<Header>(base, 0)->blocks_used;
+  Block b = root;
+  for (uint64_t i = 0; i < most && b != 0; ++i) {
+    Node* node = at<Node>(base, b);
+    if (node->pc >= start && node->pc < end) store(&node->pc, node->pc + distance);
+    Block next = load(&node->child);
+    while (next == 0 && b != root && b != 0) {
+      node = at<Node>(base, b);
+      next = load(&node->sibling);
+      b = node->parent;
+    }
+    b = next;
+  }
+}
+
+// With the lock of the process: so no table grows meanwhile.
+void move_all(uint64_t start, uint64_t end, uint64_t distance) {
+  char* base = process->base;
+  const uint64_t most = at<Header>(base, 0)->blocks_used;
+  Block b = at<Header>(base, 0)->first_thread;
+  for (uint64_t i = 0; i < most && b != 0; ++i, b = at<Thread>(base, b)->next)
+    move_nodes(base, at<Thread>(base, b)->root, start, end, distance);
+  for (State* s = process->states; s; s = s->next) move_links(s, start, end, distance);
+}
+
+void retire(Module* module) {
+  const uint64_t start = module->start, end = module->end;
+  const bool has_tag = tags_used < kMostTags;
+  const uint64_t tag = has_tag ? ++tags_used << kTagShift : kUnknown;
+  if (has_tag)
+    move_module(module, tag);
+  else
+    module->start = module->end = 0;
+  move_all(start, end, tag);
+}
+
+void revive(Module* module) {
+  const uint64_t tag = tag_of(module), start = module->start, end = module->end;
+  move_module(module, -tag);
+  move_all(start, end, -tag);
+}
+
+bool is_retired_form_of(const Module* module, const Object& object) {
+  const uint64_t tag = tag_of(module);
+  if (tag == 0) return false;
+  Module before = *module;
+  move_module(&before, -tag);
+  return is_same(before, object);
+}
+
+// Heavy.
+uint64_t make_place(State*, uint64_t argument) {
+  const Object& object = *reinterpret_cast<const Object*>(argument);
+  char* base = process->base;
+  const uint64_t most = at<Header>(base, 0)->blocks_used;
+  Module* returning = nullptr;
+  bool is_listed = false;
+  lock(&process->lock);
+  Block b = at<Header>(base, 0)->first_module;
+  for (uint64_t i = 0; i < most && b != 0; ++i, b = at<Module>(base, b)->next) {
+    auto* module = at<Module>(base, b);
+    if (is_same(*module, object))
+      is_listed = true;
+    else if (is_retired_form_of(module, object))
+      returning = module;
+    else if (module->start < object.end && module->end > object.start)
+      retire(module);
+  }
+  if (returning && !is_listed) revive(returning);
+  // What threads remember of the module of their last node may be wrong now.
+  for (State* s = process->states; s; s = s->next) {
+    store(&s->module_start, uint64_t(0));
+    store(&s->module_end, uint64_t(0));
+  }
+  unlock(&process->lock);
+  if (!returning && !is_listed) list_if_called(object);
+  return 1;
+}
+
+}  // namespace
+
+// `headers`: the program header table of a library that has just been loaded, in memory.
+extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Phdr* headers, uint64_t count) {
+  const Elf64_Phdr* own = nullptr;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR) own = &headers[i];
+  }
+  if (!own) return;
+  const Object object = describe_object(headers, count, as_word(headers) - own->p_vaddr);
+  remember_object(object);
+  if (!process || process->phase != kRecording) return;
+  char here;
+  State* s = get_state();
+  if (!s || load(&s->top) == 0 || s->is_left) s = begin_thread(as_word(&here));
+  if (s) run_heavy(s, make_place, as_word(&object));
+}
+
+}  // namespace libprof

@@ -1,0 +1,34 @@
+// The program and the libraries that call hooks, as the loader has put them into memory. A library tells of itself when
+// it is loaded (libraries.cc); nothing tells when it is unloaded, so an object stays on the list until another one lies
+// in its place. Forked children inherit the list.
+
+#ifndef LIBPROF_OBJECTS_H
+#define LIBPROF_OBJECTS_H
+
+#include <elf.h>
+
+#include "state.h"
+
+namespace libprof {
+
+struct Object {
+  uint64_t bias = 0, start = 0, end = 0;  // run-time addresses, as in Module
+  uint64_t code_start = 0, code_end = 0;  // of the functions with hooks
+  uint32_t build_id_size = 0;             // bytes used of build_id
+  uint8_t build_id[sizeof Module::build_id]{};
+};
+
+// `headers`: the program header table in memory. Nothing in it is trusted beyond the mapped range.
+Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias);
+
+// Whether the module in the profile is that object, in the same place.
+bool is_same(const Module& module, const Object& object);
+
+// All may be called on any path, by several threads at a time.
+void remember_object(const Object& object);  // instead of those that it overlaps
+bool find_object(uint64_t address, Object* found);
+bool is_in_hooked_code(uint64_t address);
+
+}  // namespace libprof
+
+#endif
