@@ -22,6 +22,7 @@
 
 #include "cpu_clock.h"
 #include "memory.h"
+#include "namespaces.h"
 #include "switches.h"
 #include "syscall.h"
 #include "threads.h"
@@ -65,12 +66,12 @@ extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int __register_
 extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, uint64_t a, uint64_t b, uint64_t c,
                                                               uint64_t d, uint64_t e) {
   const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
-  if (result == 0) begin_child();
+  if (result == 0) in_first(begin_child)();
   return result;
 }
 
 void watch_forks() {
-  if (__register_atfork) __register_atfork(nullptr, nullptr, begin_child, nullptr);
+  if (__register_atfork) __register_atfork(nullptr, nullptr, in_first(begin_child), nullptr);
 }
 
 void bequeath(char* base, uint64_t size) { mapping = {base, size}; }

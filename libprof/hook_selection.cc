@@ -39,6 +39,14 @@ void set_program_words(uint64_t* words) {
   use_leave_hook(leave_hook);
 }
 
+bool is_program_rewritten() { return program_words != nullptr; }
+
+void forward_hooks(Hook* enter, Hook* leave, Hook* library_enter, Hook* library_leave) {
+  use_hooks(enter, leave);
+  store(&library_enter_hook, reinterpret_cast<uint64_t>(library_enter));
+  store(&library_leave_hook, reinterpret_cast<uint64_t>(library_leave));
+}
+
 void use_hooks_in_libraries() {
   are_libraries_hooked = true;
   use_enter_hook(enter_hook);

@@ -18,6 +18,12 @@ using Hook = void();
 // The words of the program: `words[0]` for _profin, `words[1]` for _profout. They get the hooks that are in use now.
 void set_program_words(uint64_t* words);
 
+// Whether a program with words of its own was found.
+bool is_program_rewritten();
+
+// Lets all hooks of this copy of libprof.so, of a program and of libraries, jump to others.
+void forward_hooks(Hook* enter, Hook* leave, Hook* library_enter, Hook* library_leave);
+
 // From now on the hooks of libraries do what those of the program do; until then, nothing.
 void use_hooks_in_libraries();
 

@@ -21,6 +21,7 @@
 
 #include "file.h"
 #include "modules.h"
+#include "namespaces.h"
 #include "objects.h"
 #include "process.h"
 #include "syscall.h"
@@ -130,6 +131,7 @@ uint64_t make_place(State*, uint64_t argument) {
 
 // `headers`: the program header table of a library that has just been loaded, in memory.
 extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Phdr* headers, uint64_t count) {
+  if (distance_to_first != 0) return in_first(note_loaded_library)(headers, count);
   const Elf64_Phdr* own = nullptr;
   for (uint64_t i = 0; i < count; ++i) {
     if (headers[i].p_type == PT_PHDR) own = &headers[i];

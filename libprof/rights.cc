@@ -15,6 +15,7 @@
 #include "rights.h"
 
 #include "file.h"
+#include "namespaces.h"
 #include "syscall.h"
 
 namespace libprof {
@@ -63,9 +64,9 @@ void find(Watched* w) {
 uint64_t call(Watched* w, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e) {
   find(w);
   if (!w->next) return uint64_t(-1);
-  keep_room();
+  in_first(keep_room)();
   const uint64_t result = w->next(a, b, c, d, e);
-  give_room_back();
+  in_first(give_room_back)();
   return result;
 }
 
@@ -78,9 +79,9 @@ void find_watched_functions() {
 // The program's syscall with the number of such a call. Returns what the kernel does.
 extern "C" [[gnu::visibility("hidden")]] int64_t watched_change(int64_t number, uint64_t a, uint64_t b, uint64_t c,
                                                                 uint64_t d, uint64_t e) {
-  keep_room();
+  in_first(keep_room)();
   const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
-  give_room_back();
+  in_first(give_room_back)();
   return result;
 }
 

@@ -63,6 +63,7 @@
 #include <linux/signal.h>
 
 #include "modules.h"
+#include "namespaces.h"
 #include "process.h"
 #include "shadow_stack.h"
 #include "syscall.h"
@@ -283,6 +284,7 @@ void resume_samples() {
 // The program's syscall with the number of rt_sigaction. Returns what the kernel does.
 extern "C" [[gnu::visibility("hidden")]] int64_t watched_action(int64_t number, uint64_t signal, uint64_t action,
                                                                 uint64_t before, uint64_t size, uint64_t e) {
+  if (distance_to_first != 0) return in_first(watched_action)(number, signal, action, before, size, e);
   const bool is_ours = load(&sampling_signal) != 0 && int(signal) == load(&sampling_signal);
   if (is_ours && action != 0 && is_in_this_process()) {
     end_sampling();

@@ -29,6 +29,7 @@
 
 #include "file.h"
 #include "memory.h"
+#include "namespaces.h"
 #include "process.h"
 #include "sampling.h"
 #include "seccomp_filter.h"
@@ -116,6 +117,7 @@ bool may_call(int64_t number, const uint64_t (&arguments)[6]) {
 // handlers and in other threads, the runtime makes no system calls.
 extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, uint64_t a, uint64_t b, uint64_t c,
                                                               uint64_t d, uint64_t e) {
+  if (distance_to_first != 0) return in_first(watched_call)(number, a, b, c, d, e);
   const Effect effect = number == __NR_prctl ? effect_of_prctl(a, b) : effect_of_seccomp(a);
   if (effect == Effect::none) return unchecked_syscall(number, a, b, c, d, e, 0);
   const bool stops_tsc = (effect == Effect::strict_mode || effect == Effect::no_tsc) && load(&tsc_stopped_at) == 0;

@@ -14,6 +14,7 @@
 #include "fork.h"
 #include "hook_selection.h"
 #include "memory.h"
+#include "namespaces.h"
 #include "process.h"
 #include "rights.h"
 #include "settings.h"
@@ -37,6 +38,7 @@ void at_exit() {
 }
 
 [[gnu::constructor, gnu::used]] void start_dynamic(int argc, char** argv, char** environment) {
+  if (find_first_copy()) return watch_forks();
   // Not every loader passes these.
   if (!initial_stack && argc > 0 && argv && environment == argv + argc + 1 &&
       reinterpret_cast<uint64_t*>(argv)[-1] == uint64_t(argc)) {
@@ -48,9 +50,12 @@ void at_exit() {
   State* s = get_state();
   if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));
   use_hooks_in_libraries();
+  stay_loaded();
 }
 
-[[gnu::destructor, gnu::used]] void end_dynamic() { end_process(); }
+[[gnu::destructor, gnu::used]] void end_dynamic() {
+  if (distance_to_first == 0) end_process();
+}
 
 extern "C" {
 [[gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
