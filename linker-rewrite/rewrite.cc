@@ -59,7 +59,8 @@ void count_imports(const Program& program, const ImportCallCounts& counts, Repor
 }
 
 void refuse_if_nothing_moves(const Report& report) {
-  if (report.functions_selected == 0) throw refusal(Refusal::nothing_selected);
+  if (report.functions_selected == 0)
+    throw refusal(report.left_out.empty() ? Refusal::nothing_selected : Refusal::all_left_out);
   if (report.functions_instrumented == 0)
     throw refusal(Refusal::nothing_can_move, text_of(report.skipped.front().reason));
 }

@@ -30,6 +30,7 @@ enum class Refusal {
   no_functions,
   nothing_can_move,
   nothing_selected,
+  all_left_out,
   no_interpreter,
   segments_too_far,
   unwind_tables_too_far,
@@ -74,6 +75,9 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::nothing_can_move, "no function can be instrumented; the first stays in place for this reason:"},
     {Refusal::nothing_selected,
      "no function matches -F, -N, --min-size and --no-leaves; check the patterns against nm(1)"},
+    {Refusal::all_left_out,
+     "all functions of this library are too small to time, or are chosen by IFUNC resolvers; --all profiles small "
+     "ones"},
     {Refusal::no_interpreter,
      "dynamically linked, but it names no dynamic linker (PT_INTERP): nothing would load libprof.so"},
     {Refusal::segments_too_far, "its segments span more than 2 GiB, farther than new code can reach; link it smaller"},

@@ -108,6 +108,9 @@ objcopy --update-section .eh_frame=eh_frame library.so damaged.so 2>objcopy.log
 refused damaged.so
 
 refused "$(gcc -print-file-name=ld-linux-x86-64.so.2)" "the dynamic linker, which runs before libprof.so can; leave it as it is"
+echo 'int one(void) { return 1; }' >one.c
+compile one.so one.c -shared -fPIC -O2 -nostdlib
+refused one.so "all functions of this library are too small to time, or are chosen by IFUNC resolvers; --all profiles small ones"
 echo 'const int numbers[100] = {1};' >numbers.c
 compile numbers.so numbers.c -shared -fPIC -nostdlib
 refused numbers.so "holds data only, no code; there is nothing to rewrite"
