@@ -1,6 +1,8 @@
 // prctl and syscall, in the place of the C library's: see sandbox.cc, fork.cc, rights.cc and sampling.cc. They do the same;
 // errno is the C library's.
 //
+// A rewritten C library jumps to them by names of their own (linker-rewrite/program/replaced.h).
+//
 // A static program has no use for them, and no __errno_location that is found.
 
 #include <asm/unistd.h>
@@ -51,8 +53,11 @@ libc_calls_start:
 // long syscall(long number, ...)
         .balign 16
         .globl  syscall
+        .globl  _profsyscall
         .type   syscall, @function
+        .type   _profsyscall, @function
 syscall:
+_profsyscall:
         .cfi_startproc
         cmp     $__NR_prctl, %rdi
         je      2f
@@ -94,8 +99,11 @@ syscall:
 // int prctl(int option, ...)
         .balign 16
         .globl  prctl
+        .globl  _profprctl
         .type   prctl, @function
+        .type   _profprctl, @function
 prctl:
+_profprctl:
         .cfi_startproc
         mov     %r8, %r9
         mov     %rcx, %r8

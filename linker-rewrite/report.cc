@@ -18,7 +18,15 @@ std::string hex(OldAddr a) {
 }
 
 std::string_view words_of(LeftOut why) {
-  return why == LeftOut::too_small ? "too small to time" : "an IFUNC resolver, or a function that one chooses";
+  switch (why) {
+    case LeftOut::too_small:
+      return "too small to time";
+    case LeftOut::chosen_by_resolver:
+      return "an IFUNC resolver, or a function that one chooses";
+    case LeftOut::replaced:
+      return "libprof.so has it in its place";
+  }
+  return "";
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/probes.h"
+#include "linker-rewrite/program/replaced.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/write/layout.h"
 
@@ -105,6 +106,7 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
     contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
                                    NewAddr(align_up((tables + contents.tables.size()).value, 8)), contents.thunks);
     contents.patches = relocator.patches(entry_jumps);
+    for (Patch& p : replacement_patches(program, layout.replacement_slots())) contents.patches.push_back(std::move(p));
     for (Patch& p : probe_patches(*program.image, relocator.copies())) contents.patches.push_back(std::move(p));
   });
   contents.imports = relocator.thunks().copies(program.imports);

@@ -10,6 +10,7 @@
 
 #include "ifunc.h"
 #include "linker-rewrite/program/fragments.h"
+#include "linker-rewrite/program/replaced.h"
 
 namespace profld {
 
@@ -85,6 +86,9 @@ void select_groups(Program& program, const Selection& s) {
     if (size_of(g) < s.min_size || (s.no_leaves && is_leaf(program, g))) g.selected = false;
   }
   if (program.image->link_type() == LinkType::shared_library) {
+    for (const ReplacedFunction& f : replaced_functions(*program.image))
+      if (const ptrdiff_t r = program.range_of(f.address); r >= 0)
+        program.groups[program.ranges[size_t(r)].group].left_out = LeftOut::replaced;
     for (uint32_t g : groups_of_resolvers(program))
       if (program.groups[g].selected) program.groups[g].left_out = LeftOut::chosen_by_resolver;
     if (!s.all && s.only.empty())

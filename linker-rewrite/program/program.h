@@ -29,7 +29,7 @@ struct ImportCall {
 };
 
 // Why a function of a library is not selected though the user did not ask for that (decide/selection.h).
-enum class LeftOut : uint8_t { too_small, chosen_by_resolver };
+enum class LeftOut : uint8_t { too_small, chosen_by_resolver, replaced };
 
 // Ranges that are moved together or not at all.
 struct Group {

@@ -29,6 +29,7 @@
 
 #include "libprof/format/map.h"
 #include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/program/replaced.h"
 
 namespace profld {
 
@@ -135,7 +136,11 @@ HookImports::HookImports(const Image& image, std::string library)
       library_(std::move(library)),
       is_library_(image.link_type() == LinkType::shared_library),
       dynamic_(image) {
-  names_ = is_library_ ? std::span<const char* const>(kOfLibrary) : kOfProgram;
+  if (is_library_)
+    names_.assign(std::begin(kOfLibrary), std::end(kOfLibrary));
+  else
+    names_.assign(std::begin(kOfProgram), std::end(kOfProgram));
+  for (const ReplacedFunction& f : replaced_functions(image)) names_.push_back(f.replacement);
   auto value = [&](int64_t tag) { return image.dynamic_value(tag).value_or(0); };
   if (!is_library_ && !image.segment(PT_INTERP)) throw refusal(Refusal::no_interpreter);
   symbols_.old = OldAddr(value(DT_SYMTAB));

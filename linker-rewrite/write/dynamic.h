@@ -44,7 +44,8 @@ class HookImports {
   NewAddr enter_hook_slot() const { return hook_slots_; }
   NewAddr leave_hook_slot() const { return hook_slots_ + 8; }
   bool is_library() const { return is_library_; }
-  NewAddr load_slot() const { return hook_slots_ + 16; }  // of _profload; a library's
+  NewAddr load_slot() const { return hook_slots_ + 16; }          // of _profload; a library's
+  NewAddr replacement_slots() const { return hook_slots_ + 24; }  // a C library's, see replaced.h
 
   // Step two. `file` is the original with all changes to its bytes; the dynamic section is changed in it if it can
   // stay. `init`: a library's new DT_INIT.
@@ -71,10 +72,10 @@ class HookImports {
   const Image& image_;
   std::string library_;
   bool is_library_;
-  std::span<const char* const> names_;  // of the new symbols, one for each slot
-  DynamicSection dynamic_;              // with all entries that it will have; some values are still missing
-  size_t need_;                         // which of them is DT_NEEDED for libprof.so
-  uint32_t symbol_count_;               // of the original .dynsym
+  std::vector<const char*> names_;  // of the new symbols, one for each slot
+  DynamicSection dynamic_;          // with all entries that it will have; some values are still missing
+  size_t need_;                     // which of them is DT_NEEDED for libprof.so
+  uint32_t symbol_count_;           // of the original .dynsym
   Table symbols_, strings_, versions_, hash_, rela_;
   uint32_t buckets_ = 0, chains_ = 0;  // of hash_
   NewAddr hook_slots_;

@@ -62,6 +62,7 @@ class ProgramLayout : public Layout {
     return imports_ ? std::nullopt : std::optional(runtime_.code());
   }
   std::optional<LibraryStart> library_start() const override;
+  NewAddr replacement_slots() const override { return imports_ ? imports_->replacement_slots() : NewAddr(); }
   std::vector<FilePart> finish(Contents contents) override;
 
  private:

@@ -50,6 +50,8 @@ class Layout {
   virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
   // What a library starts with; nullopt for programs.
   virtual std::optional<LibraryStart> library_start() const = 0;
+  // Of libprof.so's functions in the place of the C library's (program/replaced.h).
+  virtual NewAddr replacement_slots() const = 0;
   // The appended runtime's (static programs).
   virtual std::optional<AddedCode> added_code() const = 0;
 

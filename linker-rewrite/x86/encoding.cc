@@ -28,6 +28,12 @@ Bytes short_jump_bytes(OldAddr at, OldAddr target) {
   return bytes;
 }
 
+Bytes jump_through_bytes(NewAddr at, NewAddr pointer) {
+  Bytes bytes(kJumpThroughLength);
+  InstructionWriter(bytes.data(), at).jump_through(pointer);
+  return bytes;
+}
+
 std::optional<int32_t> number_moved_to_eax(ByteView insn) {
   if (insn.size() != 5 || insn[0] != kMoveNumberToRegister) return std::nullopt;
   return last_number<int32_t>(insn);

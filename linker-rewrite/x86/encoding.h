@@ -149,6 +149,12 @@ class InstructionWriter {
     out_ += 4;
   }
 
+  void jump_through(NewAddr pointer) {  // jmp *pointer(%rip)
+    byte(opcode::kJumpThrough);
+    byte(0x25);
+    displacement32(pointer);
+  }
+
   // Short jumps over the `size` bytes that follow, at most kShortReachForward.
   void jump_over(uint32_t size) {
     byte(0xeb);
@@ -179,6 +185,8 @@ class InstructionWriter {
 // A jump that stands at `at`: of kJumpLength bytes, and of kShortJumpLength, which must reach.
 Bytes jump_bytes(NewAddr at, NewAddr target);
 Bytes short_jump_bytes(OldAddr at, OldAddr target);
+// A jump to where the word `pointer` leads, of kJumpThroughLength bytes.
+Bytes jump_through_bytes(NewAddr at, NewAddr pointer);
 
 // The functions below look at one instruction, `insn`, which must be its bytes and no more. Those that are called for
 // every instruction of a program have their bodies here.
