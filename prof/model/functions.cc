@@ -47,6 +47,7 @@ std::string hex_name(uint64_t address) {
 std::string Object::set_rewritten(ElfFile rewritten) {
   map_ = rewritten.map();
   imports_ = rewritten.imports();
+  undefined_names_ = rewritten.undefined_names();
   starts_ = rewritten.unwind_starts();
   original_build_id_ = rewritten.is_rewritten() ? rewritten.original_build_id() : rewritten.build_id();
   const std::string debug = debug_file_path(original_build_id_);
@@ -62,9 +63,9 @@ std::string Object::set_rewritten(ElfFile rewritten) {
 
 void Object::add_symbols(ElfFile file) { files_.push_back(std::move(file)); }
 
-void Object::finish() {
+void Object::finish(const std::set<std::string, std::less<>>& used) {
   for (const ElfFile& file : files_) symbols_.add(file);
-  symbols_.finish();
+  symbols_.finish(used);
   by_original_ = map_;
   std::sort(by_original_.begin(), by_original_.end(),
             [](const prof_format::MapEntry& a, const prof_format::MapEntry& b) { return a.original < b.original; });
@@ -197,7 +198,7 @@ uint32_t FunctionTable::library(const Module& module) {
     } catch (const Error& e) {
       remarks_.push_back(std::string(e.what()) + "; its functions have no names");
     }
-    object.finish();
+    object.finish(program().undefined_names());
     objects_.push_back(std::move(object));
   }
   return at->second;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -30,7 +31,8 @@ class Object {
   // tell the user: why the debug file cannot be read; else "".
   std::string set_rewritten(ElfFile rewritten);
   void add_symbols(ElfFile file);
-  void finish();  // once, after the above
+  // Once, after the above. `used`: names by which the program calls functions of this object.
+  void finish(const std::set<std::string, std::less<>>& used = {});
 
   const std::string& name() const { return name_; }  // for people: the original's file name
   const SymbolTable& symbols() const { return symbols_; }
@@ -48,6 +50,9 @@ class Object {
   // The name of a function of another file that it calls, if `entry` stands for one (format/map.h); else null.
   const std::string* import_name(uint64_t entry) const;
 
+  // The names of functions of other files that it calls itself; of code that was not rewritten, too.
+  const std::set<std::string, std::less<>>& undefined_names() const { return undefined_names_; }
+
   // Of the program before it was rewritten, or of a library that was not; raw bytes, empty if it has none.
   const std::string& original_build_id() const { return original_build_id_; }
 
@@ -58,6 +63,7 @@ class Object {
   std::vector<prof_format::MapEntry> by_original_;  // the same, sorted by `original`
   std::vector<uint64_t> starts_;                    // of functions, where symbols do not tell
   std::map<uint64_t, std::string> imports_;
+  std::set<std::string, std::less<>> undefined_names_;
   std::vector<ElfFile> files_;
   SymbolTable symbols_;
 };

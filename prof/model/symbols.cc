@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <tuple>
 
 namespace prof {
 
@@ -14,15 +16,20 @@ namespace {
 
 bool is_function(const Symbol& s) { return s.type == STT_FUNC || s.type == STT_GNU_IFUNC; }
 
-size_t leading_underscores(const Symbol& s) { return std::strspn(s.name, "_"); }
+// Without the version.
+std::string_view name_of(const Symbol& s) {
+  const std::string_view name = s.name;
+  return name.substr(0, name.find('@', 1));
+}
 
-// Whether `a` is the better of two names for the same address.
-bool is_better(const Symbol& a, const Symbol& b) {
-  if (is_function(a) != is_function(b)) return is_function(a);
-  auto rank = [](const Symbol& s) { return s.binding == STB_GLOBAL ? 0 : s.binding == STB_WEAK ? 1 : 2; };
-  if (rank(a) != rank(b)) return rank(a) < rank(b);
-  if (leading_underscores(a) != leading_underscores(b)) return leading_underscores(a) < leading_underscores(b);
-  return std::strcmp(a.name, b.name) < 0;
+using Names = std::set<std::string, std::less<>>;
+
+// What speaks against a name, the weightiest first. Of two names for an address the lesser is the better.
+auto badness(const Symbol& s, const Names& used) {
+  const std::string_view name = name_of(s);
+  const size_t underscores = std::min(name.find_first_not_of('_'), name.size());
+  return std::tuple(!is_function(s), s.binding == STB_LOCAL, s.is_old_version, !used.contains(name), underscores,
+                    s.binding != STB_GLOBAL, name.size(), std::string_view(s.name));
 }
 
 uint64_t end_of(const Symbol& s) { return s.size > UINT64_MAX - s.address ? UINT64_MAX : s.address + s.size; }
@@ -33,9 +40,9 @@ void SymbolTable::add(const ElfFile& file) {
   symbols_.insert(symbols_.end(), file.symbols().begin(), file.symbols().end());
 }
 
-void SymbolTable::finish() {
-  std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
-    return a.address != b.address ? a.address < b.address : is_better(a, b);
+void SymbolTable::finish(const Names& used) {
+  std::sort(symbols_.begin(), symbols_.end(), [&](const Symbol& a, const Symbol& b) {
+    return a.address != b.address ? a.address < b.address : badness(a, used) < badness(b, used);
   });
   reach_.resize(symbols_.size());
   uint64_t reach = 0;

@@ -1,12 +1,16 @@
 // Names of functions by address.
 //
-// Several symbols may lie at one address (aliases, weak and strong names, labels of assembly) or cover it. As gprof
-// does, a global name is preferred to a local one, a function to a label, and fewer leading underscores to more.
+// Several symbols may lie at one address (aliases, weak and strong names, labels of assembly) or cover it. Shown is the
+// one that a person would write: a function rather than a label, a name that other files may use rather than a local one,
+// of the version that programs are linked with today, that the program itself uses, with the fewest leading underscores,
+// strong rather than weak, short. So of `free', `__libc_free' and `cfree', which are one function of the C library, it
+// is `free'.
 
 #ifndef PROF_MODEL_SYMBOLS_H
 #define PROF_MODEL_SYMBOLS_H
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +21,9 @@ namespace prof {
 class SymbolTable {
  public:
   void add(const ElfFile& file);  // before the first look-up; `file` must outlive this table
-  void finish();                  // once, after the last add
+
+  // Once, after the last add. `used`: names by which the program calls functions of libraries.
+  void finish(const std::set<std::string, std::less<>>& used = {});
 
   // The best symbol that starts at the address, else the innermost function symbol that covers it, else null.
   const Symbol* find(uint64_t address) const;

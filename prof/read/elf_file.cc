@@ -21,6 +21,30 @@ using prof_format::MapHeader;
 
 bool can_name_code(unsigned char type) { return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE; }
 
+// The versions of the symbols in .dynsym, 16 bits each; null if they have none.
+const Elf_Data* symbol_versions(Elf* elf) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) && header.sh_type == SHT_GNU_versym) return elf_rawdata(section, nullptr);
+  }
+  return nullptr;
+}
+
+// Whether a symbol of .dynsym has a version that only programs linked before find.
+bool is_hidden_version(const Elf_Data* versions, size_t symbol) {
+  constexpr uint16_t kHidden = 0x8000;
+  uint16_t version = 0;
+  if (!versions || !versions->d_buf || versions->d_size / sizeof version <= symbol) return false;
+  std::memcpy(&version, static_cast<const char*>(versions->d_buf) + symbol * sizeof version, sizeof version);
+  return version & kHidden;
+}
+
+// The same of one in .symtab, whose name tells.
+bool names_old_version(const char* name) {
+  const char* at = std::strchr(name + 1, '@');
+  return at && at[1] != '@';
+}
+
 }  // namespace
 
 ElfFile::ElfFile(const std::string& path) : path_(path) {
@@ -39,11 +63,13 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
   }
   size_t names = 0;
   const bool has_names = elf_getshdrstrndx(elf_, &names) == 0;
+  const Elf_Data* versions = symbol_versions(elf_);
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header)) continue;
     if (header.sh_type == SHT_NOTE) read_notes(elf_rawdata(section, nullptr), header.sh_addralign);
-    if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) read_symbols(section);
+    if (header.sh_type == SHT_SYMTAB) read_symbols(section, nullptr);
+    if (header.sh_type == SHT_DYNSYM) read_symbols(section, versions);
     const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
     if (name && std::strcmp(name, prof_format::kMapSection) == 0) read_map(section);
     if (name && std::strcmp(name, prof_format::kImportsSection) == 0) read_imports(section);
@@ -60,7 +86,8 @@ ElfFile::ElfFile(ElfFile&& other) noexcept
       original_build_id_(std::move(other.original_build_id_)),
       map_(std::move(other.map_)),
       imports_(std::move(other.imports_)),
-      symbols_(std::move(other.symbols_)) {}
+      symbols_(std::move(other.symbols_)),
+      undefined_names_(std::move(other.undefined_names_)) {}
 
 ElfFile::~ElfFile() {
   elf_end(elf_);
@@ -162,7 +189,7 @@ void ElfFile::read_imports(Elf_Scn* section) {
   }
 }
 
-void ElfFile::read_symbols(Elf_Scn* section) {
+void ElfFile::read_symbols(Elf_Scn* section, const Elf_Data* versions) {
   GElf_Shdr header;
   Elf_Data* data = elf_getdata(section, nullptr);
   if (!data || !gelf_getshdr(section, &header) || header.sh_entsize != sizeof(Elf64_Sym)) return;
@@ -172,10 +199,17 @@ void ElfFile::read_symbols(Elf_Scn* section) {
     GElf_Sym s;
     if (!gelf_getsym(data, int(i), &s)) continue;
     const unsigned char type = GELF_ST_TYPE(s.st_info);
-    if (s.st_shndx == SHN_UNDEF || s.st_shndx == SHN_ABS || s.st_shndx == SHN_COMMON || !can_name_code(type)) continue;
+    if (s.st_shndx == SHN_ABS || s.st_shndx == SHN_COMMON || !can_name_code(type)) continue;
+    if (s.st_shndx == SHN_UNDEF && header.sh_type != SHT_DYNSYM) continue;
     const char* name = elf_strptr(elf_, header.sh_link, s.st_name);
     if (!name || !*name) continue;
-    symbols_.push_back({s.st_value, s.st_size, name, type, static_cast<unsigned char>(GELF_ST_BIND(s.st_info))});
+    if (s.st_shndx == SHN_UNDEF) {
+      undefined_names_.emplace(name);
+      continue;
+    }
+    const bool is_old = is_hidden_version(versions, i) || names_old_version(name);
+    symbols_.push_back(
+        {s.st_value, s.st_size, name, type, static_cast<unsigned char>(GELF_ST_BIND(s.st_info)), is_old});
   }
 }
 

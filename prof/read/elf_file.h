@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Symbol {
   uint64_t size = 0;     // bytes; 0 if unknown
   const char* name = nullptr;
   unsigned char type = 0, binding = 0;  // STT_*, STB_*
+  bool is_old_version = false;          // NAME@VERSION, for programs that were linked long ago; not NAME@@VERSION
 };
 
 class ElfFile {
@@ -50,6 +52,9 @@ class ElfFile {
   // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object.
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
+  // Names of functions that it has other files define, of .dynsym, without versions.
+  const std::set<std::string, std::less<>>& undefined_names() const { return undefined_names_; }
+
   // Where functions and parts of functions begin, in order of address, as the unwind tables tell also of files without
   // symbols (.eh_frame_hdr); empty if they do not tell.
   std::vector<uint64_t> unwind_starts() const;
@@ -69,7 +74,7 @@ class ElfFile {
   void read_segment_notes();
   void read_map(Elf_Scn* section);
   void read_imports(Elf_Scn* section);
-  void read_symbols(Elf_Scn* section);
+  void read_symbols(Elf_Scn* section, const Elf_Data* versions);
 
   std::string path_;
   int fd_ = -1;
@@ -80,6 +85,7 @@ class ElfFile {
   std::vector<prof_format::MapEntry> map_;
   std::map<uint64_t, std::string> imports_;
   std::vector<Symbol> symbols_;
+  std::set<std::string, std::less<>> undefined_names_;
 };
 
 // The build-id of a file; empty if it has none or cannot be read.

@@ -184,18 +184,25 @@ class ElfWriter {
   std::string build_id;
   bool rewritten = false;
   std::string original_build_id;
+  std::string soname;
+  uint64_t flags = 0;  // DF_1_*
+  uint16_t file_type = ET_EXEC;
   std::vector<prof_format::MapEntry> map;
 
   void add_symbol(const std::string& name, uint64_t address, uint64_t size, unsigned char binding = STB_GLOBAL,
                   unsigned char type = STT_FUNC) {
-    Elf64_Sym s{};
-    s.st_name = uint32_t(names_.size());
-    s.st_info = static_cast<unsigned char>(ELF64_ST_INFO(binding, type));
-    s.st_shndx = 1;
-    s.st_value = address;
-    s.st_size = size;
-    symbols_.append(reinterpret_cast<const char*>(&s), sizeof s);
-    names_ += name + '\0';
+    add_to(symbols_, names_, name, {0, info(binding, type), 0, 1, address, size});
+  }
+
+  // The same in .dynsym, with an index into a table of versions; 0x8000 is added to those that are not the default.
+  void add_exported(const std::string& name, uint64_t address, uint64_t size, unsigned char binding = STB_GLOBAL,
+                    uint16_t version = 2) {
+    add_to(dynamic_symbols_, dynamic_names_, name, {0, info(binding, STT_FUNC), 0, 1, address, size});
+    versions_.push_back(version);
+  }
+  void add_undefined(const std::string& name) {
+    add_to(dynamic_symbols_, dynamic_names_, name, {0, info(STB_GLOBAL, STT_NOTYPE), 0, SHN_UNDEF, 0, 0});
+    versions_.push_back(2);
   }
 
   // A function of 16 bytes at `original` whose copy of 32 bytes is at `copy`.
@@ -222,7 +229,7 @@ class ElfWriter {
       s.sh_size = contents.size();
       s.sh_entsize = entry_size;
       s.sh_addralign = type == SHT_NOTE ? 4 : 8;
-      s.sh_link = uint32_t(sections.size() + 1);  // of .symtab: .strtab follows it
+      s.sh_link = uint32_t(sections.size() + 1);  // a table of names follows what refers to it
       section_names += std::string(name) + '\0';
       sections.push_back(s);
       bytes += contents;
@@ -240,6 +247,18 @@ class ElfWriter {
       add(prof_format::kMapSection, SHT_PROGBITS, contents);
       if (!import_entries_.empty()) add(prof_format::kImportsSection, SHT_PROGBITS, imports());
     }
+    if (versions_.size() > 1) {
+      add(".gnu.version", SHT_GNU_versym,
+          std::string(reinterpret_cast<const char*>(versions_.data()), versions_.size() * sizeof versions_[0]));
+      add(".dynsym", SHT_DYNSYM, dynamic_symbols_, sizeof(Elf64_Sym));
+      add(".dynstr", SHT_STRTAB, dynamic_names_);
+    }
+    if (!soname.empty() || flags != 0) {
+      const Elf64_Dyn entries[] = {{DT_FLAGS_1, {flags}}, {soname.empty() ? DT_DEBUG : DT_SONAME, {1}}, {DT_NULL, {0}}};
+      add(".dynamic", SHT_DYNAMIC, std::string(reinterpret_cast<const char*>(entries), sizeof entries),
+          sizeof(Elf64_Dyn));
+      add(".dynstr", SHT_STRTAB, std::string(1, '\0') + soname + '\0');
+    }
     add(".symtab", SHT_SYMTAB, symbols_, sizeof(Elf64_Sym));
     add(".strtab", SHT_STRTAB, names_);
     section_names += std::string(".shstrtab") + '\0';
@@ -250,7 +269,7 @@ class ElfWriter {
     h.e_ident[EI_CLASS] = ELFCLASS64;
     h.e_ident[EI_DATA] = ELFDATA2LSB;
     h.e_ident[EI_VERSION] = EV_CURRENT;
-    h.e_type = ET_EXEC;
+    h.e_type = file_type;
     h.e_machine = EM_X86_64;
     h.e_version = EV_CURRENT;
     h.e_ehsize = sizeof h;
@@ -265,6 +284,14 @@ class ElfWriter {
   }
 
  private:
+  static unsigned char info(unsigned char binding, unsigned char type) {
+    return static_cast<unsigned char>(ELF64_ST_INFO(binding, type));
+  }
+  static void add_to(std::string& symbols, std::string& names, const std::string& name, Elf64_Sym s) {
+    s.st_name = uint32_t(names.size());
+    symbols.append(reinterpret_cast<const char*>(&s), sizeof s);
+    names += name + '\0';
+  }
   static std::string note(const std::string& owner, uint32_t type, const std::string& descriptor) {
     auto padded = [](std::string s) {
       s.resize((s.size() + 3) / 4 * 4);
@@ -287,8 +314,9 @@ class ElfWriter {
 
   std::vector<prof_format::ImportEntry> import_entries_;
   std::string import_names_;
-  std::string symbols_ = std::string(sizeof(Elf64_Sym), '\0');
-  std::string names_ = std::string(1, '\0');
+  std::string symbols_ = std::string(sizeof(Elf64_Sym), '\0'), dynamic_symbols_ = symbols_;
+  std::string names_ = std::string(1, '\0'), dynamic_names_ = names_;
+  std::vector<uint16_t> versions_ = {0};
 };
 
 // The profile of a run of a program of functions a, b, c ... at 0x100, 0x200, ..., whose copies are at 0x10000 + that.

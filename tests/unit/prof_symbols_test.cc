@@ -35,11 +35,11 @@ prof::Profile profile_of_program(const TemporaryDirectory& dir) {
 
 }  // namespace
 
-TEST_CASE("of several names for an address the global, the function, the one with fewer underscores is taken") {
+TEST_CASE("of several names for an address the function, the visible, the one with fewer underscores is taken") {
   TemporaryDirectory dir;
   ElfWriter e;
   e.add_symbol("local", 0x100, 16, STB_LOCAL);
-  e.add_symbol("weak", 0x100, 16, STB_WEAK);
+  e.add_symbol("_weak", 0x100, 16, STB_WEAK);
   e.add_symbol("__global", 0x100, 16);
   e.add_symbol("_global", 0x100, 16);
   e.add_symbol("label", 0x100, 0, STB_GLOBAL, STT_NOTYPE);
@@ -55,6 +55,55 @@ TEST_CASE("of several names for an address the global, the function, the one wit
   CHECK(std::string(table.find(0x200)->name) == "only_label");
   CHECK(table.find(0x300) == nullptr);
   CHECK(table.find(0x400) == nullptr);
+}
+
+TEST_CASE("of the names in a library the one is taken that a person would use") {
+  TemporaryDirectory dir;
+  ElfWriter e;
+  // The C library's, in .dynsym, as they are there.
+  e.add_exported("__libc_free", 0x100, 16);
+  e.add_exported("cfree", 0x100, 16, STB_GLOBAL, 0x8002);
+  e.add_exported("free", 0x100, 16);
+  e.add_exported("lseek64", 0x200, 16, STB_WEAK);
+  e.add_exported("llseek", 0x200, 16, STB_GLOBAL, 0x8002);
+  e.add_exported("__lseek", 0x200, 16);
+  e.add_exported("lseek", 0x200, 16, STB_WEAK);
+  e.add_exported("index", 0x300, 16, STB_WEAK);
+  e.add_exported("strchr", 0x300, 16);
+  e.add_exported("fopen64", 0x400, 16, STB_WEAK);
+  e.add_exported("_IO_fopen", 0x400, 16);
+  e.add_exported("fopen", 0x400, 16);
+  // In .symtab, where names tell their versions.
+  e.add_symbol("__GI___libc_free", 0x100, 16, STB_LOCAL);
+  e.add_symbol("memcpy@GLIBC_2.2.5", 0x500, 16);
+  e.add_symbol("memmove@@GLIBC_2.2.5", 0x500, 16);
+  e.add_symbol("__memcpy_avx_unaligned_erms", 0x600, 16, STB_LOCAL);
+  e.add_symbol("__memcpy_ssse3", 0x700, 16, STB_LOCAL);
+  e.add_symbol("memcpy@@GLIBC_2.14", 0x700, 16);
+  e.write(dir / "library");
+  const prof::ElfFile file(dir / "library");
+  prof::SymbolTable table;
+  table.add(file);
+  table.finish();
+  CHECK(std::string(table.find(0x100)->name) == "free");
+  CHECK(std::string(table.find(0x200)->name) == "lseek");
+  CHECK(std::string(table.find(0x300)->name) == "strchr");
+  CHECK(std::string(table.find(0x400)->name) == "fopen");
+  CHECK(std::string(table.find(0x500)->name) == "memmove@@GLIBC_2.2.5");
+  CHECK(std::string(table.find(0x600)->name) == "__memcpy_avx_unaligned_erms");
+  CHECK(std::string(table.find(0x700)->name) == "memcpy@@GLIBC_2.14");
+
+  // What the program itself calls.
+  ElfWriter program;
+  for (const char* name : {"fopen64", "index", "cfree", "memmove"}) program.add_undefined(name);
+  program.write(dir / "program");
+  prof::SymbolTable used;
+  used.add(file);
+  used.finish(prof::ElfFile(dir / "program").undefined_names());
+  CHECK(std::string(used.find(0x100)->name) == "free");
+  CHECK(std::string(used.find(0x300)->name) == "index");
+  CHECK(std::string(used.find(0x400)->name) == "fopen64");
+  CHECK(std::string(used.find(0x500)->name) == "memmove@@GLIBC_2.2.5");
 }
 
 TEST_CASE("an address inside a function is found by size, in the innermost function") {
