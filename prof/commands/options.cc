@@ -13,6 +13,8 @@ namespace {
 enum LongOption {
   option_json = 256,
   option_raw_names,
+  option_module,
+  option_by_module,
   option_gprof_symbols,
   option_report,
   option_processes,
@@ -33,6 +35,8 @@ enum LongOption {
 std::vector<option> with_common(std::vector<option> own) {
   own.insert(own.end(), {{"json", no_argument, nullptr, option_json},
                          {"raw-names", no_argument, nullptr, option_raw_names},
+                         {"module", required_argument, nullptr, option_module},
+                         {"by-module", no_argument, nullptr, option_by_module},
                          {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
                          {"help", no_argument, nullptr, option_help},
                          {nullptr, 0, nullptr, 0}});
@@ -88,14 +92,17 @@ void settle(Options& o, bool view_chosen) {
   if (o.apart != Apart::nothing && o.view == Options::View::none) {
     throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
   }
+  if (!o.modules.empty() && (!o.gmon.empty() || !o.gprof_symbols.empty() || o.view == Options::View::suggestion)) {
+    throw UsageError("--module says what is printed; -g, --gprof-symbols and --suggest are of all modules");
+  }
   check_true_times(o);
 }
 
 Options parse(int argc, char** argv, const char* letters, const std::vector<option>& words) {
   Options o;
-  bool view_chosen = false;
+  bool view_chosen = false, by_module = false;
   auto choose = [&](Options::View view) {
-    if (view_chosen && o.view != view) throw UsageError("-d, --json and --suggest exclude each other");
+    if (view_chosen && o.view != view) throw UsageError("-d, --by-module, --json and --suggest exclude each other");
     o.view = view;
     view_chosen = true;
   };
@@ -131,6 +138,12 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
       case 'N':
         o.rewriting.push_back(std::string("-") + char(c));
         o.rewriting.emplace_back(optarg);
+        break;
+      case option_module:
+        o.modules.emplace_back(optarg);
+        break;
+      case option_by_module:
+        by_module = true;
         break;
       case option_json:
         choose(Options::View::json);
@@ -182,6 +195,7 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
         throw error_of(c, argv);
     }
   }
+  if (by_module && o.view != Options::View::json) choose(Options::View::modules);  // JSON has modules anyway
   settle(o, view_chosen);
   o.arguments.assign(argv + optind, argv + argc);
   return o;
@@ -216,6 +230,8 @@ std::string help_text() {
          "  -t                    each thread apart\n"
          "  --processes           each process apart; without a profile: all those of the program here\n"
          "  -p PID                only the profiles of this process\n"
+         "  --by-module           a table with a line for each module: the program, and each library\n"
+         "  --module GLOB         only functions of modules whose names match (repeatable)\n"
          "  --json                everything as JSON\n"
          "  --suggest             options of profld that leave out functions not worth timing\n"
          "  -g FILE               write gmon.out for gprof to FILE\n"

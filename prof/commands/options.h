@@ -13,11 +13,12 @@
 namespace prof {
 
 struct Options {
-  enum class View { flat, tree, json, suggestion, none };  // none: only files were asked for
+  enum class View { flat, tree, modules, json, suggestion, none };  // none: only files were asked for
   View view = View::flat;
   TreeOptions tree;
-  std::string gmon;           // file for -g; empty: none
-  std::string gprof_symbols;  // file for --gprof-symbols
+  std::string gmon;                  // file for -g; empty: none
+  std::string gprof_symbols;         // file for --gprof-symbols
+  std::vector<std::string> modules;  // --module: patterns of those to show; all if empty
   bool raw_names = false;
   bool raw_times = false;
   Apart apart = Apart::nothing;

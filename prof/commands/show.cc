@@ -3,6 +3,7 @@
 #include "libprof/printable.h"
 #include "message.h"
 #include "prof/model/analysis.h"
+#include "prof/model/modules.h"
 #include "prof/read/find.h"
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
@@ -41,6 +42,9 @@ void print(const Options& options, const Analysis& analysis, Output& out) {
     case Options::View::tree:
       print_tree(analysis, options.tree, out);
       break;
+    case Options::View::modules:
+      print_modules(analysis, out);
+      break;
     case Options::View::json:
       print_json(analysis, out);
       break;
@@ -61,7 +65,7 @@ int show(const Options& options, const std::string& program, const std::vector<s
   const bool can_show_two_runs = options.samples.empty() && options.view != Options::View::suggestion &&
                                  options.gmon.empty() && options.gprof_symbols.empty();
   const Input input = {program,  profiles,          options.raw_names, options.raw_times,
-                       !is_json, can_show_two_runs, options.samples};
+                       !is_json, can_show_two_runs, options.modules,   options.samples};
   Output out(file, file == stderr ? "standard error" : "standard output");
   if (options.apart != Apart::nothing) {
     bool is_first = true;
@@ -78,6 +82,7 @@ int show(const Options& options, const std::string& program, const std::vector<s
   }
   const Analysis analysis = analyse(input);
   say_all(analysis.remarks);
+  check_patterns(analysis);
   print(options, analysis, out);
   out.finish();
   if (!options.gmon.empty()) say_all(write_gmon(analysis, options.gmon));

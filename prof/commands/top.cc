@@ -54,7 +54,8 @@ std::vector<Row> rows_since(const Sums& before, const Analysis& now) {
     const FunctionSum was = old == before.end() ? FunctionSum{} : old->second;
     const FunctionSum& is = now.sums[f];
     const Range range = {is.self_range.low - was.self_range.low, is.self_range.high - was.self_range.high};
-    const Row row = {function.name, is.calls - std::min(is.calls, was.calls), is.self - std::min(is.self, was.self),
+    const Row row = {now.functions.name_with_module(function), is.calls - std::min(is.calls, was.calls),
+                     is.self - std::min(is.self, was.self),
                      is.self_waiting - std::min(is.self_waiting, was.self_waiting),
                      with_chance(range, is.self_variance)};
     if (row.calls || row.self || row.waiting) rows.push_back(row);

@@ -263,7 +263,12 @@ Analysis prepare(const Input& input, const Profile& first) {
   std::vector<std::string> remarks;
   Analysis a{{}, FunctionTable(open_program(first, input.program, remarks), input.raw_names), {}, input.program};
   a.remarks = std::move(remarks);
-  if (a.program.empty()) a.program = first.modules()[0].path;
+  a.module_patterns = input.module_patterns;
+  const Object& program = a.functions.program();
+  if (input.remarks && !program.is_rewritten() && !(program.is_listed() && program.is_missing()))
+    a.remarks.push_back(first.path() +
+                        ": the program itself was not rewritten; shown is what its rewritten libraries did");
+  if (a.program.empty()) a.program = program.is_listed() ? first.modules()[0].path : program.name();
   a.timed = first.header().type != prof_format::kCount;
   a.estimated = first.header().type == prof_format::kAdaptive;
   a.by_samples = is_sampled(first.header());
@@ -351,6 +356,11 @@ void take_samples(Analysis& a, const Input& input) {
 }
 
 }  // namespace
+
+bool occurs(const Analysis& analysis, uint32_t f) {
+  auto is_any = [](const FunctionSum& sum) { return sum.calls != 0 || sum.self != 0 || sum.self_waiting != 0; };
+  return is_any(analysis.sums[f]) || (analysis.cpu && is_any(analysis.cpu->sums[f]));
+}
 
 bool are_alike(const Profile& a, const Profile& b) {
   return are_of_one_program(a, b) && a.header().type == b.header().type;

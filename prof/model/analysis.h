@@ -20,13 +20,14 @@ namespace prof {
 enum class Apart { nothing, processes, threads };
 
 struct Input {
-  std::string program;                // "": the one that the profile names
-  std::vector<std::string> profiles;  // at least one
-  bool raw_names = false;             // names as in the symbol table
-  bool raw_times = false;             // the probe's own cost is left in
-  bool remarks = true;                // on what is not complete; damage is always remarked on
-  bool side_by_side = false;          // profiles may be of both types elapsed and cpu
-  std::string samples = {};           // a file of samples of the unprofiled program, which times are taken from
+  std::string program;                            // "": the one that the profile names
+  std::vector<std::string> profiles;              // at least one
+  bool raw_names = false;                         // names as in the symbol table
+  bool raw_times = false;                         // the probe's own cost is left in
+  bool remarks = true;                            // on what is not complete; damage is always remarked on
+  bool side_by_side = false;                      // profiles may be of both types elapsed and cpu
+  std::vector<std::string> module_patterns = {};  // as of fnmatch(3): shown is what matches one of them; all if empty
+  std::string samples = {};  // a file of samples of the unprofiled program, which times are taken from
 };
 
 struct Analysis {
@@ -57,11 +58,16 @@ struct Analysis {
   // Another run, with its times on a processor: all else is of the run with elapsed times, or of both.
   std::optional<ProcessorRun> cpu = {};
   std::vector<std::string> remarks = {};  // what to tell the user of the profiles and their programs, a line each
+  // Only functions of modules that match one of these are to be shown; all if it is empty.
+  std::vector<std::string> module_patterns = {};
   // Times are those of samples, and this is what is known of them.
   std::optional<SampledTimes> sampled = {};
 
   double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
 };
+
+// Whether there is anything to tell of a function.
+bool occurs(const Analysis& analysis, uint32_t function);
 
 // Whether two profiles can be added up: one program, one type.
 bool are_alike(const Profile& a, const Profile& b);

@@ -9,69 +9,15 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "prof/read/elf_file.h"
+#include "object.h"
 #include "prof/read/profile.h"
-#include "symbols.h"
 
 namespace prof {
-
-// A program or library whose functions occur in a profile.
-class Object {
- public:
-  explicit Object(std::string name) : name_(std::move(name)) {}
-
-  // Sets what leads from copies to originals, and adds the names of `rewritten` and of its debug file. Returns what to
-  // tell the user: why the debug file cannot be read; else "".
-  std::string set_rewritten(ElfFile rewritten);
-  void add_symbols(ElfFile file);
-  // Once, after the above. `used`: names by which the program calls functions of this object.
-  void finish(const std::set<std::string, std::less<>>& used = {});
-
-  const std::string& name() const { return name_; }  // for people: the original's file name
-  const SymbolTable& symbols() const { return symbols_; }
-
-  // The entry, in the original, of the function whose copy contains `address` (link-time); an address outside all
-  // copies is taken for one of the original.
-  uint64_t entry_of(uint64_t address) const;
-
-  // The entry of the function that an address (link-time) of the original is in, if that is known.
-  std::optional<uint64_t> entry_of_original(uint64_t address) const;
-
-  // Whether the function at an entry was rewritten, so that its calls are counted.
-  bool is_counted(uint64_t entry) const;
-
-  // The name of a function of another file that it calls, if `entry` stands for one (format/map.h); else null.
-  const std::string* import_name(uint64_t entry) const;
-
-  // The names of functions of other files that it calls itself; of code that was not rewritten, too.
-  const std::set<std::string, std::less<>>& undefined_names() const { return undefined_names_; }
-
-  // Of the program before it was rewritten, or of a library that was not; raw bytes, empty if it has none.
-  const std::string& original_build_id() const { return original_build_id_; }
-
- private:
-  std::string name_;
-  std::string original_build_id_;
-  std::vector<prof_format::MapEntry> map_;
-  std::vector<prof_format::MapEntry> by_original_;  // the same, sorted by `original`
-  std::vector<uint64_t> starts_;                    // of functions, where symbols do not tell
-  std::map<uint64_t, std::string> imports_;
-  std::set<std::string, std::less<>> undefined_names_;
-  std::vector<ElfFile> files_;
-  SymbolTable symbols_;
-};
-
-// The program of a profile. `given` is the file named by the user: the rewritten program, or the original; empty for
-// the file that the profile names. Throws Error if it is another program than the profile's. What to tell the user is
-// added to `remarks`.
-Object open_program(const Profile& profile, const std::string& given, std::vector<std::string>& remarks);
 
 struct Function {
   uint32_t object;         // index into FunctionTable::objects; 0 is the program
@@ -79,6 +25,7 @@ struct Function {
   std::string name;        // for people
   std::string raw_name;    // as in the symbol table, or equal to `name` if there is no symbol
   bool is_import = false;  // of another file than the object, which calls it
+  bool has_calls = true;   // false: it stands for code whose calls nobody counts, "[kernel]"
 };
 
 class FunctionTable {
@@ -89,6 +36,9 @@ class FunctionTable {
   const std::vector<Object>& objects() const { return objects_; }
   const std::vector<Function>& functions() const { return functions_; }
   const Object& program() const { return objects_[0]; }
+
+  // The function's name with its library behind it, "inflate [libz.so.1]".
+  std::string name_with_module(const Function& function) const;
 
   // Index of the function at an original address, which is added if it is new.
   uint32_t at(uint32_t object, uint64_t entry);
@@ -135,9 +85,10 @@ class Resolver {
 
  private:
   uint32_t look_up(uint64_t pc);
+  bool is_program(size_t module) const { return module == 0 && table_.program().is_listed(); }
 
   FunctionTable& table_;
-  const std::vector<Module>& modules_;  // the first is the program
+  const std::vector<Module>& modules_;  // the first is the program, if that is listed
   std::unordered_map<uint64_t, uint32_t> known_;
 };
 

@@ -347,6 +347,18 @@ Tree TreeBuilder::finish(bool subtract_probe) {
   return tree;
 }
 
+void FunctionSum::add_self(const FunctionSum& other) {
+  add_calls(calls, other.calls);
+  self += other.self;
+  self_range.add(other.self_range);
+  self_probe += other.self_probe;
+  self_variance += other.self_variance;
+  self_waiting += other.self_waiting;
+  self_preempted += other.self_preempted;
+  has_doubtful_calls |= other.has_doubtful_calls;
+  has_doubtful_self |= other.has_doubtful_self;
+}
+
 std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
   std::vector<FunctionSum> sums(functions);
   std::vector<uint32_t> open(functions);  // how many calls of the function the walk is inside of

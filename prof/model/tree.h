@@ -69,6 +69,9 @@ struct FunctionSum {
   uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   double self_variance = 0, total_variance = 0;
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
+
+  // Adds calls and times of another function, but for total times.
+  void add_self(const FunctionSum& other);
 };
 
 // One for each of the first `functions` functions.

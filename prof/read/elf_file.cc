@@ -61,6 +61,8 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
     close(fd_);
     throw Error(path + ": is not a 64-bit ELF program");
   }
+  GElf_Ehdr file_header;
+  is_shared_object_ = gelf_getehdr(elf_, &file_header) && file_header.e_type == ET_DYN;
   size_t names = 0;
   const bool has_names = elf_getshdrstrndx(elf_, &names) == 0;
   const Elf_Data* versions = symbol_versions(elf_);
@@ -70,6 +72,7 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
     if (header.sh_type == SHT_NOTE) read_notes(elf_rawdata(section, nullptr), header.sh_addralign);
     if (header.sh_type == SHT_SYMTAB) read_symbols(section, nullptr);
     if (header.sh_type == SHT_DYNSYM) read_symbols(section, versions);
+    if (header.sh_type == SHT_DYNAMIC) read_dynamic(section);
     const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
     if (name && std::strcmp(name, prof_format::kMapSection) == 0) read_map(section);
     if (name && std::strcmp(name, prof_format::kImportsSection) == 0) read_imports(section);
@@ -82,6 +85,9 @@ ElfFile::ElfFile(ElfFile&& other) noexcept
       fd_(std::exchange(other.fd_, -1)),
       elf_(std::exchange(other.elf_, nullptr)),
       rewritten_(other.rewritten_),
+      is_shared_object_(other.is_shared_object_),
+      is_program_(other.is_program_),
+      soname_(std::move(other.soname_)),
       build_id_(std::move(other.build_id_)),
       original_build_id_(std::move(other.original_build_id_)),
       map_(std::move(other.map_)),
@@ -148,6 +154,18 @@ void ElfFile::read_notes(const Elf_Data* data, uint64_t align) {
     if (note.is_original_build_id()) original_build_id_ = value;
     return false;
   });
+}
+
+void ElfFile::read_dynamic(Elf_Scn* section) {
+  GElf_Shdr header;
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (!data || !gelf_getshdr(section, &header) || header.sh_entsize != sizeof(Elf64_Dyn)) return;
+  GElf_Dyn entry;
+  for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; ++i) {
+    if (entry.d_tag == DT_FLAGS_1) is_program_ = entry.d_un.d_val & DF_1_PIE;
+    if (entry.d_tag != DT_SONAME) continue;
+    if (const char* name = elf_strptr(elf_, header.sh_link, entry.d_un.d_val)) soname_ = name;
+  }
 }
 
 void ElfFile::read_map(Elf_Scn* section) {

@@ -68,10 +68,17 @@ class ElfFile {
   // A dynamic linker runs it.
   bool is_dynamic() const;
 
+  // The name by which other files say that they need this one; empty if it has none.
+  const std::string& soname() const { return soname_; }
+
+  // A shared library, and no program. (Not all can be told from a program.)
+  bool is_library() const { return is_shared_object_ && !is_program_ && !soname_.empty() && !is_dynamic(); }
+
  private:
   std::vector<GElf_Phdr> headers() const;
   void read_notes(const Elf_Data* data, uint64_t align);
   void read_segment_notes();
+  void read_dynamic(Elf_Scn* section);
   void read_map(Elf_Scn* section);
   void read_imports(Elf_Scn* section);
   void read_symbols(Elf_Scn* section, const Elf_Data* versions);
@@ -80,6 +87,8 @@ class ElfFile {
   int fd_ = -1;
   Elf* elf_ = nullptr;
   bool rewritten_ = false;
+  bool is_shared_object_ = false, is_program_ = false;  // ET_DYN; DF_1_PIE
+  std::string soname_;
   std::string build_id_;
   std::string original_build_id_;
   std::vector<prof_format::MapEntry> map_;

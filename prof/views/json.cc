@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "prof/model/modules.h"
 #include "views.h"
 
 namespace prof {
@@ -30,12 +31,23 @@ std::string shortest(double n) {
 // Written as a stream: a document of a million nodes built in memory first would take gigabytes.
 class Writer {
  public:
-  Writer(const Analysis& analysis, Output& out) : analysis_(analysis), out_(out) {}
+  Writer(const Analysis& analysis, Output& out) : analysis_(analysis), modules_(analysis), out_(out) {
+    const std::vector<CallNode>& nodes = analysis.tree.nodes;
+    const std::vector<bool> selected = selected_nodes(analysis, modules_);
+    std::vector<bool> has_function;
+    for (size_t f = 0; f < analysis.functions.functions().size(); ++f) has_function.push_back(modules_.is_selected(f));
+    for (size_t i = 1; i < nodes.size(); ++i)
+      if (selected[i]) has_function[nodes[i].function] = true;
+    number(has_function, 0, function_numbers_);
+    number(selected, 1, node_numbers_);
+  }
 
   void write() {
     out_.byte('{');
     write_head();
-    out_.text(",\n\"functions\":[");
+    out_.text(",\n\"modules\":[");
+    write_modules();
+    out_.text("],\n\"functions\":[");
     write_functions();
     out_.text("],\n\"tree\":[");
     write_tree();
@@ -43,6 +55,16 @@ class Writer {
   }
 
  private:
+  static constexpr uint32_t kLeftOut = UINT32_MAX;
+
+  // Numbers what is selected, from `first` on, in the order in which it is written.
+  static void number(const std::vector<bool>& selected, size_t first, std::vector<uint32_t>& numbers) {
+    numbers.assign(selected.size(), kLeftOut);
+    uint32_t next = 0;
+    for (size_t i = first; i < selected.size(); ++i)
+      if (selected[i]) numbers[i] = next++;
+  }
+
   void write_head() {
     out_.text("\"program\":" + quoted(analysis_.program));
     out_.text(std::string(",\"type\":\"") +
@@ -97,11 +119,48 @@ class Writer {
     out_.text(std::string(",\"counted\":") + (sampled.is_counted[function] ? "true" : "false"));
   }
 
+  void write_modules() {
+    bool is_first = true;
+    for (size_t i = 0; i < modules_.sums().size(); ++i) {
+      const ModuleSum& m = modules_.sums()[i];
+      if (!modules_.selected()[i] || (m.functions == 0 && i != 0)) continue;
+      out_.text(is_first ? "\n" : ",\n");
+      is_first = false;
+      out_.text("{\"name\":" + quoted(m.name) + ",\"path\":" + quoted(m.object ? m.object->path() : ""));
+      const std::string& id = m.object ? m.object->original_build_id() : "";
+      out_.text(",\"build_id\":\"" + (id.empty() ? "" : hexadecimal(id)) + "\"");
+      out_.text(std::string(",\"rewritten\":") + (m.object && m.object->is_rewritten() ? "true" : "false"));
+      field(",\"functions\":", m.functions);
+      field(",\"calls\":", m.sum.calls);
+      field(",\"self_cycles\":", m.sum.self);
+      if (analysis_.sampled) {
+        field(",\"samples\":", m.samples);
+      } else if (analysis_.timed) {
+        const Range self = with_chance(m.sum.self_range, m.sum.self_variance);
+        field(",\"self_low\":", rounded(self.low));
+        field(",\"self_high\":", rounded(self.high));
+      }
+      if (analysis_.has_waiting) {
+        field(",\"self_waiting_cycles\":", m.sum.self_waiting);
+        field(",\"self_preempted_cycles\":", m.sum.self_preempted);
+      }
+      if (analysis_.cpu) {
+        field(",\"cpu_calls\":", m.on_processor.calls);
+        field(",\"self_cpu_cycles\":", m.on_processor.self);
+        waiting(",\"self_waiting_cycles\":", m.sum.self, m.on_processor.self);
+      }
+      doubts(m.sum.has_doubtful_calls || m.on_processor.has_doubtful_calls,
+             m.sum.has_doubtful_self || m.on_processor.has_doubtful_self);
+      out_.byte('}');
+    }
+  }
+
   void write_functions() {
     const std::vector<Function>& functions = analysis_.functions.functions();
     for (size_t i = 0; i < functions.size(); ++i) {
+      if (function_numbers_[i] == kLeftOut) continue;
       const Function& f = functions[i];
-      out_.text(i ? ",\n" : "\n");
+      out_.text(function_numbers_[i] ? ",\n" : "\n");
       out_.text("{\"name\":" + quoted(f.name) +
                 ",\"module\":" + quoted(analysis_.functions.objects()[f.object].name()));
       out_.text(",\"address\":\"" + hex(f.address) + "\"");
@@ -145,13 +204,14 @@ class Writer {
   void write_tree() {
     const std::vector<CallNode>& nodes = analysis_.tree.nodes;
     for (size_t i = 1; i < nodes.size(); ++i) {
+      if (node_numbers_[i] == kLeftOut) continue;
       const CallNode& node = nodes[i];
-      out_.text(i > 1 ? ",\n" : "\n");
-      field("{\"function\":", node.function);
+      out_.text(node_numbers_[i] ? ",\n" : "\n");
+      field("{\"function\":", function_numbers_[node.function]);
       if (node.parent == 0) {
         out_.text(",\"parent\":-1");
       } else {
-        field(",\"parent\":", node.parent - 1);
+        field(",\"parent\":", node_numbers_[node.parent]);
       }
       field(",\"calls\":", node.calls);
       field(",\"cycles\":", node.total);
@@ -214,6 +274,8 @@ class Writer {
   }
 
   const Analysis& analysis_;
+  const Modules modules_;
+  std::vector<uint32_t> function_numbers_, node_numbers_;  // by index; kLeftOut of those that are not selected
   Output& out_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "libprof/printable.h"
 #include "numbers.h"
+#include "prof/model/modules.h"
 #include "views.h"
 
 namespace prof {
@@ -39,7 +40,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
   const std::vector<Function>& functions = analysis.functions.functions();
   std::vector<std::string> names;
-  for (const Function& f : functions) names.push_back(prof_text::printable(f.name));
+  for (const Function& f : functions) names.push_back(prof_text::printable(analysis.functions.name_with_module(f)));
+  const std::vector<bool> selected = selected_nodes(analysis, Modules(analysis));
   const int tab = tab_stop();
   std::vector<std::string> indents;
   auto indent = [&](uint32_t level) {
@@ -59,7 +61,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
   uint32_t level = 0;
   auto push_children = [&](uint32_t parent) {
     children.clear();
-    for (uint32_t c = nodes[parent].first_child; c != 0; c = nodes[c].next_sibling) children.push_back(c);
+    for (uint32_t c = nodes[parent].first_child; c != 0; c = nodes[c].next_sibling)
+      if (selected[c]) children.push_back(c);
     if (options.by_time) {
       std::stable_sort(children.begin(), children.end(), [&](uint32_t a, uint32_t b) {
         return nodes[a].total != nodes[b].total ? nodes[a].total > nodes[b].total
@@ -67,6 +70,12 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
       });
     }
     for (size_t i = children.size(); i-- > 0;) steps.push_back({children[i], false});
+  };
+
+  auto has_selected_child = [&](uint32_t parent) {
+    for (uint32_t c = nodes[parent].first_child; c != 0; c = nodes[c].next_sibling)
+      if (selected[c]) return true;
+    return false;
   };
 
   push_children(0);
@@ -87,8 +96,7 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
     } else {
       out.byte('-');
     }
-    const bool is_uncalled = analysis.by_samples && node.calls == 0 && functions[node.function].object != 0;
-    if (node.calls != 1 && !is_uncalled) {
+    if (node.calls != 1 && functions[node.function].has_calls) {
       out.byte('/');
       out.text(shown_calls(node.calls, node.has_doubtful_calls));
     }
@@ -100,7 +108,7 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
                                            1000, node.has_doubtful_total || other.has_doubtful_total));
     }
     out.byte('\n');
-    if (node.first_child == 0) continue;
+    if (!has_selected_child(step.node)) continue;
     if (open[node.function] > 0 && !options.whole_recursion) {
       indent(level + 1);
       out.text("...\n");

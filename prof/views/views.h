@@ -21,6 +21,9 @@ struct TreeOptions {
   bool by_time = false;          // siblings by inclusive time, not in order of first call
 };
 
+// The same table with a line for each module, the sum of its functions.
+void print_modules(const Analysis& analysis, Output& out);
+
 // Plan 9's tree: one line per function and context, `name:milliseconds/calls`, indented by depth. Of two runs with
 // ` waiting milliseconds` at its end.
 void print_tree(const Analysis& analysis, const TreeOptions& options, Output& out);

@@ -83,8 +83,8 @@ run prof run --true ./program work
 head -n 1 stderr | grep -q "^prof: ./program is run twice" || fail "not told: $(cat stderr)"
 grep -qE '^  %  +Self +\+/- +Total +Calls  Name$' stderr || fail "no heading: $(cat stderr)"
 grep -qP ' 1000\tless$' stderr && grep -qP ' 1000\tspin$' stderr && grep -qP ' 3000\tmore$' stderr || fail "calls: $(cat stderr)"
-grep -qP ' -\tlibrary_work \(liblibrary.so\)$' stderr || fail "the library: $(cat stderr)"
-grep -qP " -\t#$hidden \(liblibrary.so\)\$" stderr || fail "no #$hidden in the library: $(cat stderr)"
+grep -qP ' -\tlibrary_work \[liblibrary.so\]$' stderr || fail "the library: $(cat stderr)"
+grep -qP " -\t#$hidden \[liblibrary.so\]\$" stderr || fail "no #$hidden in the library: $(cat stderr)"
 tail -n 1 stderr | grep -qE 'the samples are prof.samples, the profile is prof\.[0-9]+$' || fail "no files named: $(cat stderr)"
 profile=$(tail -n 1 stderr | grep -oE '[^ ]*$')
 
@@ -202,8 +202,8 @@ rm -f prof.*
 run ./without prof run --true --check ./program work
 [ "$status" = 0 ] && [ ! -s stdout ] && grep -q "perf events are not allowed, so its first run is one of a copy" stderr &&
   ! grep -q differ stderr || fail "itself: $status $(cat stderr)"
-grep -qP ' 1000\tless$' stderr && grep -qP ' 3000\tmore$' stderr && grep -qP ' -\tlibrary_work \(liblibrary.so\)$' stderr &&
-  grep -qP " -\t#$hidden \(liblibrary.so\)\$" stderr || fail "itself: $(cat stderr)"
+grep -qP ' 1000\tless$' stderr && grep -qP ' 3000\tmore$' stderr && grep -qP ' -\tlibrary_work \[liblibrary.so\]$' stderr &&
+  grep -qP " -\t#$hidden \[liblibrary.so\]\$" stderr || fail "itself: $(cat stderr)"
 [ "$(ls -d prof.* | sort | sed 's/[0-9][0-9]*$/N/' | paste -sd ' ')" = "prof.N prof.samples" ] || fail "itself: leaves $(ls -d prof.*)"
 prof --json --true prof.samples prof.[0-9]* >json 2>stderr || fail "itself, --json: $(cat stderr)"
 jq -e 'def f(n): .functions[] | select(.name == n); .type == "true" and .sample_period_ns == 4000000 and

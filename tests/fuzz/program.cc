@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const fuzz::Printed printed;
   try {
     prof::ElfFile program(path);
-    prof::Object object("program");
+    prof::Object object("program", prof::Object::Kind::program);
     std::vector<uint64_t> addresses = {0, 0x1000, UINT64_MAX};
     for (const auto& entry : program.map()) addresses.push_back(entry.copy);
     for (const auto& symbol : program.symbols()) addresses.push_back(symbol.address + symbol.size);

@@ -99,7 +99,7 @@ TEST_CASE("a running program's profile is whole at whatever moment it is read, a
     bool is_shrinking = false;
     for (; !has_ended; ++reads) {
       const prof::Profile profile = prof::Profile::read(path);
-      prof::FunctionTable functions(prof::Object("program"), true);
+      prof::FunctionTable functions(prof::Object("program", prof::Object::Kind::program), true);
       prof::Resolver resolver(functions, profile);
       prof::TreeBuilder builder;
       said += builder.add(profile, resolver, 1).damage();

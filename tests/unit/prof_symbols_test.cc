@@ -270,7 +270,7 @@ TEST_CASE("damaged programs give an error or what can be read, whatever byte is 
   auto try_to_read = [&](const std::string& bytes) {
     write_file(dir / "damaged", bytes);
     try {
-      prof::Object object("damaged");
+      prof::Object object("damaged", prof::Object::Kind::program);
       object.set_rewritten(prof::ElfFile(dir / "damaged"));
       object.finish();
       object.entry_of(0x1005);

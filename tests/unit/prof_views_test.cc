@@ -60,7 +60,7 @@ class Sample {
     }
     e.add_symbol("_start", 0x900, 16);
     e.write(dir / "sample");
-    prof::Object object("sample");
+    prof::Object object("sample", prof::Object::Kind::program);
     object.add_symbols(prof::ElfFile(dir / "sample"));
     object.finish();
     return object;

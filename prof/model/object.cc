@@ -1,0 +1,229 @@
+#include "object.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "prof/read/error.h"
+
+namespace prof {
+
+namespace {
+
+// Where distributions put symbols that were stripped off, by the build-id of what they were stripped from.
+std::string debug_file_path(const std::string& build_id) {
+  if (build_id.size() < 2) return "";
+  const std::string digits = hexadecimal(build_id);
+  return "/usr/lib/debug/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// profld's default name for the copy of `lua` is `lua.prof`.
+std::string original_name(const std::string& path) {
+  std::string name = base_name(path);
+  if (name.size() > 5 && name.ends_with(".prof")) name.resize(name.size() - 5);
+  return name;
+}
+
+// Whether two files may be the same by their build-ids. Nothing speaks against it if one of them has none.
+bool may_be_same(const std::string& build_id, const std::string& other) {
+  return build_id.empty() || other.empty() || build_id == other;
+}
+
+}  // namespace
+
+std::string Object::set_rewritten(ElfFile rewritten) {
+  map_ = rewritten.map();
+  imports_ = rewritten.imports();
+  undefined_names_ = rewritten.undefined_names();
+  starts_ = rewritten.unwind_starts();
+  is_rewritten_ = rewritten.is_rewritten();
+  original_build_id_ = is_rewritten_ ? rewritten.original_build_id() : rewritten.build_id();
+  const std::string debug = debug_file_path(original_build_id_);
+  add_symbols(std::move(rewritten));
+  if (debug.empty() || access(debug.c_str(), R_OK) != 0) return "";
+  try {
+    add_symbols(ElfFile(debug));
+  } catch (const Error& e) {
+    return e.what();  // names are missing, nothing else
+  }
+  return "";
+}
+
+void Object::add_symbols(ElfFile file) { files_.push_back(std::move(file)); }
+
+void Object::finish(const std::set<std::string, std::less<>>& used) {
+  for (const ElfFile& file : files_) symbols_.add(file);
+  symbols_.finish(used);
+  by_original_ = map_;
+  std::sort(by_original_.begin(), by_original_.end(),
+            [](const prof_format::MapEntry& a, const prof_format::MapEntry& b) { return a.original < b.original; });
+}
+
+std::optional<uint64_t> Object::entry_of_original(uint64_t address) const {
+  auto after = std::upper_bound(by_original_.begin(), by_original_.end(), address,
+                                [](uint64_t a, const prof_format::MapEntry& entry) { return a < entry.original; });
+  if (after != by_original_.begin()) {
+    const prof_format::MapEntry& entry = *(after - 1);
+    if (address - entry.original < entry.original_size) return entry.function;
+  }
+  if (const Symbol* symbol = symbols_.find(address)) return symbol->address;
+  auto next = std::upper_bound(starts_.begin(), starts_.end(), address);
+  if (next == starts_.begin()) return {};
+  return *std::prev(next);
+}
+
+bool Object::is_counted(uint64_t entry) const {
+  const auto at = std::lower_bound(by_original_.begin(), by_original_.end(), entry,
+                                   [](const prof_format::MapEntry& e, uint64_t a) { return e.original < a; });
+  return at != by_original_.end() && at->original == entry && at->function == entry;
+}
+
+const std::string* Object::import_name(uint64_t entry) const {
+  const auto at = imports_.find(entry);
+  return at != imports_.end() ? &at->second : nullptr;
+}
+
+uint64_t Object::entry_of(uint64_t address) const {
+  auto after = std::upper_bound(map_.begin(), map_.end(), address,
+                                [](uint64_t a, const prof_format::MapEntry& entry) { return a < entry.copy; });
+  if (after != map_.begin()) {
+    const prof_format::MapEntry& entry = *(after - 1);
+    if (address - entry.copy < entry.copy_size) return entry.function;
+  }
+  const Symbol* symbol = symbols_.find(address);
+  return symbol ? symbol->address : address;
+}
+
+namespace {
+
+bool has_calls_of(const Profile& profile, const Module& module) {
+  const auto is_inside = [&](const RecordedNode& node) { return node.pc > module.start && node.pc <= module.end; };
+  return std::ranges::any_of(profile.threads(),
+                             [&](const Thread& thread) { return std::ranges::any_of(thread.nodes, is_inside); });
+}
+
+// Opens the program of a profile.
+class Opener {
+ public:
+  Opener(const Profile& profile, std::vector<std::string>& remarks)
+      : profile_(profile), module_(profile.modules()[0]), remarks_(remarks) {
+    is_needed_ = profile.modules().size() == 1 || has_calls_of(profile, module_);
+  }
+
+  Object open(const std::string& given) {
+    if (given.empty()) return open_recorded();
+    ElfFile file(given);
+    Object object(original_name(given), Object::Kind::program, module_.path);
+    if (file.is_rewritten() || (!is_needed_ && may_be_same(file.build_id(), module_.build_id))) {
+      check(file);
+    } else {
+      ElfFile recorded = read_recorded("; the rewritten program is needed to read its profile");
+      if (recorded.is_library()) {
+        object.set_unlisted();
+      } else {
+        check(recorded);
+        check_original(file, recorded);
+        set_rewritten(object, std::move(recorded));
+      }
+    }
+    object.is_missing() ? set_rewritten(object, std::move(file)) : object.add_symbols(std::move(file));
+    object.finish();
+    return object;
+  }
+
+ private:
+  Object open_recorded() {
+    Object object(original_name(module_.path), Object::Kind::program, module_.path);
+    try {
+      ElfFile file = read_recorded("; if the profiled program was moved, name it: prof PROGRAM PROFILE");
+      if (file.is_library()) return unlisted();
+      check(file);
+      set_rewritten(object, std::move(file));
+    } catch (const Error& e) {
+      if (is_needed_) throw;  // else only the names are missing that it calls functions of libraries by
+      remarks_.emplace_back(e.what());
+    }
+    object.finish();
+    return object;
+  }
+
+  // No module of the profile is the program, which is known by its arguments only.
+  Object unlisted() const {
+    const std::string& command = profile_.command_line();
+    Object object(original_name(command.substr(0, command.find(' '))), Object::Kind::program);
+    object.set_unlisted();
+    object.finish();
+    return object;
+  }
+
+  ElfFile read_recorded(const char* advice) const {
+    try {
+      return ElfFile(module_.path);
+    } catch (const Error& e) {
+      throw Error(std::string(e.what()) + advice);
+    }
+  }
+
+  void check(const ElfFile& file) const {
+    if (is_needed_ && !file.is_rewritten()) {
+      throw Error(file.path() + ": was not rewritten by profld, so it is not the program of " + profile_.path());
+    }
+    if (!may_be_same(file.build_id(), module_.build_id)) {
+      throw Error(file.path() + ": is not the program of " + profile_.path() + ": its build-id is " +
+                  hexadecimal(file.build_id()) + ", the profile's is " + hexadecimal(module_.build_id));
+    }
+  }
+
+  void check_original(const ElfFile& file, const ElfFile& recorded) const {
+    const std::string& id = recorded.is_rewritten() ? recorded.original_build_id() : recorded.build_id();
+    if (may_be_same(file.build_id(), id)) return;
+    throw Error(file.path() + ": is not the program of " + profile_.path() + ": its build-id is " +
+                hexadecimal(file.build_id()) + ", that of the original of " + module_.path + " is " + hexadecimal(id));
+  }
+
+  void set_rewritten(Object& object, ElfFile file) {
+    if (std::string remark = object.set_rewritten(std::move(file)); !remark.empty()) remarks_.push_back(remark);
+  }
+
+  const Profile& profile_;
+  const Module& module_;
+  std::vector<std::string>& remarks_;
+  bool is_needed_ = true;
+};
+
+}  // namespace
+
+Object open_program(const Profile& profile, const std::string& given, std::vector<std::string>& remarks) {
+  if (profile.modules().empty()) {
+    throw Error(profile.path() + ": the profile does not say which program it is of" +
+                (profile.damage().empty() ? "" : "; it is damaged: " + profile.damage()[0]));
+  }
+  return Opener(profile, remarks).open(given);
+}
+
+Object open_library(const Module& module, const std::set<std::string, std::less<>>& used,
+                    std::vector<std::string>& remarks) {
+  std::string name = original_name(module.path);
+  const char* const kWithoutNames = "; its functions are shown by their addresses";
+  std::optional<ElfFile> file;
+  try {
+    file.emplace(module.path);
+    if (!may_be_same(file->build_id(), module.build_id)) {
+      remarks.push_back(module.path + ": has changed since it was profiled" + kWithoutNames);
+      file.reset();
+    }
+  } catch (const Error& e) {
+    remarks.push_back(e.what() + std::string(kWithoutNames));
+  }
+  if (file && !file->soname().empty()) name = file->soname();
+  Object object(name, Object::Kind::library, module.path);
+  if (file) {
+    if (std::string remark = object.set_rewritten(std::move(*file)); !remark.empty()) remarks.push_back(remark);
+  }
+  object.finish(used);
+  return object;
+}
+
+}  // namespace prof
