@@ -59,7 +59,7 @@ Suggestion suggest(const Analysis& analysis) {
     if (sum.has_doubtful_calls) continue;
     calls += double(sum.calls);
     const bool does_little = !analysis.timed || double(sum.self) < pair * double(sum.calls);
-    if (functions[f].object == 0 && does_little && sum.calls > 1) order.push_back(f);
+    if ((functions[f].object == 0 || functions[f].is_import) && does_little && sum.calls > 1) order.push_back(f);
   }
   std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
     if (analysis.sums[a].calls != analysis.sums[b].calls) return analysis.sums[a].calls > analysis.sums[b].calls;

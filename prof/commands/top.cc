@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "libprof/printable.h"
 #include "message.h"
@@ -34,13 +35,16 @@ struct Row {
   Range range;  // of self
 };
 
-// Calls and self cycles up to now, by object and address.
-using Sums = std::map<std::pair<uint32_t, uint64_t>, FunctionSum>;
+// Calls and self cycles up to now, by object, name and address.
+using Sums = std::map<std::tuple<std::string, std::string, uint64_t>, FunctionSum>;
+
+Sums::key_type key_of(const Analysis& a, const Function& f) {
+  return {a.functions.objects()[f.object].name(), f.raw_name, f.is_import ? 0 : f.address};
+}
 
 Sums sums_of(const Analysis& a) {
   Sums sums;
-  for (size_t f = 0; f < a.sums.size(); ++f)
-    sums[{a.functions.functions()[f].object, a.functions.functions()[f].address}] = a.sums[f];
+  for (size_t f = 0; f < a.sums.size(); ++f) sums[key_of(a, a.functions.functions()[f])] = a.sums[f];
   return sums;
 }
 
@@ -50,7 +54,7 @@ std::vector<Row> rows_since(const Sums& before, const Analysis& now) {
   std::vector<Row> rows;
   for (size_t f = 0; f < now.sums.size(); ++f) {
     const Function& function = now.functions.functions()[f];
-    const auto old = before.find({function.object, function.address});
+    const auto old = before.find(key_of(now, function));
     const FunctionSum was = old == before.end() ? FunctionSum{} : old->second;
     const FunctionSum& is = now.sums[f];
     const Range range = {is.self_range.low - was.self_range.low, is.self_range.high - was.self_range.high};

@@ -24,26 +24,32 @@ FunctionTable::FunctionTable(Object program, bool raw_names) : raw_names_(raw_na
 
 std::string FunctionTable::name_with_module(const Function& function) const {
   const Object& object = objects_[function.object];
-  const bool says_it = object.kind() == Object::Kind::program || object.is_missing() || !function.has_calls;
-  return says_it ? function.name : function.name + " [" + object.name() + "]";
+  const bool is_of_library = object.kind() == Object::Kind::library && !object.is_missing();
+  return is_of_library ? function.name + " [" + object.name() + "]" : function.name;
 }
 
 uint32_t FunctionTable::at(uint32_t object, uint64_t entry) {
   auto [at, is_new] = function_index_.try_emplace({object, entry}, uint32_t(functions_.size()));
+  if (!is_new) return at->second;
+  const Object& file = objects_[object];
+  if (const std::string* name = file.import_name(entry)) return at->second = import(*name, entry);
+  Function f{object, entry, file.is_missing() ? file.name() + "+0x" + hex_name(entry) : "#" + hex_name(entry), ""};
+  if (const Symbol* symbol = file.symbols().find(entry)) {
+    const std::string offset = symbol->address == entry ? "" : "+0x" + hex_name(entry - symbol->address);
+    f.raw_name = symbol->name + offset;
+    f.name = raw_names_ ? f.raw_name : demangled(symbol->name) + offset;
+  } else {
+    f.raw_name = f.name;
+  }
+  functions_.push_back(std::move(f));
+  return at->second;
+}
+
+uint32_t FunctionTable::import(const std::string& name, uint64_t entry) {
+  auto [at, is_new] = import_index_.try_emplace(name, uint32_t(functions_.size()));
   if (is_new) {
-    const Object& file = objects_[object];
-    Function f{object, entry, file.is_missing() ? file.name() + "+0x" + hex_name(entry) : "#" + hex_name(entry), ""};
-    if (const std::string* import = file.import_name(entry)) {
-      f.raw_name = *import;
-      f.name = raw_names_ ? *import : demangled(import->c_str());
-      f.is_import = true;
-    } else if (const Symbol* symbol = file.symbols().find(entry)) {
-      std::string offset = symbol->address == entry ? "" : "+0x" + hex_name(entry - symbol->address);
-      f.raw_name = symbol->name + offset;
-      f.name = raw_names_ ? f.raw_name : demangled(symbol->name) + offset;
-    } else {
-      f.raw_name = f.name;
-    }
+    Function f{object_without_file("[libraries]"), entry, raw_names_ ? name : demangled(name.c_str()), name};
+    f.is_import = true;
     functions_.push_back(std::move(f));
   }
   return at->second;
@@ -75,12 +81,17 @@ uint32_t FunctionTable::unknown_function(uint32_t object) {
   return at->second;
 }
 
-uint32_t FunctionTable::nameless_code(const std::string& name) {
+uint32_t FunctionTable::object_without_file(const std::string& name) {
   auto [at, is_new] = library_index_.try_emplace(name, uint32_t(objects_.size()));
   if (is_new) objects_.emplace_back(name, Object::Kind::no_file);
-  auto [function, is_new_function] = function_index_.try_emplace({at->second, UINT64_MAX}, uint32_t(functions_.size()));
-  if (is_new_function) functions_.push_back({at->second, 0, name, name, false, false});
-  return function->second;
+  return at->second;
+}
+
+uint32_t FunctionTable::nameless_code(const std::string& name) {
+  const uint32_t object = object_without_file(name);
+  auto [at, is_new] = function_index_.try_emplace({object, UINT64_MAX}, uint32_t(functions_.size()));
+  if (is_new) functions_.push_back({object, 0, name, name, false, false});
+  return at->second;
 }
 
 uint32_t Resolver::look_up(uint64_t pc) {

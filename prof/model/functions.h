@@ -20,11 +20,11 @@
 namespace prof {
 
 struct Function {
-  uint32_t object;         // index into FunctionTable::objects; 0 is the program
-  uint64_t address;        // entry in the original, link-time; of an import, what stands for it
-  std::string name;        // for people
-  std::string raw_name;    // as in the symbol table, or equal to `name` if there is no symbol
-  bool is_import = false;  // of another file than the object, which calls it
+  uint32_t object;       // index into FunctionTable::objects; 0 is the program
+  uint64_t address;      // entry in the original, link-time; of an import, what stands for it in a module that calls it
+  std::string name;      // for people
+  std::string raw_name;  // as in the symbol table, or equal to `name` if there is no symbol
+  bool is_import = false;  // of a library that is not known, in the object "[libraries]": format/map.h
   bool has_calls = true;   // false: it stands for code whose calls nobody counts, "[kernel]"
 };
 
@@ -40,7 +40,8 @@ class FunctionTable {
   // The function's name with its library behind it, "inflate [libz.so.1]".
   std::string name_with_module(const Function& function) const;
 
-  // Index of the function at an original address, which is added if it is new.
+  // Index of the function at an original address, which is added if it is new. An import is one function, whichever
+  // modules call it.
   uint32_t at(uint32_t object, uint64_t entry);
 
   // Index of the object that a library in a profile is; opened if it is new.
@@ -58,11 +59,15 @@ class FunctionTable {
   uint32_t nameless_code(const std::string& name);
 
  private:
+  uint32_t object_without_file(const std::string& name);
+  uint32_t import(const std::string& name, uint64_t entry);
+
   std::vector<Object> objects_;
   std::vector<Function> functions_;
   std::map<std::string, uint32_t> library_index_;  // by build-id, or by path if there is none
   uint32_t unknown_object_ = 0;                    // 0 until needed
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> function_index_;
+  std::map<std::string, uint32_t> import_index_;
   bool raw_names_;
   std::vector<std::string> remarks_;
 };

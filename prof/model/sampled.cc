@@ -42,7 +42,7 @@ class Crediting {
     if (!has_program_) refuse_other_program();
     times_.samples.resize(functions_.functions().size());
     for (const Function& f : functions_.functions()) {
-      times_.is_counted.push_back(functions_.objects()[f.object].is_counted(f.address));
+      times_.is_counted.push_back(f.is_import || functions_.objects()[f.object].is_counted(f.address));
     }
     times_.period = samples_.period;
     times_.user = samples_.user;

@@ -16,7 +16,7 @@ void print_flat(const Analysis& analysis, Output& out) {
     if (analysis.cpu) row.on_processor = analysis.cpu->sums[f];
     if (analysis.sampled) row.samples = analysis.sampled->samples[f];
     row.has_calls = analysis.sampled ? bool(analysis.sampled->is_counted[f]) : function.has_calls;
-    row.is_selected = modules.is_selected(f);
+    row.is_selected = modules.selected()[function.object];
     row.address = function.address;
     rows.push_back(std::move(row));
   }
@@ -29,7 +29,8 @@ void print_modules(const Analysis& analysis, Output& out) {
   for (size_t m = 0; m < modules.sums().size(); ++m) {
     const ModuleSum& module = modules.sums()[m];
     if (module.functions == 0) continue;
-    TableRow row{module.name, module.sum, module.on_processor, module.samples, module.has_calls};
+    TableRow row{analysis.functions.objects()[m].name(), module.sum, module.on_processor, module.samples,
+                 module.has_calls};
     row.is_selected = modules.selected()[m];
     row.functions = module.functions;
     rows.push_back(std::move(row));

@@ -6,15 +6,18 @@
 // for the same place, so greater numbers are split over several.
 //
 // What does not fit: contexts (gprof spreads a function's time over its callers by their share of the calls), and
-// functions of other modules than the program, whose addresses gprof cannot name. The time of imports is given to the
-// functions that call them.
+// functions of several files, since gprof knows the addresses of one. So the program and each of its libraries have a
+// file of their own, and a call from one to another is none in either: its caller is outside. The time of imports is
+// given to the functions that call them.
 //
-// Addresses are those of the original program, as the linker gave them, so that `gprof ORIGINAL gmon.out` works.
+// Addresses are those of the original file, as the linker gave them, so that `gprof ORIGINAL gmon.out` works.
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "libprof/printable.h"
@@ -31,6 +34,7 @@ constexpr uint64_t kMostTicks = INT32_MAX;   // per bin: gprof adds them up in a
 constexpr uint64_t kMostSplits = 200'000;    // of great numbers, 10^15 calls; more come from damaged ones
 constexpr uint64_t kEnoughRecords = 20'000;  // of histograms; more take gprof seconds to read
 constexpr uint32_t kProgram = 0;             // index of the program among the objects
+constexpr uint32_t kOutside = UINT32_MAX;    // in the place of a function's index
 
 class GmonFile {
  public:
@@ -83,47 +87,63 @@ class GmonFile {
   uint64_t splits_ = 0;
 };
 
-// The caller that calls from outside the program get: main is called by _start, through libc. Without a caller gprof
-// would not show the calls.
-std::optional<uint64_t> start_address(const Analysis& analysis) {
-  const Symbol* start = analysis.functions.program().symbols().find_name("_start");
-  if (!start) return std::nullopt;
-  return start->address;
-}
-
-// Whether gprof can name it: imports have no place among the program's functions.
-bool is_shown(const Function& function) { return function.object == kProgram && !function.is_import; }
-
-constexpr uint32_t kOutside = UINT32_MAX;
-
-// For each node the nearest function that is shown among its ancestors and itself; kOutside if there is none. What the
-// program imports and other code of libraries is left out: if main gives a comparison function to the sort of a library,
-// gprof shows it as called by main.
-std::vector<uint32_t> find_nearest(const Analysis& analysis) {
-  const std::vector<CallNode>& nodes = analysis.tree.nodes;
-  std::vector<uint32_t> nearest(nodes.size(), kOutside);
-  for (size_t i = 1; i < nodes.size(); ++i) {
-    const uint32_t function = nodes[i].function;
-    nearest[i] = is_shown(analysis.functions.functions()[function]) ? function : nearest[nodes[i].parent];
+// A program or a library of an analysis, as gprof can show it.
+class Shown {
+ public:
+  Shown(const Analysis& analysis, uint32_t object) : analysis_(analysis), object_(object) {
+    const std::vector<CallNode>& nodes = analysis.tree.nodes;
+    nearest_.assign(nodes.size(), kOutside);
+    for (size_t i = 1; i < nodes.size(); ++i)
+      nearest_[i] = has(function_of(nodes[i])) ? nodes[i].function : nearest_[nodes[i].parent];
   }
-  return nearest;
-}
 
-// Self cycles by bin; an import's are its caller's. Two entries in one unit of two bytes cannot be told apart; gprof
-// gives the sum to the later.
-std::map<uint64_t, uint64_t> bins(const Analysis& analysis, const std::vector<uint32_t>& nearest) {
-  std::map<uint64_t, uint64_t> cycles;
-  const std::vector<Function>& functions = analysis.functions.functions();
-  const auto give = [&](const Function& function, uint64_t self) {
-    if (self != 0) cycles[function.address & ~uint64_t(1)] += self;
-  };
-  for (size_t f = 0; f < analysis.sums.size(); ++f)
-    if (is_shown(functions[f])) give(functions[f], analysis.sums[f].self);
-  const std::vector<CallNode>& nodes = analysis.tree.nodes;
-  for (size_t i = 1; i < nodes.size(); ++i)
-    if (functions[nodes[i].function].is_import && nearest[i] != kOutside) give(functions[nearest[i]], nodes[i].self);
-  return cycles;
-}
+  bool has(const Function& function) const { return function.object == object_; }
+
+  // The nearest of its functions among the ancestors of a node and itself; kOutside if there is none. Other code is left
+  // out: if main gives a comparison function to the sort of a library, gprof shows it as called by main.
+  uint32_t nearest(size_t node) const { return nearest_[node]; }
+
+  // An address to call from in the place of what is outside. Without a caller gprof would not show the calls. The
+  // program's main is called by _start, through libc. Of a library it is one that no function has: that of _init, which
+  // gprof knows if it knows any names, or in front of all others.
+  std::optional<uint64_t> outside() const {
+    const SymbolTable& symbols = analysis_.functions.objects()[object_].symbols();
+    if (const Symbol* start = symbols.find_name(object_ == kProgram ? "_start" : "_init")) return start->address;
+    if (object_ == kProgram) return std::nullopt;
+    uint64_t first = UINT64_MAX;
+    for (const Function& f : analysis_.functions.functions())
+      if (has(f)) first = std::min(first, f.address);
+    return first < 16 ? std::nullopt : std::optional(first - 16);
+  }
+  const char* name_of_outside() const { return object_ == kProgram ? "_start" : "<spontaneous>"; }
+
+  // Self cycles by bin; an import's are its caller's. Two entries in one unit of two bytes cannot be told apart; gprof
+  // gives the sum to the later.
+  std::map<uint64_t, uint64_t> bins() const {
+    std::map<uint64_t, uint64_t> cycles;
+    const std::vector<Function>& functions = analysis_.functions.functions();
+    const auto give = [&](const Function& function, uint64_t self) {
+      if (self != 0) cycles[function.address & ~uint64_t(1)] += self;
+    };
+    for (size_t f = 0; f < analysis_.sums.size(); ++f)
+      if (has(functions[f])) give(functions[f], analysis_.sums[f].self);
+    const std::vector<CallNode>& nodes = analysis_.tree.nodes;
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      if (!function_of(nodes[i]).is_import) continue;
+      uint32_t caller = nodes[i].parent;
+      while (caller != 0 && function_of(nodes[caller]).is_import) caller = nodes[caller].parent;
+      if (caller != 0 && has(function_of(nodes[caller]))) give(function_of(nodes[caller]), nodes[i].self);
+    }
+    return cycles;
+  }
+
+ private:
+  const Function& function_of(const CallNode& node) const { return analysis_.functions.functions()[node.function]; }
+
+  const Analysis& analysis_;
+  uint32_t object_;
+  std::vector<uint32_t> nearest_;  // by node
+};
 
 // Ticks per second: the finest power of ten for which the numbers fit.
 uint32_t choose_rate(const Analysis& analysis, const std::map<uint64_t, uint64_t>& cycles) {
@@ -140,26 +160,27 @@ uint32_t choose_rate(const Analysis& analysis, const std::map<uint64_t, uint64_t
   return rate;
 }
 
-void write_arcs(const Analysis& analysis, const std::vector<uint32_t>& nearest, GmonFile& gmon,
-                uint64_t& calls_left_out) {
+// Returns how many calls are left out.
+uint64_t write_arcs(const Analysis& analysis, const Shown& shown, GmonFile& gmon) {
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
   const std::vector<Function>& functions = analysis.functions.functions();
-  const std::optional<uint64_t> start = start_address(analysis);
+  const std::optional<uint64_t> outside = shown.outside();
+  uint64_t left_out = 0;
   struct Arc {
     uint64_t from, to, calls;
     bool operator<(const Arc& other) const { return from != other.from ? from < other.from : to < other.to; }
   };
   std::vector<Arc> arcs;
   for (size_t i = 1; i < nodes.size(); ++i) {
-    const uint32_t caller = nearest[nodes[i].parent], callee = nodes[i].function;
-    if (!is_shown(functions[callee])) continue;
+    const uint32_t caller = shown.nearest(nodes[i].parent), callee = nodes[i].function;
+    if (!shown.has(functions[callee])) continue;
     const uint64_t to = functions[callee].address;
     if (caller != kOutside) {
       arcs.push_back({functions[caller].address, to, nodes[i].calls});
-    } else if (start && *start != to) {
-      arcs.push_back({*start, to, nodes[i].calls});
-    } else if (!start) {
-      calls_left_out += nodes[i].calls;
+    } else if (outside && *outside != to) {
+      arcs.push_back({*outside, to, nodes[i].calls});
+    } else if (!outside) {
+      left_out += nodes[i].calls;
     }
   }
   std::sort(arcs.begin(), arcs.end());
@@ -168,16 +189,16 @@ void write_arcs(const Analysis& analysis, const std::vector<uint32_t>& nearest, 
     while (++i < arcs.size() && arcs[i].from == sum.from && arcs[i].to == sum.to) sum.calls += arcs[i].calls;
     gmon.arc(sum.from, sum.to, sum.calls);
   }
+  return left_out;
 }
 
-}  // namespace
-
-std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path) {
-  uint64_t calls_left_out = 0;
+// Returns how many calls are left out.
+uint64_t write_object(const Analysis& analysis, uint32_t object, const std::string& path) {
+  uint64_t left_out = 0;
   write_file(path, [&](Output& out) {
     GmonFile gmon(out);
-    const std::vector<uint32_t> nearest = find_nearest(analysis);
-    const std::map<uint64_t, uint64_t> cycles = bins(analysis, nearest);
+    const Shown shown(analysis, object);
+    const std::map<uint64_t, uint64_t> cycles = shown.bins();
     const uint32_t rate = choose_rate(analysis, cycles);
     for (const auto& [address, c] : cycles) {
       gmon.histogram(address, rate, uint64_t(std::llround(analysis.seconds(c) * rate)));
@@ -185,16 +206,52 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
     // Without any histogram gprof prints no flat profile, and its call graph is full of nan.
     if (cycles.empty()) {
       const std::vector<Function>& functions = analysis.functions.functions();
-      const auto shown = std::ranges::find_if(functions, is_shown);
-      gmon.histogram(shown == functions.end() ? 0 : shown->address & ~uint64_t(1), rate, 0);
+      const auto first = std::ranges::find_if(functions, [&](const Function& f) { return shown.has(f); });
+      gmon.histogram(first == functions.end() ? 0 : first->address & ~uint64_t(1), rate, 0);
     }
-    write_arcs(analysis, nearest, gmon, calls_left_out);
+    left_out = write_arcs(analysis, shown, gmon);
   });
+  return left_out;
+}
+
+// The files of the program and of those of its libraries that did anything, by object: `path', `path'.SONAME. A device
+// has no files beside it.
+std::map<uint32_t, std::string> files_at(const Analysis& analysis, const std::string& path) {
+  std::map<uint32_t, std::string> files = {{kProgram, path}};
+  std::error_code e;
+  if (std::filesystem::exists(path, e) && !std::filesystem::is_regular_file(path, e)) return files;
+  std::set<std::string> taken;
+  for (uint32_t f = 0; f < analysis.sums.size(); ++f) {
+    const Function& function = analysis.functions.functions()[f];
+    const Object& object = analysis.functions.objects()[function.object];
+    if (object.kind() != Object::Kind::library || object.is_missing() || !occurs(analysis, f) ||
+        files.contains(function.object))
+      continue;
+    std::string name = path + "." + object.name();
+    std::replace(name.begin() + long(path.size()), name.end(), '/', '_');
+    for (unsigned n = 2; !taken.insert(name).second; ++n) name += "." + std::to_string(n);
+    files[function.object] = name;
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path) {
+  const std::map<uint32_t, std::string> files = files_at(analysis, path);
+  std::string names;
+  uint64_t calls_left_out = 0;
+  for (const auto& [object, file] : files) {
+    calls_left_out += write_object(analysis, object, file);
+    if (object != kProgram) names += (names.empty() ? "" : ", ") + prof_text::printable(file);
+  }
 
   std::vector<std::string> remarks;
+  if (!names.empty()) remarks.push_back(path + ": is of the program; of libraries are " + names);
   uint64_t self_left_out = 0, others = 0;
   for (size_t f = 0; f < analysis.sums.size(); ++f) {
-    if (analysis.functions.functions()[f].object == kProgram) continue;
+    const Function& function = analysis.functions.functions()[f];
+    if (files.contains(function.object) || function.is_import) continue;
     if (analysis.sums[f].calls == 0 && analysis.sums[f].self == 0) continue;
     self_left_out += analysis.sums[f].self;
     ++others;
@@ -213,12 +270,15 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   return remarks;
 }
 
-void write_gprof_symbols(const Analysis& analysis, const std::string& path) {
+namespace {
+
+void write_names(const Analysis& analysis, uint32_t object, const std::string& path) {
+  const Shown shown(analysis, object);
   std::map<uint64_t, std::string> names;
   for (const Function& f : analysis.functions.functions()) {
-    if (is_shown(f)) names[f.address] = f.raw_name;  // gprof demangles
+    if (shown.has(f)) names[f.address] = f.raw_name;  // gprof demangles
   }
-  if (std::optional<uint64_t> start = start_address(analysis)) names.try_emplace(*start, "_start");
+  if (std::optional<uint64_t> outside = shown.outside()) names.try_emplace(*outside, shown.name_of_outside());
   // For gprof a symbol ends where the next one begins. It would lose the time of the last one, so that gets an end.
   if (!names.empty()) names.try_emplace(names.rbegin()->first + 16, "_end_of_functions");
   write_file(path, [&](Output& out) {
@@ -232,6 +292,12 @@ void write_gprof_symbols(const Analysis& analysis, const std::string& path) {
       out.text(word + "\n");
     }
   });
+}
+
+}  // namespace
+
+void write_gprof_symbols(const Analysis& analysis, const std::string& path) {
+  for (const auto& [object, file] : files_at(analysis, path)) write_names(analysis, object, file);
 }
 
 }  // namespace prof

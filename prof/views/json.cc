@@ -35,7 +35,7 @@ class Writer {
     const std::vector<CallNode>& nodes = analysis.tree.nodes;
     const std::vector<bool> selected = selected_nodes(analysis, modules_);
     std::vector<bool> has_function;
-    for (size_t f = 0; f < analysis.functions.functions().size(); ++f) has_function.push_back(modules_.is_selected(f));
+    for (const Function& f : analysis.functions.functions()) has_function.push_back(modules_.selected()[f.object]);
     for (size_t i = 1; i < nodes.size(); ++i)
       if (selected[i]) has_function[nodes[i].function] = true;
     number(has_function, 0, function_numbers_);
@@ -126,10 +126,11 @@ class Writer {
       if (!modules_.selected()[i] || (m.functions == 0 && i != 0)) continue;
       out_.text(is_first ? "\n" : ",\n");
       is_first = false;
-      out_.text("{\"name\":" + quoted(m.name) + ",\"path\":" + quoted(m.object ? m.object->path() : ""));
-      const std::string& id = m.object ? m.object->original_build_id() : "";
+      const Object& object = analysis_.functions.objects()[i];
+      const std::string& id = object.original_build_id();
+      out_.text("{\"name\":" + quoted(object.name()) + ",\"path\":" + quoted(object.path()));
       out_.text(",\"build_id\":\"" + (id.empty() ? "" : hexadecimal(id)) + "\"");
-      out_.text(std::string(",\"rewritten\":") + (m.object && m.object->is_rewritten() ? "true" : "false"));
+      out_.text(std::string(",\"rewritten\":") + (object.is_rewritten() ? "true" : "false"));
       field(",\"functions\":", m.functions);
       field(",\"calls\":", m.sum.calls);
       field(",\"self_cycles\":", m.sum.self);

@@ -31,12 +31,12 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
 // Everything, for programs.
 void print_json(const Analysis& analysis, Output& out);
 
-// What gprof reads, for the functions of the program itself. Returns what to tell the user: what gmon.out has no room
-// for. Throws Error if the file cannot be written.
+// What gprof reads: for the program at `path', and for each library, if that is no device, at `path'.SONAME. Returns
+// what to tell the user: which files there are, and what they have no room for. Throws Error if the file cannot be written.
 std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path);
 
 // The names that gmon.out needs, in the form that `gprof -S` reads: gprof's own reading of a program's symbols leaves
-// out local ones with dots in their names.
+// out local ones with dots in their names. Files as those of write_gmon.
 void write_gprof_symbols(const Analysis& analysis, const std::string& path);
 
 }  // namespace prof

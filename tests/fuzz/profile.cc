@@ -73,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const prof::Analysis a = prof::analyse({program, profiles, size % 2 == 1, size % 4 < 2, true, true});
     prof::say_all(a.remarks);
     prof::Output out(printed.stream, "printed");
+    prof::print_modules(a, out);
     prof::print_flat(a, out);
     prof::print_tree(a, {size % 8 < 4, size % 16 < 8}, out);
     prof::print_json(a, out);

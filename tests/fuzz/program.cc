@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     std::swap(analysis.tree.nodes[0].next_sibling, analysis.tree.nodes[0].first_child);
     prof::Output out(printed.stream, "printed");
+    prof::print_modules(analysis, out);
     prof::print_flat(analysis, out);
     prof::print_tree(analysis, {}, out);
     prof::print_json(analysis, out);

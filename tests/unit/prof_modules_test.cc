@@ -8,6 +8,7 @@
 #include "prof/views/views.h"
 #include "prof_analysed.h"
 #include "prof_fixture.h"
+#include "prof_gmon.h"
 #include "prof_printed.h"
 
 using namespace prof_test;
@@ -29,6 +30,7 @@ void write_library(const std::string& path, const std::string& soname, const std
   e.add_exported("_ZN3fooEv", 0x200, 16);
   e.add_copy(0x1100, 0x100);
   e.add_copy(0x1200, 0x200);
+  e.add_import(0x1300, 0x900, "strlen");
   e.write(path);
 }
 uint64_t inflate_at(uint64_t bias) { return bias + 0x1105; }
@@ -129,7 +131,9 @@ TEST_CASE("modules: a table of them, with the share of all") {
   CHECK(contains(text, "30.0    1.500       10         3\tprogram\n"));
 }
 
-TEST_CASE("modules: imports are one module, since nothing says whose functions they are") {
+TEST_CASE(
+    "modules: imports are one module, since nothing says whose functions they are, and one function whoever calls "
+    "them") {
   RunWithLibrary run;
   ElfWriter e;
   e.rewritten = true;
@@ -140,12 +144,13 @@ TEST_CASE("modules: imports are one module, since nothing says whose functions t
   e.write(run.dir / "program");
   run.add_library();
   const Block a = run.call(0, 'a', 1, 1'000'000'000);
-  run.writer.add_node(a, LetteredRun::kBias + 0x10206, 4, 1'000'000'000);
-  run.writer.add_node(a, inflate_at(kLibrary), 1, 2'000'000'000);
+  run.writer.add_node(a, LetteredRun::kBias + 0x10206, 3, 500'000'000);
+  const Block inflate = run.writer.add_node(a, inflate_at(kLibrary), 1, 2'000'000'000);
+  run.writer.add_node(inflate, kLibrary + 0x1306, 1, 500'000'000);
   const prof::Analysis analysis = run.analyse(true);
   CHECK(contains(modules(analysis), "25.0    1.000        4         1\t[libraries]\n"));
   CHECK(contains(modules(analysis), "25.0    1.000        1         1\tprogram\n"));
-  CHECK(contains(flat(analysis), "\tstrlen\n"));
+  CHECK(contains(flat(analysis), "25.0    1.000        4\tstrlen\n"));
   CHECK(contains(flat(run.analyse_modules({"[libraries]"})), "25.0    1.000        4\tstrlen\n"));
   CHECK_FALSE(contains(flat(run.analyse_modules({"[libraries]"})), "inflate"));
 }
@@ -280,4 +285,39 @@ TEST_CASE("modules: the program need not be among them") {
   const prof::Analysis a = run.analyse(true);
   CHECK(contains(flat(a), "       8\tinflate [libz.so.1]\n"));
   CHECK(contains(lines(a.remarks), "the program itself was not rewritten"));
+}
+
+TEST_CASE(
+    "modules: gprof gets a file for the program and one for each library, calls from elsewhere by <spontaneous>") {
+  RunWithLibrary run;
+  run.add_library();
+  write_library(run.dir / "other", "../libz.so.1", "copy of another");
+  const uint64_t bias = kLibrary + 0x100000;
+  run.writer.add_module(run.dir / "other", "copy of another", bias, bias, bias + 0x10000);
+  run.make_calls();
+  run.writer.add_node(run.inflate, foo_at(kLibrary), 9, 0);
+  run.writer.add_node(run.inflate, kLibrary + 0x1306, 1, 250'000'000);  // strlen
+  run.writer.add_node(run.main, inflate_at(bias), 4, 0);
+  const prof::Analysis a = run.analyse(true);
+  TemporaryDirectory out;
+  const std::string path = out / "gmon.out";
+  const std::string files = path + ".libz.so.1, " + path + "..._libz.so.1";
+  CHECK(contains(lines(prof::write_gmon(a, path)), path + ": is of the program; of libraries are " + files + "\n"));
+  const Gmon program(read_file(path)), z(read_file(path + ".libz.so.1")), other(read_file(path + "..._libz.so.1"));
+  const std::map<std::pair<uint64_t, uint64_t>, uint64_t> of_program = {{{0x100, 0x200}, 7}, {{0x100, 0x300}, 2}};
+  CHECK(program.arcs == of_program);
+  CHECK(program.seconds.at(0x200) == doctest::Approx(0.5));
+  const std::map<std::pair<uint64_t, uint64_t>, uint64_t> of_z = {
+      {{0xf0, 0x100}, 20}, {{0xf0, 0x200}, 3}, {{0x100, 0x200}, 9}};
+  CHECK(z.arcs == of_z);
+  CHECK(z.seconds.at(0x100) == doctest::Approx(3.25));
+  CHECK(other.arcs.size() == 1);
+
+  prof::write_gprof_symbols(a, out / "names");
+  CHECK(read_file(out / "names.libz.so.1") ==
+        "f0 T <spontaneous>\n100 T inflate\n200 T _ZN3fooEv\n210 T _end_of_functions\n");
+
+  // A device has no files beside it.
+  prof::write_gmon(a, "/dev/null");
+  CHECK_FALSE(std::filesystem::exists("/dev/null.libz.so.1"));
 }

@@ -198,6 +198,7 @@ TEST_CASE("imports have the names that the section .prof.imports gives them") {
   const prof::Function strlen = table.functions()[resolver.find(0x70001006)];
   CHECK(strlen.name == "strlen");
   CHECK(strlen.is_import);
+  CHECK(table.objects()[strlen.object].name() == "[libraries]");
   CHECK(strlen.address == 0x400);
   const uint32_t allocates = resolver.find(0x70001016);
   CHECK(table.functions()[allocates].name == "operator new(unsigned long)");
