@@ -27,7 +27,8 @@ profile=$(echo known.profiles/prof.*)
 
 # The table: how long the program ran; Plan 9's header and columns; the busiest functions first; percentages of all.
 run prof known.prof "$profile"
-[ "$status" = 0 ] && [ ! -s stderr ] || fail "flat: $status $(cat stderr)"
+# On a busy machine the program waits for a processor, which is said.
+[ "$status" = 0 ] && ! grep -vqF "the rest, which is in these times, it waited" stderr || fail "flat: $status $(cat stderr)"
 head -n 1 stdout | grep -qP '^on a processor \d+\.\d{3} s of \d+\.\d{3} s$' || fail "no header: $(head -n 1 stdout)"
 sed -n 2p stdout | grep -qP '^ +%  +Time +Calls  Name$' || fail "header: $(sed -n 2p stdout)"
 tail -n +3 stdout | grep -vqP '^ *~?\d+\.\d +(\d+\.\d{3}|[0-9.]+-[0-9.]+) [ 0-9]{7,}\d\t\S' && fail "rows: $(cat stdout)"
