@@ -44,6 +44,7 @@ void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
   // would only put the copy back, and handlers after each instruction would do so for ever.
   if (f->flags & kCopied) {
     Frame* original = frame_below(s, f);
+    if (!original) return;  // a handler has forked, and this is the child
     const uint64_t slot = load(&original->slot);
     if ((slot & ~kSlotTag) == (found & ~kSlotTag)) {
       if (!exchange_if(&f->slot, found, uint64_t(0))) return;  // a handler has popped it
@@ -238,7 +239,7 @@ extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot
   // Back at an entry that an interrupted hook is filling, across the boundary of two chunks.
   if ((f->flags & kCopied) && load(&f->slot) != 0) {
     Frame* original = frame_below(s, f);
-    if (load(&original->slot) == 0) {
+    if (original && load(&original->slot) == 0) {  // none in the zeros of a parent
       store(&f->slot, uint64_t(0));
       store(&s->top, as_top(s, original));
     }

@@ -56,8 +56,11 @@ FrameChunk* current_stack(State* s) { return chunk_at(s, chunk_of(top_frame(s))-
 bool contains(const FrameChunk* stack, uint64_t slot) { return slot >= stack->low && slot < stack->high; }
 
 Frame* frame_at(State* s, uint64_t top) { return reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + top); }
+// A stack whose memory has become zeros, because a handler has forked and this is the child, has no frames.
 Frame* top_of(State* s, FrameChunk* stack) {
-  return stack == current_stack(s) ? top_frame(s) : frame_at(s, stack->saved_top);
+  if (stack == current_stack(s)) return top_frame(s);
+  const uint64_t top = load(&stack->saved_top);
+  return top != 0 ? frame_at(s, top) : frames_of(stack);
 }
 bool is_empty(State* s, FrameChunk* stack) { return top_of(s, stack) == frames_of(stack); }
 
@@ -210,7 +213,9 @@ void change_to(State* s, FrameChunk* to, uint64_t now) {
   from->left_at = now;
   Frame* f = with_slot(s, top_of(s, to));
   if (to->kind == kOtherStack && f == frames_of(to)) store(&f->node, left);  // a coroutine, called by what ran before
-  if (!exchange_if(&s->top, top, to->saved_top)) return;
+  const uint64_t saved_top = load(&to->saved_top);
+  if (saved_top == 0) return;  // zeros, see top_of
+  if (!exchange_if(&s->top, top, saved_top)) return;
   store(&s->thread->frames, to->stack);
   if (leaves_handler) drop_frames(s, from);
   if (is_adaptive()) resume_calls(s, to, now);
