@@ -38,24 +38,26 @@ profld_objects = $(call objects,$(PROFLD_SOURCES))
 prof_objects = $(call objects,$(PROF_SOURCES))
 shared_objects = $(call objects,$(SHARED_SOURCES))
 libprof_objects = $(call runtime_objects,$(LIBPROF_SOURCES))
+audit_objects = $(call runtime_objects,$(AUDIT_SOURCES))
 sampler_objects = $(libprof_objects) $(call runtime_objects,$(SAMPLER_SOURCES))
 unit_objects = $(call objects,$(UNIT_TESTS))
 tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects))
 fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc,$(PROFLD_SOURCES) $(PROF_SOURCES)))
 fuzz_target_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(FUZZ_TARGETS))
 fuzz_targets = $(patsubst tests/fuzz/%.cc,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
-all_objects = $(profld_objects) $(prof_objects) $(sampler_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
+all_objects = $(profld_objects) $(prof_objects) $(sampler_objects) $(audit_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
 
 profld = $(BUILD)/bin/profld
 prof = $(BUILD)/bin/prof
 libprof = $(BUILD)/lib/libprof.so
 sampler = $(BUILD)/lib/libprof-sampler.so
+audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
 .PHONY: all demo check callgrind soak sweep torture bench bench-peers truth fuzz fuzz-targets format-check tidy coverage install clean \
 	build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages
-all: $(profld) $(prof) $(libprof) $(sampler)
+all: $(profld) $(prof) $(libprof) $(sampler) $(audit)
 
 $(profld): $(profld_objects)
 	@mkdir -p $(@D); echo "LINK  $@"
@@ -67,9 +69,10 @@ $(prof): $(prof_objects) $(shared_objects)
 
 $(libprof): $(libprof_objects)
 $(sampler): $(sampler_objects)
-$(libprof) $(sampler):
+$(audit): $(audit_objects)
+$(libprof) $(sampler) $(audit):
 	@mkdir -p $(@D); echo "LINK  $@"
-	$(Q)$(CXX) $(LDFLAGS_RUNTIME) -o $@ $^
+	$(Q)$(CXX) $(LDFLAGS_RUNTIME) $(if $(filter $(audit),$@),$(LDFLAGS_AUDIT)) -o $@ $^
 
 $(unit): $(unit_objects) $(tested_objects)
 	@mkdir -p $(@D); echo "LINK  $@"
@@ -110,7 +113,7 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.cc.o $(BUILD)/fuzz/objects.a
 demo: $(profld) $(prof) $(libprof) | demo-packages
 	@tests/demo $(BUILD)
 
-check: $(profld) $(prof) $(libprof) $(sampler) $(unit) $(fuzz_targets) | check-packages
+check: $(profld) $(prof) $(libprof) $(sampler) $(audit) $(unit) $(fuzz_targets) | check-packages
 	@tests/run $(BUILD)
 
 callgrind: $(profld) $(prof) $(libprof) | check-packages callgrind-packages
@@ -159,10 +162,10 @@ bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages
 	@tests/bench/peers $(BUILD)
 
 format-check: | format-packages
-	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
+	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
 # A source is looked at again when its object has been made anew, which knows the headers. g++ knows attributes that clang does not.
-tidy: $(patsubst %,$(BUILD)/tidy/%,$(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES)))
+tidy: $(patsubst %,$(BUILD)/tidy/%,$(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES)))
 
 tidy_command = clang-tidy --quiet $< -- $(CXXFLAGS_COMMON) -Wno-unknown-attributes
 $(BUILD)/tidy/libprof/%: libprof/% $(BUILD)/runtime/libprof/%.o .clang-tidy libprof/.clang-tidy | tidy-packages
@@ -187,7 +190,7 @@ coverage: $(if $(TESTS),,$(fuzz_targets)) | check-packages coverage-packages
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(profld) $(prof) $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(libprof) $(sampler) $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(libprof) $(sampler) $(audit) $(DESTDIR)$(PREFIX)/lib
 	for page in $(MANUALS); do \
 	  sed 's/^\.Os$$/.Os profld $(VERSION)/' $$page | \
 	    install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done

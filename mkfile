@@ -16,8 +16,9 @@ PROF_OBJECTS=${PROF_SOURCES:%=$BUILD/obj/%.o}
 SHARED_OBJECTS=${SHARED_SOURCES:%=$BUILD/obj/%.o}
 UNIT_OBJECTS=${UNIT_TESTS:%=$BUILD/obj/%.o}
 LIBPROF_OBJECTS=${LIBPROF_SOURCES:%=$BUILD/runtime/%.o}
+AUDIT_OBJECTS=${AUDIT_SOURCES:%=$BUILD/runtime/%.o}
 SAMPLER_OBJECTS=$LIBPROF_OBJECTS ${SAMPLER_SOURCES:%=$BUILD/runtime/%.o}
-PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so
+PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so
 
 all:V: $PROGRAMS
 
@@ -37,6 +38,10 @@ $BUILD/lib/libprof-sampler.so: $SAMPLER_OBJECTS
 	mkdir -p $BUILD/lib
 	$CXX $LDFLAGS_RUNTIME -o $target $prereq
 
+$BUILD/lib/libprof-audit.so: $AUDIT_OBJECTS
+	mkdir -p $BUILD/lib
+	$CXX $LDFLAGS_RUNTIME $LDFLAGS_AUDIT -o $target $prereq
+
 $BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS
 	mkdir -p $BUILD/tests
 	tested=
@@ -46,7 +51,7 @@ $BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS
 	$CXX -o $target $UNIT_OBJECTS $tested $PROFLD_LIBS $PROF_LIBS
 
 # As is the custom with mk, every object depends on every header.
-$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $SAMPLER_OBJECTS: $HEADERS VERSION
+$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
 
 $BUILD/obj/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
@@ -86,7 +91,7 @@ torture:V: $PROGRAMS
 install:V: $PROGRAMS
 	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib
 	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $DESTDIR$PREFIX/bin
-	install -m 755 $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $DESTDIR$PREFIX/lib
+	install -m 755 $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so $DESTDIR$PREFIX/lib
 	for page in $MANUALS; do
 	  sed "s/^\.Os\$/.Os profld $VERSION/" $page |
 	    install -D -m 644 /dev/stdin $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1

@@ -25,7 +25,8 @@ namespace {
 constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
 constexpr char kUsage[] =
     R"(usage: profld [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES] [--no-leaves]
-              [--all] [--no-imports] [--no-hooks] [--report FILE] [--libprof FILE] PROGRAM
+              [--all] [--no-imports] [--no-hooks] [--report FILE] [--libprof FILE]
+              [--audit FILE] PROGRAM
 )";
 constexpr char kHelp[] =
     R"(Write a copy of a finished x86-64 program, or of a shared library, in which every function counts and times its calls.
@@ -41,6 +42,7 @@ Running the copy leaves prof.<pid>, which prof(1) shows.
       --no-hooks        move functions, but let them call nothing: to see what moving costs
       --report FILE     write what was done, and what was left out and why, as JSON
       --libprof FILE    the runtime library (default: ../lib/libprof.so, seen from profld)
+      --audit FILE      have the dynamic linker load FILE as well, which audits it (DT_AUDIT)
   -v, --verbose         say on standard error what was done, and why functions stay as they are
       --help            print this
       --version         print the version
@@ -49,7 +51,7 @@ A GLOB is a pattern like 'parse_*', as the shell has for names of files.
 )";
 
 struct Options {
-  std::string program, output, report, runtime;
+  std::string program, output, report, runtime, audit;
   Selection selection;
   bool verbose = false;
 };
@@ -88,6 +90,7 @@ Options parse(int argc, char** argv) {
     kNoHooks,
     kImports,
     kNoImports,
+    kAudit,
     kHelpOption,
     kVersionOption
   };
@@ -102,6 +105,7 @@ Options parse(int argc, char** argv) {
                                  {"no-imports", no_argument, nullptr, kNoImports},
                                  {"report", required_argument, nullptr, kReport},
                                  {"libprof", required_argument, nullptr, kRuntime},
+                                 {"audit", required_argument, nullptr, kAudit},
                                  {"verbose", no_argument, nullptr, 'v'},
                                  {"help", no_argument, nullptr, kHelpOption},
                                  {"version", no_argument, nullptr, kVersionOption},
@@ -145,6 +149,9 @@ Options parse(int argc, char** argv) {
       case kRuntime:
         o.runtime = optarg;
         break;
+      case kAudit:
+        o.audit = optarg;
+        break;
       case kHelpOption:
         std::cout << kUsage << kHelp;
         std::exit(0);
@@ -181,8 +188,8 @@ int run(int argc, char** argv) {
     subject = o.program;
     Progress progress(isatty(STDERR_FILENO) ? stderr : nullptr, o.program, seconds);
     const Image image = Image::open(o.program);
-    const Rewritten r =
-        rewrite(image, o.selection, o.runtime, [&](double done, const char* stage) { progress.show(done, stage); });
+    const Rewritten r = rewrite(
+        image, o.selection, o.runtime, [&](double done, const char* stage) { progress.show(done, stage); }, o.audit);
     subject = o.output;
     write_program(o.output, o.program, r.file);
     progress.clear();

@@ -135,11 +135,11 @@ std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program pro
 
 // How much of the whole work each stage is was measured with gcc's cc1.
 Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path,
-                  const ShowStage& show) {
+                  const ShowStage& show, const std::string& audit) {
   // Refuse what headers, symbols and strings show to be impossible. Now the program is of a kind that can be rewritten,
   // the runtime fits it, and all new parts have their places, except the code and the parts behind it.
   refuse_unsupported(image);
-  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime_path);
+  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime_path, audit);
 
   // Find and decode the code. Now each range of code is known to be a function or a fragment, and ranges between which
   // control passes without calls are in one group, except for fragments that only a jump table leads to.

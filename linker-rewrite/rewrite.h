@@ -19,10 +19,10 @@ struct Rewritten {
   Report report;
 };
 
-// Throws Error if the program cannot be rewritten. Calls `show` when a stage begins.
+// Throws Error if the program cannot be rewritten. Calls `show` when a stage begins. `audit`: see Layout::begin.
 Rewritten rewrite(
     const Image& image, const Selection& selection, const std::string& runtime_path,
-    const ShowStage& show = [](double, const char*) {});
+    const ShowStage& show = [](double, const char*) {}, const std::string& audit = "");
 
 }  // namespace profld
 

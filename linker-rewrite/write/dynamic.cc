@@ -131,9 +131,10 @@ void DynamicSection::write_in_place(Bytes& file) const {
   std::ranges::copy(bytes, file.begin() + long(offset_.value));
 }
 
-HookImports::HookImports(const Image& image, std::string library)
+HookImports::HookImports(const Image& image, std::string library, std::string audit)
     : image_(image),
       library_(std::move(library)),
+      audit_(std::move(audit)),
       is_library_(image.link_type() == LinkType::shared_library),
       dynamic_(image) {
   if (is_library_)
@@ -179,6 +180,15 @@ HookImports::HookImports(const Image& image, std::string library)
     dynamic_.set(DT_INIT, 0);
   else
     dynamic_.add(prof_format::kHooksTag, 0);
+  if (audit_.empty()) return;
+  if (auto others = image.dynamic_value(DT_AUDIT)) audit_ += ":" + string_at(*others);
+  dynamic_.set(DT_AUDIT, 0);
+}
+
+std::string HookImports::string_at(uint64_t offset) const {
+  if (offset >= strings_.old_size) throw Error("damaged dynamic section: a library without a name; use an intact file");
+  const ByteView bytes = image_.bytes_from(strings_.old + offset);
+  return std::string(bytes.begin(), std::ranges::find(bytes, 0));
 }
 
 // The index for the new entry for libprof.so: before the C library's, else behind the last.
@@ -206,6 +216,7 @@ void HookImports::reserve_tables(Segment& read_only) {
   reserve_table(read_only, symbols_, symbols_.old_size + names_.size() * sizeof(Elf64_Sym), 8);
   uint64_t names = library_.size() + 1;
   for (const char* name : names_) names += std::strlen(name) + 1;
+  if (!audit_.empty()) names += audit_.size() + 1;
   reserve_table(read_only, strings_, strings_.old_size + names, 1);
   if (versions_.exists())
     reserve_table(read_only, versions_, versions_.old_size + names_.size() * sizeof(Elf64_Versym), 2);
@@ -266,6 +277,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
   uint64_t library = add_string(library_.data(), library_.size());
   Bytes symbols = old_bytes(file, symbols_);
   for (const char* name : names_) append(symbols, undefined_function(add_string(name, std::strlen(name))));
+  const uint64_t audit = audit_.empty() ? 0 : add_string(audit_.data(), audit_.size());
 
   auto place = [&](const Table& table, uint32_t type, const Bytes& bytes) {
     read_only.write(table.place, bytes);
@@ -296,6 +308,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
     dynamic.set(DT_INIT, init.value);
   else
     dynamic.set(prof_format::kHooksTag, hook_slots_.value);
+  if (!audit_.empty()) dynamic.set(DT_AUDIT, audit);
   if (dynamic_place_) {
     writable.write(*dynamic_place_, dynamic.encode());
     edits.move(section_at(image_, dynamic_.address().value, SHT_DYNAMIC), *dynamic_place_, dynamic.encoded_size());

@@ -35,8 +35,9 @@ class DynamicSection {
 // hold their addresses.
 class HookImports {
  public:
-  // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section does not allow it.
-  HookImports(const Image& image, std::string library);
+  // `library` is the name for DT_NEEDED, `audit` that for DT_AUDIT, if it is not empty. Throws Error if the program's
+  // dynamic section does not allow it.
+  HookImports(const Image& image, std::string library, std::string audit = "");
 
   // Step one: room in the new segments.
   void reserve_tables(Segment& read_only);
@@ -64,13 +65,14 @@ class HookImports {
   };
   void reserve_table(Segment& segment, Table& table, uint64_t size, uint64_t align);
   size_t place_of_need() const;
+  std::string string_at(uint64_t offset) const;  // in the original's table
   Bytes old_bytes(ByteView file, const Table& table) const;
   Bytes hash_table(ByteView file) const;
   Bytes relocations(ByteView file) const;
   uint64_t slots_size() const { return names_.size() * 8; }
 
   const Image& image_;
-  std::string library_;
+  std::string library_, audit_;
   bool is_library_;
   std::vector<const char*> names_;  // of the new symbols, one for each slot
   DynamicSection dynamic_;          // with all entries that it will have; some values are still missing

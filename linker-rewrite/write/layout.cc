@@ -46,7 +46,7 @@ constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // kernels refuse to
 
 class ProgramLayout : public Layout {
  public:
-  ProgramLayout(const Image& image, const std::string& runtime_path);
+  ProgramLayout(const Image& image, const std::string& runtime_path, const std::string& audit);
 
   NewAddr enter_hook_slot() const override {
     return imports_ ? imports_->enter_hook_slot() : runtime_.enter_hook_slot();
@@ -86,7 +86,7 @@ class ProgramLayout : public Layout {
   std::optional<Elf64_Phdr> unwind_header_;  // the new PT_GNU_EH_FRAME
 };
 
-ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path)
+ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path, const std::string& audit)
     : image_(image),
       kept_(kept_file_size(image)),
       placement_(place_new_segments(image, kept_)),
@@ -95,7 +95,7 @@ ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path
   if (image.is_static())
     tls_.emplace(image, runtime_.tls(), runtime_.tls_initial());
   else
-    imports_.emplace(image, std::filesystem::absolute(runtime_path).lexically_normal().string());
+    imports_.emplace(image, std::filesystem::absolute(runtime_path).lexically_normal().string(), audit);
 
   if (header_count() > kMaxHeaders) throw refusal(Refusal::too_many_headers);
   if (imports_) {
@@ -306,8 +306,8 @@ void ProgramLayout::write_build_id(std::vector<FilePart>& mapped) const {
 
 }  // namespace
 
-std::unique_ptr<Layout> Layout::begin(const Image& image, const std::string& runtime_path) {
-  return std::make_unique<ProgramLayout>(image, runtime_path);
+std::unique_ptr<Layout> Layout::begin(const Image& image, const std::string& runtime_path, const std::string& audit) {
+  return std::make_unique<ProgramLayout>(image, runtime_path, audit);
 }
 
 }  // namespace profld

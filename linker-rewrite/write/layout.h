@@ -38,9 +38,10 @@ struct Contents {
 class Layout {
  public:
   // Reads the runtime (libprof.so) at `runtime_path`; appends its image if the program is static, else only names it as
-  // a needed library. Throws Error if the program's headers do not allow it (the message says why), so call it before
-  // anything that takes long.
-  static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path);
+  // a needed library. A dynamic program names `audit` for DT_AUDIT too, if it is not empty. Throws Error if the program's
+  // headers do not allow it (the message says why), so call it before anything that takes long.
+  static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path,
+                                       const std::string& audit = "");
   virtual ~Layout() = default;
 
   // The hook slots: words through which copies call the hooks: call *hook_slot(%rip).

@@ -2,7 +2,7 @@
 . "${0%/*}/common.inc"
 
 make -s -C "$tests/.." install DEPS=no BUILD="$BUILD" PREFIX=/opt/profiler DESTDIR="$PWD/root" >make.log 2>&1 || fail "$(tail -n 3 make.log)"
-for file in bin/profld bin/prof lib/libprof.so lib/libprof-sampler.so share/man/man1/profld.1; do
+for file in bin/profld bin/prof lib/libprof.so lib/libprof-sampler.so lib/libprof-audit.so share/man/man1/profld.1; do
   [ -s root/opt/profiler/$file ] || fail "no $file"
 done
 mandoc -Tascii root/opt/profiler/share/man/man1/profld.1 | tail -n 1 | grep -q "^profld $version " || fail "the foot of profld(1) has no version"

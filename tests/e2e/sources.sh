@@ -16,6 +16,7 @@ check PROFLD_SOURCES linker-rewrite/*.cc linker-rewrite/*/*.cc
 check PROF_SOURCES prof/*.cc prof/*/*.cc
 check LIBPROF_SOURCES libprof/*.cc libprof/*.S
 check SAMPLER_SOURCES libprof/sampler/*
+check AUDIT_SOURCES libprof/audit/*
 check HEADERS libprof/*.h libprof/*/*.h linker-rewrite/*.h linker-rewrite/*/*.h prof/*.h prof/*/*.h tests/fuzz/*.h tests/libprof/*.h tests/unit/*.h
 check UNIT_TESTS tests/unit/*.cc
 check FUZZ_TARGETS tests/fuzz/*.cc
