@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "command.h"
 #include "message.h"
 #include "prof/read/elf_file.h"
 
@@ -39,30 +40,12 @@ class Key {
   uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-void add_contents(Key& key, const std::string& path) {
+void add_bytes(Key& key, const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "re");
   if (!file) throw Error(path + ": " + system_error(errno));
   std::vector<char> buffer(1 << 16);
   for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), file)) > 0;) key.add(buffer.data(), n);
   std::fclose(file);
-}
-
-// Adds what identifies a file's contents: its build-id, or all of its bytes. Size and time as well, because a program
-// that was edited may still have its build-id.
-void add_file(Key& key, const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) throw Error(path + ": " + system_error(errno));
-  key.add(uint64_t(status.st_size));
-  key.add(uint64_t(status.st_mtim.tv_sec));
-  key.add(uint64_t(status.st_mtim.tv_nsec));
-  std::string build_id;
-  try {
-    build_id = ElfFile(path).build_id();
-  } catch (const Error&) {
-    // Not an ELF file: profld will say so.
-  }
-  key.add(build_id);
-  if (build_id.empty()) add_contents(key, path);
 }
 
 std::string own_directory() {
@@ -72,6 +55,8 @@ std::string own_directory() {
   const std::string text(path, size_t(n));
   return text.substr(0, text.rfind('/'));
 }
+
+}  // namespace
 
 std::string find_profld() {
   const std::string beside = own_directory() + "/profld";
@@ -86,6 +71,8 @@ std::string find_profld() {
   throw Error("profld is neither beside prof nor in PATH; install it");
 }
 
+namespace {
+
 std::string cache_directory() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache && cache[0] == '/') return std::string(cache) + "/prof";  // relative ones are to be ignored
@@ -94,6 +81,8 @@ std::string cache_directory() {
   return std::string(home) + "/.cache/prof";
 }
 
+}  // namespace
+
 void make_directories(const std::string& path) {
   for (size_t slash = 0; slash != std::string::npos;) {
     slash = path.find('/', slash + 1);
@@ -101,6 +90,8 @@ void make_directories(const std::string& path) {
     if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) throw Error(part + ": " + system_error(errno));
   }
 }
+
+namespace {
 
 // Runs a command with its output on our standard error. Returns its exit status, -1 if a signal ended it.
 int run_command(const std::vector<std::string>& command) {
@@ -122,38 +113,70 @@ int run_command(const std::vector<std::string>& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+}  // namespace
+
 std::string library_beside(const std::string& profld, const std::string& name) {
   return profld.substr(0, profld.rfind('/')) + "/../lib/" + name;
 }
 
-std::string copy_for(const std::string& program, const Options& options, const std::string& profld,
-                     const std::string& runtime) {
+// Size and time as well as the build-id, because a program that was edited may still have that.
+std::string contents_of(const std::string& file) {
   Key key;
-  add_file(key, program);
-  add_file(key, profld);
-  if (access(runtime.c_str(), R_OK) == 0) add_file(key, runtime);  // static programs carry it in them
-  for (const std::string& word : options.rewriting) key.add(word);
+  struct stat status;
+  if (stat(file.c_str(), &status) != 0) throw Error(file + ": " + system_error(errno));
+  key.add(uint64_t(status.st_size));
+  key.add(uint64_t(status.st_mtim.tv_sec));
+  key.add(uint64_t(status.st_mtim.tv_nsec));
+  const std::string build_id = build_id_of(file);  // none if it is no ELF file; profld will say so
+  key.add(build_id);
+  if (build_id.empty()) add_bytes(key, file);
+  return key.text();
+}
 
-  const std::string directory = cache_directory() + "/" + key.text();
-  const std::string name = program.substr(program.rfind('/') + 1);
-  const std::string copy = directory + "/" + name;
-  if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
+std::string cache_folder(const std::vector<std::string>& depends_on) {
+  Key key;
+  for (const std::string& part : depends_on) key.add(part);
+  return cache_directory() + "/" + key.text();
+}
 
+bool make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
+               std::string* words) {
+  const std::string directory = copy.substr(0, copy.rfind('/'));
   make_directories(directory);
   const std::string fresh = copy + "." + std::to_string(getpid());
-  std::vector<std::string> command = {profld, "-o", fresh};
-  command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
-  if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
-  command.push_back(program[0] == '-' ? "./" + program : program);
-  const int status = run_command(command);
+  command.insert(command.end(), {"-o", fresh, "--", original});
+  int status = 0;
+  if (words) {
+    CommandOutput output = output_of(command);
+    status = output.status;
+    *words = std::move(output.text);
+  } else {
+    status = run_command(command);
+  }
   if (status != 0) {
     unlink(fresh.c_str());
     rmdir(directory.c_str());  // if nothing else is in it
-    if (status < 0) throw Error(program + ": could not be rewritten: a signal ended profld");
-    return "";
+    if (status < 0) throw Error(original + ": could not be rewritten: a signal ended profld");
+    return false;
   }
   if (rename(fresh.c_str(), copy.c_str()) != 0) throw Error(copy + ": " + system_error(errno));
-  return copy;
+  return true;
+}
+
+namespace {
+
+std::string copy_for(const std::string& program, const Options& options, const std::string& profld,
+                     const std::string& runtime) {
+  std::vector<std::string> depends_on = {contents_of(program), contents_of(profld)};
+  if (access(runtime.c_str(), R_OK) == 0)
+    depends_on.push_back(contents_of(runtime));  // static programs carry it in them
+  depends_on.insert(depends_on.end(), options.rewriting.begin(), options.rewriting.end());
+  const std::string copy = cache_folder(depends_on) + "/" + program.substr(program.rfind('/') + 1);
+  if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
+  std::vector<std::string> command = {profld};
+  command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
+  if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
+  return make_copy(std::move(command), program, copy) ? copy : "";
 }
 
 }  // namespace

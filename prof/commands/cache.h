@@ -4,6 +4,7 @@
 #define PROF_COMMANDS_CACHE_H
 
 #include <string>
+#include <vector>
 
 #include "options.h"
 
@@ -18,6 +19,29 @@ std::string rewritten_copy(const std::string& program, const Options& options);
 
 // The same of a copy without hooks, of which each thread samples itself (libprof/sampler/threads.cc).
 std::string sampling_copy(const std::string& program);
+
+// The parts of this, for what is made of several files.
+
+// profld, beside prof or in PATH. Throws Error if it is in neither place.
+std::string find_profld();
+
+// Where a library lies that is installed with profld.
+std::string library_beside(const std::string& profld, const std::string& name);
+
+// What tells a file from others: its build-id, or all of its bytes; size and time. Throws Error if it cannot be read.
+std::string contents_of(const std::string& file);
+
+// The folder in the cache for a copy that depends on all of these. It need not be there.
+std::string cache_folder(const std::vector<std::string>& depends_on);
+
+// Makes the file `copy`, and the folders that it is in, by a command of profld's to which the output and `original` are
+// added. False if profld refused; then nothing is left. What profld says gets into `words`, or onto standard error. Any
+// thread may, if it gives `words`.
+bool make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
+               std::string* words = nullptr);
+
+// Makes a folder and those that it is in, for this user only.
+void make_directories(const std::string& path);
 
 }  // namespace prof
 

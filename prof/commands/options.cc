@@ -27,6 +27,8 @@ enum LongOption {
   option_no_leaves,
   option_imports,
   option_no_imports,
+  option_libraries,
+  option_libraries_all,
   option_help,
   option_version
 };
@@ -59,6 +61,8 @@ const std::vector<option> kRunOptions = with_common({
     {"no-leaves", no_argument, nullptr, option_no_leaves},
     {"imports", no_argument, nullptr, option_imports},
     {"no-imports", no_argument, nullptr, option_no_imports},
+    {"libs", optional_argument, nullptr, option_libraries},
+    {"libs-all", no_argument, nullptr, option_libraries_all},
 });
 
 uint32_t parse_pid(const std::string& text) {
@@ -83,6 +87,7 @@ void check_true_times(const Options& o) {
   if (!o.true_times && o.samples.empty()) return;
   if (o.apart != Apart::nothing) throw UsageError("--true shows everything as one; it excludes -t and --processes");
   if (o.automatic) throw UsageError("--true and --auto exclude each other");
+  if (o.libraries) throw UsageError("--true samples libraries as they are; it excludes --libs");
   if (o.view == Options::View::suggestion) throw UsageError("--true and --suggest exclude each other");
 }
 
@@ -109,6 +114,7 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
   opterr = 0;
   optind = 0;  // glibc: start anew
   for (int c; (c = getopt_long(argc, argv, letters, words.data(), nullptr)) != -1;) {
+    const std::string argument = optarg ? optarg : "";
     switch (c) {
       case 'd':
         choose(Options::View::tree);
@@ -123,7 +129,7 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
         o.raw_times = true;
         break;
       case 'p':
-        o.process = parse_pid(optarg);
+        o.process = parse_pid(argument);
         break;
       case 't':
         o.apart = Apart::threads;
@@ -132,12 +138,12 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
         if (o.apart == Apart::nothing) o.apart = Apart::processes;
         break;
       case 'g':
-        o.gmon = optarg;
+        o.gmon = argument;
         break;
       case 'F':
       case 'N':
         o.rewriting.push_back(std::string("-") + char(c));
-        o.rewriting.emplace_back(optarg);
+        o.rewriting.push_back(argument);
         break;
       case option_module:
         o.modules.emplace_back(optarg);
@@ -158,14 +164,14 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
         o.true_times = true;
         break;
       case option_samples:
-        o.samples = optarg;
+        o.samples = argument;
         if (o.samples.empty()) throw UsageError("--true: no file of samples named");
         break;
       case option_check:
         o.check = true;
         break;
       case option_min_size:
-        o.rewriting.push_back(std::string("--min-size=") + optarg);
+        o.rewriting.push_back("--min-size=" + argument);
         break;
       case option_no_leaves:
         o.rewriting.emplace_back("--no-leaves");
@@ -176,14 +182,22 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
       case option_no_imports:
         o.rewriting.emplace_back("--no-imports");
         break;
+      case option_libraries:
+        if (!o.libraries) o.libraries.emplace();
+        if (!argument.empty()) o.libraries->push_back(argument);
+        break;
+      case option_libraries_all:
+        if (!o.libraries) o.libraries.emplace();
+        o.rewriting.emplace_back("--all");
+        break;
       case option_raw_names:
         o.raw_names = true;
         break;
       case option_gprof_symbols:
-        o.gprof_symbols = optarg;
+        o.gprof_symbols = argument;
         break;
       case option_report:
-        o.report = optarg;
+        o.report = argument;
         break;
       case option_help:
         o.help = true;
@@ -242,6 +256,8 @@ std::string help_text() {
          "prof run also takes\n"
          "  --true                run the program twice: sampled as it is, for true times, and counted\n"
          "  --check               with --true: compare the outputs of both runs\n"
+         "  --libs[=GLOB]         profile shared libraries as well: all, or those whose names match (repeatable)\n"
+         "  --libs-all            the same, with their functions that are too small to time\n"
          "  --auto                a counting run first, without output; then leave out functions not worth timing\n"
          "\n"
          "and these options of profld:\n"

@@ -40,6 +40,8 @@ struct Options {
   // prof run: options for profld.
   std::vector<std::string> rewriting;  // -F and -N with their patterns, --min-size and others
   std::string report;                  // file for --report
+  // prof run: profile shared libraries as well: those whose names match one of these, or all if there are none.
+  std::optional<std::vector<std::string>> libraries;
 };
 
 // Throw UsageError for what they do not know. `argv[0]` is skipped.

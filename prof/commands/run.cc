@@ -11,6 +11,7 @@
 
 #include "cache.h"
 #include "launch.h"
+#include "libraries.h"
 #include "message.h"
 #include "prof/model/analysis.h"
 #include "prof/read/file.h"
@@ -41,11 +42,16 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+CopyWithLibraries copy_of(const std::string& program, const Options& options) {
+  if (options.libraries) return copy_with_libraries(program, options);
+  return {rewritten_copy(program, options), ""};
+}
+
 // Runs the program to count its calls, and adds options that leave out what is not worth timing.
 void leave_out_by_counts(const std::string& program, Options& options) {
   Options counting = options;
   counting.report.clear();
-  const std::string copy = rewritten_copy(program, counting);
+  const std::string copy = copy_of(program, counting).program;
   if (copy.empty()) return;
   const TemporaryDirectory directory;
   const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -81,10 +87,10 @@ int run(Options options) {
   const std::string program = find_program(name);
   if (options.true_times) return run_true(options, program);
   if (options.automatic) leave_out_by_counts(program, options);
-  const std::string copy = rewritten_copy(program, options);
-  if (copy.empty()) return 1;
+  const CopyWithLibraries copy = copy_of(program, options);
+  if (copy.program.empty()) return 1;
 
-  const Child child = run_to_the_end({copy, options.arguments});
+  const Child child = run_to_the_end({copy.program, options.arguments});
   const int status = child.status;
   signal(SIGPIPE, SIG_IGN);  // the program's status counts, even if nobody reads its profile
   try {
@@ -92,9 +98,11 @@ int run(Options options) {
     if (profile.empty()) {
       if (!(WIFEXITED(status) && WEXITSTATUS(status) == 127)) say(name + ": left no profile");
     } else {
-      show(options, copy, {profile}, stderr);
+      show(options, copy.program, {profile}, stderr);
       say("the profile is " + profile);
     }
+    const std::string remark = remark_on_missed_libraries(copy);
+    if (!remark.empty()) say(remark);
   } catch (const Error& e) {
     say(e.what());
   }

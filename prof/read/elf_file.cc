@@ -72,12 +72,12 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
     if (header.sh_type == SHT_NOTE) read_notes(elf_rawdata(section, nullptr), header.sh_addralign);
     if (header.sh_type == SHT_SYMTAB) read_symbols(section, nullptr);
     if (header.sh_type == SHT_DYNSYM) read_symbols(section, versions);
-    if (header.sh_type == SHT_DYNAMIC) read_dynamic(section);
     const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
     if (name && std::strcmp(name, prof_format::kMapSection) == 0) read_map(section);
     if (name && std::strcmp(name, prof_format::kImportsSection) == 0) read_imports(section);
   }
   if (build_id_.empty()) read_segment_notes();
+  read_dynamic();
 }
 
 ElfFile::ElfFile(ElfFile&& other) noexcept
@@ -139,10 +139,62 @@ std::optional<uint64_t> ElfFile::offset_of(uint64_t address) const {
   return {};
 }
 
-bool ElfFile::is_dynamic() const {
+std::string ElfFile::bytes_at(uint64_t offset, uint64_t size) const {
+  const Elf_Data* data = elf_getdata_rawchunk(elf_, int64_t(offset), size, ELF_T_BYTE);
+  return data && data->d_buf ? std::string(static_cast<const char*>(data->d_buf), data->d_size) : "";
+}
+
+std::string ElfFile::interpreter() const {
   for (const GElf_Phdr& header : headers())
-    if (header.p_type == PT_INTERP) return true;
-  return false;
+    if (header.p_type == PT_INTERP) return bytes_at(header.p_offset, header.p_filesz).c_str();
+  return "";
+}
+
+// In the file as the dynamic linker sees it: a file need not have sections.
+std::vector<Elf64_Dyn> ElfFile::dynamic_entries() const {
+  std::string bytes;
+  for (const GElf_Phdr& header : headers())
+    if (header.p_type == PT_DYNAMIC) bytes = bytes_at(header.p_offset, header.p_filesz);
+  std::vector<Elf64_Dyn> entries;
+  for (size_t at = 0; at + sizeof(Elf64_Dyn) <= bytes.size(); at += sizeof(Elf64_Dyn)) {
+    Elf64_Dyn entry;
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
+    if (entry.d_tag == DT_NULL) break;
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+std::vector<std::string> ElfFile::dynamic_strings(int64_t tag) const {
+  std::vector<uint64_t> found;
+  uint64_t table = 0, size = 0;
+  for (const Elf64_Dyn& entry : dynamic_entries()) {
+    if (entry.d_tag == DT_STRTAB) table = entry.d_un.d_ptr;
+    if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
+    if (entry.d_tag == tag) found.push_back(entry.d_un.d_val);
+  }
+  std::string strings;
+  for (const GElf_Phdr& header : headers())
+    if (header.p_type == PT_LOAD && table - header.p_vaddr < header.p_filesz)
+      strings = bytes_at(header.p_offset + (table - header.p_vaddr), size);
+  std::vector<std::string> texts;
+  for (uint64_t at : found)
+    if (at < strings.size()) texts.emplace_back(strings.c_str() + at);
+  return texts;
+}
+
+std::vector<std::string> ElfFile::search_path() const {
+  std::vector<std::string> folders;
+  for (int64_t tag : {DT_RPATH, DT_RUNPATH}) {
+    for (std::string rest : dynamic_strings(tag)) {
+      for (size_t colon = 0; colon != std::string::npos;) {
+        colon = rest.find(':');
+        folders.push_back(rest.substr(0, colon));
+        rest.erase(0, colon == std::string::npos ? colon : colon + 1);
+      }
+    }
+  }
+  return folders;
 }
 
 void ElfFile::read_notes(const Elf_Data* data, uint64_t align) {
@@ -156,16 +208,11 @@ void ElfFile::read_notes(const Elf_Data* data, uint64_t align) {
   });
 }
 
-void ElfFile::read_dynamic(Elf_Scn* section) {
-  GElf_Shdr header;
-  Elf_Data* data = elf_getdata(section, nullptr);
-  if (!data || !gelf_getshdr(section, &header) || header.sh_entsize != sizeof(Elf64_Dyn)) return;
-  GElf_Dyn entry;
-  for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; ++i) {
+void ElfFile::read_dynamic() {
+  for (const Elf64_Dyn& entry : dynamic_entries())
     if (entry.d_tag == DT_FLAGS_1) is_program_ = entry.d_un.d_val & DF_1_PIE;
-    if (entry.d_tag != DT_SONAME) continue;
-    if (const char* name = elf_strptr(elf_, header.sh_link, entry.d_un.d_val)) soname_ = name;
-  }
+  const std::vector<std::string> names = dynamic_strings(DT_SONAME);
+  if (!names.empty()) soname_ = names[0];
 }
 
 void ElfFile::read_map(Elf_Scn* section) {

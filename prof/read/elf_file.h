@@ -66,9 +66,13 @@ class ElfFile {
   std::optional<uint64_t> offset_of(uint64_t address) const;
 
   // A dynamic linker runs it.
-  bool is_dynamic() const;
+  bool is_dynamic() const { return !interpreter().empty(); }
+  // The path of that dynamic linker; empty if it is static, or a library.
+  std::string interpreter() const;
+  // The folders in which the dynamic linker searches for what it needs, DT_RUNPATH and DT_RPATH, as they are written.
+  std::vector<std::string> search_path() const;
 
-  // The name by which other files say that they need this one; empty if it has none.
+  // The name by which other files say that they need this one, DT_SONAME; empty if it has none.
   const std::string& soname() const { return soname_; }
 
   // A shared library, and no program. (Not all can be told from a program.)
@@ -76,9 +80,12 @@ class ElfFile {
 
  private:
   std::vector<GElf_Phdr> headers() const;
+  std::string bytes_at(uint64_t offset, uint64_t size) const;
+  std::vector<Elf64_Dyn> dynamic_entries() const;
+  std::vector<std::string> dynamic_strings(int64_t tag) const;
   void read_notes(const Elf_Data* data, uint64_t align);
   void read_segment_notes();
-  void read_dynamic(Elf_Scn* section);
+  void read_dynamic();
   void read_map(Elf_Scn* section);
   void read_imports(Elf_Scn* section);
   void read_symbols(Elf_Scn* section, const Elf_Data* versions);

@@ -1,0 +1,24 @@
+// What a program's dynamic linker tells of it, without running any of its code.
+
+#ifndef PROF_COMMANDS_DYNAMIC_LINKER_H
+#define PROF_COMMANDS_DYNAMIC_LINKER_H
+
+#include <string>
+#include <vector>
+
+namespace prof {
+
+// Whether a dynamic linker (a path) loads libraries that audit it, and asks these about each file. glibc's does from
+// version 2.33 on; musl's does not.
+bool can_be_audited(const std::string& linker);
+
+// Paths of the libraries that the program would be started with here and now, as the dynamic linker names them, and in
+// the order in which it would load them. Those that it does not find are left out.
+std::vector<std::string> libraries_of(const std::string& program, const std::string& linker);
+
+// The paths in what a dynamic linker printed when it was to list a program's libraries.
+std::vector<std::string> listed_libraries(const std::string& output);
+
+}  // namespace prof
+
+#endif

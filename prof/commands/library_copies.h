@@ -1,0 +1,57 @@
+// Makes copies of shared libraries for a shadow root, on all processors.
+
+#ifndef PROF_COMMANDS_LIBRARY_COPIES_H
+#define PROF_COMMANDS_LIBRARY_COPIES_H
+
+#include <sys/stat.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "shadow_root.h"
+
+namespace prof {
+
+class LibraryCopies {
+ public:
+  // How they are made. `depends_on`: what tells profld and its runtime from others (contents_of in cache.h).
+  struct Rewriting {
+    std::string profld;
+    std::vector<std::string> options;
+    std::vector<std::string> depends_on;
+    std::vector<std::string> globs;  // names of those that are wanted; empty: all
+  };
+  LibraryCopies(ShadowRoot& root, Rewriting rewriting) : root_(root), rewriting_(std::move(rewriting)) {}
+
+  // Enters those of these files into the shadow root that are not there yet: their copies, or, if they are not wanted or
+  // profld refuses them, themselves. It is said once why profld refused one, unless there is nothing to rewrite in it.
+  void make(const std::vector<std::string>& names);
+
+  // Enters a file itself.
+  void use_as_it_is(const std::string& file);
+
+ private:
+  struct Library {
+    std::string name;  // as the dynamic linker, or the program, named it
+    std::string file;  // that path without links
+    struct stat status;
+  };
+  std::vector<Library> missing(const std::vector<std::string>& names) const;
+  bool is_wanted(const Library& library) const;
+  void make(const Library& library);
+  std::string copy_of(const Library& library);  // "" if it is used as it is
+  void say_in_turn(const std::string& line);    // fit to be printed
+
+  ShadowRoot& root_;
+  const Rewriting rewriting_;
+  std::mutex terminal_;
+};
+
+// Makes in a shadow root the folders in which the dynamic linker searches, for a file that lies there, by $ORIGIN: it does not
+// ask for a file in a folder that it did not find. `original`: absolute, without links.
+void mirror_search_path(ShadowRoot& root, const std::string& original);
+
+}  // namespace prof
+
+#endif
