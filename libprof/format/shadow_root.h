@@ -3,7 +3,7 @@
 // to the copies.
 //
 //   ROOT/libprof-audit.so       the audit library; where it lies tells it ROOT
-//   ROOT/usr/lib/libz.so.1      the copy of /usr/lib/libz.so.1
+//   ROOT/usr/lib/libz.so.1      the copy of /usr/lib/libz.so.1, or a link to that if it is used as it is
 //   ROOT/.known/IDENTITY        for each file that prof looked at, a link to its copy (../usr/lib/libz.so.1); or, if the
 //                               file is used as it is, to the file itself (/usr/lib/libicudata.so.72)
 //   ROOT/.seen                  files that a program loaded and that are not among the known: their paths, one a line

@@ -43,6 +43,7 @@ std::string copy_of_program(ShadowRoot& root, const std::string& program, const 
   std::vector<std::string> command = {profld, "--audit", root.audit_library()};
   const std::vector<std::string> words = rewriting_options(options);
   command.insert(command.end(), words.begin(), words.end());
+  if (options.libraries_only) command.emplace_back("--no-hooks");
   if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
   return make_copy(std::move(command), original, copy) ? copy : "";
 }
@@ -69,7 +70,7 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   std::vector<std::string> depends_on = rewriting.depends_on;
   depends_on.insert(depends_on.end(), {contents_of(program), contents_of(audit)});
   depends_on.insert(depends_on.end(), rewriting.options.begin(), rewriting.options.end());
-  depends_on.emplace_back("--libs");
+  depends_on.emplace_back(options.libraries_only ? "--libs-only" : "--libs");
   depends_on.insert(depends_on.end(), rewriting.globs.begin(), rewriting.globs.end());
 
   ShadowRoot root(cache_folder(depends_on) + "/root", audit);
@@ -88,14 +89,15 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   return {copy, root.path()};
 }
 
-std::string remark_on_missed_libraries(const CopyWithLibraries& copy) {
+std::string remark_on_missed_libraries(const CopyWithLibraries& copy, const Options& options) {
   if (copy.shadow_root.empty()) return "";
   constexpr size_t kNamed = 5;
   std::vector<std::string> missed;
   ShadowRoot root(copy.shadow_root);
   for (const std::string& path : root.seen()) {
     struct stat status;
-    if (stat(path.c_str(), &status) == 0 && !root.knows(status)) missed.push_back(path.substr(path.rfind('/') + 1));
+    if (stat(path.c_str(), &status) == 0 && !root.knows(status) && is_wanted(*options.libraries, path, path))
+      missed.push_back(path.substr(path.rfind('/') + 1));
   }
   if (missed.empty()) return "";
   std::string text = std::to_string(missed.size()) + (missed.size() == 1 ? " library" : " libraries") +

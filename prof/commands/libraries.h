@@ -23,8 +23,8 @@ struct CopyWithLibraries {
 // options, too.
 CopyWithLibraries copy_with_libraries(const std::string& program, const Options& options);
 
-// After a run: which libraries the program has loaded that it had no copies of. "" if none.
-std::string remark_on_missed_libraries(const CopyWithLibraries& copy);
+// After a run: which libraries the program has loaded that are wanted, and had no copies. "" if none.
+std::string remark_on_missed_libraries(const CopyWithLibraries& copy, const Options& options);
 
 }  // namespace prof
 

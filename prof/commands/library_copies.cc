@@ -24,7 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Why profld leaves a library alone although nothing is wrong.
-constexpr const char* kNothingToRewrite[] = {": the dynamic linker, ", ": holds data only, ", ": no function matches "};
+constexpr const char* kNothingToRewrite[] = {": the dynamic linker, ", ": holds data only, ",
+                                             ": no functions found: ", ": no function matches ",
+                                             ": all functions of this library are too small "};
 
 constexpr char kRefused[] = "refused";  // in a library's folder in the cache, when profld has refused it
 
@@ -77,7 +79,9 @@ void in_parallel(size_t count, Work work) {
 void LibraryCopies::use_as_it_is(const std::string& file) {
   struct stat status;
   const std::string real = real_path(file);
-  if (!real.empty() && stat(real.c_str(), &status) == 0 && !root_.knows(status)) root_.add_itself(real, status);
+  if (real.empty() || stat(real.c_str(), &status) != 0 || root_.knows(status)) return;
+  root_.mirror(fs::absolute(file).string());
+  root_.add_itself(real, status);
 }
 
 // The large ones first, so that none of them is left over at the end.
@@ -109,24 +113,10 @@ void LibraryCopies::make(const std::vector<std::string>& names) {
   });
 }
 
-bool LibraryCopies::is_wanted(const Library& library) const {
-  if (rewriting_.globs.empty()) return true;
-  std::vector<std::string> names = {file_name(library.name), file_name(library.file)};
-  try {
-    names.push_back(ElfFile(library.file).soname());
-  } catch (const Error&) {
-    // profld would say so
-  }
-  for (const std::string& glob : rewriting_.globs)
-    for (const std::string& name : names)
-      if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
-  return false;
-}
-
 void LibraryCopies::make(const Library& library) {
-  const std::string copy = is_wanted(library) ? copy_of(library) : "";
-  if (copy.empty()) return root_.add_itself(library.file, library.status);
+  const std::string copy = is_wanted(rewriting_.globs, library.name, library.file) ? copy_of(library) : "";
   root_.mirror(library.name);
+  if (copy.empty()) return root_.add_itself(library.file, library.status);
   mirror_search_path(root_, library.file);
   root_.add(library.file, library.status, copy);
 }
@@ -155,6 +145,20 @@ std::string LibraryCopies::copy_of(const Library& library) {
 void LibraryCopies::say_in_turn(const std::string& line) {
   const std::lock_guard lock(terminal_);
   std::fprintf(stderr, "%s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", line.c_str());
+}
+
+bool is_wanted(const std::vector<std::string>& globs, const std::string& name, const std::string& file) {
+  if (globs.empty()) return true;
+  std::vector<std::string> names = {file_name(name), file_name(file)};
+  try {
+    names.push_back(ElfFile(file).soname());
+  } catch (const Error&) {
+    // profld would say so
+  }
+  for (const std::string& glob : globs)
+    for (const std::string& n : names)
+      if (fnmatch(glob.c_str(), n.c_str(), 0) == 0) return true;
+  return false;
 }
 
 void mirror_search_path(ShadowRoot& root, const std::string& original) {

@@ -38,7 +38,6 @@ class LibraryCopies {
     struct stat status;
   };
   std::vector<Library> missing(const std::vector<std::string>& names) const;
-  bool is_wanted(const Library& library) const;
   void make(const Library& library);
   std::string copy_of(const Library& library);  // "" if it is used as it is
   void say_in_turn(const std::string& line);    // fit to be printed
@@ -47,6 +46,9 @@ class LibraryCopies {
   const Rewriting rewriting_;
   std::mutex terminal_;
 };
+
+// Whether a library is one of those that are wanted: by the file's names, or the one that it has for others (DT_SONAME).
+bool is_wanted(const std::vector<std::string>& globs, const std::string& name, const std::string& file);
 
 // Makes in a shadow root the folders in which the dynamic linker searches, for a file that lies there, by $ORIGIN: it does not
 // ask for a file in a folder that it did not find. `original`: absolute, without links.

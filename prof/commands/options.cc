@@ -29,6 +29,7 @@ enum LongOption {
   option_no_imports,
   option_libraries,
   option_libraries_all,
+  option_libraries_only,
   option_help,
   option_version
 };
@@ -63,6 +64,7 @@ const std::vector<option> kRunOptions = with_common({
     {"no-imports", no_argument, nullptr, option_no_imports},
     {"libs", optional_argument, nullptr, option_libraries},
     {"libs-all", no_argument, nullptr, option_libraries_all},
+    {"libs-only", optional_argument, nullptr, option_libraries_only},
 });
 
 uint32_t parse_pid(const std::string& text) {
@@ -182,6 +184,9 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
       case option_no_imports:
         o.rewriting.emplace_back("--no-imports");
         break;
+      case option_libraries_only:
+        o.libraries_only = true;
+        [[fallthrough]];
       case option_libraries:
         if (!o.libraries) o.libraries.emplace();
         if (!argument.empty()) o.libraries->push_back(argument);
@@ -258,6 +263,7 @@ std::string help_text() {
          "  --check               with --true: compare the outputs of both runs\n"
          "  --libs[=GLOB]         profile shared libraries as well: all, or those whose names match (repeatable)\n"
          "  --libs-all            the same, with their functions that are too small to time\n"
+         "  --libs-only[=GLOB]    the same without the program's own functions\n"
          "  --auto                a counting run first, without output; then leave out functions not worth timing\n"
          "\n"
          "and these options of profld:\n"

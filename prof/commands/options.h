@@ -42,6 +42,7 @@ struct Options {
   std::string report;                  // file for --report
   // prof run: profile shared libraries as well: those whose names match one of these, or all if there are none.
   std::optional<std::vector<std::string>> libraries;
+  bool libraries_only = false;  // not the program's own functions
 };
 
 // Throw UsageError for what they do not know. `argv[0]` is skipped.

@@ -101,7 +101,7 @@ int run(Options options) {
       show(options, copy.program, {profile}, stderr);
       say("the profile is " + profile);
     }
-    const std::string remark = remark_on_missed_libraries(copy);
+    const std::string remark = remark_on_missed_libraries(copy, options);
     if (!remark.empty()) say(remark);
   } catch (const Error& e) {
     say(e.what());

@@ -99,15 +99,21 @@ void ShadowRoot::forget_copy(const std::string& original) {
     if (link_target(entry.path().string()) == target) unlink(entry.path().c_str());
 }
 
-void ShadowRoot::add(const std::string& original, const struct stat& status, const std::string& copy) {
+// The folders for it, without an old copy's entry.
+std::string ShadowRoot::make_place(const std::string& original) {
   const std::string place = place_of(original);
   if (access(place.c_str(), F_OK) == 0) forget_copy(original);
   make_directories(place.substr(0, place.rfind('/')));
-  link_file(copy, place);
+  return place;
+}
+
+void ShadowRoot::add(const std::string& original, const struct stat& status, const std::string& copy) {
+  link_file(copy, make_place(original));
   make_link(".." + original, known(status));
 }
 
 void ShadowRoot::add_itself(const std::string& original, const struct stat& status) {
+  make_link(original, make_place(original));
   make_link(original, known(status));
 }
 

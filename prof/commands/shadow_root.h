@@ -28,7 +28,7 @@ class ShadowRoot {
   bool knows(const struct stat& original) const;
   // Enters a copy: a link to the file at `copy`, or if that is not possible its bytes.
   void add(const std::string& original, const struct stat& status, const std::string& copy);
-  // Enters a file that is used as it is.
+  // Enters a file that is used as it is. A debugger that takes this for the root of all files finds it, too.
   void add_itself(const std::string& original, const struct stat& status);
 
   // Makes what leads to `path` (absolute) in the original: folders and links. If it is a link to a file in here, that is
@@ -43,6 +43,7 @@ class ShadowRoot {
  private:
   std::string known(const struct stat& status) const;
   void forget_copy(const std::string& original);
+  std::string make_place(const std::string& original);
 
   std::string path_;
 };

@@ -74,6 +74,10 @@ calls step 7
 grep -qP '\tcrc32' stderr && ! grep -qP '\tqsort' stderr || fail "--libs=GLOB: $(cat stderr)"
 [ "$(cat stdout)" = "$expected" ] || fail "--libs=GLOB: $(cat stdout)"
 
+run prof run --libs-only=libown.so ./program
+[ "$(cat stdout)" = "$expected" ] && calls step 7
+! grep -qP '\t(main|compare|crc32)( |$)' stderr || fail "--libs-only: $(cat stderr)"
+
 # Where there are no libraries to exchange.
 compile static program.c own.c -O1 -static -lz
 run prof run --libs ./static

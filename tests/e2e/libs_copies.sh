@@ -60,6 +60,9 @@ run prof run --libs ./program "$PWD/plugin.so"
 run prof run --libs ./program "$PWD/plugin.so"
 [ "$(cat stdout)" = $'203\nplugin 306' ] && ! grep -q '^prof: 1 library' stderr && grep -qP '\tthree( |$)' stderr || fail "known plugin: $(cat stdout stderr)"
 [ "$(sort "$root/.seen" | uniq -d)" = "" ] || fail "twice in the list: $(cat "$root/.seen")"
+cp plugin.so unwanted.so
+run prof run --libs='libl*' ./program "$PWD/unwanted.so"
+[ "$(cat stdout)" = $'203\nplugin 306' ] && ! grep -q 'unwanted' stderr || fail "unwanted plugin: $(cat stdout stderr)"
 cp plugin.so gone.so
 run prof run --libs ./program "$PWD/gone.so"
 grep -q ': gone.so$' stderr || fail "another plugin: $(cat stderr)"
