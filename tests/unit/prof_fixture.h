@@ -253,16 +253,12 @@ class ElfWriter {
       add(".dynsym", SHT_DYNSYM, dynamic_symbols_, sizeof(Elf64_Sym));
       add(".dynstr", SHT_STRTAB, dynamic_names_);
     }
-    if (!soname.empty() || flags != 0) {
-      const Elf64_Dyn entries[] = {{DT_FLAGS_1, {flags}}, {soname.empty() ? DT_DEBUG : DT_SONAME, {1}}, {DT_NULL, {0}}};
-      add(".dynamic", SHT_DYNAMIC, std::string(reinterpret_cast<const char*>(entries), sizeof entries),
-          sizeof(Elf64_Dyn));
-      add(".dynstr", SHT_STRTAB, std::string(1, '\0') + soname + '\0');
-    }
     add(".symtab", SHT_SYMTAB, symbols_, sizeof(Elf64_Sym));
     add(".strtab", SHT_STRTAB, names_);
     section_names += std::string(".shstrtab") + '\0';
     add(".shstrtab", SHT_STRTAB, section_names);
+
+    const std::vector<Elf64_Phdr> segments = append_dynamic(bytes);
 
     Elf64_Ehdr h{};
     std::memcpy(h.e_ident, ELFMAG, SELFMAG);
@@ -276,7 +272,11 @@ class ElfWriter {
     h.e_shentsize = sizeof(Elf64_Shdr);
     h.e_shnum = uint16_t(sections.size());
     h.e_shstrndx = uint16_t(sections.size() - 1);
+    h.e_phentsize = sizeof(Elf64_Phdr);
+    h.e_phnum = uint16_t(segments.size());
     bytes.resize((bytes.size() + 7) / 8 * 8);
+    h.e_phoff = segments.empty() ? 0 : bytes.size();
+    bytes.append(reinterpret_cast<const char*>(segments.data()), segments.size() * sizeof(Elf64_Phdr));
     h.e_shoff = bytes.size();
     std::memcpy(bytes.data(), &h, sizeof h);
     bytes.append(reinterpret_cast<const char*>(sections.data()), sections.size() * sizeof sections[0]);
@@ -284,6 +284,24 @@ class ElfWriter {
   }
 
  private:
+  // The dynamic section and its names, and the segments that they are in; none if there is nothing to say.
+  std::vector<Elf64_Phdr> append_dynamic(std::string& bytes) const {
+    if (soname.empty() && flags == 0) return {};
+    constexpr uint64_t kAddress = 0x900000;
+    const std::string names = std::string(1, '\0') + soname + '\0';
+    const Elf64_Dyn entries[] = {{DT_FLAGS_1, {flags}},
+                                 {soname.empty() ? DT_DEBUG : DT_SONAME, {1}},
+                                 {DT_STRTAB, {kAddress + 5 * sizeof(Elf64_Dyn)}},
+                                 {DT_STRSZ, {names.size()}},
+                                 {DT_NULL, {0}}};
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+    const uint64_t at = bytes.size();
+    bytes.append(reinterpret_cast<const char*>(entries), sizeof entries);
+    bytes += names;
+    const uint64_t size = bytes.size() - at;
+    return {{PT_LOAD, PF_R, at, kAddress, kAddress, size, size, 8},
+            {PT_DYNAMIC, PF_R, at, kAddress, kAddress, sizeof entries, sizeof entries, 8}};
+  }
   static unsigned char info(unsigned char binding, unsigned char type) {
     return static_cast<unsigned char>(ELF64_ST_INFO(binding, type));
   }
