@@ -27,6 +27,8 @@ constexpr char kUsage[] =
     R"(usage: profld [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES] [--no-leaves]
               [--all] [--no-imports] [--no-hooks] [--report FILE] [--libprof FILE]
               [--audit FILE] PROGRAM
+       profld --libs[=GLOB]... -o DIRECTORY [-F GLOB]... [-N GLOB]... [--min-size BYTES]
+              [--no-leaves] [--all] PROGRAM
 )";
 constexpr char kHelp[] =
     R"(Write a copy of a finished x86-64 program, or of a shared library, in which every function counts and times its calls.
@@ -43,6 +45,7 @@ Running the copy leaves prof.<pid>, which prof(1) shows.
       --report FILE     write what was done, and what was left out and why, as JSON
       --libprof FILE    the runtime library (default: ../lib/libprof.so, seen from profld)
       --audit FILE      have the dynamic linker load FILE as well, which audits it (DT_AUDIT)
+      --libs[=GLOB]     make a directory with the program and its libraries, for another machine
   -v, --verbose         say on standard error what was done, and why functions stay as they are
       --help            print this
       --version         print the version
@@ -214,7 +217,27 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace profld
 
+namespace {
+
+// profld knows single files. What belongs together is prof's business: --libs is handed to it.
+void hand_on_libraries(int argc, char** argv) {
+  bool libraries = false;
+  for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i)
+    libraries |= std::strcmp(argv[i], "--libs") == 0 || std::strncmp(argv[i], "--libs=", 7) == 0;
+  if (!libraries) return;
+  std::error_code error;
+  const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "prof";
+  std::vector<char*> arguments = {argv[0], const_cast<char*>("--pack")};
+  arguments.insert(arguments.end(), argv + 1, argv + argc + 1);  // and the null behind them
+  execv(beside.c_str(), arguments.data());
+  execvp("prof", arguments.data());
+  std::exit(profld::fail("prof", "is neither beside profld nor in PATH; install it"));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  hand_on_libraries(argc, argv);
   signal(SIGXFSZ, SIG_IGN);  // at a file size limit write then fails, which is reported like any other error
   return profld::run(argc, argv);
 }

@@ -8,6 +8,7 @@
 #include "prof/commands/ctl.h"
 #include "prof/commands/message.h"
 #include "prof/commands/options.h"
+#include "prof/commands/pack.h"
 #include "prof/commands/run.h"
 #include "prof/commands/show.h"
 #include "prof/commands/top.h"
@@ -27,6 +28,8 @@ int run_command(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "ctl") == 0) {
     return prof::control(prof::parse_control_options(argc - 1, argv + 1));
   }
+  // From profld --libs.
+  if (argc > 1 && std::strcmp(argv[1], "--pack") == 0) return prof::pack(prof::parse_pack_options(argc - 1, argv + 1));
   const prof::Options options = prof::parse_prof_options(argc, argv);
   if (!options.help && !options.version) return prof::show_arguments(options);
   prof::Output out(stdout, "standard output");

@@ -27,6 +27,9 @@
 // Files without an entry in ROOT/.known, plugins mostly, are noted in ROOT/.seen when they were loaded, for the next run. If
 // nothing can be written there, that is all right.
 //
+// On another machine, where `profld --libs' had a shadow root put, files are told by their names: there is nothing to compare
+// them with.
+//
 // Limits. A process that has lost its way to the shadow root (chroot, another user) gets originals from then on; what it
 // has loaded it finds by the names that it used before. dlinfo's RTLD_DI_ORIGIN shows the shadow root where a path was given.
 
@@ -84,6 +87,7 @@ class Path {
   bool failed_ = false;
 };
 
+bool by_name;                          // ROOT is for another machine
 constinit Path root;                   // ROOT; empty if it is not known, and then nothing is led anywhere
 constinit Path answer;                 // of la_objsearch
 constinit Path replaced, replacement;  // the last path that was given to the linker, and what we made of it
@@ -213,6 +217,23 @@ bool answer_for_path(const char* path, const Path& known, const FileStatus& copy
   return true;
 }
 
+// What to open for a name if there is nothing but ROOT that could have the file.
+const char* packed(const char* name, bool as_asked) {
+  const char* path = outside(name);
+  if (as_asked && !has_slash(name)) {
+    scratch.set(root.text()).add('/').add(prof_format::kNamesDirectory).add('/').add(name);
+    if (scratch.empty() || !read_link(scratch.text(), expanded) || !begins_with(expanded.text(), "../")) return name;
+    path = expanded.text() + 2;
+  }
+  FileStatus status;
+  answer.set(root.text()).add(path);
+  if (path[0] != '/' || answer.empty() || !status_of(answer.text(), status)) return path;
+  if (!as_asked) return answer.text();
+  replaced.set(path);
+  replacement.set(answer.text());
+  return answer.text();
+}
+
 // Appends a path to ROOT/.seen.
 void note(const char* path) {
   static constinit Path line;
@@ -244,12 +265,16 @@ extern "C" {
 
 [[gnu::visibility("default")]] unsigned la_version(unsigned version) {
   find_root();
+  FileStatus status;
+  scratch.set(root.text()).add('/').add(prof_format::kKnownDirectory);
+  by_name = !status_of(scratch.text(), status);
   return version;  // nothing that is used here has changed since the first
 }
 
 [[gnu::visibility("default")]] char* la_objsearch(const char* name, uintptr_t* cookie, unsigned flag) {
   const auto unchanged = const_cast<char*>(name);
   if (root.empty()) return unchanged;
+  if (by_name) return const_cast<char*>(packed(name, flag == LA_SER_ORIG));
   if (flag == LA_SER_ORIG) {
     if (!has_slash(name)) return unchanged;  // it will be searched for
     name = without_origin(name, reinterpret_cast<const link_map*>(*cookie));

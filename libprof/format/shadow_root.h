@@ -12,6 +12,13 @@
 // a wrong program, so it is not the name that leads to a copy but what the file is: IDENTITY is made of its device,
 // inode, size and the time of its last change (ctime, which nobody can set: another file may get the inode of one that is
 // gone, and have its size and its mtime). A library that was upgraded since has no copy until there is a new one.
+//
+// One that is made for another machine (profld --libs) is known by names alone: it has no ROOT/.known, but, for the names by
+// which libraries are asked for that are no paths,
+//
+//   ROOT/.names/libz.so.1       a link to the file below ROOT: ../usr/lib/libz.so.1
+//
+// and the files that are used as they are, not links to them.
 
 #ifndef LIBPROF_FORMAT_SHADOW_ROOT_H
 #define LIBPROF_FORMAT_SHADOW_ROOT_H
@@ -23,6 +30,7 @@ namespace prof_format {
 
 inline constexpr char kAuditLibrary[] = "libprof-audit.so";
 inline constexpr char kKnownDirectory[] = ".known";
+inline constexpr char kNamesDirectory[] = ".names";
 inline constexpr char kSeenFile[] = ".seen";
 
 // What tells a file from all others, and from what it was before it was written to.

@@ -67,6 +67,18 @@ const std::vector<option> kRunOptions = with_common({
     {"libs-only", optional_argument, nullptr, option_libraries_only},
 });
 
+// As profld has them.
+const std::vector<option> kPackOptions = {
+    {"output", required_argument, nullptr, 'o'},
+    {"only", required_argument, nullptr, 'F'},
+    {"not", required_argument, nullptr, 'N'},
+    {"min-size", required_argument, nullptr, option_min_size},
+    {"no-leaves", no_argument, nullptr, option_no_leaves},
+    {"all", no_argument, nullptr, option_libraries_all},
+    {"libs", optional_argument, nullptr, option_libraries},
+    {nullptr, 0, nullptr, 0},
+};
+
 uint32_t parse_pid(const std::string& text) {
   uint32_t pid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
@@ -141,6 +153,9 @@ Options parse(int argc, char** argv, const char* letters, const std::vector<opti
         break;
       case 'g':
         o.gmon = argument;
+        break;
+      case 'o':
+        o.output = argument;
         break;
       case 'F':
       case 'N':
@@ -226,6 +241,8 @@ Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, ":d
 
 // '+': what follows the program belongs to the program.
 Options parse_run_options(int argc, char** argv) { return parse(argc, argv, "+:drsRtg:F:N:", kRunOptions); }
+
+Options parse_pack_options(int argc, char** argv) { return parse(argc, argv, ":o:F:N:", kPackOptions); }
 
 std::string help_text() {
   return "usage: prof [options] [program] [profile ...]\n"

@@ -40,6 +40,7 @@ struct Options {
   // prof run: options for profld.
   std::vector<std::string> rewriting;  // -F and -N with their patterns, --min-size and others
   std::string report;                  // file for --report
+  std::string output;                  // profld --libs: the folder to make
   // prof run: profile shared libraries as well: those whose names match one of these, or all if there are none.
   std::optional<std::vector<std::string>> libraries;
   bool libraries_only = false;  // not the program's own functions
@@ -48,6 +49,7 @@ struct Options {
 // Throw UsageError for what they do not know. `argv[0]` is skipped.
 Options parse_prof_options(int argc, char** argv);
 Options parse_run_options(int argc, char** argv);
+Options parse_pack_options(int argc, char** argv);
 
 std::string help_text();
 

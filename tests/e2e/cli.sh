@@ -22,10 +22,10 @@ run profld else/program
 run profld --help
 [ "$status" = 0 ] && grep -q '^usage: profld ' stdout && [ ! -s stderr ] || fail "--help: $status"
 # The usage has all the options that are listed below it.
-sed -n '/^usage/,/PROGRAM$/p' stdout >usage
+sed -n '/^usage/,/^Write/p' stdout >usage
 grep -oE '^ +(-[A-Za-z]|--[a-z-]+)' stdout | grep -v -e --help -e --version >listed
 [ "$(wc -l <listed)" -gt 8 ] || fail "--help lists no options"
-while read -r option; do grep -qE -e "\[$option( |\])" usage || fail "the usage line has no $option"; done <listed
+while read -r option; do grep -qE -e "\[?$option( |\[|\])" usage || fail "the usage line has no $option"; done <listed
 run profld --version
 [ "$status" = 0 ] && [ "$(cat stdout)" = "profld $version" ] && [ ! -s stderr ] || fail "--version: $status $(cat stdout)"
 
