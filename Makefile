@@ -129,9 +129,9 @@ fuzz: $(profld) $(prof) $(libprof) $(fuzz_targets)
 
 fuzz-targets: $(fuzz_targets)
 
-# Every program of this machine; needs root.
+# Every program of this machine, with LIBS=yes also with its libraries; needs root.
 sweep: $(profld) $(prof) $(libprof) | sweep-packages
-	@tests/sweep/run $(BUILD)
+	@LIBS=$(LIBS) tests/sweep/run $(BUILD)
 
 # Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills.
 SOAK_SECONDS = 60
