@@ -90,30 +90,17 @@ std::string ShadowRoot::known(const struct stat& status) const {
 
 bool ShadowRoot::knows(const struct stat& original) const { return access(known(original).c_str(), R_OK) == 0; }
 
-// A file was written to, or there is another one under its name. If it were to become again what it was, its old entry would
-// lead to the new copy.
-void ShadowRoot::forget_copy(const std::string& original) {
-  const std::string target = ".." + original;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_ + "/" + prof_format::kKnownDirectory, error))
-    if (link_target(entry.path().string()) == target) unlink(entry.path().c_str());
-}
-
-// The folders for it, without an old copy's entry.
-std::string ShadowRoot::make_place(const std::string& original) {
-  const std::string place = place_of(original);
-  if (access(place.c_str(), F_OK) == 0) forget_copy(original);
-  make_directories(place.substr(0, place.rfind('/')));
-  return place;
-}
-
 void ShadowRoot::add(const std::string& original, const struct stat& status, const std::string& copy) {
-  link_file(copy, make_place(original));
+  const std::string place = place_of(original);
+  make_directories(place.substr(0, place.rfind('/')));
+  link_file(copy, place);
   make_link(".." + original, known(status));
 }
 
 void ShadowRoot::add_itself(const std::string& original, const struct stat& status) {
-  make_link(original, make_place(original));
+  const std::string place = place_of(original);
+  make_directories(place.substr(0, place.rfind('/')));
+  make_link(original, place);
   make_link(original, known(status));
 }
 

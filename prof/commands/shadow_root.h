@@ -42,8 +42,6 @@ class ShadowRoot {
 
  private:
   std::string known(const struct stat& status) const;
-  void forget_copy(const std::string& original);
-  std::string make_place(const std::string& original);
 
   std::string path_;
 };

@@ -1,13 +1,15 @@
 # prof run --libs: a library is found by each of its names, stays one under all of them, and keeps the name that it has.
 . "${0%/*}/common.inc"
 export XDG_CACHE_HOME=$PWD/cache
-mkdir -p "app dir/bin" "app dir/lib/deeper" "app dir/plugins/needed" links
+mkdir -p "app dir/bin" "app dir/lib/deeper" "app dir/plugins/needed" "app dir/plugins/extra" links
 
 cat >library.c <<'C'
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #ifdef OTHER
 const char* OTHER(void);
+#include <dlfcn.h>
+const char* extra(void) { return dlopen("none.so", RTLD_NOW) ? "none" : dlopen("libextra.so", RTLD_NOW) ? "extra" : dlerror(); }
 const char* NAME(void) { return OTHER()[0] ? TEXT(NAME) " with " TEXT(OTHER) : 0; }
 #else
 const char* NAME(void) { return TEXT(NAME); }
@@ -16,9 +18,11 @@ C
 compile "app dir/lib/liblinked.so" library.c -DNAME=linked -shared -fPIC -Wl,-soname,liblinked.so
 compile "app dir/lib/deeper/libdeep.so" library.c -DNAME=deep -shared -fPIC
 compile "app dir/plugins/needed/libneeded.so" library.c -DNAME=needed -shared -fPIC -Wl,-soname,libneeded.so
-compile "app dir/plugins/plugin.so" library.c -DNAME=plugin -DOTHER=needed -shared -fPIC "app dir/plugins/needed/libneeded.so" '-Wl,-rpath,$ORIGIN/needed'
+compile "app dir/plugins/plugin.so" library.c -DNAME=plugin -DOTHER=needed -shared -fPIC "app dir/plugins/needed/libneeded.so" '-Wl,-rpath,$ORIGIN/needed:$ORIGIN/extra'
 compile "app dir/plugins/second.so" library.c -DNAME=second -shared -fPIC
+compile "app dir/plugins/extra/libextra.so" library.c -DNAME=extra -shared -fPIC
 compile "app dir/plugins/third.so" library.c -DNAME=third -shared -fPIC
+compile "app dir/plugins/fourth.so" library.c -DNAME=fourth -shared -fPIC
 ln -s "../app dir/plugins/second.so" links/other-name.so
 ln -s "app dir" linked-dir
 
@@ -66,6 +70,10 @@ int main(int argc, char** argv) {
   call("third.so", "third");
   call("./third.so", "third");
   call("/nowhere/third.so", "third");
+  char name[1000] = "";
+  for (int i = 0; i < 300; ++i) strcat(name, "./");
+  call(strcat(name, "fourth.so"), "fourth");
+  if (argc > 3) puts(((const char* (*)(void))dlsym(dlopen(argv[1], RTLD_NOW), "extra"))());
   dl_iterate_phdr(each, 0);
   puts(dlmopen(LM_ID_NEWLM, "../lib/liblinked.so", RTLD_NOW) ? "another" : dlerror());
   return 0;
@@ -83,6 +91,12 @@ for time in first second third; do
   diff expected stdout >differences || fail "the $time time: $(cat differences) $(cat stderr)"
 done
 grep -qP ' 1\tplugin( |$)' stderr && grep -qP ' 1\tneeded( |$)' stderr && grep -qP ' 1\tthird( |$)' stderr && grep -qP ' 1\tdeep( |$)' stderr || fail "not profiled: $(cat stderr)"
+
+# What a plugin opens for the first time, where it searches, when it has a copy itself.
+run "${arguments[@]}" more
+grep -qx extra stdout && mv stdout expected || fail "the program itself: $(cat stdout stderr)"
+run prof run --libs-all "${arguments[@]}" more
+diff expected stdout >differences || fail "the fourth time: $(cat differences) $(cat stderr)"
 
 # The copies are copies of ours.
 root=$(echo cache/prof/*/root)
