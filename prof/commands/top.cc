@@ -13,6 +13,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "libprof/printable.h"
@@ -166,7 +168,12 @@ int top(const TopOptions& options) {
   const Input input = {"", {path}, options.raw_names, options.raw_times, false};
   if (!Profile::read(path).is_live()) throw Error(path + ": the program has ended; prof shows what it did");
   const Analysis first = analyse(input);
-  say_all(first.remarks);
+  std::set<std::string> said;  // a library may be missing in each table
+  auto say_new = [&](const std::vector<std::string>& all) {
+    for (const std::string& remark : all)
+      if (said.insert(remark).second) say(remark);
+  };
+  say_new(first.remarks);
   Sums before = sums_of(first);
   double last = now();
   Output out(stdout, "standard output");
@@ -174,7 +181,7 @@ int top(const TopOptions& options) {
     wait_until(last + options.interval);
     const Profile profile = Profile::read(path);
     const Analysis a = analyse(input);
-    say_all(a.remarks);
+    say_new(a.remarks);
     const double seconds = std::max(now() - last, 1e-6);
     last += seconds;
     const Size size = terminal ? terminal_size() : Size{kRowsInFile + 3, SIZE_MAX};

@@ -31,7 +31,7 @@ int work(int n), each(int (*)(int), int n);
 __attribute__((noipa)) int called(int n) { return work(n); }
 int main(int argc, char** argv) {
   int sum = 0;
-  for (int i = 0; i < (argc > 2 ? 30000 : 10); ++i) sum += work(2);
+  for (int i = 0; i < (argc > 2 ? 30000 : 10) || argc > 3; i = (i + 1) & 0xffff) sum += work(2);
   sum += each(called, 5);
   return sum == -1 || (argc > 1 && getenv(argv[1]));
 }
@@ -134,6 +134,24 @@ run prof "$profile"
 [ "$status" = 0 ] && [ "$(grep -c ^prof: stderr)" = 1 ] && grep -q "copy/libwork.so.3: No such file" stderr || fail "gone: $status $(cat stderr)"
 grep -qP ' 30\tlibwork.so.3\+0x[0-9a-f]+$' stdout || fail "gone: $(cat stdout)"
 mv away copy/libwork.so.3
+
+# While it runs, too: prof top shows the library, and says once that it is gone.
+rm -rf profiles && mkdir profiles
+{ PROFDIR=$PWD/profiles LD_LIBRARY_PATH=copy exec ./host.prof word long "for ever"; } &
+pid=$!
+disown # no word about its end
+trap 'kill -9 $pid 2>/dev/null' EXIT
+until [ -s "profiles/prof.$pid" ] && prof "profiles/prof.$pid" 2>/dev/null | grep -q work; do
+  kill -0 $pid || fail "the program ended"
+  sleep 0.1
+done
+run prof top -n 1 -i 0.2 "profiles/prof.$pid"
+[ "$status" = 0 ] && [ ! -s stderr ] && grep -qP '\tstep \[libwork.so.3\]$' stdout || fail "top: $status $(cat stdout stderr)"
+mv copy/libwork.so.3 away
+run prof top -n 3 -i 0.1 "profiles/prof.$pid"
+[ "$status" = 0 ] && [ "$(grep -c "No such file" stderr)" = 1 ] || fail "top: $status $(cat stderr)"
+mv away copy/libwork.so.3
+kill -9 $pid
 
 # Plugins that lie in one place, one after the other.
 cat >plugin.c <<'C'
