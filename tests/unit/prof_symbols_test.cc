@@ -266,6 +266,8 @@ TEST_CASE("damaged programs give an error or what can be read, whatever byte is 
   e.add_symbol("one", 0x100, 16);
   e.add_copy(0x1000, 0x100);
   e.add_import(0x1020, 0x400, "strlen");
+  e.add_exported("one", 0x100, 16);
+  e.soname = "one.so";
   e.write(dir / "program");
   const std::string whole = read_file(dir / "program");
   auto try_to_read = [&](const std::string& bytes) {
