@@ -49,8 +49,8 @@ void at_exit() {
   char here;
   State* s = get_state();
   if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));
+  stay_loaded();  // it calls the C library, which may be rewritten
   use_hooks_in_libraries();
-  stay_loaded();
 }
 
 [[gnu::destructor, gnu::used]] void end_dynamic() {
