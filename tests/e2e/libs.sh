@@ -78,6 +78,19 @@ run prof run --libs-only=libown.so ./program
 [ "$(cat stdout)" = "$expected" ] && calls step 7
 ! grep -qP '\t(main|compare|crc32)( |$)' stderr || fail "--libs-only: $(cat stderr)"
 
+# A library that audits the program already goes on doing so.
+cat >audit.c <<'C'
+#include <unistd.h>
+unsigned la_version(unsigned version) {
+  write(2, "also audited\n", 13);
+  return version;
+}
+C
+compile audit.so audit.c -shared -fPIC
+compile audited program.c -O1 -L. -lown "-Wl,-rpath,$PWD" "-Wl,--audit,$PWD/audit.so"
+run prof run --libs ./audited
+[ "$(grep -c '^also audited' stderr)" = 1 ] && calls step 7 || fail "another library that audits: $(cat stderr)"
+
 # Where there are no libraries to exchange.
 compile static program.c own.c -O1 -static -lz
 run prof run --libs ./static
