@@ -20,6 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // Why libraries of a program cannot have copies; "" if they can.
+//
+// A dynamic linker that cannot be audited could be led to copies by a DT_RPATH of the program's. It would remember the
+// copies' names, and a program that opens a library by its path, one that is loaded, would get the original as well: two C
+// libraries in one process. So there the program is profiled without its libraries.
 std::string obstacle(const std::string& linker) {
   if (linker.empty()) return "is static: all that it runs is in it, so --libs changes nothing";
   if (can_be_audited(linker)) return "";
