@@ -87,7 +87,8 @@ class Path {
   bool failed_ = false;
 };
 
-bool by_name;                          // ROOT is for another machine
+bool by_name;       // ROOT is for another machine
+bool has_searched;  // before, names may be in memory that is not to be written to: those of the program and the linker
 constinit Path root;                   // ROOT; empty if it is not known, and then nothing is led anywhere
 constinit Path answer;                 // of la_objsearch
 constinit Path replaced, replacement;  // the last path that was given to the linker, and what we made of it
@@ -274,6 +275,7 @@ extern "C" {
 [[gnu::visibility("default")]] char* la_objsearch(const char* name, uintptr_t* cookie, unsigned flag) {
   const auto unchanged = const_cast<char*>(name);
   if (root.empty()) return unchanged;
+  has_searched = true;
   if (by_name) return const_cast<char*>(packed(name, flag == LA_SER_ORIG));
   if (flag == LA_SER_ORIG) {
     if (!has_slash(name)) return unchanged;  // it will be searched for
@@ -298,7 +300,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] unsigned la_objopen(link_map* map, Lmid_t, uintptr_t* cookie) {
   *cookie = reinterpret_cast<uintptr_t>(map);
-  if (root.empty() || !map->l_name[0]) return 0;
+  if (!has_searched || !map->l_name[0]) return 0;
   const char* name = equal(map->l_name, replacement.text()) ? replaced.text() : outside(map->l_name);
   if (name != map->l_name) {
     char* to = map->l_name;  // at least as long

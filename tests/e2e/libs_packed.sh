@@ -65,6 +65,15 @@ ln -s "else/another 'directory/run-program" link
 (cd / && exec "$OLDPWD/link" "$plugin" x) >stdout 2>&1
 grep -qF 'program [x] 1' stdout || fail "by a link: $(cat stdout)"
 
+# A dynamic linker that lies in the folder itself: its name stands in memory that is not to be written to.
+mkdir root
+cp "$BUILD/lib/libprof-audit.so" root
+ln -s /lib64/ld-linux-x86-64.so.2 root/ld.so
+compile interpreted program.c -Dlinked=abs "-Wl,--dynamic-linker,$PWD/root/ld.so"
+profld --audit "$PWD/root/libprof-audit.so" -o interpreted.prof interpreted || fail "no copy"
+run ./interpreted.prof nothing ""
+[ "$status" = 7 ] || fail "a dynamic linker in the folder: $status $(cat stderr)"
+
 # Refused in a line, and nothing is left.
 mv where/original original
 refused() {
