@@ -47,6 +47,12 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+// Whether an option -N can name it: it is a function of a file that profld rewrote, or an import.
+bool can_be_left_out(const Analysis& analysis, const Function& function) {
+  const Object& object = analysis.functions.objects()[function.object];
+  return function.is_import || (object.kind() != Object::Kind::no_file && !object.is_missing());
+}
+
 }  // namespace
 
 Suggestion suggest(const Analysis& analysis) {
@@ -59,7 +65,7 @@ Suggestion suggest(const Analysis& analysis) {
     if (sum.has_doubtful_calls) continue;
     calls += double(sum.calls);
     const bool does_little = !analysis.timed || double(sum.self) < pair * double(sum.calls);
-    if ((functions[f].object == 0 || functions[f].is_import) && does_little && sum.calls > 1) order.push_back(f);
+    if (can_be_left_out(analysis, functions[f]) && does_little && sum.calls > 1) order.push_back(f);
   }
   std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
     if (analysis.sums[a].calls != analysis.sums[b].calls) return analysis.sums[a].calls > analysis.sums[b].calls;
@@ -73,7 +79,9 @@ Suggestion suggest(const Analysis& analysis) {
   for (uint32_t f : order) {
     const double saved = pair * double(analysis.sums[f].calls);
     if (s.cost_left <= kSmallPart * own_time || saved < kTooLittle * s.cost) break;
-    s.patterns.push_back(as_pattern(functions[f].raw_name));
+    // One pattern is for all of a name: the calls of an import, and the function of the library.
+    const std::string pattern = as_pattern(functions[f].raw_name);
+    if (!std::ranges::count(s.patterns, pattern)) s.patterns.push_back(pattern);
     s.cost_left = std::max(s.cost_left - saved, 0.0);  // counts may be damaged
     taken += double(analysis.sums[f].calls);
   }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "prof/commands/suggest.h"
 #include "prof/model/analysis.h"
 #include "prof/model/modules.h"
 #include "prof/read/error.h"
@@ -222,6 +223,16 @@ TEST_CASE("modules: one that lay where another lies now keeps its calls, and add
   CHECK(lines(a.remarks) == "");
   CHECK(contains(flat(a), "      25\tinflate [libz.so.1]\n"));
   CHECK(contains(flat(a), "    1000\tinflate [other.so]\n"));
+}
+
+TEST_CASE("modules: functions of libraries may be worth leaving out, too, one pattern for each name") {
+  RunWithLibrary run;
+  run.add_library();
+  run.make_calls();
+  run.writer.add_node(run.inflate, foo_at(kLibrary), 90'000'000, 0);
+  run.writer.add_node(run.inflate, kLibrary + 0x1306, 80'000'000, 0);  // strlen
+  run.call(run.inflate, 'd', 70'000'000, 0);
+  CHECK(prof::suggest(run.analyse(true)).patterns == std::vector<std::string>{"_ZN3fooEv", "strlen", "d"});
 }
 
 TEST_CASE("modules: of a library that is gone there are addresses, and one remark") {
