@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
+#include <sstream>
 
 #include "libprof/printable.h"
 #include "linker-rewrite/write/output_file.h"
@@ -76,6 +78,14 @@ using prof_text::printable;
   std::exit(2);
 }
 
+// "strlen,memcpy"
+std::set<std::string> split(const std::string& list) {
+  std::set<std::string> names;
+  std::istringstream words(list);
+  for (std::string name; std::getline(words, name, ',');) names.insert(name);
+  return names;
+}
+
 uint64_t parse_size(const char* text) {
   uint64_t size = 0;
   const auto [end, error] = std::from_chars(text, text + std::strlen(text), size);
@@ -104,7 +114,7 @@ Options parse(int argc, char** argv) {
                                  {"no-leaves", no_argument, nullptr, kNoLeaves},
                                  {"all", no_argument, nullptr, kAll},
                                  {"no-hooks", no_argument, nullptr, kNoHooks},
-                                 {"imports", no_argument, nullptr, kImports},
+                                 {"imports", optional_argument, nullptr, kImports},
                                  {"no-imports", no_argument, nullptr, kNoImports},
                                  {"report", required_argument, nullptr, kReport},
                                  {"libprof", required_argument, nullptr, kRuntime},
@@ -145,6 +155,7 @@ Options parse(int argc, char** argv) {
         break;
       case kImports:
         o.selection.imports = true;
+        o.selection.imports_only = split(optarg ? optarg : "");
         break;
       case kNoImports:
         o.selection.imports = false;

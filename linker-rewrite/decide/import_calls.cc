@@ -104,8 +104,9 @@ ImportCallCounts select_import_calls(Program& program, const Selection& selectio
   for (const Site& site : sites) {
     const std::string& name = symbols[site.symbol].name;
     const auto [known, is_new] = chosen.try_emplace(site.symbol, kLeft);
-    if (is_new && is_special(name)) known->second = kSpecial;
-    if (is_new && known->second != kSpecial && is_selected_by_name(selection, {name})) {
+    const bool is_wanted = selection.imports_only.empty() || selection.imports_only.contains(name);
+    if (is_new && is_wanted && is_special(name)) known->second = kSpecial;
+    if (is_new && is_wanted && known->second != kSpecial && is_selected_by_name(selection, {name})) {
       known->second = uint32_t(program.imports.size());
       program.imports.push_back({.name = name, .address = site.through, .has_stub = site.is_stub});
     }

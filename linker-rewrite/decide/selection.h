@@ -9,6 +9,7 @@
 #ifndef LINKER_REWRITE_DECIDE_SELECTION_H
 #define LINKER_REWRITE_DECIDE_SELECTION_H
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Selection {
   bool all = false;                 // --all: of a library, also those that are too small to time
   bool no_hooks = false;            // --no-hooks: these functions are moved, but call no hooks
   bool imports = true;              // --no-imports: not the functions of other files that they call
+  std::set<std::string> imports_only{};  // --imports=NAME,...: of those, only these; all if empty
 };
 
 // Whether -F and -N select the range, or a function of these names, of which it must have one.

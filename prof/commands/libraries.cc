@@ -12,6 +12,7 @@
 #include "message.h"
 #include "prof/read/elf_file.h"
 #include "shadow_root.h"
+#include "unhooked_functions.h"
 
 namespace prof {
 
@@ -31,22 +32,14 @@ std::string obstacle(const std::string& linker) {
          ", does not let libraries be exchanged (glibc 2.33 and newer does); they are not profiled";
 }
 
-// In the order of the command line, the last of two options counts.
-std::vector<std::string> rewriting_options(const Options& options) {
-  std::vector<std::string> words = {"--no-imports"};
-  words.insert(words.end(), options.rewriting.begin(), options.rewriting.end());
-  return words;
-}
-
 // The program's copy at its own path in the shadow root. "" if profld refused it.
-std::string copy_of_program(ShadowRoot& root, const std::string& program, const Options& options,
-                            const std::string& profld) {
+std::string copy_of_program(ShadowRoot& root, const std::string& program, UnhookedFunctions& unhooked,
+                            const Options& options, const std::string& profld) {
   const std::string original = fs::canonical(program).string(), copy = root.place_of(original);
   if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
   mirror_search_path(root, original);
-  std::vector<std::string> command = {profld, "--audit", root.audit_library()};
-  const std::vector<std::string> words = rewriting_options(options);
-  command.insert(command.end(), words.begin(), words.end());
+  std::vector<std::string> command = {profld, "--audit", root.audit_library(), unhooked.imports_option(original)};
+  command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
   if (options.libraries_only) command.emplace_back("--no-hooks");
   if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
   return make_copy(std::move(command), original, copy) ? copy : "";
@@ -70,7 +63,7 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   const std::string profld = find_profld(), runtime = library_beside(profld, "libprof.so"),
                     audit = library_beside(profld, prof_format::kAuditLibrary);
   LibraryCopies::Rewriting rewriting = {
-      profld, rewriting_options(options), {contents_of(profld), contents_of(runtime)}, *options.libraries};
+      profld, options.rewriting, {contents_of(profld), contents_of(runtime)}, *options.libraries};
   std::vector<std::string> depends_on = rewriting.depends_on;
   depends_on.insert(depends_on.end(), {contents_of(program), contents_of(audit)});
   depends_on.insert(depends_on.end(), rewriting.options.begin(), rewriting.options.end());
@@ -81,14 +74,15 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   if (root.path().find(':') != std::string::npos)
     throw Error(root.path() +
                 ": the dynamic linker takes the colon for the end of a name; set XDG_CACHE_HOME to a path without");
-  const std::string copy = copy_of_program(root, program, options, profld);
-  if (copy.empty()) return {};
-  LibraryCopies copies(root, std::move(rewriting));
-  copies.use_as_it_is(linker);
-  copies.use_as_it_is(runtime);
   std::vector<std::string> libraries = libraries_of(program, linker);
   const std::vector<std::string> seen = root.seen();
   libraries.insert(libraries.end(), seen.begin(), seen.end());
+  UnhookedFunctions unhooked(libraries, rewriting.globs);
+  const std::string copy = copy_of_program(root, program, unhooked, options, profld);
+  if (copy.empty()) return {};
+  LibraryCopies copies(root, std::move(rewriting), unhooked);
+  copies.use_as_it_is(linker);
+  copies.use_as_it_is(runtime);
   copies.make(libraries);
   return {copy, root.path()};
 }

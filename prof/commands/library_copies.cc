@@ -122,15 +122,16 @@ void LibraryCopies::make(const Library& library) {
 }
 
 std::string LibraryCopies::copy_of(const Library& library) {
+  const std::string imports = unhooked_.imports_option(library.file);
   std::vector<std::string> depends_on = rewriting_.depends_on;
-  depends_on.push_back(contents_of(library.file));
+  depends_on.insert(depends_on.end(), {contents_of(library.file), imports});
   depends_on.insert(depends_on.end(), rewriting_.options.begin(), rewriting_.options.end());
   const std::string folder = cache_folder(depends_on);
   const std::string copy = folder + "/" + file_name(library.file), refused = folder + "/" + kRefused;
   if (access(copy.c_str(), R_OK) == 0) return copy;
   if (access(refused.c_str(), F_OK) == 0) return "";
 
-  std::vector<std::string> command = {rewriting_.profld};
+  std::vector<std::string> command = {rewriting_.profld, imports};  // before the options: the last one counts
   command.insert(command.end(), rewriting_.options.begin(), rewriting_.options.end());
   std::string words;
   if (make_copy(std::move(command), library.file, copy, &words)) return copy;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shadow_root.h"
+#include "unhooked_functions.h"
 
 namespace prof {
 
@@ -22,7 +23,8 @@ class LibraryCopies {
     std::vector<std::string> depends_on;
     std::vector<std::string> globs;  // names of those that are wanted; empty: all
   };
-  LibraryCopies(ShadowRoot& root, Rewriting rewriting) : root_(root), rewriting_(std::move(rewriting)) {}
+  LibraryCopies(ShadowRoot& root, Rewriting rewriting, UnhookedFunctions& unhooked)
+      : root_(root), rewriting_(std::move(rewriting)), unhooked_(unhooked) {}
 
   // Enters those of these files into the shadow root that are not there yet: their copies, or, if they are not wanted or
   // profld refuses them, themselves. It is said once why profld refused one, unless there is nothing to rewrite in it.
@@ -44,6 +46,7 @@ class LibraryCopies {
 
   ShadowRoot& root_;
   const Rewriting rewriting_;
+  UnhookedFunctions& unhooked_;
   std::mutex terminal_;
 };
 

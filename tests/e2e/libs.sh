@@ -28,6 +28,8 @@ int main(int argc, char** argv) {
     return system("env; grep -o '/.*' /proc/self/maps; exit 3") >> 8;
   }
   int numbers[] = {4, 1, 3, 2};
+  char* volatile name = argv[0];
+  for (int i = 0; i < 9; ++i) numbers[0] += strlen(name) > 5000;
   qsort(numbers, 4, sizeof *numbers, compare);
   printf("%lu %d %s\n", own(7), numbers[0], argv[0]);
   return argc > 1 ? atoi(argv[1]) : 0;
@@ -42,6 +44,7 @@ run prof run --libs ./program 5
 calls() { grep -qP " $2\t$1( |\$)" stderr || fail "no $2 calls of $1: $(cat stderr)"; }
 calls own 1
 calls step 7
+calls strlen 9 # which the C library has in several forms
 grep -qP '\tqsort( |$)' stderr && grep -qP '\tcompare( |$)' stderr || fail "not whole: $(cat stderr)"
 [ "$(grep -c '^prof' stderr)" = 1 ] || fail "says more: $(cat stderr)"
 copies() { find "$XDG_CACHE_HOME" -type f ! -name .seen | sort; }
@@ -71,12 +74,14 @@ run prof run --libs --true ./program
 # Some of the libraries only: by the name of the file or the library's own name.
 run prof run --libs='libo*' --libs=libz.so.1 ./program
 calls step 7
-grep -qP '\tcrc32' stderr && ! grep -qP '\tqsort' stderr || fail "--libs=GLOB: $(cat stderr)"
+grep -qP '\tcrc32' stderr && ! grep -q "_IO_file" stderr || fail "--libs=GLOB: $(cat stderr)"
 [ "$(cat stdout)" = "$expected" ] || fail "--libs=GLOB: $(cat stdout)"
+# What the others do has lines where it is called.
+calls printf 1
 
 run prof run --libs-only=libown.so ./program
 [ "$(cat stdout)" = "$expected" ] && calls step 7
-! grep -qP '\t(main|compare|crc32)( |$)' stderr || fail "--libs-only: $(cat stderr)"
+! grep -qP '\t(main|compare)( |$)' stderr || fail "--libs-only: $(cat stderr)"
 
 # A library that audits the program already goes on doing so.
 cat >audit.c <<'C'
