@@ -48,13 +48,12 @@ void move_module(Module* module, uint64_t distance) {
 
 // Two siblings may be exchanged for others while we are at them, but only at the head of their list.
 void move_nodes(char* base, Block root, uint64_t start, uint64_t end, uint64_t distance) {
-  const uint64_t most = 2 * at<Header>(base, 0)->blocks_used;
-  Block b = root;
-  for (uint64_t i = 0; i < most && b != 0; ++i) {
+  uint64_t left = 3 * at<Header>(base, 0)->blocks_used;  // more than there are steps down, aside and up
+  for (Block b = root; b != 0 && left != 0; --left) {
     Node* node = at<Node>(base, b);
     if (node->pc >= start && node->pc < end) store(&node->pc, node->pc + distance);
     Block next = load(&node->child);
-    while (next == 0 && b != root && b != 0) {
+    for (; next == 0 && b != root && b != 0 && left != 0; --left) {
       node = at<Node>(base, b);
       next = load(&node->sibling);
       b = node->parent;
@@ -64,13 +63,18 @@ void move_nodes(char* base, Block root, uint64_t start, uint64_t end, uint64_t d
 }
 
 // With the lock of the process: so no table grows meanwhile.
-void move_all(uint64_t start, uint64_t end, uint64_t distance) {
+void move_all(const Module* module, uint64_t start, uint64_t end, uint64_t distance) {
   char* base = process->base;
+  const uint64_t bit = module_bit(Block((as_word(module) - as_word(base)) >> PROF_BLOCK_SHIFT));
   const uint64_t most = at<Header>(base, 0)->blocks_used;
   Block b = at<Header>(base, 0)->first_thread;
-  for (uint64_t i = 0; i < most && b != 0; ++i, b = at<Thread>(base, b)->next)
-    move_nodes(base, at<Thread>(base, b)->root, start, end, distance);
-  for (State* s = process->states; s; s = s->next) move_links(s, start, end, distance);
+  for (uint64_t i = 0; i < most && b != 0; ++i, b = at<Thread>(base, b)->next) {
+    const auto* thread = at<Thread>(base, b);
+    if (load(&thread->modules) & bit) move_nodes(base, thread->root, start, end, distance);
+  }
+  for (State* s = process->states; s; s = s->next) {
+    if (load(&s->thread->modules) & bit) move_links(s, start, end, distance);
+  }
 }
 
 void retire(Module* module) {
@@ -81,13 +85,13 @@ void retire(Module* module) {
     move_module(module, tag);
   else
     module->start = module->end = 0;
-  move_all(start, end, tag);
+  move_all(module, start, end, tag);
 }
 
 void revive(Module* module) {
   const uint64_t tag = tag_of(module), start = module->start, end = module->end;
   move_module(module, -tag);
-  move_all(start, end, -tag);
+  move_all(module, start, end, -tag);
 }
 
 bool is_retired_form_of(const Module* module, const Object& object) {

@@ -22,6 +22,7 @@ namespace libprof {
 namespace {
 
 constexpr uint64_t kAuxHeaders = 3, kAuxHeaderCount = 5;
+constexpr uint64_t kAllModules = ~uint64_t(0);
 constexpr uint64_t kUnknownReach = uint64_t(1) << 20;  // bytes around a pc that no file accounts for
 
 // The words through which a program calls the hooks; null if it does not say.
@@ -147,6 +148,7 @@ uint64_t note_module(State* s, uint64_t pc) {
   // Code that belongs to no file (compiled at run time) is not searched for again at each of its nodes.
   s->module_start = module ? module->start : pc < kUnknownReach ? 0 : pc - kUnknownReach;
   s->module_end = module ? module->end : pc + kUnknownReach;
+  s->thread->modules |= module ? module_bit(block_of(s, module)) : kAllModules;
   return 1;
 }
 
@@ -181,7 +183,8 @@ void list_if_called(const Object& object) {
 bool is_in_listed_module(uint64_t address) { return find_listed(address) != nullptr; }
 
 void note_module_of(State* s, uint64_t pc) {
-  if (pc < s->module_start || pc >= s->module_end) run_heavy(s, note_module, pc);
+  if (pc >= s->module_start && pc < s->module_end) return;
+  if (!run_heavy(s, note_module, pc)) s->thread->modules = kAllModules;
 }
 
 }  // namespace libprof

@@ -18,6 +18,10 @@ void note_module_of(State* s, uint64_t pc);
 // lay there. A heavy path.
 void list_if_called(const Object& object);
 
+// Bits of Thread::modules. Each thread sets those of the modules that its nodes lie in, so that one without nodes of a
+// module can be passed over; modules may share a bit.
+inline uint64_t module_bit(Block module) { return uint64_t(1) << (module * 0x9e3779b9u >> 26); }
+
 // Whether `address` is in a file that is listed: one that calls hooks. On any path.
 bool is_in_listed_module(uint64_t address);
 

@@ -84,6 +84,7 @@ bool make_record(State* s, bool is_reused) {
   s->root = Block(first + kThreadBlocks);
   supply->range = block_range(first + kThreadBlocks + 1, end_of(supply->range));
   s->nodes.is_empty = s->reserve.is_empty = s->nodes_made = s->refused = 0;
+  s->module_start = s->module_end = 0;  // it is a new thread's, which has no nodes of any module
   set_aside(s);
   return true;
 }
