@@ -1,6 +1,7 @@
 #include "replaced.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/x86/encoding.h"
@@ -10,6 +11,17 @@ namespace profld {
 namespace {
 
 constexpr ReplacedFunction kReplaced[] = {{"prctl", "_profprctl", {}}, {"syscall", "_profsyscall", {}}};
+
+// A library that stands before the C library (LD_PRELOAD) may have functions of these names, too, which must go on to run.
+// Only C libraries have the function that starts a program.
+constexpr const char* kOfCLibrariesOnly = "__libc_start_main";
+
+const Symbol* find_function(const Image& image, std::string_view name) {
+  const auto symbol = std::ranges::find_if(image.dynamic_symbols(), [&](const Symbol& s) {
+    return s.name == name && s.section != SHN_UNDEF && s.type == STT_FUNC;
+  });
+  return symbol == image.dynamic_symbols().end() ? nullptr : &*symbol;
+}
 
 bool is_jumped_to(const Code& code, OldRange bytes) {
   return std::ranges::any_of(code.insns, [&](const Insn& insn) {
@@ -22,12 +34,10 @@ bool is_jumped_to(const Code& code, OldRange bytes) {
 
 std::vector<ReplacedFunction> replaced_functions(const Image& image) {
   std::vector<ReplacedFunction> found;
-  if (image.link_type() != LinkType::shared_library) return found;
+  if (image.link_type() != LinkType::shared_library || !find_function(image, kOfCLibrariesOnly)) return found;
   for (ReplacedFunction f : kReplaced) {
-    const auto symbol = std::ranges::find_if(image.dynamic_symbols(), [&](const Symbol& s) {
-      return s.name == f.name && s.section != SHN_UNDEF && s.type == STT_FUNC;
-    });
-    if (symbol == image.dynamic_symbols().end()) return {};  // another library, with a function of that name
+    const Symbol* symbol = find_function(image, f.name);
+    if (!symbol) return {};
     f.address = symbol->address;
     found.push_back(f);
   }
