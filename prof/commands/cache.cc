@@ -115,6 +115,8 @@ int run_command(const std::vector<std::string>& command) {
 
 }  // namespace
 
+std::string fresh_name(const std::string& path) { return path + "." + std::to_string(gettid()); }
+
 std::string library_beside(const std::string& profld, const std::string& name) {
   return profld.substr(0, profld.rfind('/')) + "/../lib/" + name;
 }
@@ -143,7 +145,7 @@ bool make_copy(std::vector<std::string> command, const std::string& original, co
                std::string* words) {
   const std::string directory = copy.substr(0, copy.rfind('/'));
   make_directories(directory);
-  const std::string fresh = copy + "." + std::to_string(getpid());
+  const std::string fresh = fresh_name(copy);
   command.insert(command.end(), {"-o", fresh, "--", original});
   int status = 0;
   if (words) {

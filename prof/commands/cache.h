@@ -40,6 +40,9 @@ std::string cache_folder(const std::vector<std::string>& depends_on);
 bool make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
                std::string* words = nullptr);
 
+// A name for a new file beside `path`, which it is to be renamed to. No other process or thread takes it.
+std::string fresh_name(const std::string& path);
+
 // Makes a folder and those that it is in, for this user only.
 void make_directories(const std::string& path);
 

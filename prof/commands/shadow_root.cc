@@ -18,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A name beside `path` that no other process takes.
-std::string fresh_name(const std::string& path) { return path + "." + std::to_string(getpid()); }
-
 void rename_to(const std::string& fresh, const std::string& path) {
   if (rename(fresh.c_str(), path.c_str()) == 0) {
     unlink(fresh.c_str());  // two names of one file: then rename does nothing

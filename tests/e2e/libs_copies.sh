@@ -96,4 +96,17 @@ run prof run --libs ./program "$PWD/rewritten.so"
 [ "$(cat stdout)" = $'203\nplugin 306' ] && [ "$(grep -c '^profld: .*rewritten.so: already rewritten' stderr)" = 1 ] || fail "refused: $(cat stdout stderr)"
 run prof run --libs ./program "$PWD/rewritten.so"
 [ "$(cat stdout)" = $'203\nplugin 306' ] && ! grep -q '^profld' stderr && ! grep -q '^prof: 1 lib' stderr || fail "refused again: $(cat stdout stderr)"
+
+# Two files of the same library, which are rewritten at the same time and have one copy in the cache.
+echo 'const char large[5000000] = {1};' | cat library.c - >large.c
+mkdir here there
+compile here/libtwice.so large.c -DFUNCTION=linked -DLOOP=four -DRESULT=400 -shared -fPIC
+cp -a here/libtwice.so there
+compile twice program.c -Wl,--no-as-needed here/libtwice.so there/libtwice.so
+for ((i = 0; i < 4; ++i)); do
+  rm -rf cache3
+  XDG_CACHE_HOME=$PWD/cache3 run prof run --libs ./twice
+  [ "$(cat stdout)" = 403 ] || fail "the same library twice: $(head -n 3 stdout stderr)"
+  ! grep -E 'No such file|had no copy' stderr || fail "the same library twice: $(grep ^prof: stderr)"
+done
 exit 0
