@@ -25,7 +25,8 @@
 //   Buffers. The linker holds its lock while it asks, and has copied an answer before it asks again.
 //
 // Files without an entry in ROOT/.known, plugins mostly, are noted in ROOT/.seen when they were loaded, for the next run. If
-// nothing can be written there, that is all right.
+// nothing can be written there, that is all right. A program that has given up system calls since
+// it was started notes nothing.
 //
 // On another machine, where `profld --libs' had a shadow root put, files are told by their names: there is nothing to compare
 // them with.
@@ -87,7 +88,8 @@ class Path {
   bool failed_ = false;
 };
 
-bool by_name;       // ROOT is for another machine
+bool by_name;              // ROOT is for another machine
+int64_t sandbox_at_start;  // see sandbox()
 bool has_searched;  // before, names may be in memory that is not to be written to: those of the program and the linker
 constinit Path root;                   // ROOT; empty if it is not known, and then nothing is led anywhere
 constinit Path answer;                 // of la_objsearch
@@ -235,9 +237,30 @@ const char* packed(const char* name, bool as_asked) {
   return answer.text();
 }
 
+// What the kernel says of the system calls that the process has given up (seccomp): the kind in the first digits, and how
+// many filters there are. -1 if it is not known. It is asked by calls that the linker itself makes for each library: others
+// may end the process.
+int64_t sandbox() {
+  static char bytes[4096];
+  const int64_t status = open_at("/proc/thread-self/status", kReadOnly);
+  if (status < 0) return -1;
+  const int64_t n = call(__NR_read, uint64_t(status), as_word(bytes), sizeof bytes - 1);
+  call(__NR_close, uint64_t(status));
+  bytes[n > 0 ? n : 0] = 0;
+  int64_t digits = -1;
+  for (const char* line = bytes; *line; ++line) {
+    if (!begins_with(line, "\nSeccomp")) continue;  // and Seccomp_filters, in the next line
+    if (digits < 0) digits = 0;
+    for (const char* c = line + 1; *c && *c != '\n'; ++c)
+      if (*c >= '0' && *c <= '9') digits = digits * 10 + (*c - '0');
+  }
+  return digits;
+}
+
 // Appends a path to ROOT/.seen.
 void note(const char* path) {
   static constinit Path line;
+  if (sandbox_at_start < 0 || sandbox() != sandbox_at_start) return;
   Limit limit = {0, 0};
   // At a file size limit, a signal would come.
   if (call(__NR_prlimit64, 0, kLimitFileSize, 0, as_word(&limit)) != 0 || limit.current != kInfinity) return;
@@ -266,6 +289,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] unsigned la_version(unsigned version) {
   find_root();
+  sandbox_at_start = sandbox();
   FileStatus status;
   scratch.set(root.text()).add('/').add(prof_format::kKnownDirectory);
   by_name = !status_of(scratch.text(), status);
