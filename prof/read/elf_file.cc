@@ -145,8 +145,12 @@ std::string ElfFile::bytes_at(uint64_t offset, uint64_t size) const {
 }
 
 std::string ElfFile::interpreter() const {
-  for (const GElf_Phdr& header : headers())
-    if (header.p_type == PT_INTERP) return bytes_at(header.p_offset, header.p_filesz).c_str();
+  for (const GElf_Phdr& header : headers()) {
+    if (header.p_type == PT_INTERP) {
+      const std::string path = bytes_at(header.p_offset, header.p_filesz);
+      return path.substr(0, path.find('\0'));
+    }
+  }
   return "";
 }
 
