@@ -17,7 +17,8 @@
 // resolvers), and would be given a state that is lost again.
 //
 // Limit. Functions of a library that are called before its DT_INIT runs, while another one is initialized that needs it,
-// are counted for what was in that place before, if anything was.
+// are counted for what was in that place before, if anything was. So are those of a library that was compiled with hooks: it
+// does not tell.
 
 #include "file.h"
 #include "modules.h"

@@ -37,9 +37,11 @@ Link* make_larger_table(State* s, uint64_t links) {
 
 uint64_t most_probes(Link* table) { return links_in(table) < kLargestTable ? links_in(table) : kLargestTable; }
 
-// As in FIND_CHILD (hooks.S). In bytes.
+// As in FIND_CHILD (hooks.S). In bytes. Links of a retired module (libraries.cc) stand where they did before: it may come
+// back.
 uint64_t first_place(Link* table, Block parent, uint64_t pc) {
-  return (((parent * uint64_t(HASH_PARENT) + pc) * HASH_MIX) >> (HASH_SHIFT - 4)) & mask_of(table);
+  constexpr uint64_t kAddress = (uint64_t(1) << 48) - 1;
+  return (((parent * uint64_t(HASH_PARENT) + (pc & kAddress)) * HASH_MIX) >> (HASH_SHIFT - 4)) & mask_of(table);
 }
 
 Link* link_at(Link* table, uint64_t place) { return reinterpret_cast<Link*>(reinterpret_cast<char*>(table) + place); }

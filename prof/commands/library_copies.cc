@@ -105,7 +105,7 @@ void LibraryCopies::make(const std::vector<std::string>& names) {
   in_parallel(libraries.size(), [&](size_t i) {
     try {
       make(libraries[i]);
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {  // not Error alone: a thread has nobody who catches the others
       say_in_turn("prof: " + prof_text::printable(e.what()));
     }
     const std::lock_guard lock(terminal_);
