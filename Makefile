@@ -54,8 +54,8 @@ sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind soak sweep torture bench bench-peers bench-libraries truth fuzz fuzz-targets format-check tidy coverage install clean \
-	build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
+.PHONY: all demo check callgrind soak sweep torture bench bench-peers bench-libraries truth fuzz fuzz-targets format-check \
+	tidy coverage install clean build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages
 all: $(profld) $(prof) $(libprof) $(sampler) $(audit)
 
@@ -161,9 +161,10 @@ truth: $(profld) $(prof) $(libprof) $(sampler) $(truth_sample) | check-packages 
 bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages
 	@tests/bench/peers $(BUILD)
 
-# What profiling libraries, too, costs.
+# What profiling libraries, too, costs; and where the time of some programs goes by prof and by perf. As root.
 bench-libraries: $(profld) $(prof) $(libprof) $(audit) | check-packages bench-packages
 	@tests/bench/libraries $(BUILD)
+	@tests/bench/where_time $(BUILD)
 
 format-check: | format-packages
 	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
