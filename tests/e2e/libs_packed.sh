@@ -66,11 +66,11 @@ ln -s "else/another 'directory/run-program" link
 grep -qF 'program [x] 1' stdout || fail "by a link: $(cat stdout)"
 
 # A dynamic linker that lies in the folder itself: its name stands in memory that is not to be written to.
-mkdir root
-cp "$BUILD/lib/libprof-audit.so" root
-ln -s /lib64/ld-linux-x86-64.so.2 root/ld.so
-compile interpreted program.c -Dlinked=abs "-Wl,--dynamic-linker,$PWD/root/ld.so"
-profld --audit "$PWD/root/libprof-audit.so" -o interpreted.prof interpreted || fail "no copy"
+mkdir shadow
+cp "$BUILD/lib/libprof-audit.so" shadow
+ln -s /lib64/ld-linux-x86-64.so.2 shadow/ld.so
+compile interpreted program.c -Dlinked=abs "-Wl,--dynamic-linker,$PWD/shadow/ld.so"
+profld --audit "$PWD/shadow/libprof-audit.so" -o interpreted.prof interpreted || fail "no copy"
 run ./interpreted.prof nothing ""
 [ "$status" = 7 ] || fail "a dynamic linker in the folder: $status $(cat stderr)"
 

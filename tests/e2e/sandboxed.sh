@@ -3,32 +3,6 @@
 # and children that begin afterwards as well.
 . "${0%/*}/common.inc"
 
-cat >jail.c <<'C'
-#define _GNU_SOURCE
-#include <linux/filter.h>
-#include <linux/prctl.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-int jail(const char* how) {
-  struct sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      ALLOW(SYS_write),
-      ALLOW(SYS_exit_group),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-  };
-  struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
-  if (!strcmp(how, "none")) return 0;
-  if (!strcmp(how, "counter")) return prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
-  return !strcmp(how, "prctl") ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
-                               : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-}
-C
 cat >program.c <<'C'
 #include <pthread.h>
 #include <stdio.h>
@@ -75,7 +49,7 @@ int main(int argc, char** argv) {
   printf("calls tree %ld\ncalls leaf %ld\ncalls main 1\n", nodes, nodes);
 }
 C
-compile libjail.so jail.c -shared -fPIC
+compile libjail.so "$programs/jail.c" -shared -fPIC
 compile program program.c -O1 -L. -ljail -Wl,-rpath,"$PWD"
 rewrite program
 for type in $types; do
