@@ -13,6 +13,7 @@
 #include "command.h"
 #include "message.h"
 #include "prof/read/elf_file.h"
+#include "prof/read/file.h"
 
 namespace prof {
 
@@ -173,7 +174,7 @@ std::string copy_for(const std::string& program, const Options& options, const s
   if (access(runtime.c_str(), R_OK) == 0)
     depends_on.push_back(contents_of(runtime));  // static programs carry it in them
   depends_on.insert(depends_on.end(), options.rewriting.begin(), options.rewriting.end());
-  const std::string copy = cache_folder(depends_on) + "/" + program.substr(program.rfind('/') + 1);
+  const std::string copy = cache_folder(depends_on) + "/" + base_name(program);
   if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
   std::vector<std::string> command = {profld};
   command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());

@@ -11,6 +11,7 @@
 #include "library_copies.h"
 #include "message.h"
 #include "prof/read/elf_file.h"
+#include "prof/read/file.h"
 #include "shadow_root.h"
 #include "unhooked_functions.h"
 
@@ -95,7 +96,7 @@ std::string remark_on_missed_libraries(const CopyWithLibraries& copy, const Opti
   for (const std::string& path : root.seen()) {
     struct stat status;
     if (stat(path.c_str(), &status) == 0 && !root.knows(status) && is_wanted(*options.libraries, path, path))
-      missed.push_back(path.substr(path.rfind('/') + 1));
+      missed.push_back(base_name(path));
   }
   if (missed.empty()) return "";
   std::string text = std::to_string(missed.size()) + (missed.size() == 1 ? " library" : " libraries") +

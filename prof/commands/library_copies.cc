@@ -16,6 +16,7 @@
 #include "libprof/printable.h"
 #include "message.h"
 #include "prof/read/elf_file.h"
+#include "prof/read/file.h"
 
 namespace prof {
 
@@ -29,8 +30,6 @@ constexpr const char* kNothingToRewrite[] = {": the dynamic linker, ", ": holds 
                                              ": all functions of this library are too small "};
 
 constexpr char kRefused[] = "refused";  // in a library's folder in the cache, when profld has refused it
-
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // The absolute path of what is there, without links in it; "" if nothing is.
 std::string real_path(const std::string& path) {
@@ -127,7 +126,7 @@ std::string LibraryCopies::copy_of(const Library& library) {
   depends_on.insert(depends_on.end(), {contents_of(library.file), imports});
   depends_on.insert(depends_on.end(), rewriting_.options.begin(), rewriting_.options.end());
   const std::string folder = cache_folder(depends_on);
-  const std::string copy = folder + "/" + file_name(library.file), refused = folder + "/" + kRefused;
+  const std::string copy = folder + "/" + base_name(library.file), refused = folder + "/" + kRefused;
   if (access(copy.c_str(), R_OK) == 0) return copy;
   if (access(refused.c_str(), F_OK) == 0) return "";
 
@@ -150,7 +149,7 @@ void LibraryCopies::say_in_turn(const std::string& line) {
 
 bool is_wanted(const std::vector<std::string>& globs, const std::string& name, const std::string& file) {
   if (globs.empty()) return true;
-  std::vector<std::string> names = {file_name(name), file_name(file)};
+  std::vector<std::string> names = {base_name(name), base_name(file)};
   try {
     names.push_back(ElfFile(file).soname());
   } catch (const Error&) {

@@ -13,6 +13,7 @@
 #include "libraries.h"
 #include "message.h"
 #include "prof/read/elf_file.h"
+#include "prof/read/file.h"
 #include "shadow_root.h"
 
 namespace prof {
@@ -20,8 +21,6 @@ namespace prof {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -81,7 +80,7 @@ void enter_names(const std::vector<std::string>& libraries, const std::string& f
   for (const std::string& library : libraries) {
     std::error_code error;
     const fs::path file = fs::canonical(library, error);
-    const std::string link = names + "/" + file_name(library);
+    const std::string link = names + "/" + base_name(library);
     if (error || !fs::exists(folder + file.string(), error) || fs::is_symlink(link, error)) continue;
     fs::create_symlink(".." + file.string(), link);
   }
@@ -101,7 +100,7 @@ void write_script(const std::string& path, const std::string& linker, const std:
             "here=$(dirname -- \"$(readlink -f -- \"$0\")\")\n"
             "exec \"$here\""
          << quoted(linker) << " --audit \"$here\"/" << prof_format::kAuditLibrary << " --argv0 "
-         << quoted(file_name(program)) << " \"$here\"" << quoted(program) << " \"$@\"\n";
+         << quoted(base_name(program)) << " \"$here\"" << quoted(program) << " \"$@\"\n";
   if (!script.flush() || chmod(path.c_str(), 0755) != 0) throw Error(path + ": cannot be written");
 }
 
@@ -128,7 +127,7 @@ int pack(const Options& options) {
     const std::vector<std::string> seen = ShadowRoot(copy.shadow_root).seen();
     libraries.insert(libraries.end(), seen.begin(), seen.end());
     enter_names(libraries, folder.fresh());
-    write_script(folder.fresh() + "/run-" + file_name(original), linker, original);
+    write_script(folder.fresh() + "/run-" + base_name(original), linker, original);
     folder.finish();
   } catch (const fs::filesystem_error& e) {
     throw Error(e.path1().string() + ": " + e.code().message());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "prof/read/error.h"
+#include "prof/read/file.h"
 
 namespace prof {
 
@@ -16,8 +17,6 @@ std::string debug_file_path(const std::string& build_id) {
   const std::string digits = hexadecimal(build_id);
   return "/usr/lib/debug/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
 }
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // profld's default name for the copy of `lua` is `lua.prof`.
 std::string original_name(const std::string& path) {

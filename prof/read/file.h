@@ -20,6 +20,9 @@ class Descriptor {
   int fd_;
 };
 
+// What stands behind the last slash; all of it if there is none.
+inline std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 // A descriptor or -1. Does not wait for a writer if `path` is a FIFO that happens to be called prof.1.
 int open_to_read(const std::string& path);
 
