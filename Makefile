@@ -1,5 +1,6 @@
 # GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
-# Other targets are for those who change it (CONTRIBUTING): format-check, tidy, coverage, torture, callgrind, sweep, soak, bench, truth, fuzz.
+# Other targets are for those who change it (CONTRIBUTING): golden, format-check, tidy, coverage, torture, tableless, chromium,
+# callgrind, gprof-programs, ocaml, exports, sweep, soak, bench, truth, fuzz.
 # On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
 #
 #   CXX=g++-12               another compiler
@@ -29,7 +30,7 @@ MAKEFLAGS += --jobs=$(shell nproc) --no-builtin-rules
 Q = $(if $(V),,@)
 
 flags = $(CXXFLAGS_COMMON) $(if $(WERROR),-Werror) -MMD -MP
-host_flags = $(flags) -DPROFLD_VERSION=\"$(VERSION)\" $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
+host_flags = $(flags) $(unit_flags) -DPROFLD_VERSION=\"$(VERSION)\" $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
 host_link = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(1))
@@ -40,24 +41,30 @@ shared_objects = $(call objects,$(SHARED_SOURCES))
 libprof_objects = $(call runtime_objects,$(LIBPROF_SOURCES))
 audit_objects = $(call runtime_objects,$(AUDIT_SOURCES))
 sampler_objects = $(libprof_objects) $(call runtime_objects,$(SAMPLER_SOURCES))
+# It is static, and so it cannot have sanitizers: objects of its own.
+target_objects = $(patsubst %,$(BUILD)/target/%.o,$(TARGET_SOURCES) $(TARGET_SHARED_SOURCES))
 unit_objects = $(call objects,$(UNIT_TESTS))
 tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects))
-fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc,$(PROFLD_SOURCES) $(PROF_SOURCES)))
+# Of prof's commands, what the fuzz targets need: the rest starts programs and reads command lines.
+fuzzed_commands = $(addprefix prof/commands/,choose.cc command.cc dynamic_linker.cc exports.cc gmon_choice.cc gprof_report.cc message.cc quote.cc show.cc \
+	show_code.cc suggest.cc)
+fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc prof/commands/%,$(PROFLD_SOURCES) $(PROF_SOURCES)) $(fuzzed_commands))
 fuzz_target_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(FUZZ_TARGETS))
 fuzz_targets = $(patsubst tests/fuzz/%.cc,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
-all_objects = $(profld_objects) $(prof_objects) $(sampler_objects) $(audit_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
+all_objects = $(profld_objects) $(prof_objects) $(target_objects) $(sampler_objects) $(audit_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
 
 profld = $(BUILD)/bin/profld
 prof = $(BUILD)/bin/prof
+target = $(BUILD)/bin/proftarget
 libprof = $(BUILD)/lib/libprof.so
 sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check callgrind soak sweep torture bench bench-peers bench-libraries truth fuzz fuzz-targets format-check \
-	tidy coverage install clean build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
-	tidy-packages coverage-packages
-all: $(profld) $(prof) $(libprof) $(sampler) $(audit)
+.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture tableless chromium bench bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-targets format-check \
+	tidy coverage install uninstall clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
+	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
+all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
 
 $(profld): $(profld_objects)
 	@mkdir -p $(@D); echo "LINK  $@"
@@ -66,6 +73,10 @@ $(profld): $(profld_objects)
 $(prof): $(prof_objects) $(shared_objects)
 	@mkdir -p $(@D); echo "LINK  $@"
 	$(Q)$(CXX) $(host_link) -o $@ $^ $(PROF_LIBS)
+
+$(target): $(target_objects)
+	@mkdir -p $(@D); echo "LINK  $@"
+	$(Q)$(CXX) $(LDFLAGS) -static -o $@ $^
 
 $(libprof): $(libprof_objects)
 $(sampler): $(sampler_objects)
@@ -86,19 +97,24 @@ $(BUILD)/runtime/%.S.o: %.S | build-packages
 	@mkdir -p $(@D); echo "AS    $<"
 	$(Q)$(CXX) $(flags) -fPIC -c -o $@ $<
 
+$(BUILD)/target/%.cc.o: %.cc | build-packages
+	@mkdir -p $(@D); echo "CXX   $<"
+	$(Q)$(CXX) $(flags) -DPROFLD_VERSION=\"$(VERSION)\" $(CXXFLAGS) -c -o $@ $<
+
 $(BUILD)/obj/%.cc.o: %.cc | build-packages
 	@mkdir -p $(@D); echo "CXX   $<"
 	$(Q)$(CXX) $(host_flags) -c -o $@ $<
 
-$(filter %/main.cc.o,$(profld_objects) $(prof_objects)): VERSION
+$(filter %/main.cc.o,$(profld_objects) $(prof_objects) $(target_objects)): VERSION
 
+$(unit_objects): unit_flags = $(CXXFLAGS_UNIT)
 $(unit_objects): | check-packages
 
 # libFuzzer comes with clang.
 fuzz_flags = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 $(BUILD)/fuzz/obj/%.cc.o: %.cc | fuzz-packages
 	@mkdir -p $(@D); echo "FUZZ  $<"
-	$(Q)$(FUZZ_CXX) $(flags) -O1 $(fuzz_flags) -fsanitize=fuzzer-no-link -c -o $@ $<
+	$(Q)$(FUZZ_CXX) $(flags) -DPROFLD_VERSION=\"$(VERSION)\" -O1 $(fuzz_flags) -fsanitize=fuzzer-no-link -c -o $@ $<
 
 .SECONDARY: $(fuzz_target_objects)
 $(BUILD)/fuzz/objects.a: $(fuzz_objects)
@@ -113,15 +129,41 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.cc.o $(BUILD)/fuzz/objects.a
 demo: $(profld) $(prof) $(libprof) | demo-packages
 	@tests/demo $(BUILD)
 
-check: $(profld) $(prof) $(libprof) $(sampler) $(audit) $(unit) $(fuzz_targets) | check-packages
+check: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit) $(unit) $(fuzz_targets) | check-packages
 	@tests/run $(BUILD)
+
+# Writes anew what tests/e2e/golden.sh expects; look at the difference before it is committed.
+golden: $(profld) $(prof) | check-packages
+	@GOLDEN=write tests/run $(BUILD) golden
 
 callgrind: $(profld) $(prof) $(libprof) | check-packages callgrind-packages
 	@tests/callgrind $(BUILD)
 
+ocaml: $(profld) $(prof) $(libprof) | check-packages ocaml-packages
+	@tests/ocaml $(BUILD)
+
+# What gprof and gcov say of programs that prof says something of, too.
+gprof-programs: $(profld) $(prof) $(libprof) $(sampler) | check-packages callgrind-packages
+	@tests/gprof_programs $(BUILD)
+
+# Exports, opened by large programs that read them: go tool pprof and Graphviz.
+exports: $(profld) $(prof) $(libprof) | check-packages exports-packages
+	@tests/export_viewers $(BUILD)
+
 # TORTURE="-O2 gcc static" and the like narrow it down: tests/torture/run tells more.
 torture: $(profld) $(prof) $(libprof) | check-packages
 	@tests/torture/run $(BUILD) $(TORTURE)
+
+# Programs without unwind tables and symbols, compared with the same with tables. TABLELESS="sort git" for some of Debian's. The files in
+# tests/tableless tell more.
+TABLELESS =
+tableless: $(profld) $(prof) $(libprof) | check-packages tableless-packages
+	@status=0; tests/tableless/run $(BUILD) $(TABLELESS) || status=1; \
+	$(if $(TABLELESS),,tests/tableless/hard_cases $(BUILD) || status=1; tests/tableless/built $(BUILD) || status=1;) exit $$status
+
+# Chromium, rewritten, shows five pages.
+chromium: $(profld) $(prof) $(libprof) | check-packages chromium-packages
+	@tests/tableless/chromium $(BUILD)
 
 # Goes on until interrupted, or something is found: tests/fuzz/run tells more.
 fuzz: $(profld) $(prof) $(libprof) $(fuzz_targets)
@@ -157,9 +199,21 @@ $(truth_sample): tests/bench/sample.cc $(filter-out %/main.cc.o,$(prof_objects))
 truth: $(profld) $(prof) $(libprof) $(sampler) $(truth_sample) | check-packages bench-packages
 	@tests/bench/true_times $(BUILD) $(TRUTH)
 
+# Where PROFTYPE=sample finds the time of ten programs, and what it costs, beside gcc -pg. HISTOGRAMS="lua templates" for some.
+bench-histograms: $(profld) $(prof) $(libprof) $(sampler) | check-packages bench-packages
+	@tests/bench/histograms $(BUILD) $(HISTOGRAMS)
+
+# What profld --trace costs. TRACES="lua" for some.
+bench-inlined-traces: $(profld) $(libprof) $(sampler) | check-packages bench-packages
+	@tests/bench/inlined_traces $(BUILD) $(TRACES)
+
 # Beside gcc -pg, uftrace, callgrind and perf.
 bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages
 	@tests/bench/peers $(BUILD)
+
+# Instructions a second that prof trace steps: by gdbserver, by proftarget with buffers of all sizes, by blocks.
+bench-trace: $(prof) $(target) | check-packages
+	@tests/bench/trace $(BUILD)
 
 # What profiling libraries, too, costs; and where the time of some programs goes by prof and by perf. As root.
 bench-libraries: $(profld) $(prof) $(libprof) $(audit) | check-packages bench-packages
@@ -167,15 +221,22 @@ bench-libraries: $(profld) $(prof) $(libprof) $(audit) | check-packages bench-pa
 	@tests/bench/where_time $(BUILD)
 
 format-check: | format-packages
-	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
+	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
 # A source is looked at again when its object has been made anew, which knows the headers. g++ knows attributes that clang does not.
-tidy: $(patsubst %,$(BUILD)/tidy/%,$(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES)))
+tidy: $(patsubst %,$(BUILD)/tidy/%,$(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES)))
 
-tidy_command = clang-tidy --quiet $< -- $(CXXFLAGS_COMMON) -Wno-unknown-attributes
+# The analyzer does not go through the code of the standard library's functions, and gives up a function sooner than it would
+# by itself: that is three quarters of the time, for nothing that was ever found.
+tidy_command = clang-tidy --quiet $< -- $(CXXFLAGS_COMMON) -Wno-unknown-attributes -Xclang -analyzer-config -Xclang c++-stdlib-inlining=false,max-nodes=20000
 $(BUILD)/tidy/libprof/%: libprof/% $(BUILD)/runtime/libprof/%.o .clang-tidy libprof/.clang-tidy | tidy-packages
 	@mkdir -p $(@D); echo "TIDY  $<"
 	$(Q)$(tidy_command) $(CXXFLAGS_RUNTIME) 2>$@.log || { cat $@.log; exit 1; }
+	@touch $@
+
+$(BUILD)/tidy/prof/target/%: prof/target/% $(BUILD)/target/prof/target/%.o .clang-tidy | tidy-packages
+	@mkdir -p $(@D); echo "TIDY  $<"
+	$(Q)$(tidy_command) -DPROFLD_VERSION=\"$(VERSION)\" 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
 $(BUILD)/tidy/%: % $(BUILD)/obj/%.o .clang-tidy | tidy-packages
@@ -194,15 +255,25 @@ coverage: $(if $(TESTS),,$(fuzz_targets)) | check-packages coverage-packages
 # profld finds ../lib/libprof.so from where it itself is. The feet of the manual pages tell the version.
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(profld) $(prof) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(profld) $(prof) $(target) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(libprof) $(sampler) $(audit) $(DESTDIR)$(PREFIX)/lib
 	for page in $(MANUALS); do \
 	  sed 's/^\.Os$$/.Os profld $(VERSION)/' $$page | \
 	    install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	install -D -m 644 docs/completion/prof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/prof
+	ln -sf prof $(DESTDIR)$(PREFIX)/share/bash-completion/completions/profld
+	install -D -m 644 docs/completion/_prof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_prof
+	install -D -m 644 docs/completion/prof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/prof.fish
+	ln -sf prof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/profld.fish
+
+# What install has put there; folders stay.
+uninstall:
+	for file in $(INSTALLED); do rm -f $(DESTDIR)$(PREFIX)/$$file || exit 1; done
+	for page in $(MANUALS); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 
 clean:
 	rm -rf $(BUILD)
 
-build-packages demo-packages check-packages bench-packages callgrind-packages sweep-packages fuzz-packages format-packages \
-tidy-packages coverage-packages:
+build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
+tidy-packages coverage-packages exports-packages tableless-packages chromium-packages:
 	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))

@@ -18,7 +18,8 @@ UNIT_OBJECTS=${UNIT_TESTS:%=$BUILD/obj/%.o}
 LIBPROF_OBJECTS=${LIBPROF_SOURCES:%=$BUILD/runtime/%.o}
 AUDIT_OBJECTS=${AUDIT_SOURCES:%=$BUILD/runtime/%.o}
 SAMPLER_OBJECTS=$LIBPROF_OBJECTS ${SAMPLER_SOURCES:%=$BUILD/runtime/%.o}
-PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so
+TARGET_OBJECTS=${TARGET_SOURCES:%=$BUILD/target/%.o} ${TARGET_SHARED_SOURCES:%=$BUILD/target/%.o}
+PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/bin/proftarget $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so
 
 all:V: $PROGRAMS
 
@@ -29,6 +30,10 @@ $BUILD/bin/profld: $PROFLD_OBJECTS
 $BUILD/bin/prof: $PROF_OBJECTS $SHARED_OBJECTS
 	mkdir -p $BUILD/bin
 	$CXX -o $target $prereq $PROF_LIBS
+
+$BUILD/bin/proftarget: $TARGET_OBJECTS
+	mkdir -p $BUILD/bin
+	$CXX -static -o $target $prereq
 
 $BUILD/lib/libprof.so: $LIBPROF_OBJECTS
 	mkdir -p $BUILD/lib
@@ -50,16 +55,22 @@ $BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS
 	done
 	$CXX -o $target $UNIT_OBJECTS $tested $PROFLD_LIBS $PROF_LIBS
 
-# As is the custom with mk, every object depends on every header.
-$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
+# As is the custom with mk, every object depends on every header. What the compiler writes of dependencies (-MMD) nobody reads; with
+# the same words as in the Makefile ccache knows that make has compiled it.
+$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $TARGET_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
+
+$BUILD/target/%.cc.o: %.cc
+	mkdir -p $(dirname $target)
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP -DPROFLD_VERSION=\"$VERSION\" -c -o $target $stem.cc
 
 $BUILD/obj/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
-	$CXX $CXXFLAGS_COMMON -DPROFLD_VERSION=\"$VERSION\" ${WERROR:+-Werror} -c -o $target $stem.cc
+	case $stem in tests/unit/*) unit=$CXXFLAGS_UNIT ;; *) unit= ;; esac
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP $unit -DPROFLD_VERSION=\"$VERSION\" -c -o $target $stem.cc
 
 $BUILD/runtime/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
-	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} $CXXFLAGS_RUNTIME -c -o $target $stem.cc
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP $CXXFLAGS_RUNTIME -c -o $target $stem.cc
 
 $BUILD/runtime/%.S.o: %.S
 	mkdir -p $(dirname $target)
@@ -76,9 +87,25 @@ check:V: $PROGRAMS $BUILD/tests/unit
 	make -s BUILD=$BUILD fuzz-targets
 	tests/run $BUILD
 
+golden:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES
+	GOLDEN=write tests/run $BUILD golden
+
 callgrind:V: $PROGRAMS
 	.ci/packages $CHECK_PACKAGES $CALLGRIND_PACKAGES
 	tests/callgrind $BUILD
+
+ocaml:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES $OCAML_PACKAGES
+	tests/ocaml $BUILD
+
+gprof-programs:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES $CALLGRIND_PACKAGES
+	tests/gprof_programs $BUILD
+
+exports:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES $EXPORTS_PACKAGES
+	tests/export_viewers $BUILD
 
 sweep:V: $PROGRAMS
 	.ci/packages $SWEEP_PACKAGES
@@ -88,14 +115,33 @@ torture:V: $PROGRAMS
 	.ci/packages $CHECK_PACKAGES
 	tests/torture/run $BUILD $TORTURE
 
+tableless:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES $TABLELESS_PACKAGES
+	tests/tableless/run $BUILD $TABLELESS
+	tests/tableless/hard_cases $BUILD
+	tests/tableless/built $BUILD
+
+chromium:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES $CHROMIUM_PACKAGES
+	tests/tableless/chromium $BUILD
+
 install:V: $PROGRAMS
 	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib
-	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $DESTDIR$PREFIX/bin
+	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $BUILD/bin/proftarget $DESTDIR$PREFIX/bin
 	install -m 755 $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so $DESTDIR$PREFIX/lib
 	for page in $MANUALS; do
 	  sed "s/^\.Os\$/.Os profld $VERSION/" $page |
 	    install -D -m 644 /dev/stdin $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1
 	done
+	install -D -m 644 docs/completion/prof.bash $DESTDIR$PREFIX/share/bash-completion/completions/prof
+	ln -sf prof $DESTDIR$PREFIX/share/bash-completion/completions/profld
+	install -D -m 644 docs/completion/_prof $DESTDIR$PREFIX/share/zsh/site-functions/_prof
+	install -D -m 644 docs/completion/prof.fish $DESTDIR$PREFIX/share/fish/vendor_completions.d/prof.fish
+	ln -sf prof.fish $DESTDIR$PREFIX/share/fish/vendor_completions.d/profld.fish
+
+uninstall:V:
+	for file in $INSTALLED; do rm -f $DESTDIR$PREFIX/$file || exit 1; done
+	for page in $MANUALS; do rm -f $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1; done
 
 clean:V:
 	rm -rf $BUILD

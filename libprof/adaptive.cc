@@ -12,8 +12,8 @@
 // What is timed. The whole call, entry to exit, so that a timed call costs two stamps, not two for each call below it.
 // Readers compute the self time of a function: its own time less that of the functions it calls.
 //
-// How. The fast paths (hooks.S) compare a node's count with `next` and take the path to time_call when it is reached. A
-// frame with a weight is timed; code that takes it off the stack calls record_call first.
+// How. The fast paths (enter_hooks.S) compare a node's count with `next` and take the path to time_call when it is
+// reached. A frame with a weight is timed; code that takes it off the stack calls record_call first.
 //
 // Handlers. One instruction claims the weight from the frame before anything is added, and each addition is one
 // instruction, so a handler may come between any two. If a handler leaves by siglongjmp before all additions were made,
@@ -88,17 +88,38 @@ void add_square(Node* n, uint64_t cycles, uint64_t weight) {
   add(&n->timed_squares, more < room ? more : room);
 }
 
+// If the call is due: chooses the next one to be timed, and returns the weight of this one. Else 0.
+uint32_t choose_next(State* s, Frame* f) {
+  Node* n = node_at(s, f->node);
+  const uint64_t count = load(&n->count);
+  if (count < load(&n->cycles) || load(&tsc_stopped_at) != 0) return 0;
+  const uint32_t weight = draw_weight(s, count);
+  store(&n->cycles, count + weight);
+  return weight;
+}
+
+void start(State* s, Frame* f, uint32_t weight) {
+  store(&f->flags, f->flags | weight << kWeightShift);
+  // A handler that waits between the counter and `away` makes the stamp too early by as much, and the call as much longer.
+  uint64_t away, stamp;
+  do {
+    away = load(&s->away);
+    stamp = cpu_stamp(s);
+  } while (load(&s->away) != away);
+  store(&f->start, stamp);
+}
+
 }  // namespace
 
 extern "C" [[gnu::visibility("hidden")]] void time_call(State* s, Frame* f) {
-  Node* n = node_at(s, f->node);
-  const uint64_t count = load(&n->count);
-  if (count < load(&n->cycles) || load(&tsc_stopped_at) != 0) return;
-  const uint32_t weight = draw_weight(s, count);
-  store(&n->cycles, count + weight);
-  if (!is_outermost(s, f)) return;
-  store(&f->flags, f->flags | weight << kWeightShift);
-  store(&f->start, cpu_stamp(s));
+  const uint32_t weight = choose_next(s, f);
+  if (weight != 0 && is_outermost(s, f)) start(s, f, weight);
+}
+
+void time_tail_call(State* s, Frame* f) {
+  const uint32_t weight = choose_next(s, f);
+  const bool is_within_another = (f->flags & kFoldedCall) || (s->has_folded && is_nested(s, f));
+  if (weight != 0 && !is_within_another) start(s, f, weight);
 }
 
 void record_call(State* s, Frame* f, uint64_t now) {

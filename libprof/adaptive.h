@@ -12,6 +12,9 @@ namespace libprof {
 // to be timed, chooses the next one after it, gives the frame the weight that marks it as timed, and stamps its start.
 extern "C" void time_call(State* s, Frame* f);
 
+// The same for a tail call. It is part of a call of the node's parent, whatever frames there are below.
+void time_tail_call(State* s, Frame* f);
+
 // Adds the call of a frame that is about to go to its node's sums, if it was timed and that was not done yet.
 void record_call(State* s, Frame* f, uint64_t now);
 

@@ -8,6 +8,10 @@
 // become more expensive by this, it only comes later. So for this part we take the cheaper result of two functions and
 // of one function in a row.
 //
+// A tail call through a pointer takes longer, since the jump is read to find out where it leads (tail_calls.cc). So a function
+// jumps to one of those two as well. What its node gets beyond the cost of its own call is the jump's, and what the other's
+// node gets is the cost inside of a function that was jumped to.
+//
 // Adaptive hooks time a call only once in a while. Between its time stamps such a call spends less than each of many
 // timed calls in a row, where the processor is still busy with the call before, and more than the first timed calls,
 // which the processor has not met yet. So the hooks are also run as they run after some thousand calls.
@@ -18,6 +22,7 @@
 #include "shadow_stack.h"
 #include "switches.h"
 #include "syscall.h"
+#include "tail_calls.h"
 #include "tree.h"
 
 namespace libprof {
@@ -25,8 +30,10 @@ namespace libprof {
 extern "C" {
 [[gnu::visibility("hidden")]] void call_probed(uint64_t rounds);
 [[gnu::visibility("hidden")]] void call_one_probed(uint64_t rounds);
+[[gnu::visibility("hidden")]] void call_jumping(uint64_t rounds);
 [[gnu::visibility("hidden")]] void call_bare(uint64_t rounds);
-[[gnu::visibility("hidden")]] extern const char probed_pc[], other_probed_pc[];
+[[gnu::visibility("hidden")]] void other_probed();
+[[gnu::visibility("hidden")]] extern const char probed_pc[], other_probed_pc[], jumping_pc[];
 }
 
 namespace {
@@ -35,7 +42,7 @@ constexpr uint64_t kMeasurements = 4, kBatches = 5, kRounds = 50, kCalls = 4 * k
 constexpr uint64_t kManyCalls = 8000;
 static_assert(prof_format::sampling_period(kManyCalls) == 16);
 
-constexpr Block kRoot = 3, kChild = 4, kOther = 5;
+constexpr Block kRoot = 3, kChild = 4, kOther = 5, kJumping = 6, kJumpedTo = 7;
 constexpr uint64_t kLinks = 16;
 
 // The memory: a page for the state, whose sign never tells of a switch, then a small mapping of the form of a profile,
@@ -45,8 +52,8 @@ struct Scratch {
   char fill[kPage - sizeof(State)];
   char header[PROF_BLOCK_SIZE];
   Thread thread;  // block 1
-  Node nodes[3];  // blocks kRoot, kChild and kOther
-  char more[kPage - 6 * PROF_BLOCK_SIZE];
+  Node nodes[5];  // blocks kRoot to kJumpedTo
+  char more[kPage - 8 * PROF_BLOCK_SIZE];
   FrameChunk chunk;
   Frame frames[kFramesPerChunk];
   char before[PROF_BLOCK_SIZE - sizeof(uint64_t)];
@@ -58,6 +65,13 @@ static_assert(offsetof(Scratch, links) - offsetof(Scratch, mask) == -TABLE_MASK)
 
 Node* node_in(Scratch* s, Block block) { return &s->nodes[block - kRoot]; }
 
+void add_node(Scratch* s, Block block, Block parent, uint64_t pc) {
+  Node* n = node_in(s, block);
+  n->pc = pc;
+  n->parent = parent;
+  insert(s->links, parent, pc, block);
+}
+
 void prepare(Scratch* s) {
   s->state.base = s->header;
   s->state.thread = &s->thread;
@@ -66,19 +80,19 @@ void prepare(Scratch* s) {
   s->state.random = 1;
   stop_watching(&s->state);
   s->mask = (kLinks - 1) * sizeof(Link);
-  for (Block b = kChild; b <= kOther; ++b) {
-    Node* n = node_in(s, b);
-    n->pc = reinterpret_cast<uint64_t>(b == kChild ? probed_pc : other_probed_pc);
-    n->parent = kRoot;
-    insert(s->links, kRoot, n->pc, b);
-  }
+  const uint64_t other = reinterpret_cast<uint64_t>(other_probed_pc);
+  add_node(s, kChild, kRoot, reinterpret_cast<uint64_t>(probed_pc));
+  add_node(s, kOther, kRoot, other);
+  add_node(s, kJumping, kRoot, reinterpret_cast<uint64_t>(jumping_pc));
+  add_node(s, kJumpedTo, kJumping, other | prof_format::kTailCall | prof_format::kSoughtCall);
+  know_page(&s->state, reinterpret_cast<uint64_t>(&other_probed));
   char here;
   set_base(s->frames, reinterpret_cast<uint64_t>(&here), kRoot);
 }
 
 // As if `count` calls of each function had been made. The next one to be timed is the one after `next`.
 void begin_batch(Scratch* s, uint64_t count, uint64_t next) {
-  for (Block b = kChild; b <= kOther; ++b) {
+  for (Block b = kChild; b <= kJumpedTo; ++b) {
     Node* n = node_in(s, b);
     n->count = count;
     n->timed_cycles = 0;
@@ -112,11 +126,12 @@ uint64_t time_single_calls(Scratch* s) {
 // The costs as one measurement gives them, cycles * 256.
 struct Costs {
   uint64_t inside = 0, outside = 0, counted = 0;
+  uint64_t sought_inside = 0, sought_outside = 0;  // of a tail call through a pointer
 };
 
 // All 0 if they could not be measured.
 Costs measure(Scratch* s) {
-  uint64_t with = ~uint64_t(0), without = with, inside = with, counted = with;
+  uint64_t with = ~uint64_t(0), without = with, inside = with, counted = with, jumping = with, jumped_to = with;
   bool is_sound = true;
   for (uint64_t i = 0; i < kBatches; ++i) {
     keep_least(&without, time_of(call_bare));
@@ -129,6 +144,11 @@ Costs measure(Scratch* s) {
       begin_batch(s, 0, 0);
       call_one_probed(kRounds);
       keep_least(&inside, a->cycles);
+      begin_batch(s, 0, 0);
+      call_jumping(kRounds);
+      keep_least(&jumping, node_in(s, kJumping)->cycles);
+      keep_least(&jumped_to, node_in(s, kJumpedTo)->cycles);
+      is_sound = is_sound && node_in(s, kJumping)->count == kCalls && node_in(s, kJumpedTo)->count == kCalls;
       continue;
     }
     begin_batch(s, 0, ~uint64_t(0));
@@ -140,6 +160,10 @@ Costs measure(Scratch* s) {
   if (!is_sound || both <= costs.inside) return {};
   costs.outside = both - costs.inside;
   if (is_adaptive() && counted > without) costs.counted = (counted - without) * 256 / kCalls;
+  if (!is_adaptive()) {
+    costs.sought_inside = jumped_to * 256 / kCalls;
+    costs.sought_outside = jumping > inside ? (jumping - inside) * 256 / kCalls : 0;
+  }
   return costs;
 }
 
@@ -165,6 +189,8 @@ Calibration calibrate() {
     include(&result.inside, costs.inside, is_first);
     include(&result.outside, costs.outside, is_first);
     include(&result.counted, costs.counted, is_first);
+    include(&result.sought_inside, costs.sought_inside, is_first);
+    include(&result.sought_outside, costs.sought_outside, is_first);
   }
   set_state(own);
   unmap_memory(scratch, sizeof(Scratch));

@@ -21,6 +21,8 @@
 //
 // Cycles per nanosecond are those of the counter and CLOCK_MONOTONIC since the process began. Their error is that of one
 // reading of a clock, however long ago that was. (CLOCK_MONOTONIC_RAW, which readers use, is refused by some filters.)
+// If the thread loses its processor between the readings, that is no small error: so readings that took long are made
+// again.
 //
 // When too little time has gone by for a switch, it was a signal that changed the sign, and nothing is asked. Nor is
 // anything asked by a handler that comes while the runtime makes a system call: it may be that of SIGSYS, because a
@@ -44,20 +46,17 @@ namespace {
 constexpr uint64_t kClockThread = 3;  // CLOCK_THREAD_CPUTIME_ID
 constexpr uint64_t kUsageOfThread = 1;
 constexpr uint64_t kClockMonotonic = 1;
-constexpr int kMostTries = 4;               // of asking, when handlers come in between
-constexpr uint64_t kShortestSwitch = 4096;  // cycles: no thread is taken off its processor and put back in less
-// Cycles. After that, a handler has taken the thread away from asking by siglongjmp.
-constexpr uint64_t kLongestAsking = 1 << 22;
+constexpr int kMostTries = 4;                  // of asking, when handlers come in between
+constexpr uint64_t kShortestSwitch = 4096;     // cycles: no thread is taken off its processor and put back in less
+constexpr uint64_t kLongestReading = 1 << 17;  // cycles: readings that took longer are of different moments
+// Hooks that want to ask. After so many, a handler has taken the thread away from asking by siglongjmp. How long it takes
+// says nothing: the thread may lose its processor for as long as it likes.
+constexpr uint64_t kMostRefusals = 1 << 16;
 
 Stamps at_start;  // of CLOCK_MONOTONIC, near the start of this process; children take them anew
 
 // The clock of a thread by its number, as in linux/posix-timers_types.h: CPUCLOCK_SCHED of a thread.
 uint64_t clock_of(int32_t tid) { return uint64_t(int64_t(int32_t(~uint32_t(tid) << 3 | 6))); }
-
-struct Usage {  // struct rusage
-  uint64_t times_and_sizes[16];
-  uint64_t voluntary_switches, involuntary_switches;
-};
 
 // a * b / c, for a <= c.
 uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
@@ -67,20 +66,28 @@ uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
   return quotient;
 }
 
-// The stamp on the clock of a thread that has had `cpu` ns, `now` and `ns` being of now; 0 if that cannot be told.
-uint64_t stamp_of(State* s, uint64_t cpu, uint64_t now, uint64_t ns) {
-  if (cpu == 0 || ns <= at_start.ns || now <= at_start.tsc) return 0;
-  const uint64_t ns_gone = ns - at_start.ns, ran = cpu - s->cpu_at_start;
-  return s->tsc_at_start + scale(ran < ns_gone ? ran : ns_gone, now - at_start.tsc, ns_gone);
+[[gnu::noinline]] void read_clocks(uint64_t clock_of_thread, ClockReading* r) {
+  const uint64_t before = time_stamp();
+  r->cpu = clock(clock_of_thread);
+  r->now = before + (time_stamp() - before) / 2;
+  r->ns = r->cpu != 0 ? clock(kClockMonotonic) : 0;
+  r->is_of_one_moment = time_stamp() - before <= kLongestReading;
+}
+
+// The stamp on the thread's clock at that moment; 0 if it cannot be told.
+uint64_t stamp_of(State* s, const ClockReading& r) {
+  if (r.cpu == 0 || r.ns <= at_start.ns || r.now <= at_start.tsc) return 0;
+  const uint64_t ns_gone = r.ns - at_start.ns, ran = r.cpu - s->cpu_at_start;
+  return s->tsc_at_start + scale(ran < ns_gone ? ran : ns_gone, r.now - at_start.tsc, ns_gone);
 }
 
 // Gives what the thread was away, and nobody was given yet, to the node that is running.
-void give_waiting(State* s, uint64_t away) {
+[[gnu::noinline]] void give_waiting(State* s, uint64_t away) {
   const uint64_t given = load(&s->waiting_given);
   // A thread that was never off its processor may seem to have been away for less than nothing: clocks have errors.
   if (int64_t(away - given) <= 0 || !exchange_if(&s->waiting_given, given, away)) return;
   store(&s->thread->away, away);
-  Usage usage = {};
+  Usage& usage = s->usage;
   const bool is_known = syscall4(__NR_getrusage, kUsageOfThread, as_word(&usage)) == 0;
   const bool has_blocked = !is_known || usage.voluntary_switches != load(&s->blocked);
   const bool was_preempted = is_known && usage.involuntary_switches != load(&s->preempted);
@@ -103,11 +110,12 @@ void give_up(State* s) {
   __atomic_fetch_or(&at<Header>(s->base, 0)->flags, prof_format::kWaitsUnseen, __ATOMIC_RELAXED);
 }
 
-// Whether the sign could be armed again without asking.
-bool was_signal(State* s) {
+// Arms the sign again without asking, if it was a signal: then the stamp is in *stamp. It is the one by which too little
+// time has gone by: the thread may lose its processor after that.
+bool was_signal(State* s, uint64_t* stamp) {
   const uint64_t sign = watch_sign(s);
-  const uint64_t gone = time_stamp() - load(&s->away) - load(&s->thread->last_tsc);
-  if (gone >= kShortestSwitch) return false;
+  *stamp = time_stamp() - load(&s->away);
+  if (*stamp - load(&s->thread->last_tsc) >= kShortestSwitch) return false;
   store(&s->expected, sign);
   return true;
 }
@@ -115,15 +123,16 @@ bool was_signal(State* s) {
 uint64_t ask_kernel(State* s) {
   for (int i = 0; i < kMostTries; ++i) {
     const uint64_t away_before = load(&s->away), sign = watch_sign(s);
-    const uint64_t before = time_stamp(), cpu = clock(kClockThread), now = time_stamp();
-    const uint64_t ns = cpu != 0 ? clock(kClockMonotonic) : 0;
-    if (ns == 0) {
+    ClockReading& reading = s->reading;
+    read_clocks(kClockThread, &reading);
+    if (reading.ns == 0) {
       give_up(s);
       break;
     }
-    const uint64_t stamp = stamp_of(s, cpu, now, ns);
+    if (!reading.is_of_one_moment && i + 1 < kMostTries) continue;
+    const uint64_t stamp = stamp_of(s, reading);
     if (stamp == 0) return load(&s->thread->last_tsc);
-    const uint64_t away = before + (now - before) / 2 - stamp;
+    const uint64_t away = reading.now - stamp;
     if (!exchange_if(&s->away, away_before, away)) continue;
     store(&s->expected, sign);
     give_waiting(s, away);
@@ -132,13 +141,20 @@ uint64_t ask_kernel(State* s) {
   return time_stamp() - load(&s->away);
 }
 
+// Hooks of a handler that interrupts a system call of the runtime make none: see run_heavy. Such a handler may be on a stack
+// of its own above ours, so it is told by `asked` as well. What the thread may have waited is not known then: its time goes to
+// the hooks that ask again.
 uint64_t ask(State* s) {
-  const uint64_t since = load(&s->asking_since), now = time_stamp();
-  const bool is_asking = since != 0 && now - since < kLongestAsking;
-  if (is_asking || s->is_busy || load(&s->entering_at) != 0) return now - load(&s->away);
-  store(&s->asking_since, now);
+  const uint64_t here = as_word(__builtin_frame_address(0)), asked = load(&s->asked);
+  if (asked != 0) store(&s->asked, asked + 1);
+  const bool is_asking = asked != 0 && asked < kMostRefusals;
+  if (is_asking || s->is_busy || here < load(&s->entering_at))
+    return is_timed() ? load(&s->thread->last_tsc) : time_stamp() - load(&s->away);
+  store(&s->asked, uint64_t(1));
+  store(&s->entering_at, here);
   const uint64_t stamp = ask_kernel(s);
-  store(&s->asking_since, uint64_t(0));
+  store(&s->entering_at, uint64_t(0));
+  store(&s->asked, uint64_t(0));
   return stamp;
 }
 
@@ -161,7 +177,8 @@ bool begin_cpu_clock(State* s) {
 uint64_t cpu_stamp_of(State* s, uint64_t tsc) {
   const uint64_t stamp = tsc - load(&s->away);
   if (!may_have_switched(s, stamp)) return stamp;
-  return was_signal(s) ? time_stamp() - load(&s->away) : ask(s);
+  uint64_t now;
+  return was_signal(s, &now) ? now : ask(s);
 }
 
 uint64_t cpu_stamp(State* s) { return cpu_stamp_of(s, time_stamp()); }
@@ -169,8 +186,9 @@ uint64_t cpu_stamp(State* s) { return cpu_stamp_of(s, time_stamp()); }
 uint64_t exact_cpu_stamp(State* s) { return ask(s); }
 
 uint64_t cpu_stamp_of_other(State* s) {
-  const uint64_t cpu = clock(clock_of(s->tid));
-  return stamp_of(s, cpu, time_stamp(), clock(kClockMonotonic));
+  ClockReading reading = {};
+  for (int i = 0; i < kMostTries && !reading.is_of_one_moment; ++i) read_clocks(clock_of(s->tid), &reading);
+  return stamp_of(s, reading);
 }
 
 }  // namespace libprof

@@ -1,6 +1,7 @@
 // $PROFDIR may lead through directories in which others can make links, such as /tmp. O_NOFOLLOW and O_EXCL guard the
 // last component of a name only, so we walk the path component by component, open each below the one before, and read
-// links ourselves. We check what we have opened, so nobody can change it in between.
+// links ourselves. We check what we have opened, so nobody can change it in between. What is not there is made, for the
+// user alone, as mkdir -p does.
 
 #include "directory.h"
 
@@ -69,7 +70,9 @@ int64_t open_directory(const char* path) {
     if (way.is_too_long()) return replace(at, kErrorNameTooLong);
     const char* name = way.next();
     if (!name) return at;
-    const int64_t found = open_at(at, name, kNoFollow);
+    int64_t found = open_at(at, name, kNoFollow);
+    if (found == kErrorNoFile && syscall4(__NR_mkdirat, uint64_t(at), as_word(name), 0700) == 0)
+      found = open_at(at, name, kNoFollow);
     FileStatus status;
     if (found < 0 || syscall4(__NR_fstat, uint64_t(found), as_word(&status)) != 0) return replace(at, found);
     if ((status.mode & kTypeMask) != kLink) {

@@ -7,7 +7,7 @@
 
 namespace libprof {
 
-// Opens a directory (O_PATH) without following links of others on the way: a link is followed if it belongs to root or
+// Opens a directory (O_PATH), which is made if it is not there, without following links of others on the way: a link is followed if it belongs to root or
 // to the user that the process runs as. Returns a descriptor or -errno; kErrorForeignLink for such a link. A heavy
 // path.
 int64_t open_directory(const char* path);

@@ -20,12 +20,14 @@
 
 #include "fork.h"
 
+#include "block_counters.h"
 #include "cpu_clock.h"
 #include "memory.h"
 #include "namespaces.h"
 #include "switches.h"
 #include "syscall.h"
 #include "threads.h"
+#include "trace.h"
 
 namespace libprof {
 
@@ -52,8 +54,11 @@ void keep(Memory* kept, Memory newest) {
 
 void begin_child() {
   if (State* s = get_state()) leave_wiped_state(s);
+  leave_block_counters_of_parent();
+  leave_trace_of_parent();
   char here;
-  if (profile_type == prof_format::kAddresses) begin_thread(as_word(&here));  // there is no hook that would
+  // There may be no hook that would.
+  if (profile_type == prof_format::kAddresses || has_block_counters() || has_trace()) begin_thread(as_word(&here));
 }
 
 }  // namespace
@@ -61,6 +66,9 @@ void begin_child() {
 extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int __register_atfork(void (*prepare)(),
                                                                                        void (*parent)(),
                                                                                        void (*child)(), void* library);
+
+extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int pthread_atfork(void (*prepare)(), void (*parent)(),
+                                                                                    void (*child)());
 
 // The program's syscall with the number of fork, or of clone without memory or a stack of its own.
 extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, uint64_t a, uint64_t b, uint64_t c,
@@ -71,7 +79,11 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, ui
 }
 
 void watch_forks() {
-  if (__register_atfork) __register_atfork(nullptr, nullptr, in_first(begin_child), nullptr);
+  if (__register_atfork) {
+    __register_atfork(nullptr, nullptr, in_first(begin_child), nullptr);
+  } else if (pthread_atfork) {
+    pthread_atfork(nullptr, nullptr, in_first(begin_child));  // musl's
+  }
 }
 
 void bequeath(char* base, uint64_t size) { mapping = {base, size}; }
@@ -93,6 +105,8 @@ bool parent_records(bool otherwise) {
 bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_left == 0; }
 
 void leave_parent(State* s) {
+  leave_block_counters_of_parent();
+  leave_trace_of_parent();
   const bool is_area_whole = !uses_cpu_clock() || leave_sign(s);
   if (mapping.start) {
     const Memory all = {mapping.start - kPage, kPage + mapping.size + kRoomBehindMapping};

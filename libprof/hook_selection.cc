@@ -7,77 +7,88 @@ namespace libprof {
 
 namespace {
 
+enum Word { kEnter, kLeave, kTail, kJump };
+constexpr Word kWords[] = {kEnter, kLeave, kTail, kJump};
+
 uint64_t* program_words;
 bool are_libraries_hooked;
 
-void use_enter_hook(uint64_t in) {
-  store(&enter_hook, in);
-  if (program_words) store(&program_words[0], in);
-  if (are_libraries_hooked) store(&library_enter_hook, in);
+void use_hook(Word word, uint64_t hook) {
+  store(&hook_words[word], hook);
+  if (program_words && word <= kLeave) store(&program_words[word], hook);
+  if (are_libraries_hooked) store(&library_hook_words[word], hook);
 }
 
-void use_leave_hook(uint64_t out) {
-  store(&leave_hook, out);
-  if (program_words) store(&program_words[1], out);
-  if (are_libraries_hooked) store(&library_leave_hook, out);
+void use_hooks(const Hooks& hooks) {
+  use_hook(kEnter, reinterpret_cast<uint64_t>(hooks.enter));
+  use_hook(kLeave, reinterpret_cast<uint64_t>(hooks.leave));
+  use_hook(kTail, reinterpret_cast<uint64_t>(hooks.tail));
+  use_hook(kJump, reinterpret_cast<uint64_t>(hooks.jump));
 }
 
-void use_hooks(Hook* in, Hook* out) {
-  use_enter_hook(reinterpret_cast<uint64_t>(in));
-  use_leave_hook(reinterpret_cast<uint64_t>(out));
+void use_hooks_again() {
+  for (Word word : kWords) use_hook(word, hook_words[word]);
 }
 
 void replace_enter_hook(Hook* from, Hook* to) {
-  if (enter_hook == reinterpret_cast<uint64_t>(from)) use_enter_hook(reinterpret_cast<uint64_t>(to));
+  if (hook_words[kEnter] == reinterpret_cast<uint64_t>(from)) use_hook(kEnter, reinterpret_cast<uint64_t>(to));
 }
 
 }  // namespace
 
 void set_program_words(uint64_t* words) {
   program_words = words;
-  use_enter_hook(enter_hook);
-  use_leave_hook(leave_hook);
+  use_hooks_again();
 }
 
 bool is_program_rewritten() { return program_words != nullptr; }
 
-void forward_hooks(Hook* enter, Hook* leave, Hook* library_enter, Hook* library_leave) {
-  use_hooks(enter, leave);
-  store(&library_enter_hook, reinterpret_cast<uint64_t>(library_enter));
-  store(&library_leave_hook, reinterpret_cast<uint64_t>(library_leave));
+void forward_hooks(const Hooks& of_program, const Hooks& of_libraries) {
+  use_hooks(of_program);
+  store(&library_hook_words[kEnter], reinterpret_cast<uint64_t>(of_libraries.enter));
+  store(&library_hook_words[kLeave], reinterpret_cast<uint64_t>(of_libraries.leave));
+  store(&library_hook_words[kTail], reinterpret_cast<uint64_t>(of_libraries.tail));
+  store(&library_hook_words[kJump], reinterpret_cast<uint64_t>(of_libraries.jump));
 }
 
 void use_hooks_in_libraries() {
   are_libraries_hooked = true;
-  use_enter_hook(enter_hook);
-  use_leave_hook(leave_hook);
+  use_hooks_again();
 }
 
-void use_no_hooks() { use_hooks(hook_off, hook_off); }
+void use_no_hooks() { use_hooks({hook_off, hook_off, hook_off, hook_off}); }
 
-bool are_hooks_off() { return enter_hook == reinterpret_cast<uint64_t>(&hook_off); }
+bool are_hooks_off() { return hook_words[kEnter] == reinterpret_cast<uint64_t>(&hook_off); }
+
+bool calls_enter_hook(const uint64_t* word) {
+  const uint64_t hook = load(word);
+  return word == &hook_words[kEnter] || word == program_words || hook == reinterpret_cast<uint64_t>(_profin) ||
+         hook == reinterpret_cast<uint64_t>(_proflibin);
+}
 
 void use_hooks_of_type(bool careful) {
   const bool is_stopped = tsc_stopped_at != 0;
-  const auto use = [careful](Hook* enter, Hook* enter_carefully, Hook* leave) {
-    use_hooks(careful ? enter_carefully : enter, leave);
+  const auto use = [careful](Hook* enter, Hook* enter_carefully, Hook* leave, Hook* tail) {
+    use_hooks({careful ? enter_carefully : enter, leave, tail, jump_anywhere});
   };
+  constexpr Hooks kWithoutStamps = {enter_without_tsc, leave_without_tsc, tail_without_tsc, jump_anywhere};
   switch (prof_format::Type(profile_type)) {  // no default: the compiler tells of a type that has no hooks here
     case prof_format::kTime:
     case prof_format::kCpu:
-      if (is_stopped) return use_hooks(enter_without_tsc, leave_without_tsc);
-      if (are_switches_unseen()) return use(enter_time_asking, enter_time_asking_carefully, leave_time_asking);
-      return use(enter_time, enter_time_carefully, leave_time);
+      if (is_stopped) return use_hooks(kWithoutStamps);
+      if (are_switches_unseen())
+        return use(enter_time_asking, enter_time_asking_carefully, leave_time_asking, tail_time_asking);
+      return use(enter_time, enter_time_carefully, leave_time, tail_time);
     case prof_format::kElapsed:
-      if (is_stopped) return use_hooks(enter_without_tsc, leave_without_tsc);
-      return use(enter_elapsed, enter_elapsed_carefully, leave_elapsed);
+      if (is_stopped) return use_hooks(kWithoutStamps);
+      return use(enter_elapsed, enter_elapsed_carefully, leave_elapsed, tail_elapsed);
     case prof_format::kAdaptive:
-      if (is_stopped) return use(enter_count, enter_count_carefully, leave_count);
-      return use(enter_adaptive, enter_adaptive_carefully, leave_adaptive);
+      if (is_stopped) return use(enter_count, enter_count_carefully, leave_count, tail_count);
+      return use(enter_adaptive, enter_adaptive_carefully, leave_adaptive, tail_adaptive);
     case prof_format::kCount:
     case prof_format::kSample:
     case prof_format::kAddresses:
-      return use(enter_count, enter_count_carefully, leave_count);
+      return use(enter_count, enter_count_carefully, leave_count, tail_count);
     case prof_format::kUser:
       break;  // there are none yet
   }

@@ -26,6 +26,7 @@
 #include "objects.h"
 #include "process.h"
 #include "syscall.h"
+#include "tail_calls.h"
 #include "threads.h"
 #include "tree.h"
 
@@ -33,11 +34,30 @@ namespace libprof {
 
 namespace {
 
-constexpr int kTagShift = 48;  // user space ends below
-constexpr uint64_t kMostTags = 0x7ffe;
+constexpr int kTagShift = 48;  // user space ends below, and PROF_SOUGHT_BIT is above
+constexpr uint64_t kMostTags = 0x3ffe;
 constexpr uint64_t kUnknown = (kMostTags + 1) << kTagShift;  // of modules when there are no tags left
 
-uint64_t tags_used;
+// A bit for each number of a tag, 1 and up, that a retired module has. With the lock of the process.
+uint64_t tags_in_use[(kMostTags + 64) / 64];
+
+// A tag that no module has, or kUnknown.
+uint64_t take_tag() {
+  for (uint64_t& word : tags_in_use) {
+    if (word == ~uint64_t(0)) continue;
+    const uint64_t bit = uint64_t(__builtin_ctzll(~word));
+    const uint64_t number = uint64_t(&word - tags_in_use) * 64 + bit + 1;
+    if (number > kMostTags) break;
+    word |= uint64_t(1) << bit;
+    return number << kTagShift;
+  }
+  return kUnknown;
+}
+
+void give_back(uint64_t tag) {
+  const uint64_t bit = (tag >> kTagShift) - 1;
+  tags_in_use[bit / 64] &= ~(uint64_t(1) << bit % 64);
+}
 
 uint64_t tag_of(const Module* module) { return module->start >> kTagShift << kTagShift; }
 
@@ -52,7 +72,8 @@ void move_nodes(char* base, Block root, uint64_t start, uint64_t end, uint64_t d
   uint64_t left = 3 * at<Header>(base, 0)->blocks_used;  // more than there are steps down, aside and up
   for (Block b = root; b != 0 && left != 0; --left) {
     Node* node = at<Node>(base, b);
-    if (node->pc >= start && node->pc < end) store(&node->pc, node->pc + distance);
+    const uint64_t address = node->pc & ~prof_format::kKindOfCall;
+    if (address >= start && address < end) store(&node->pc, node->pc + distance);
     Block next = load(&node->child);
     for (; next == 0 && b != root && b != 0 && left != 0; --left) {
       node = at<Node>(base, b);
@@ -71,7 +92,9 @@ void move_all(const Module* module, uint64_t start, uint64_t end, uint64_t dista
   Block b = at<Header>(base, 0)->first_thread;
   for (uint64_t i = 0; i < most && b != 0; ++i, b = at<Thread>(base, b)->next) {
     const auto* thread = at<Thread>(base, b);
-    if (load(&thread->modules) & bit) move_nodes(base, thread->root, start, end, distance);
+    if (!(load(&thread->modules) & bit)) continue;
+    move_nodes(base, thread->root, start, end, distance);
+    move_nodes(base, thread->addresses, start, end, distance);
   }
   for (State* s = process->states; s; s = s->next) {
     if (load(&s->thread->modules) & bit) move_links(s, start, end, distance);
@@ -80,9 +103,8 @@ void move_all(const Module* module, uint64_t start, uint64_t end, uint64_t dista
 
 void retire(Module* module) {
   const uint64_t start = module->start, end = module->end;
-  const bool has_tag = tags_used < kMostTags;
-  const uint64_t tag = has_tag ? ++tags_used << kTagShift : kUnknown;
-  if (has_tag)
+  const uint64_t tag = take_tag();
+  if (tag != kUnknown)
     move_module(module, tag);
   else
     module->start = module->end = 0;
@@ -93,6 +115,7 @@ void revive(Module* module) {
   const uint64_t tag = tag_of(module), start = module->start, end = module->end;
   move_module(module, -tag);
   move_all(module, start, end, -tag);
+  give_back(tag);
 }
 
 bool is_retired_form_of(const Module* module, const Object& object) {
@@ -122,10 +145,11 @@ uint64_t make_place(State*, uint64_t argument) {
       retire(module);
   }
   if (returning && !is_listed) revive(returning);
-  // What threads remember of the module of their last node may be wrong now.
+  // What threads remember of the module of their last node, and of pages, may be wrong now.
   for (State* s = process->states; s; s = s->next) {
     store(&s->module_start, uint64_t(0));
     store(&s->module_end, uint64_t(0));
+    forget_pages(s);
   }
   unlock(&process->lock);
   if (!returning && !is_listed) list_if_called(object);

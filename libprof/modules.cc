@@ -8,6 +8,7 @@
 
 #include <elf.h>
 
+#include "block_counters.h"
 #include "file.h"
 #include "hook_selection.h"
 #include "libprof/format/map.h"
@@ -16,6 +17,7 @@
 #include "syscall.h"
 #include "text.h"
 #include "threads.h"
+#include "trace.h"
 
 namespace libprof {
 
@@ -134,6 +136,28 @@ void list_with_path(const Object& object, uint64_t pc) {
   list(object, find_file(pc, &file) ? file.path : "");
 }
 
+// The program's own, in memory.
+struct ProgramHeaders {
+  const Elf64_Phdr* start = nullptr;
+  uint64_t count = 0;  // 0: they were not found
+  uint64_t bias = 0;
+};
+
+ProgramHeaders find_program() {
+  auto* headers = reinterpret_cast<const Elf64_Phdr*>(auxiliary_value(kAuxHeaders));
+  const uint64_t count = auxiliary_value(kAuxHeaderCount);
+  if (!headers || count == 0 || count > 1000) return {};
+  const Elf64_Phdr* own = nullptr;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR) own = &headers[i];
+  }
+  if (own) return {headers, count, as_word(headers) - own->p_vaddr};
+  // A static program need not have PT_PHDR.
+  FileMapping file;
+  if (!find_file(as_word(headers), &file)) return {};
+  return {headers, count, bias_of(headers, count, file.start)};
+}
+
 uint64_t note_module(State* s, uint64_t pc) {
   const Module* module = find_listed(pc);
   if (!module) {
@@ -155,25 +179,24 @@ uint64_t note_module(State* s, uint64_t pc) {
 }  // namespace
 
 void list_program() {
-  auto* headers = reinterpret_cast<const Elf64_Phdr*>(auxiliary_value(kAuxHeaders));
-  const uint64_t count = auxiliary_value(kAuxHeaderCount);
-  if (!headers || count == 0 || count > 1000) return;
-  const Elf64_Phdr* own = nullptr;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (headers[i].p_type == PT_PHDR) own = &headers[i];
-  }
-  // A static program need not have PT_PHDR.
-  FileMapping file;
-  if (!own && !find_file(as_word(headers), &file)) return;
-  const uint64_t bias = own ? as_word(headers) - own->p_vaddr : bias_of(headers, count, file.start);
+  const ProgramHeaders program = find_program();
+  if (program.count == 0) return;
+  const auto [headers, count, bias] = program;
   const Object object = describe_object(headers, count, bias);
   if (uint64_t* words = find_hook_words(headers, count, object)) set_program_words(words);
+  find_block_counters(headers, count, bias);
+  find_trace_segment(headers, count, bias);
   remember_object(object);
   char path[4096];
   const int64_t n =
       syscall4(__NR_readlinkat, uint64_t(kCurrentDirectory), as_word("/proc/self/exe"), as_word(path), sizeof path - 1);
   path[n > 0 ? n : 0] = 0;
   list(object, path);
+}
+
+void find_program_trace() {
+  const ProgramHeaders program = find_program();
+  find_trace_segment(program.start, program.count, program.bias);
 }
 
 void list_if_called(const Object& object) {

@@ -11,6 +11,9 @@ namespace libprof {
 // Puts the program itself on the list, and finds the words through which it calls the hooks. A heavy path.
 void list_program();
 
+// Finds the program's trace segment, also where nothing is recorded.
+void find_program_trace();
+
 // If `pc` is in no listed module, adds the module that it lies in to the list. A slow path, for each new node.
 void note_module_of(State* s, uint64_t pc);
 

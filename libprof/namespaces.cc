@@ -68,10 +68,6 @@ bool find_own_data(Mapping* own) {
 
 extern "C" {
 [[gnu::weak, gnu::noplt, gnu::visibility("default")]] void* dlopen(const char* name, int flags);
-void _profin();
-void _profout();
-void _proflibin();
-void _proflibout();
 }
 
 constexpr int kNow = 2, kNoLoad = 4, kNoDelete = 0x1000;  // RTLD_*
@@ -88,7 +84,8 @@ bool find_first_copy() {
       const uint64_t there = other.start + (as_word(&mark) - own.start);
       if (there + sizeof mark > other.end || load(reinterpret_cast<const uint32_t*>(there)) != kFirst) continue;
       distance_to_first = int64_t(other.start - own.start);
-      forward_hooks(in_first(_profin), in_first(_profout), in_first(_proflibin), in_first(_proflibout));
+      forward_hooks({in_first(_profin), in_first(_profout), in_first(_proftail), in_first(_profjump)},
+                    {in_first(_proflibin), in_first(_proflibout), in_first(_proflibtail), in_first(_proflibjump)});
       return true;
     }
   }

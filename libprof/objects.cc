@@ -137,7 +137,12 @@ void remember_object(const Object& object) {
 }
 
 bool find_object(uint64_t address, Object* found) {
-  return any_entry([&](Entry& e) { return copy(e, found) && address >= found->start && address < found->end; });
+  return any_entry([&](Entry& e) {
+    // Most entries are of other addresses, and need no copy to tell.
+    if (__atomic_load_n(&e.state, __ATOMIC_ACQUIRE) != kValid) return false;
+    if (address < load(&e.object.start) || address >= load(&e.object.end)) return false;
+    return copy(e, found) && address >= found->start && address < found->end;
+  });
 }
 
 bool is_in_hooked_code(uint64_t address) {

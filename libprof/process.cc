@@ -6,6 +6,7 @@
 
 #include "process.h"
 
+#include "block_counters.h"
 #include "calibrate.h"
 #include "cpu_clock.h"
 #include "file.h"
@@ -20,6 +21,8 @@
 #include "switches.h"
 #include "syscall.h"
 #include "text.h"
+#include "threads.h"
+#include "trace.h"
 #include "tsc.h"
 
 namespace libprof {
@@ -92,6 +95,10 @@ void store_costs(Header* header, const Calibration& costs) {
   header->probe_inside_spread = costs.inside.greatest - costs.inside.least;
   header->probe_outside_spread = costs.outside.greatest - costs.outside.least;
   header->probe_counted_spread = costs.counted.greatest - costs.counted.least;
+  header->probe_sought_inside = costs.sought_inside.least;
+  header->probe_sought_outside = costs.sought_outside.least;
+  header->probe_sought_inside_spread = costs.sought_inside.greatest - costs.sought_inside.least;
+  header->probe_sought_outside_spread = costs.sought_outside.greatest - costs.sought_outside.least;
 }
 
 // The mean of the two least costs, and as far from it as any measurement is.
@@ -129,7 +136,8 @@ void calibrate_again(Header* header) {
   restore_signals(mask);
   if (at_end.outside.greatest == 0 || header->probe_outside == 0) return;
   store_costs(header, {mean(calibration.inside, at_end.inside), mean(calibration.outside, at_end.outside),
-                       mean(calibration.counted, at_end.counted)});
+                       mean(calibration.counted, at_end.counted), mean(calibration.sought_inside, at_end.sought_inside),
+                       mean(calibration.sought_outside, at_end.sought_outside)});
 }
 
 // What the threads have run and waited since their last hooks, for readers. Of other threads nothing is changed but the
@@ -146,6 +154,17 @@ void stamp_threads(Process* p) {
   for (State* s = p->states; s; s = s->next) {
     if (s == own || s->tid == 0) continue;
     if (const uint64_t end = cpu_stamp_of_other(s)) store(&s->thread->end, end);
+  }
+  unlock(&p->lock);
+}
+
+// Threads that live have the names that they have at the end; others what they had when they came upon new contexts.
+void name_threads(Process* p) {
+  State* own = get_state();
+  if (own && load(&own->top) != 0 && !own->is_left && own->tid != int32_t(at<Header>(p->base, 0)->pid)) note_name(own);
+  lock(&p->lock);
+  for (State* s = p->states; s; s = s->next) {
+    if (s != own && s->tid != 0 && s->tid != int32_t(at<Header>(p->base, 0)->pid)) note_name_of_other(s);
   }
   unlock(&p->lock);
 }
@@ -181,6 +200,10 @@ Phase begin(Process* p) {
   if (!is_child) calibration = calibrate();
   store_costs(header, calibration);
   list_program();
+  leave_block_counters_of_parent();
+  leave_trace_of_parent();
+  begin_block_counters();
+  begin_trace();
   store_command_line(header);
   if (p->is_private) {
     if (!is_child)
@@ -229,7 +252,10 @@ void end_process() {
   header->ns_end = header->ns_last;
   header->cpu_end = clock(kClockProcess);
   if (header->ns_end - header->ns_start > kLongRun) calibrate_again(header);
+  name_threads(p);
   __atomic_fetch_or(&header->flags, prof_format::kEnded, __ATOMIC_RELAXED);
+  store_block_counters();
+  end_trace();
   if (p->is_private) {
     write_profile(p);
   } else {

@@ -22,7 +22,7 @@ inline constexpr TypeName kTypeNames[] = {{"time", prof_format::kTime},     {"el
                                           {"sample", prof_format::kSample}, {"count", prof_format::kCount}};
 // What is said of another value.
 inline constexpr char kUnknownType[] =
-    ": is not supported; use time, elapsed, cpu, adaptive, sample or count; nothing is recorded";
+    ": is not supported; use time, elapsed, cpu, adaptive, sample or count; time is used";
 inline constexpr prof_format::Type kDefaultType = kTypeNames[0].type;
 
 extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins

@@ -10,6 +10,9 @@
 //   in a file that calls hooks    the node's own time (with that of functions without hooks that it called)
 //   elsewhere         in a library, or in code made at run time, that the node called
 //
+// For the third kind the address is counted as well, in a histogram (format.h). Its nodes are made by a slow path, as those of
+// calls are, which any handler of the program's may run at any moment, too.
+//
 // Way. A timer for each thread on its own CLOCK_THREAD_CPUTIME_ID, with a signal to that thread (SIGEV_THREAD_ID). It does
 // not run while the thread waits. A signal that comes late stands for all expirations since the one before, which the
 // kernel counts (si_overrun): that is its weight. On a busy machine many ticks of the kernel find another thread running,
@@ -34,7 +37,7 @@
 // their defaults, the next 32 would kill the program. So there are no samples in static programs.
 //
 // The handler runs with all signals blocked but those that instructions raise, on the signal stack if there is one
-// (SA_ONSTACK), calls nothing of the C library, and changes counters only, by one instruction each. It may interrupt a
+// (SA_ONSTACK), calls nothing of the C library, and changes counters by one instruction each. It may interrupt a
 // hook: then the top entry may have no slot yet, and the frame below is the node's that runs. Heavy paths have it blocked,
 // and it comes when they end. A thread that begins with the signal blocked (one of glibc's or musl's own, which wait for
 // it) gets no timer.
@@ -106,16 +109,24 @@ bool is_between(uint64_t address, const char* start, const char* end) {
 
 bool comes_from_kernel(const sigcontext& c) { return c.rcx == c.rip || c.rcx == c.rip + kSystemCallSize; }
 
+// What found no room is in the root.
+void give_to_histogram(State* s, uint64_t address, uint64_t weight) {
+  const Block block = find_or_make_address(s, address);
+  Node* node = node_at(s, block ? block : s->thread->addresses);
+  add(&node->samples, weight);
+  add(&node->sample_squares, weight * weight);
+}
+
 // A sample of the thread that has the context c, which stands for `weight` of them.
 void give_sample(State* s, const sigcontext& c, uint64_t weight) {
   if (is_between(c.rip, __ehdr_start, etext) && !is_between(c.rip, libc_calls_start, libc_calls_end))
     return add(&s->thread->hook_samples, weight);
   Node* node = node_at(s, load(&current_frame(s)->node));
-  add(comes_from_kernel(c)         ? &node->kernel_samples
-      : is_in_listed_module(c.rip) ? &node->samples
-                                   : &node->library_samples,
-      weight);
   add(&node->sample_squares, weight * weight);
+  if (comes_from_kernel(c)) return add(&node->kernel_samples, weight);
+  if (!is_in_listed_module(c.rip)) return add(&node->library_samples, weight);
+  add(&node->samples, weight);
+  give_to_histogram(s, c.rip, weight);
 }
 
 // The same for a program without hooks, of which addresses are recorded. Nothing else makes nodes then.

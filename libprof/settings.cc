@@ -55,7 +55,7 @@ void set_type(const char* value) {
     return;
   }
   say("PROFTYPE=", value, kUnknownType);
-  settings.is_off = true;
+  settings.type = kDefaultType;
 }
 
 void set_size(const char* value) {
@@ -64,6 +64,13 @@ void set_size(const char* value) {
   if (settings.node_limit != 0) return;
   say("PROFSIZE=", value, ": is not a number of nodes like 4000000 or 4M; the default is used");
   settings.node_limit = kDefaultNodes;
+}
+
+void set_bytes(const char* name, const char* value, uint64_t* bytes) {
+  if (*value == 0) return;
+  const uint64_t parsed = parse_bytes(value);
+  if (parsed == 0) return say(name, "=", value, ": is not a number of bytes like 100000000 or 100M; it is ignored");
+  *bytes = parsed;
 }
 
 void set_start(const char* value) {
@@ -81,6 +88,8 @@ void look_at(const char* variable, Environment* found) {
   if (const char* type = value_of(variable, "PROFTYPE")) set_type(type);
   if (const char* size = value_of(variable, "PROFSIZE")) set_size(size);
   if (const char* start = value_of(variable, "PROFSTART")) set_start(start);
+  if (const char* limit = value_of(variable, "PROFLIMIT")) set_bytes("PROFLIMIT", limit, &settings.trace_limit);
+  if (const char* last = value_of(variable, "PROFLAST")) set_bytes("PROFLAST", last, &settings.trace_last);
   if (const char* directory = value_of(variable, "PROFDIR")) {
     Line line(found->directory, sizeof found->directory);
     line << directory;
@@ -110,6 +119,19 @@ uint64_t parse_size(const char* text) {
   return value < kMostNodes ? value : kMostNodes;
 }
 
+uint64_t parse_bytes(const char* text) {
+  constexpr uint64_t kMost = 9'000'000'000'000'000'000;
+  const char* p = text;
+  uint64_t value = parse_decimal(&p);
+  if (p == text || p - text > 18) return 0;
+  if (*p == 0) return value;
+  for (const char* letter = "kMGT"; *letter != 0; ++letter) {
+    value = value < kMost / 1000 ? value * 1000 : kMost;
+    if (*p == *letter) return p[1] == 0 ? value : 0;
+  }
+  return 0;
+}
+
 uint64_t auxiliary_value(uint64_t type) {
   if (initial_stack) {
     const uint64_t* environment = initial_stack + 1 + initial_stack[0] + 1;
@@ -131,6 +153,7 @@ void read_settings() {
   settings.is_read = true;
   settings.type = kDefaultType;
   settings.node_limit = kDefaultNodes;
+  settings.trace_limit = kInfinity;
   // A program that runs with more rights than its user must not write where that user's environment says.
   if (auxiliary_value(kAuxSecure) != 0 || auxiliary_value(kAuxUser) != auxiliary_value(kAuxEffectiveUser) ||
       auxiliary_value(kAuxGroup) != auxiliary_value(kAuxEffectiveGroup)) {

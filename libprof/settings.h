@@ -1,4 +1,4 @@
-// What the environment asks for: PROFTYPE, PROFSIZE, PROFSTART, PROFDIR. Read once, when the first process begins;
+// What the environment asks for: PROFTYPE, PROFSIZE, PROFSTART, PROFDIR, PROFLIMIT, PROFLAST. Read once, when the first process begins;
 // processes made by fork inherit it, whatever they do to their environment.
 
 #ifndef LIBPROF_SETTINGS_H
@@ -14,6 +14,8 @@ struct Settings {
   bool starts_off;       // PROFSTART: recording is off until prof ctl switches it on
   uint32_t type;         // enum prof_format::Type
   uint64_t node_limit;   // PROFSIZE
+  uint64_t trace_limit;  // PROFLIMIT: most bytes of a trace
+  uint64_t trace_last;   // PROFLAST: bytes of each thread's trace that are kept, the last ones; 0: all
   char directory[3584];  // absolute
 };
 extern Settings settings;
@@ -30,6 +32,9 @@ uint64_t auxiliary_value(uint64_t type);
 
 // "4000000", "4k", "4M": a number of nodes, at least 1. 0 if the text is not one.
 uint64_t parse_size(const char* text);
+
+// "100000000", "100M", "2G": a number of bytes. 0 if the text is not one.
+uint64_t parse_bytes(const char* text);
 
 }  // namespace libprof
 

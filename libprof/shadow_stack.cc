@@ -14,9 +14,9 @@
 #include "shadow_stack.h"
 
 #include "adaptive.h"
-#include "cpu_clock.h"
 #include "stack_switch.h"
 #include "syscall.h"
+#include "tail_calls.h"
 #include "threads.h"
 #include "tree.h"
 
@@ -28,35 +28,7 @@ namespace {
 // return address, context, information, and at least the 512 bytes of the legacy floating-point state.
 constexpr uint64_t kSmallestSignalFrame = 1024;
 
-uint64_t stamp(State* s) {
-  if (!takes_stamps()) return 0;
-  if (load(&tsc_stopped_at)) return load(&s->thread->last_tsc);
-  return uses_cpu_clock() ? cpu_stamp(s) : time_stamp();
-}
-
 bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
-
-// Pops the top frame f, whose slot was `found` when it was read.
-void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
-  give_time(s, node_at(s, load(&f->node)), now);
-  Frame* frame = f;
-  // A copy is popped together with its original. If the original became the top, at the end of its chunk, a handler
-  // would only put the copy back, and handlers after each instruction would do so for ever.
-  if (f->flags & kCopied) {
-    Frame* original = frame_below(s, f);
-    if (!original) return;  // a handler has forked, and this is the child
-    const uint64_t slot = load(&original->slot);
-    if ((slot & ~kSlotTag) == (found & ~kSlotTag)) {
-      if (!exchange_if(&f->slot, found, uint64_t(0))) return;  // a handler has popped it
-      frame = original;
-      found = slot;
-    }
-  }
-  Frame* below = frame_below(s, frame);
-  if (is_adaptive()) record_call(s, frame, now);
-  if (!exchange_if(&frame->slot, found, uint64_t(0))) return;
-  exchange_if(&s->top, as_top(s, f), as_top(s, below));
-}
 
 // Pops the frames at and below `slot`, that of a function that is being entered or left. When it returns, the top is a
 // frame above `slot`, a base, or an entry that an interrupted hook is filling.
@@ -97,23 +69,6 @@ bool may_ask_for_chunk(State* s) {
   return (n & (n - 1)) == 0;
 }
 
-// The entry above the top, in the next chunk if necessary; null if there is no room.
-Frame* next_entry(State* s, uint64_t slot) {
-  Frame* f = top_frame(s);
-  if (!is_last(f)) return f + 1;
-  FrameChunk* chunk = chunk_of(f);
-  if (chunk->next == 0 && !(may_ask_for_chunk(s) && run_heavy(s, add_chunk, reinterpret_cast<uint64_t>(chunk)))) {
-    return nullptr;
-  }
-  Frame* copy = frames_of(at<FrameChunk>(s->base, chunk->next));
-  const uint64_t found = load(&f->slot);
-  store(&copy->node, current_frame(s)->node);
-  store(&copy->flags, uint32_t(kCopied));
-  store(&copy->slot, (found ? found : slot + sizeof slot) | kSlotTag);
-  store(&s->top, as_top(s, copy));
-  return copy + 1;
-}
-
 // Pushes a frame as the fast path does, see hooks.S. `tag` makes the exit take the slow path. Not inlined: the code
 // before it in enter_slow needs the most stack.
 [[gnu::noinline]] void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
@@ -144,6 +99,13 @@ void count_without_frame(State* s, Block parent, uint64_t pc) {
   add(child ? &node_at(s, child)->count : &s->thread->lost, 1);
 }
 
+// Its exit, when it comes here because the thread's clock has to be set. The call has a frame, on top, if the fast path knew
+// its node.
+void leave_while_busy(State* s, uint64_t slot, uint64_t now) {
+  Frame* f = top_frame(s);
+  if (load(&f->slot) == slot) pop(s, f, slot, now);
+}
+
 }  // namespace
 
 Frame* frame_below(State* s, Frame* f) {
@@ -151,6 +113,58 @@ Frame* frame_below(State* s, Frame* f) {
   FrameChunk* chunk = chunk_of(f);
   const Block previous = if_before(chunk->previous, block_of(s, chunk));
   return previous ? frames_of(at<FrameChunk>(s->base, previous)) + (kFramesPerChunk - 1) : nullptr;
+}
+
+Frame* original_of(State* s, Frame* f) {
+  if (!(f->flags & kCopied)) return f;
+  Frame* below = frame_below(s, f);
+  return below ? below : f;  // none in the zeros of a parent, see fork.cc
+}
+
+void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
+  give_time(s, node_at(s, load(&f->node)), now);
+  Frame* frame = f;
+  // A copy is popped together with its original. If the original became the top, at the end of its chunk, a handler
+  // would only put the copy back, and handlers after each instruction would do so for ever.
+  if (f->flags & kCopied) {
+    Frame* original = frame_below(s, f);
+    if (!original) return;  // a handler has forked, and this is the child
+    const uint64_t slot = load(&original->slot);
+    if ((slot & ~kSlotTag) == (found & ~kSlotTag)) {
+      if (!exchange_if(&f->slot, found, uint64_t(0))) return;  // a handler has popped it
+      frame = original;
+      found = slot;
+    }
+  }
+  Frame* below = frame_below(s, frame);
+  if (is_adaptive()) record_call(s, frame, now);
+  if (!exchange_if(&frame->slot, found, uint64_t(0))) return;
+  exchange_if(&s->top, as_top(s, f), as_top(s, below));
+}
+
+Frame* next_entry(State* s, uint64_t slot) {
+  Frame* f = top_frame(s);
+  if (!is_last(f)) return f + 1;
+  FrameChunk* chunk = chunk_of(f);
+  if (chunk->next == 0 && !(may_ask_for_chunk(s) && run_heavy(s, add_chunk, reinterpret_cast<uint64_t>(chunk)))) {
+    return nullptr;
+  }
+  Frame* copy = frames_of(at<FrameChunk>(s->base, chunk->next));
+  const uint64_t found = load(&f->slot);
+  store(&copy->node, current_frame(s)->node);
+  store(&copy->flags, uint32_t(kCopied));
+  store(&copy->slot, (found ? found : slot + sizeof slot) | kSlotTag);
+  store(&s->top, as_top(s, copy));
+  return copy + 1;
+}
+
+bool find_own_frame(State* s, uint64_t slot, uint64_t now) {
+  const auto is_own = [slot](Frame* f) { return slot_of(f) == slot && !is_base(f); };
+  if (is_own(top_frame(s))) return true;
+  if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return false;
+  detach_frames(s, slot, now);
+  pop_gone(s, slot - sizeof slot, now);
+  return is_own(top_frame(s));
 }
 
 Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
@@ -193,6 +207,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
     count_without_frame(s, load(&current_frame(s)->node), pc);
     return;
   }
+  if (arrive_if_expected(s, slot, pc)) return;
   const uint64_t now = stamp(s);
   const bool has_place = settle_on_stack(s, slot, now);
   if (has_place) {
@@ -230,8 +245,12 @@ extern "C" [[gnu::visibility("hidden")]] void enter_after_switch(State* s, Frame
 
 extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot, uint64_t now) {
   if (load(&s->top) == 0) leave_wiped_state(s);
-  if (load(&s->top) == 0 || s->is_left || s->is_busy) return;
+  if (load(&s->top) == 0 || s->is_left) return;
   if (load(&tsc_stopped_at) != 0 || uses_cpu_clock()) now = stamp(s);
+  if (s->is_busy) {
+    leave_while_busy(s, slot, now);
+    return;
+  }
   if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
   pop_gone(s, slot, now);

@@ -261,7 +261,8 @@ Frame* find_caller(State* s, FrameChunk* stack, uint64_t slot) {
 // If `address` is in the function of one of the two nodes: whether it is in that of `a`. It is in the function whose
 // start is the nearest before it.
 bool is_rather_in(const Node* a, const Node* b, uint64_t address) {
-  return a->pc <= address && (b->pc > address || b->pc < a->pc);
+  const uint64_t in_a = a->pc & ~prof_format::kKindOfCall, in_b = b->pc & ~prof_format::kKindOfCall;
+  return in_a <= address && (in_b > address || in_b < in_a);
 }
 
 // The top of the frames at or above `slot` that the thread is on, if there are frames below it that may belong to

@@ -6,10 +6,11 @@
 // that in a forked child they are zero, and zero means "not begun".
 //
 // Three kinds of code. FAST paths are the hooks themselves (hooks.S): a few dozen instructions, no call. SLOW paths
-// (shadow_stack.cc, stack_switch.cc, the look-up in tree.cc) run on the program's stack with signals enabled; they need
-// little stack and are written so that a signal handler may run hooks between any two instructions. HEAVY paths
-// (everything that makes system calls, takes a lock or needs stack) run on a stack of the thread's own, below its state,
-// with all signals blocked but SIGTRAP and SIGSYS; a hook that a handler of these runs there finds State::is_busy.
+// (shadow_stack.cc, stack_switch.cc, tail_calls.cc, the look-up in tree.cc) run on the program's stack with signals
+// enabled; they need little stack and are written so that a signal handler may run hooks between any two instructions.
+// HEAVY paths (everything that makes system calls, takes a lock or needs stack) run on a stack of the thread's own, below
+// its state, with all signals blocked but SIGTRAP and SIGSYS; a hook that a handler of these runs there finds
+// State::is_busy.
 //
 // Compiled with -ffreestanding -fno-exceptions -fno-rtti -mgeneral-regs-only -fno-stack-protector
 // -fno-threadsafe-statics -fPIC -fvisibility=hidden, linked with -nostdlib: see `sources`.
@@ -19,7 +20,7 @@
 
 #include "libprof/format/format.h"
 
-// Offsets in State that hooks.S uses; checked below.
+// Offsets in State that the hooks use; checked below.
 #define STATE_TOP 0
 #define STATE_BASE 8
 #define STATE_THREAD 16
@@ -52,6 +53,9 @@
 
 // If nothing reports switches, we ask the kernel when this many cycles have passed since the last hook (switches.cc).
 #define LONGEST_UNASKED (1 << 15)
+
+// Of Frame::flags, alone: the next hook of that slot is that of the function jumped to (tail_calls.cc).
+#define FRAME_EXPECTED 4
 
 #ifndef __ASSEMBLER__
 
@@ -95,6 +99,20 @@ inline uint64_t first_of(uint64_t range) { return uint32_t(range); }
 inline uint64_t end_of(uint64_t range) { return range >> 32; }
 inline uint64_t blocks_in(uint64_t range) { return end_of(range) - first_of(range); }
 
+inline constexpr uint64_t kKnownPages = 256;
+
+struct Usage {  // struct rusage, getrusage(2)
+  uint64_t times_and_sizes[16];
+  uint64_t voluntary_switches, involuntary_switches;
+};
+
+// What the clocks said: the counter and a thread's time at `now`, and CLOCK_MONOTONIC right after. 0: the kernel does not
+// say.
+struct ClockReading {
+  uint64_t cpu, now, ns;
+  bool is_of_one_moment;
+};
+
 struct State {
   uint64_t top;  // address of the top Frame - address of this State; 0: the thread has not begun
   char* base;    // the mapping
@@ -109,7 +127,9 @@ struct State {
   uint64_t waiting_given;               // of `away`, to nodes
   uint64_t tsc_at_start, cpu_at_start;  // of the clock; cycles, ns
   uint64_t blocked, preempted;          // how often it gave up its processor, and was taken off it
-  uint64_t asking_since;                // a stamp of the counter, while the kernel is asked; else 0
+  uint64_t asked;                       // while the kernel is asked: how many hooks wanted to; else 0
+  ClockReading reading;                 // what it answered, which is too large for the program's stack
+  Usage usage;                          // the same
 
   NodeSupply nodes;    // for new contexts
   NodeSupply reserve;  // for functions, when there is no room for more contexts
@@ -121,14 +141,17 @@ struct State {
   Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
   int32_t tid;
-  uint64_t entering_at;  // where on the program's stack a heavy path is being entered
-  uint32_t is_busy;      // on a heavy path
-  uint32_t is_left;      // by a forked child, which has another state: see fork.h
-  uint32_t has_folded;   // some call was folded onto an ancestor
-  uint64_t refused;      // requests for a chunk of frames since there was no room for one
-  uint64_t random;       // of the generator in adaptive.cc; not 0
-  int32_t timer;         // number + 1 of the one in sampling.cc; 0: none
-  State* next;           // list of all states of the process
+  uint64_t entering_at;               // where on the program's stack a heavy path is being entered, or the clock asked
+  uint32_t is_busy;                   // on a heavy path
+  uint32_t is_left;                   // by a forked child, which has another state: see fork.h
+  uint32_t has_folded;                // some call was folded onto an ancestor
+  uint64_t refused;                   // requests for a chunk of frames since there was no room for one
+  uint64_t random;                    // of the generator in adaptive.cc; not 0
+  int32_t timer;                      // number + 1 of the one in sampling.cc; 0: none
+  uint64_t known_pages[kKnownPages];  // see tail_calls.cc
+  uint64_t
+      counters;  // address of its counters of blocks (block_counters.cc) or of its place in the trace (trace.cc); 0: none
+  State* next;  // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);
 static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) == STATE_TABLE);
@@ -166,6 +189,7 @@ struct Process {
   uint32_t can_populate;  // the kernel knows MADV_POPULATE_WRITE
   uint32_t begin_lock;
   uint32_t is_private;     // the mapping is not of the file, which has no shared mappings
+  uint32_t owns_counters;  // of blocks, or the trace: those in memory are not its parent's
   char path[kPage - 128];  // absolute
 };
 static_assert(sizeof(Process) <= kPage);
@@ -180,6 +204,10 @@ enum StackKind : uint32_t { kThreadStack = 1, kSignalStack = 2, kOtherStack = 3 
 enum FrameFlags : uint32_t {
   kCopied = 1,  // first entry of a further chunk: stands for the last frame of the chunk before
   kBase = 2,
+  // Of tail calls, see tail_calls.cc:
+  kExpected = FRAME_EXPECTED,  // its node is that of a function that has not called its hook yet
+  kTimedOnArrival = 8,         // with kExpected: the hook has more to do than to count
+  kFoldedCall = 16,            // the call was folded, so it has no time of its own
 };
 
 // Added to a slot to make the fast exit path fail to match it and leave the frame to the slow path.
@@ -189,11 +217,11 @@ extern Process* process;
 // A time stamp, if the program may not read the counter any more: for its profile, time stands still from there on.
 extern uint64_t tsc_stopped_at;
 
-// hooks.S. Hidden: their addresses need no relocation, so they are right in a static program from its first instruction.
+// In assembler: hooks.S says where. Hidden: their addresses need no relocation, so they are right in a static program
+// from its first instruction.
 #pragma GCC visibility push(hidden)
 extern "C" {
-extern uint64_t enter_hook, leave_hook;  // addresses of the hooks in use, see hook_selection.h
-extern uint64_t library_enter_hook, library_leave_hook;
+extern uint64_t hook_words[4], library_hook_words[4];  // addresses of the hooks in use, see hook_selection.h
 void enter_elapsed();
 void leave_elapsed();
 void enter_count();
@@ -209,8 +237,15 @@ void leave_time_asking();
 void enter_adaptive();
 void enter_adaptive_carefully();
 void leave_adaptive();
+void tail_elapsed();
+void tail_count();
+void tail_time();
+void tail_time_asking();
+void tail_adaptive();
+void jump_anywhere();
 void enter_without_tsc();
 void leave_without_tsc();
+void tail_without_tsc();
 void hook_off();
 State* get_state();
 void set_state(State* state);

@@ -12,9 +12,9 @@
 namespace libprof {
 
 // errno values that are looked at or given
-inline constexpr int64_t kErrorExists = -17, kErrorInvalid = -22, kErrorNoProcess = -3, kErrorTryAgain = -11,
-                         kErrorInterrupted = -4, kErrorNoDevice = -19, kErrorNameTooLong = -36, kErrorNoMemory = -12,
-                         kErrorNotSupported = -95, kErrorForeignLink = -40, kErrorNoCall = -38;
+inline constexpr int64_t kErrorNoFile = -2, kErrorExists = -17, kErrorInvalid = -22, kErrorNoProcess = -3,
+                         kErrorTryAgain = -11, kErrorInterrupted = -4, kErrorNoDevice = -19, kErrorNameTooLong = -36,
+                         kErrorNoMemory = -12, kErrorNotSupported = -95, kErrorForeignLink = -40, kErrorNoCall = -38;
 
 // Makes the call, even if the program has forbidden it.
 inline int64_t unchecked_syscall(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,

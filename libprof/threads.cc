@@ -11,6 +11,7 @@
 #include "threads.h"
 
 #include "adaptive.h"
+#include "block_counters.h"
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
@@ -22,6 +23,7 @@
 #include "switches.h"
 #include "syscall.h"
 #include "text.h"
+#include "trace.h"
 #include "tree.h"
 #include "tsc.h"
 
@@ -55,13 +57,17 @@ State* take_ended_state(Process* p) {
   return found;
 }
 
-// A page for the Thread, its root and the first nodes: as many as there may be for contexts, the rest is the reserve.
+// How many roots the record of a thread leads to: that of its calls, and that of what samples found.
+uint64_t roots() { return profile_type == prof_format::kSample ? 2 : 1; }
+
+// A page for the Thread, its roots and the first nodes: as many as there may be for contexts, the rest is the reserve.
 // False if there is no room.
 bool take_first_blocks(State* s) {
   const uint64_t first = take_page(), end = first + kFirstBlocks;
   if (first == 0) return false;
   Header* header = at<Header>(s->base, 0);
-  const uint64_t limit = limit_of_contexts(header), left = header->nodes < limit ? limit - header->nodes : 1;
+  const uint64_t limit = limit_of_contexts(header), least = roots();
+  const uint64_t left = header->nodes + least < limit ? limit - header->nodes : least;
   const uint64_t nodes = left < kFirstBlocks - kThreadBlocks ? left : kFirstBlocks - kThreadBlocks;
   __atomic_fetch_add(&header->nodes, nodes, __ATOMIC_RELAXED);
   const uint64_t end_of_nodes = first + kThreadBlocks + nodes;
@@ -71,18 +77,20 @@ bool take_first_blocks(State* s) {
   return true;
 }
 
-// The Thread and its root; for a state that is used again, in the blocks left of one of its supplies.
+// The Thread and its roots; for a state that is used again, in the blocks left of one of its supplies.
 bool make_record(State* s, bool is_reused) {
+  const uint64_t blocks = kThreadBlocks + roots();
   NodeSupply* supply = &s->nodes;
-  if (is_reused && blocks_in(supply->range) <= kThreadBlocks) supply = &s->reserve;
-  if (!is_reused || blocks_in(supply->range) <= kThreadBlocks) {
+  if (is_reused && blocks_in(supply->range) < blocks) supply = &s->reserve;
+  if (!is_reused || blocks_in(supply->range) < blocks) {
     supply = &s->nodes;
     if (!take_first_blocks(s)) return false;
   }
   const uint64_t first = first_of(supply->range);
   s->thread = at<Thread>(s->base, Block(first));
   s->root = Block(first + kThreadBlocks);
-  supply->range = block_range(first + kThreadBlocks + 1, end_of(supply->range));
+  if (roots() > 1) s->thread->addresses = s->root + 1;
+  supply->range = block_range(first + blocks, end_of(supply->range));
   s->nodes.is_empty = s->reserve.is_empty = s->nodes_made = s->refused = 0;
   s->module_start = s->module_end = 0;  // it is a new thread's, which has no nodes of any module
   set_aside(s);
@@ -119,10 +127,15 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   if (is_reused) end_samples_of_thread(s);
   s->base = p->base;
   s->tid = thread_id();
+  // The thread before may have ended in the middle of a hook.
+  s->entering_at = s->asked = 0;
+  s->is_busy = 0;
   begin_table(s);
   if (!make_record(s, is_reused)) return 0;
   if (!begin_thread_stack(s, slot, is_reused)) return 0;
   if (uses_cpu_clock() && !begin_cpu_clock(s)) return 0;
+  begin_block_counters_of_thread(s);
+  begin_trace_of_thread(s);
   fill_in_record(s);
   if (!is_reused) {
     lock(&p->lock);
@@ -204,6 +217,15 @@ uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t ar
 void note_name(State* s) {
   char name[16] = {};
   if (syscall4(__NR_prctl, kGetName, as_word(name)) == 0) memcpy(s->thread->name, name, sizeof name);
+}
+
+void note_name_of_other(State* s) {
+  char path[64], name[sizeof s->thread->name + 1];
+  Line(path, sizeof path) << "/proc/self/task/" << uint64_t(s->tid) << "/comm";
+  const size_t size = read_text(path, name, sizeof name);
+  if (size < 2) return;  // it has ended
+  memset(s->thread->name, 0, sizeof s->thread->name);
+  memcpy(s->thread->name, name, size - 1);  // without the end of the line
 }
 
 void mark_early(State* s) { early = s; }

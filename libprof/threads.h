@@ -19,8 +19,10 @@ void leave_wiped_state(State* s);
 // there were no room, in a state that a forked child has left (fork.h).
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument);
 
-// Puts the thread's present name into its record. A slow path.
+// Put the thread's present name into its record. Slow paths; the second one is for a thread other than the caller's, which
+// may be running or gone.
 void note_name(State* s);
+void note_name_of_other(State* s);
 
 // Static programs: remembers that the initial thread has begun with a thread-local block of the runtime's own. Its
 // state is carried over when libc's block takes over.

@@ -10,6 +10,9 @@ namespace libprof {
 
 namespace {
 
+using prof_format::kKindOfCall;
+using prof_format::kTailCall;
+
 constexpr uint64_t kLargestTable = uint64_t(1) << 26;     // links
 constexpr uint64_t kFewestNodes = 64, kMostNodes = 4096;  // blocks taken at a time
 
@@ -37,7 +40,7 @@ Link* make_larger_table(State* s, uint64_t links) {
 
 uint64_t most_probes(Link* table) { return links_in(table) < kLargestTable ? links_in(table) : kLargestTable; }
 
-// As in FIND_CHILD (hooks.S). In bytes. Links of a retired module (libraries.cc) stand where they did before: it may come
+// As in FIND_CHILD (hook_macros.h). In bytes. Links of a retired module (libraries.cc) stand where they did before: it may come
 // back.
 uint64_t first_place(Link* table, Block parent, uint64_t pc) {
   constexpr uint64_t kAddress = (uint64_t(1) << 48) - 1;
@@ -175,7 +178,7 @@ void link_child(State* s, Block parent, uint64_t pc, Block child) {
     head = load(&above->child);
     store(&node->sibling, head);
   } while (!exchange_if(&above->child, head, child));
-  note_module_of(s, pc);
+  note_module_of(s, pc & ~kKindOfCall);
 }
 
 // The node that stands for all calls of a function that have no place elsewhere: a child of the root.
@@ -189,6 +192,17 @@ Block find_or_make_context_free(State* s, uint64_t pc) {
   return child;
 }
 
+// The node that a tail call is folded onto, among those of the functions that jumped since the last call; 0 if there is
+// none.
+Block find_earlier_tail_call(State* s, Block parent, uint64_t pc) {
+  Block b = parent;
+  const uint64_t most = most_in_list(s);
+  for (uint64_t i = 0; i < most && (node_at(s, b)->pc & kTailCall); ++i, b = node_at(s, b)->parent) {
+    if (node_at(s, b)->pc == pc) return b;
+  }
+  return 0;
+}
+
 // The nearest of parent and its ancestors whose function is that of pc; 0 if there is none. `times`: how many there
 // are, counted up to kLongestRecursion.
 Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
@@ -197,7 +211,7 @@ Block nearest_activation(State* s, Block parent, uint64_t pc, uint32_t* times) {
   Block b = parent;
   const uint64_t most = most_in_list(s);
   for (uint64_t i = 0; i < most && b != 0 && *times < kLongestRecursion; ++i, b = node_at(s, b)->parent) {
-    if (node_at(s, b)->pc != pc) continue;
+    if (((node_at(s, b)->pc ^ pc) & ~kKindOfCall) != 0) continue;
     if (nearest == 0) nearest = b;
     ++*times;
   }
@@ -252,12 +266,20 @@ void move_links(State* s, uint64_t start, uint64_t end, uint64_t distance) {
   for (uint64_t i = 0; table && i < links_in(table); ++i) {
     const uint64_t pc = load(&table[i].pc);
     // Not if the thread has ended meanwhile, and another one has cleared the table.
-    if (pc >= start && pc < end) exchange_if_shared(&table[i].pc, pc, pc + distance);
+    const uint64_t address = pc & ~kKindOfCall;
+    if (address >= start && address < end) exchange_if_shared(&table[i].pc, pc, pc + distance);
   }
 }
 
 Block find_or_make_child(State* s, Block parent, uint64_t pc) {
   if (Block child = find_child(s, parent, pc)) return child;
+  if (pc & kTailCall) {
+    if (Block earlier = find_earlier_tail_call(s, parent, pc)) {
+      s->has_folded = 1;
+      remember(s, parent, pc, earlier);
+      return earlier;
+    }
+  }
   uint32_t times;
   const Block nearest = nearest_activation(s, parent, pc, &times);
   if (times < kLongestRecursion) {
@@ -267,7 +289,7 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
       return child;
     }
   }
-  const Block target = nearest ? nearest : find_or_make_context_free(s, pc);
+  const Block target = nearest ? nearest : find_or_make_context_free(s, pc & ~kKindOfCall);
   if (target == 0) return 0;
   s->has_folded = 1;
   // If the table has no room for a child, its call is folded anew each time; count it only if no other call was folded
@@ -277,6 +299,18 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
     __atomic_fetch_add(folded, 1, __ATOMIC_RELAXED);
   }
   return target;
+}
+
+// It takes no spare node: those are for calls.
+Block find_or_make_address(State* s, uint64_t address) {
+  const Block root = s->thread->addresses;
+  if (Block found = find_child(s, root, address)) return found;
+  Block made = take_from(&s->nodes.range);
+  if (made == 0 && !s->nodes.is_empty && run_heavy(s, refill_nodes, 0)) made = take_from(&s->nodes.range);
+  if (made == 0) return 0;
+  link_child(s, root, address, made);
+  remember(s, root, address, made);
+  return made;
 }
 
 }  // namespace libprof

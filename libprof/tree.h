@@ -10,6 +10,11 @@
 // given a node below the root, and all its calls without a place are folded onto that. Counts and self times stay
 // exact; what becomes coarser is the context. Folded edges are in the table like others.
 //
+// A tail call's node is a child of the node of the function that jumped, and told from the node of calls by a bit of its
+// pc. Tail calls may go on for ever (a machine of states that jump to one another), so one is folded onto a node of the
+// same function that was reached by tail calls alone since the last call: the tree is as deep as there are functions. It is
+// not folded onto the one that was called, so that the count of that one is the number of calls.
+//
 // An eighth of node_limit is kept for those nodes below the root, but it is no bound for them: each thread gets one for
 // each function that needs one, and its root. They come from a reserve of the thread, which is filled before the disk
 // is full. A call is counted as lost only when that reserve is used up, or in a handler that interrupts its refilling
@@ -28,11 +33,16 @@ inline constexpr uint64_t kSpareNodes = 8;
 // How many nodes of the header's node_limit are for contexts.
 inline uint64_t limit_of_contexts(const Header* h) { return h->node_limit - h->node_limit / 8; }
 
-// The node for a call of `pc` from `parent`; makes it if there is none. 0 if none can be had. A slow path.
+// The node for a call of `pc` from `parent`, or for a tail call if that has kTailCall; makes it if there is none. 0 if none
+// can be had. A slow path.
 Block find_or_make_child(State* s, Block parent, uint64_t pc);
 
 // The same if there is one; else 0.
 Block find_child(State* s, Block parent, uint64_t pc);
+
+// The node for an address at which a sample found the thread, below Thread::addresses; makes it if there is none. 0 if
+// none can be had. A slow path.
+Block find_or_make_address(State* s, uint64_t address);
 
 // Makes sure that the thread has a few spare nodes, from a supply that has many. They are for the hooks of a handler
 // that interrupts the refilling of a supply, because that cannot be begun a second time. A heavy path.

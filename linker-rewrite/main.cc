@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -18,55 +17,96 @@
 #include <sstream>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/elf/debug_names.h"
 #include "linker-rewrite/write/output_file.h"
 #include "rewrite.h"
 
 namespace profld {
 namespace {
 
+// Exit statuses, besides 0.
+constexpr int kFailed = 1, kWrongUsage = 2, kNothingToRewrite = 3;
+
 constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
 constexpr char kUsage[] =
-    R"(usage: profld [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES] [--no-leaves]
-              [--all] [--no-imports] [--no-hooks] [--report FILE] [--libprof FILE]
-              [--audit FILE] PROGRAM
-       profld --libs[=GLOB]... -o DIRECTORY [-F GLOB]... [-N GLOB]... [--min-size BYTES]
-              [--no-leaves] [--all] PROGRAM
+    R"(usage: profld [-q] [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES]
+              [--no-leaves] [--all] [--discover] [--no-imports] [--no-hooks]
+              [-b] [--trace]
+              [--report FILE] [--libprof FILE] [--audit FILE]
+              [--search-path DIRS] [--debug-dir DIR]... PROGRAM
+       profld --libs[=GLOB]... -o DIRECTORY [-F GLOB]... [-N GLOB]...
+              [--min-size BYTES] [--no-leaves] [--all] [--debug-dir DIR]...
+              PROGRAM
 )";
 constexpr char kHelp[] =
-    R"(Write a copy of a finished x86-64 program, or of a shared library, in which every function counts and times its calls.
-Running the copy leaves prof.<pid>, which prof(1) shows.
+    R"(Write a copy of a finished x86-64 program, or of a shared library, in which
+every function counts and times its calls.  Running the copy leaves prof.<pid>,
+which prof(1) shows.
 
   -o, --output OUT      the copy (default: PROGRAM's base name with .prof, here)
+  -b, --blocks          count how often each basic block ran, too
+      --trace           write down which basic blocks run, one after the other
   -F, --only GLOB       only functions whose name matches (repeatable)
   -N, --not GLOB        not functions whose name matches (repeatable)
       --min-size BYTES  only functions of at least BYTES of code
       --no-leaves       only functions that call others
       --all             of a library, also functions that are too small to time
+      --discover        also functions that no symbol or unwind table names
       --no-imports      not the functions of shared libraries that they call
-      --no-hooks        move functions, but let them call nothing: to see what moving costs
-      --report FILE     write what was done, and what was left out and why, as JSON
-      --libprof FILE    the runtime library (default: ../lib/libprof.so, seen from profld)
-      --audit FILE      have the dynamic linker load FILE as well, which audits it (DT_AUDIT)
-      --libs[=GLOB]     make a directory with the program and its libraries, for another machine
-  -v, --verbose         say on standard error what was done, and why functions stay as they are
-      --help            print this
-      --version         print the version
+      --no-hooks        move functions, but let them call nothing: to see what
+                        moving costs; with -b, count blocks and take samples
+      --report FILE     write what was done, and what was left out and why, as
+                        JSON
+      --libprof FILE    the runtime library (default: ../lib/libprof.so, seen
+                        from profld); $ORIGIN/NAME: beside the copy
+      --audit FILE      have the dynamic linker load FILE as well, which audits
+                        it (DT_AUDIT)
+      --search-path DIRS
+                        have the dynamic linker search these folders, with
+                        colons between them, for libraries first (DT_RUNPATH)
+      --debug-dir DIR   look for the names of a stripped program in DIR, too
+                        (repeatable)
+      --libs[=GLOB]     make a directory with the program and its libraries, for
+                        another machine
+  -q, --quiet           do not say that a GLOB matches no function, nor that
+                        little of the code has hooks
+  -v, --verbose         say on standard error what was done, and why functions
+                        stay as they are
+  -h, --help            print this
+  -V, --version         print the version
 
 A GLOB is a pattern like 'parse_*', as the shell has for names of files.
+Parameters, template arguments and outer names need not be in it: sort,
+std::sort, 'std::sort<int*>' and 'std::*' all mean std::sort<int*>(int*, int*).
+
+Environment of the copy when it runs:
+  PROFTYPE              time (the default), elapsed, cpu, adaptive, sample or
+                        count: what is measured
+  PROFDIR               the folder for profiles (default: the current one)
+  PROFSIZE              the most nodes (functions, each by its chain of callers)
+  PROFLIMIT             with --trace: the most bytes of the trace, as 500M
+  PROFLAST              with --trace: only the last so many bytes of each thread
+  PROFSTART             on, or off: nothing is recorded until prof ctl says so
+
+See profld(1).
 )";
 
 struct Options {
-  std::string program, output, report, runtime, audit;
+  std::string program, output, report, runtime;
+  LinkerWishes wishes;
   Selection selection;
-  bool verbose = false;
+  std::vector<std::string> debug_folders;
+  bool verbose = false, quiet = false;
 };
 
-// The library that belongs to this profld: ../lib/libprof.so from where the program itself is.
-std::string default_runtime() {
+// The library that belongs to this profld: ../lib/ from where the program itself is. Where counts and samples are all that is
+// wanted, it is the one that needs no hooks to learn of threads (decide/shared_counters.cc).
+std::string default_runtime(const Options& o, const Image& image) {
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) throw Error("cannot find its own place (/proc/self/exe); give --libprof");
-  return (self.parent_path().parent_path() / "lib" / "libprof.so").string();
+  const bool samples = (o.selection.blocks || o.selection.trace) && o.selection.no_hooks && !image.is_static();
+  return (self.parent_path().parent_path() / "lib" / (samples ? "libprof-sampler.so" : "libprof.so")).string();
 }
 
 using prof_text::printable;
@@ -75,7 +115,7 @@ using prof_text::printable;
 [[noreturn]] void usage_error(const std::string& problem = "") {
   if (!problem.empty()) std::cerr << "profld: " << printable(problem) << '\n';
   std::cerr << kUsage << "Try 'profld --help'.\n";
-  std::exit(2);
+  std::exit(kWrongUsage);
 }
 
 // "strlen,memcpy"
@@ -86,11 +126,11 @@ std::set<std::string> split(const std::string& list) {
   return names;
 }
 
-uint64_t parse_size(const char* text) {
+uint64_t parse_size(const std::string& text) {
   uint64_t size = 0;
-  const auto [end, error] = std::from_chars(text, text + std::strlen(text), size);
-  if (error == std::errc() && *end == '\0') return size;
-  usage_error(std::string("--min-size ") + text + ": is no number of bytes");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error == std::errc() && end == text.data() + text.size()) return size;
+  usage_error("--min-size " + text + ": is no number of bytes");
 }
 
 Options parse(int argc, char** argv) {
@@ -104,28 +144,42 @@ Options parse(int argc, char** argv) {
     kImports,
     kNoImports,
     kAudit,
-    kHelpOption,
-    kVersionOption
+    kSearchPath,
+    kDebugDir,
+    kTrace,
+    kDiscover
   };
   static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
+                                 {"blocks", no_argument, nullptr, 'b'},
+                                 {"trace", no_argument, nullptr, kTrace},
                                  {"only", required_argument, nullptr, 'F'},
                                  {"not", required_argument, nullptr, 'N'},
                                  {"min-size", required_argument, nullptr, kMinSize},
                                  {"no-leaves", no_argument, nullptr, kNoLeaves},
                                  {"all", no_argument, nullptr, kAll},
+                                 {"discover", no_argument, nullptr, kDiscover},
                                  {"no-hooks", no_argument, nullptr, kNoHooks},
                                  {"imports", optional_argument, nullptr, kImports},
                                  {"no-imports", no_argument, nullptr, kNoImports},
                                  {"report", required_argument, nullptr, kReport},
                                  {"libprof", required_argument, nullptr, kRuntime},
                                  {"audit", required_argument, nullptr, kAudit},
+                                 {"search-path", required_argument, nullptr, kSearchPath},
+                                 {"debug-dir", required_argument, nullptr, kDebugDir},
+                                 {"quiet", no_argument, nullptr, 'q'},
                                  {"verbose", no_argument, nullptr, 'v'},
-                                 {"help", no_argument, nullptr, kHelpOption},
-                                 {"version", no_argument, nullptr, kVersionOption},
+                                 {"help", no_argument, nullptr, 'h'},
+                                 {"version", no_argument, nullptr, 'V'},
                                  {nullptr, 0, nullptr, 0}};
   Options o;
   opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, ":o:F:N:v", kLong, nullptr)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":bo:F:N:qvhV", kLong, nullptr)) != -1;) switch (c) {
+      case 'b':
+        o.selection.blocks = true;
+        break;
+      case kTrace:
+        o.selection.trace = true;
+        break;
       case 'o':
         o.output = optarg;
         break;
@@ -134,6 +188,9 @@ Options parse(int argc, char** argv) {
         break;
       case 'N':
         o.selection.not_.emplace_back(optarg);
+        break;
+      case 'q':
+        o.quiet = true;
         break;
       case 'v':
         o.verbose = true;
@@ -150,6 +207,9 @@ Options parse(int argc, char** argv) {
       case kAll:
         o.selection.all = true;
         break;
+      case kDiscover:
+        o.selection.discover = true;
+        break;
       case kNoHooks:
         o.selection.no_hooks = true;
         break;
@@ -164,12 +224,18 @@ Options parse(int argc, char** argv) {
         o.runtime = optarg;
         break;
       case kAudit:
-        o.audit = optarg;
+        o.wishes.audit = optarg;
         break;
-      case kHelpOption:
+      case kSearchPath:
+        o.wishes.search_path = optarg;
+        break;
+      case kDebugDir:
+        o.debug_folders.emplace_back(optarg);
+        break;
+      case 'h':
         std::cout << kUsage << kHelp;
         std::exit(0);
-      case kVersionOption:
+      case 'V':
         std::cout << kVersion << '\n';
         std::exit(0);
       case ':':
@@ -181,16 +247,29 @@ Options parse(int argc, char** argv) {
       }
     }
   if (optind + 1 != argc) usage_error();
+  if (o.selection.blocks && o.selection.trace) usage_error("-b and --trace: give one of them; a trace has all counts");
   o.program = argv[optind];
   if (o.output.empty()) o.output = std::filesystem::path(o.program).filename().string() + ".prof";
-  if (o.runtime.empty()) o.runtime = default_runtime();
   return o;
 }
 
+// A name that begins with $ORIGIN leads the dynamic linker to the folder of the copy. The file need not be there yet; the
+// runtime of this profld is what it has to be like.
+RuntimeFile runtime_file(const Options& o, const Image& image) {
+  const std::string& name = o.runtime;
+  if (name.empty()) return default_runtime(o, image);
+  for (const std::string origin : {"$ORIGIN/", "${ORIGIN}/"}) {
+    if (!name.starts_with(origin)) continue;
+    const auto beside = std::filesystem::absolute(o.output).parent_path() / name.substr(origin.size());
+    return {std::filesystem::exists(beside) ? beside.string() : default_runtime(o, image), name};
+  }
+  return name;
+}
+
 // The subject of an error message is the file that it is about.
-int fail(const std::string& file, const std::string& message) {
+int fail(const std::string& file, const std::string& message, int status = kFailed) {
   std::cerr << "profld: " << printable(file + ": " + message) << '\n';
-  return 1;
+  return status;
 }
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -198,15 +277,23 @@ double seconds() { return std::chrono::duration<double>(std::chrono::steady_cloc
 int run(int argc, char** argv) {
   std::string subject = argv[0];
   try {
-    const Options o = parse(argc, argv);
+    Options o = parse(argc, argv);
     subject = o.program;
     Progress progress(isatty(STDERR_FILENO) ? stderr : nullptr, o.program, seconds);
     const Image image = Image::open(o.program);
+    if (!o.selection.only.empty() || !o.selection.not_.empty())
+      o.selection.debug_names = read_debug_names(image, o.program, o.debug_folders);
     const Rewritten r = rewrite(
-        image, o.selection, o.runtime, [&](double done, const char* stage) { progress.show(done, stage); }, o.audit);
+        image, o.selection, runtime_file(o, image), [&](double done, const char* stage) { progress.show(done, stage); },
+        o.wishes);
     subject = o.output;
     write_program(o.output, o.program, r.file);
     progress.clear();
+    if (!o.quiet)
+      for (const std::string& line : r.report.unmatched_patterns)
+        std::cerr << "profld: " << printable(o.program + ": " + line) << '\n';
+    if (!o.quiet && r.report.code.is_low())
+      std::cerr << "profld: " << printable(o.program + ": " + low_coverage(r.report.code)) << '\n';
     if (!o.report.empty()) {
       subject = o.report;
       std::ofstream report(o.report);
@@ -219,7 +306,7 @@ int run(int argc, char** argv) {
     }
     return 0;
   } catch (const Error& e) {
-    return fail(subject, e.what());
+    return fail(subject, e.what(), e.is_nothing_to_rewrite ? kNothingToRewrite : kFailed);
   } catch (const std::bad_alloc&) {
     return fail(subject, "out of memory");
   }

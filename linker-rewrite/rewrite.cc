@@ -5,13 +5,20 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
+#include "libprof/format/trace_segment.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/blocks/trace_records.h"
 #include "linker-rewrite/decide/import_calls.h"
 #include "linker-rewrite/decide/movability.h"
+#include "linker-rewrite/decide/name_selection.h"
 #include "linker-rewrite/decide/refuse.h"
+#include "linker-rewrite/decide/shared_counters.h"
+#include "linker-rewrite/discover/discover.h"
+#include "linker-rewrite/move/coverage.h"
 #include "linker-rewrite/move/entry_jumps.h"
 #include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/program/data_references.h"
@@ -20,6 +27,7 @@
 #include "linker-rewrite/program/replaced.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/write/layout.h"
+#include "linker-rewrite/write/trace_table.h"
 
 namespace profld {
 
@@ -28,9 +36,18 @@ namespace {
 // Finds patterns that match nothing. That needs only the names, so it is done before the functions are analysed.
 void refuse_without_functions(const Program& program, const Selection& selection) {
   if (std::ranges::none_of(program.ranges, &CodeRange::is_function)) throw refusal(Refusal::no_functions);
-  if (std::ranges::none_of(program.ranges,
-                           [&](const CodeRange& r) { return !r.fragment && is_selected_by_name(selection, r); }))
-    throw refusal(Refusal::nothing_selected);
+  auto has_functions_of = [&](const Selection& s) {
+    const NameSelection names(s, *program.image);
+    return std::ranges::any_of(program.ranges, [&](const CodeRange& r) { return !r.fragment && names.has(r); });
+  };
+  if (has_functions_of(selection)) return;
+  std::string detail;
+  for (const std::string& line : unmatched_patterns(selection, program)) detail += (detail.empty() ? "" : "; ") + line;
+  Selection without_exceptions = selection;
+  without_exceptions.not_.clear();
+  if (detail.empty() && !has_functions_of(without_exceptions))
+    detail = "-F matches functions of other files only, which are profiled where one that it matches calls them";
+  throw refusal(Refusal::nothing_selected, detail.empty() ? "" : "(" + detail + ")");
 }
 
 Report count_functions(const Program& program) {
@@ -47,6 +64,7 @@ Report count_functions(const Program& program) {
     else
       ++report.functions_instrumented;
   }
+  report.code = coverage_of(program);
   return report;
 }
 
@@ -89,29 +107,67 @@ void decide_what_moves(Program& program) {
 }
 
 // All that is new: the copies and what belongs to them, and the changes to the original's bytes.
-Contents copy_functions(const Program& program, const std::vector<EntryJump>& entry_jumps, const Layout& layout,
-                        Report& report) {
-  Relocator relocator(program, {layout.enter_hook_slot(), layout.leave_hook_slot()}, layout.library_start());
+Contents copy_functions(const Program& program, const std::vector<EntryJump>& entry_jumps, BlockCounters blocks,
+                        const Layout& layout, Report& report) {
+  Relocator relocator(program, HookSlots(layout.hook_slots()), layout.library_start(), &blocks, layout.runtime_code());
   relocator.plan(layout.text());
   report.returns = relocator.returns();
   report.tail_jumps = relocator.tail_jumps();
   report.jump_tables = relocator.jump_tables();
 
   Contents contents;
-  const NewAddr tables = layout.read_only_start(relocator.text_size());
+  if (report.code.is_low()) contents.coverage = report.code;
+  contents.counters = blocks.counters;
+  if (!blocks.traced.empty()) {
+    contents.trace = encode_trace_program(*program.image, blocks.traced, blocks.record_size);
+    const uint64_t size = prof_format::kTraceProgramOffset + contents.trace.size();
+    contents.counters = uint32_t(align_up(size, sizeof(uint64_t)) / sizeof(uint64_t));
+  }
+  const NewAddr tables = layout.read_only_start(relocator.text_size(), contents.counters);
   const std::optional<AddedCode> added = layout.added_code();
   contents.thunks = relocator.frameless();
   contents.library_start = relocator.library_start();
-  relocator.emit(tables, contents.text, contents.tables, [&] {
+  const auto meanwhile = [&] {
     contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
                                    NewAddr(align_up((tables + contents.tables.size()).value, 8)), contents.thunks);
     contents.patches = relocator.patches(entry_jumps);
     for (Patch& p : replacement_patches(program, layout.replacement_slots())) contents.patches.push_back(std::move(p));
     for (Patch& p : probe_patches(*program.image, relocator.copies())) contents.patches.push_back(std::move(p));
-  });
+  };
+  CounterWords words{layout.counters_start(relocator.text_size()), {}};
+  words.trace = {words.first_counter + offsetof(prof_format::TraceWords, cursor),
+                 words.first_counter + offsetof(prof_format::TraceWords, limit), layout.trace_slot()};
+  relocator.emit(tables, contents.text, contents.tables, meanwhile, words);
   contents.imports = relocator.thunks().copies(program.imports);
   contents.copies = relocator.take_copies();
+  contents.counted = std::move(blocks.functions);
   return contents;
+}
+
+std::vector<OldAddr> arrivals_of(const std::vector<EntryJump>& entry_jumps) {
+  std::vector<OldAddr> arrivals;
+  arrivals.reserve(entry_jumps.size());
+  for (const EntryJump& jump : entry_jumps) arrivals.push_back(jump.arrival);
+  return arrivals;
+}
+
+BlockCounters count_blocks(const Program& program, const std::vector<EntryJump>& entry_jumps, bool are_shared,
+                           Report& report) {
+  BlockCounters blocks = place_block_counters(program, arrivals_of(entry_jumps), are_shared);
+  report.blocks_counted = true;
+  for (const CountedFunction& f : blocks.functions) report.blocks += f.blocks.size();
+  report.block_counters = blocks.counters;
+  report.counters_locked = blocks.are_locked;
+  report.functions_uncounted = blocks.uncounted;
+  return blocks;
+}
+
+BlockCounters trace_blocks(const Program& program, const std::vector<EntryJump>& entry_jumps, Report& report) {
+  BlockCounters blocks = place_trace_records(program, arrivals_of(entry_jumps));
+  report.blocks_traced = true;
+  report.blocks = blocks.traced.size();
+  report.functions_uncounted = blocks.uncounted;
+  return blocks;
 }
 
 // It takes almost as long to free the program's memory as to put the file together, so both are done at once.
@@ -134,18 +190,28 @@ std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program pro
 }  // namespace
 
 // How much of the whole work each stage is was measured with gcc's cc1.
-Rewritten rewrite(const Image& image, const Selection& selection, const std::string& runtime_path,
-                  const ShowStage& show, const std::string& audit) {
+Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeFile& runtime, const ShowStage& show,
+                  const LinkerWishes& wishes) {
   // Refuse what headers, symbols and strings show to be impossible. Now the program is of a kind that can be rewritten,
   // the runtime fits it, and all new parts have their places, except the code and the parts behind it.
   refuse_unsupported(image);
-  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime_path, audit);
+  FrameTables frame_tables = read_frame_tables(image);
+  if ((selection.blocks || selection.trace) && image.link_type() == LinkType::shared_library)
+    throw refusal(Refusal::blocks_of_library);
+  LinkerWishes all_wishes = wishes;
+  all_wishes.traces = selection.trace;
+  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace);
 
   // Find and decode the code. Now each range of code is known to be a function or a fragment, and ranges between which
-  // control passes without calls are in one group, except for fragments that only a jump table leads to.
+  // control passes without calls are in one group, except for fragments that only a jump table leads to. Where no table
+  // tells of the code that is used, the ranges may be those that can be found by following control.
   show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
-  Program program = group_functions(image, frames, find_functions(image, frames));
+  Program program = group_functions(image, frames, find_functions(image, frames), std::move(frame_tables));
+  const std::optional<MadeFrames> made = selection.discover ? discover_functions(program) : std::nullopt;
+  if (made)
+    program =
+        group_functions(image, made->frames, find_functions(image, made->frames), std::move(program.frame_tables));
   refuse_without_functions(program, selection);
   give_back_memory(image);
 
@@ -162,6 +228,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   show(0.65, "placing jumps to the copies");
   const std::vector<EntryJump> entry_jumps = place_entry_jumps(program);
   Rewritten result{{}, count_functions(program)};
+  result.report.unmatched_patterns = unmatched_patterns(selection, program);
   refuse_if_nothing_moves(result.report);
   count_imports(program, select_import_calls(program, selection), result.report);
   give_back_memory(image);
@@ -169,7 +236,17 @@ Rewritten rewrite(const Image& image, const Selection& selection, const std::str
   // Copy what moves. Now all new code, tables and unwind tables are there, for the addresses at which they will lie,
   // and the changes to the old bytes.
   show(0.7, "copying functions");
-  Contents contents = copy_functions(program, entry_jumps, *layout, result.report);
+  BlockCounters blocks;
+  if (selection.blocks) {
+    const bool are_shared = selection.no_hooks && may_share_counters(program, layout->begins_threads());
+    blocks = count_blocks(program, entry_jumps, are_shared, result.report);
+  }
+  if (selection.trace) {
+    if (selection.no_hooks && may_share_counters(program, layout->begins_threads()))
+      throw refusal(Refusal::trace_without_hooks);
+    blocks = trace_blocks(program, entry_jumps, result.report);
+  }
+  Contents contents = copy_functions(program, entry_jumps, std::move(blocks), *layout, result.report);
   give_back_memory(image);
 
   // Put the file together. Now it only has to be written.

@@ -9,6 +9,7 @@
 #include "linker-rewrite/base/progress.h"
 #include "linker-rewrite/decide/selection.h"
 #include "linker-rewrite/elf/image.h"
+#include "linker-rewrite/write/layout.h"
 #include "linker-rewrite/write/output_file.h"
 #include "report.h"
 
@@ -19,10 +20,10 @@ struct Rewritten {
   Report report;
 };
 
-// Throws Error if the program cannot be rewritten. Calls `show` when a stage begins. `audit`: see Layout::begin.
+// Throws Error if the program cannot be rewritten. Calls `show` when a stage begins. `wishes`: a dynamic program's.
 Rewritten rewrite(
-    const Image& image, const Selection& selection, const std::string& runtime_path,
-    const ShowStage& show = [](double, const char*) {}, const std::string& audit = "");
+    const Image& image, const Selection& selection, const RuntimeFile& runtime,
+    const ShowStage& show = [](double, const char*) {}, const LinkerWishes& wishes = {});
 
 }  // namespace profld
 

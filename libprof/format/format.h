@@ -8,7 +8,10 @@
 //   Header ──> Module ──> Module ...       what was mapped where, to turn program counters into symbols later
 //      └─────> Thread ──> Thread ...       one tree and one shadow stack each
 //                 ├─> Node (root) ──> Node ...      the calling context tree
+//                 ├─> Node (root) ──> Node ...      kSample: the addresses that samples found
 //                 └─> FrameChunk ──> FrameChunk ... the frames that are open, bottom first
+//      └─────> Counters ──> Counters ...  of profld -b: executions of basic blocks (blocks.h)
+//      └─────> Skeleton ──> Skeleton ... of the files of modules, appended later by prof run
 //
 // Time. A node holds SELF cycles. Each hook gives the time since the thread's last hook to the node that ran since, in
 // two instructions: Thread.last_tsc becomes the time stamp, and the difference is added to the node (hooks.S says why
@@ -53,6 +56,10 @@
 // at their time; the node that gets them then also gets the square of how many these are (`sample_squares`), and the sum of
 // these squares, of all three kinds of samples together, is about the variance of their number.
 //
+// Histogram. With kSample a thread has a second root, Thread::addresses. Its children are one for each address, in a file
+// that calls hooks, at which a sample found the thread outside the kernel; so their `samples` add up to those of the tree of
+// calls, but for those that found no room, which are in that root's own `samples`.
+//
 // With kAddresses there are no hooks. The nodes are children of the root, one for each address that a sample found, with
 // the samples taken there as in kSample: in kernel_samples those in the kernel, from a system call in front of the
 // address, in `samples` all others.
@@ -75,6 +82,10 @@
 #define PROF_NODE_LAST 36
 #define PROF_NODE_NEXT PROF_NODE_CYCLES
 
+// Bits of Node::pc: the function was reached by a tail call; by one whose end had to be found out.
+#define PROF_TAIL_BIT 63
+#define PROF_SOUGHT_BIT 62
+
 #define PROF_FRAME_SLOT 0
 #define PROF_FRAME_NODE 8
 #define PROF_FRAME_FLAGS 12
@@ -93,7 +104,8 @@ namespace prof_format {
 using Block = uint32_t;  // number of a 64-byte block in the file; 0 is none
 
 inline constexpr char kMagic[8] = {'\x7f', 'P', 'R', 'O', 'F', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kOldestVersion = 2;  // that readers understand: it has no tail calls; 3 has no kSoughtCall
 inline constexpr uint32_t kByteOrder = 0x01020304;
 
 enum Type : uint32_t {
@@ -167,7 +179,13 @@ struct Header {
   // Time of all threads on a processor, CLOCK_PROCESS_CPUTIME_ID in ns, taken with ns_start and ns_end; 0 if unknown.
   uint64_t cpu_start, cpu_end;
   uint64_t sample_period;  // kSample: nanoseconds on a processor that a sample stands for
-  uint64_t reserved[14];
+  Block first_skeleton;    // not the writer's: prof run stores it when the process is gone and the skeletons are there
+  Block first_counters;    // of profld -b
+  // What a tail call with kSoughtCall adds, cycles * 256: to the self time of the function jumped to (instead of
+  // probe_inside), and to that of the function that jumps. And by how much measurements of these differed.
+  uint64_t probe_sought_inside, probe_sought_outside;
+  uint64_t probe_sought_inside_spread, probe_sought_outside_spread;
+  uint64_t reserved[9];
 };
 
 // A mapped object file. `path_size` bytes of path (no NUL) follow the structure.
@@ -180,16 +198,38 @@ struct Module {
   uint8_t build_id[28];
 };
 
+// What readers need of a module's file, so that they need not have the file: an ELF file without code and data
+// (prof/read/skeleton.h). It is behind all blocks that the process used. `packed_size` bytes, in zlib's format, follow the
+// structure.
+struct Skeleton {
+  Block next;
+  Block module;
+  uint64_t packed_size;
+  uint64_t size;  // bytes, unpacked
+  uint64_t reserved[5];
+};
+
+// Counters of basic blocks (libprof/format/blocks.h), those of one thread, or of several that ran one after the other. The
+// executions of a block follow from the sums over all of these structures.
+struct Counters {
+  Block next;
+  Block module;
+  Block values;  // where `count` words begin, at the start of a page; those behind the module's counters are 0
+  uint32_t reserved0;
+  uint64_t count;
+  uint64_t reserved[5];
+};
+
 struct Thread {
   Block next;  // thread made before this one
   uint32_t tid;
   Block root;     // Node with pc 0: the parent of what had no caller
   Block frames;   // first FrameChunk of the stack it is on
-  char name[16];  // as in /proc/self/task/TID/comm when the thread was first seen; NUL-padded
+  char name[16];  // NUL-padded; as it was at the end of the process, or when the thread last came upon new contexts
   uint64_t lost;  // calls of this thread that found no node
   uint64_t tsc_start;
-  Block stacks;  // first FrameChunk of the newest of its stacks (list through FrameChunk::next_stack)
-  uint32_t reserved0;
+  Block stacks;        // first FrameChunk of the newest of its stacks (list through FrameChunk::next_stack)
+  Block addresses;     // kSample: the root above the addresses that samples found; else 0
   uint64_t cpu_start;  // CLOCK_THREAD_CPUTIME_ID at tsc_start, ns; 0 if stamps are those of the counter
   // A cache line of its own, stored by each hook.
   uint64_t last_tsc;            // up to when its nodes have been given its time, a stamp of the thread's own clock
@@ -201,9 +241,19 @@ struct Thread {
   uint64_t modules;             // for the runtime: see module_bit in libprof/modules.h
 };
 
+// A tail call is a jump to another function, for which the function that jumps has ended. The function jumped to has a
+// node below that of the one that jumped, with this bit in its pc; so a function that is called and jumped to from the
+// same place has two.
+inline constexpr uint64_t kTailCall = uint64_t(1) << PROF_TAIL_BIT;
+
+// With it: of a jump through a pointer, or to another file. The runtime looks for its end each time, so such a tail call
+// costs more than others: Header::probe_sought_inside.
+inline constexpr uint64_t kSoughtCall = uint64_t(1) << PROF_SOUGHT_BIT;
+inline constexpr uint64_t kKindOfCall = kTailCall | kSoughtCall;
+
 // One function in one calling context. Plan 9's Plink.
 struct Node {
-  uint64_t pc;     // return address of the function's call to _profin; 0 in a root
+  uint64_t pc;     // return address of the function's call to _profin, and kKindOfCall; 0 in a root
   uint64_t count;  // calls
   union {
     uint64_t cycles;          // self cycles, see above; kAdaptive: `next`; kCount: 0
@@ -277,6 +327,8 @@ struct FrameChunk {
 
 static_assert(sizeof(Header) % PROF_BLOCK_SIZE == 0);
 static_assert(sizeof(Node) == PROF_BLOCK_SIZE && sizeof(Thread) == 2 * PROF_BLOCK_SIZE);
+static_assert(sizeof(Module) == PROF_BLOCK_SIZE && sizeof(Skeleton) == PROF_BLOCK_SIZE);
+static_assert(sizeof(Counters) == PROF_BLOCK_SIZE);
 static_assert(sizeof(FrameChunk) == PROF_BLOCK_SIZE && sizeof(Frame) == PROF_FRAME_SIZE);
 static_assert(offsetof(Node, pc) == PROF_NODE_PC && offsetof(Node, count) == PROF_NODE_COUNT);
 static_assert(offsetof(Node, cycles) == PROF_NODE_CYCLES && offsetof(Node, parent) == PROF_NODE_PARENT);

@@ -1,5 +1,5 @@
 // The data that profld puts into a rewritten program for readers: the section .prof.map, which leads from addresses in
-// the copies back to the original program, .prof.imports, and the note "prof", which marks a rewritten file.
+// the copies back to the original program, .prof.steps, .prof.imports, and the note "prof", which marks a rewritten file.
 //
 // A profile's program counters lie in the copies. A reader subtracts Module::bias, finds the MapEntry that covers the
 // address, and reports `function`, the original entry point, whose symbols are those of the original program.
@@ -7,6 +7,13 @@
 // An import, a function of another file that the program calls, has an entry of the map as well: `copy` is the code
 // that calls the hooks for it; `original` and `function` are the linker's stub that leads to it, or the word of the GOT
 // that holds its address. The section .prof.imports, which is there if there are any, has their names.
+//
+// Instructions. A copy differs from its original at a few places only, where something stands before an instruction (a
+// hook), or the instruction is longer. The section .prof.steps says where, for each entry of the map, in its order:
+// numbers of variable length (DWARF's ULEB128): how many steps there are; and of each step, how many bytes of the original
+// lie between the one before it (at first, the start) and itself, and how many the copy has more for these. So the
+// instruction at the end of what a step closes, and no other, is the one that grew. Where an entry has no steps that can be
+// read, its instructions are not known.
 //
 // Little-endian. Not mapped at run time (no SHF_ALLOC); the note is.
 //
@@ -29,7 +36,8 @@ inline constexpr uint32_t kNoteOriginalBuildId = 1;
 
 // Entry of the dynamic section, in the range left to operating systems: address of two words through which the program
 // calls the hooks, _profin's and behind it _profout's. The dynamic linker fills them with the addresses of these
-// symbols, the runtime with those of the hooks that are in use, which saves each call a jump.
+// symbols, the runtime with those of the hooks that are in use, which saves each call a jump. (What lies behind them, the
+// words of _proftail and _profjump, is not the runtime's: older programs have something else there.)
 inline constexpr int64_t kHooksTag = 0x6f50524f;
 
 struct MapHeader {
@@ -46,6 +54,14 @@ struct MapEntry {
   uint64_t function;       // original entry of the function it belongs to (differs from `original` in fragments)
   uint32_t copy_size;      // bytes
   uint32_t original_size;  // bytes
+};
+
+inline constexpr char kStepsSection[] = ".prof.steps";
+inline constexpr char kStepsMagic[8] = {'P', 'R', 'O', 'F', 'S', 'T', 'P', '1'};
+
+struct StepsHeader {
+  char magic[8];
+  uint64_t entries;  // of the map, of which the steps follow
 };
 
 inline constexpr char kImportsSection[] = ".prof.imports";

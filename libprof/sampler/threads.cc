@@ -4,13 +4,15 @@
 // be taken inside only, by the timers and the signal of PROFTYPE=sample (sampling.cc). But that begins in a thread with
 // its first hook, and hooks are what shall not be there: beside them the times of small functions are not true.
 //
-// The way taken. profld --no-hooks makes the copy, and this library is its runtime: libprof.so, and pthread_create as well,
-// which stands before the C library's and has new threads begin here. A forked child is told of by the C library
+// The way taken. profld --no-hooks makes the copy, and this library is its runtime: libprof.so, and pthread_create and
+// thrd_create as well, which stand before the C library's and have new threads begin here. With profld -b a thread gets its
+// own counters of blocks then. A forked child is told of by the C library
 // (fork.cc). What is recorded are addresses alone, whatever PROFTYPE says (format.h: kAddresses).
 //
 // It is a library of its own so that no other copy has functions of ours in the place of pthread_create.
 //
-// Limits. Threads that are made by thrd_create, by glibc itself or by a system call have no samples.
+// Limits. Threads that are made by glibc itself, for SIGEV_THREAD, or by a system call have no samples. (For the counters see
+// linker-rewrite/decide/shared_counters.cc.)
 
 #include "libprof/threads.h"
 
@@ -31,6 +33,7 @@ namespace {
 
 using Function = void*(void*);
 using Create = int(uint64_t* thread, const void* attributes, Function* function, void* argument);
+using CreateC11 = int(uint64_t* thread, Function* function, void* argument);  // the function returns an int
 
 struct Start {
   Function* function;
@@ -38,12 +41,27 @@ struct Start {
 };
 
 constexpr int kTryAgain = 11;  // EAGAIN
+constexpr int kErrorC11 = 2;   // thrd_error, of glibc and of musl
 void* const kNext = reinterpret_cast<void*>(-1);
 
 Create* next;
+CreateC11* next_c11;
 
 [[gnu::constructor, gnu::used]] void find_next() {
-  if (dlsym) store(&next, reinterpret_cast<Create*>(dlsym(kNext, "pthread_create")));
+  if (!dlsym) return;
+  store(&next, reinterpret_cast<Create*>(dlsym(kNext, "pthread_create")));
+  store(&next_c11, reinterpret_cast<CreateC11*>(dlsym(kNext, "thrd_create")));
+}
+
+// Has `create` make a thread that begins here and then calls the function. What that returns is what the thread returns.
+template <class F>
+int create_here(Function* function, void* argument, F create) {
+  auto* start = static_cast<Start*>(map_memory(sizeof(Start)));
+  if (!start) return create(function, argument);
+  *start = {function, argument};
+  const int error = create(begin_sampled_thread, start);
+  if (error != 0) unmap_memory(start, sizeof *start);
+  return error;
 }
 
 }  // namespace
@@ -60,12 +78,13 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(uint64_t* thread, c
                                                              Function* function, void* argument) {
   if (!next) find_next();
   if (!next) return kTryAgain;
-  auto* start = static_cast<Start*>(map_memory(sizeof(Start)));
-  if (!start) return next(thread, attributes, function, argument);
-  *start = {function, argument};
-  const int error = next(thread, attributes, begin_sampled_thread, start);
-  if (error != 0) unmap_memory(start, sizeof *start);
-  return error;
+  return create_here(function, argument, [=](Function* f, void* a) { return next(thread, attributes, f, a); });
+}
+
+extern "C" [[gnu::visibility("default")]] int thrd_create(uint64_t* thread, Function* function, void* argument) {
+  if (!next_c11) find_next();
+  if (!next_c11) return kErrorC11;
+  return create_here(function, argument, [=](Function* f, void* a) { return next_c11(thread, f, a); });
 }
 
 }  // namespace libprof

@@ -11,6 +11,7 @@ namespace profld {
 
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
+  bool is_nothing_to_rewrite = false;  // nothing is wrong: nothing in the file can be rewritten, or was to be
 };
 
 }  // namespace profld

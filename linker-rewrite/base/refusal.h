@@ -44,6 +44,9 @@ enum class Refusal {
   unknown_unwind_pointers,
   unknown_unwind_sizes,
   unknown_unwind_tables,
+  blocks_of_library,
+  uses_gs,
+  trace_without_hooks,
 };
 
 struct RefusalWords {
@@ -69,7 +72,7 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::go_program,
      "a Go program: its run-time system finds frames by return address, which copies change; use pprof"},
     {Refusal::ocaml_program,
-     "an OCaml program: its collector finds frames by return address, which copies change; use perf"},
+     "an OCaml program: its frame tables, by which its collector finds frames, are not understood; use perf"},
     {Refusal::ghc_program, "a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof"},
     {Refusal::no_functions,
      "no functions found: neither unwind tables nor symbols name any; build it with -fasynchronous-unwind-tables"},
@@ -97,18 +100,38 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::unknown_unwind_pointers, "unwind tables with pointers of an unknown kind"},
     {Refusal::unknown_unwind_sizes, "unwind tables with sizes of an unknown kind"},
     {Refusal::unknown_unwind_tables, "unwind tables of an unknown kind"},
+    {Refusal::blocks_of_library, "a shared library, whose blocks -b and --trace cannot find; profile it without them"},
+    {Refusal::uses_gs, "it uses the segment register gs, which -b and --trace need; profile it without them"},
+    {Refusal::trace_without_hooks,
+     "it may make threads that only hooks tell the runtime of; trace it without --no-hooks"},
 });
 static_assert([] {
   for (size_t i = 0; i < kRefusals.size(); ++i)
     if (kRefusals[i].code != Refusal(i)) return false;
-  return kRefusals.size() == size_t(Refusal::unknown_unwind_tables) + 1;
+  return kRefusals.size() == size_t(Refusal::trace_without_hooks) + 1;
 }());
 
 constexpr std::string_view words_of(Refusal code) { return kRefusals[size_t(code)].words; }
 
+// Whether the file is in order and there is only nothing in it to rewrite: profld's exit status tells it apart.
+constexpr bool is_nothing_to_rewrite(Refusal code) {
+  switch (code) {
+    case Refusal::dynamic_linker:
+    case Refusal::no_code:
+    case Refusal::no_functions:
+    case Refusal::nothing_selected:
+    case Refusal::all_left_out:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The error to throw. `detail`, if it is not empty, follows the words, after a space.
 inline Error refusal(Refusal code, const std::string& detail = "") {
-  return Error(std::string(words_of(code)) + (detail.empty() ? "" : " " + detail));
+  Error error(std::string(words_of(code)) + (detail.empty() ? "" : " " + detail));
+  error.is_nothing_to_rewrite = is_nothing_to_rewrite(code);
+  return error;
 }
 
 }  // namespace profld

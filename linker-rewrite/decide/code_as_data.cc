@@ -330,7 +330,7 @@ class Search {
     Callee& callee = it->second;
     if (!added) return callee;
     const auto got_entry = u.through_pointer ? std::optional(u.callee) : got_entry_of_stub(*program_.image, u.callee);
-    const Relocation* relocation = got_entry ? relocation_of_got_entry(*program_.image, *got_entry) : nullptr;
+    const Relocation* relocation = got_entry ? program_.image->relocation_at(*got_entry) : nullptr;
     if (!got_entry) {
       add_function(u.callee, callee);
     } else if (relocation && relocation->type == R_X86_64_IRELATIVE) {

@@ -28,6 +28,7 @@
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/imports.h"
+#include "name_selection.h"
 
 namespace profld {
 
@@ -99,6 +100,7 @@ ImportCallCounts select_import_calls(Program& program, const Selection& selectio
   });
 
   const std::vector<Symbol>& symbols = program.image->dynamic_symbols();
+  const NameSelection names(selection, *program.image);
   constexpr uint32_t kLeft = UINT32_MAX, kSpecial = UINT32_MAX - 1;
   std::unordered_map<uint32_t, uint32_t> chosen;  // by symbol: index in Program::imports, or one of these
   for (const Site& site : sites) {
@@ -106,7 +108,7 @@ ImportCallCounts select_import_calls(Program& program, const Selection& selectio
     const auto [known, is_new] = chosen.try_emplace(site.symbol, kLeft);
     const bool is_wanted = selection.imports_only.empty() || selection.imports_only.contains(name);
     if (is_new && is_wanted && is_special(name)) known->second = kSpecial;
-    if (is_new && is_wanted && known->second != kSpecial && is_selected_by_name(selection, {name})) {
+    if (is_new && is_wanted && known->second != kSpecial && names.has(name)) {
       known->second = uint32_t(program.imports.size());
       program.imports.push_back({.name = name, .address = site.through, .has_stub = site.is_stub});
     }

@@ -10,6 +10,7 @@
 //   * a function that it calls returns to an address behind the return address (split stacks);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
 //   * its bytes are changed while the program runs (patch_sites.cc);
+//   * an OCaml program's frame table has a return address in it that is behind no call;
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
 //     instruction.
@@ -36,14 +37,23 @@ namespace profld {
 
 namespace {
 
-bool leaves_twice(const Code& code) {
-  constexpr int64_t kClone = 56, kVfork = 58, kClone3 = 435;
+bool makes_system_call(const Code& code, std::initializer_list<int64_t> numbers) {
   for (size_t i = 0; i < code.insns.size(); ++i) {
     if (!is_system_call(code.bytes_of(code.insns[i]))) continue;
-    const int64_t number = system_call_number(code, i);
-    if (number == kClone || number == kVfork || number == kClone3) return true;
+    if (std::ranges::find(numbers, system_call_number(code, i)) != numbers.end()) return true;
   }
   return false;
+}
+
+bool leaves_twice(const Code& code) {
+  constexpr int64_t kClone = 56, kVfork = 58, kClone3 = 435;
+  return makes_system_call(code, {kClone, kVfork, kClone3});
+}
+
+// Where signal handlers return to. Unwinders know it by its bytes, or by its unwind table, if it has one.
+bool ends_signal(const Code& code) {
+  constexpr int64_t kSigreturn = 15;
+  return makes_system_call(code, {kSigreturn});
 }
 
 // gcc -fsplit-stack: a function compares its stack pointer with a word of the thread, which is reserved for that, and
@@ -78,6 +88,7 @@ std::optional<Reason> own_reason(const Program& program, const DataReferences& d
     if (r.fde && r.fde->no_return_address) return ReasonCode::no_return_address;
     if (const auto why = why_not_rewritable(*program.image, *program.frames, r.range)) return why;
     if (leaves_twice(code)) return ReasonCode::returns_twice;
+    if (r.fde && r.fde->made && ends_signal(code)) return ReasonCode::signal_frame;
     if (splits_stack(code)) return ReasonCode::splits_stack;
     for (const Insn& insn : code.insns) {
       if (insn.rip_relative || insn.field_size == 0) continue;
@@ -118,6 +129,13 @@ std::vector<OldAddr> critical_sections(const Image& image, const DataReferences&
   }
   std::ranges::sort(words);
   return words;
+}
+
+// Whether a call of the code ends at that address.
+bool ends_with_call(const Code& code, OldAddr end) {
+  if (code.insns.empty()) return false;
+  const Insn& insn = code.insns[code.covering(end - 1)];
+  return code.next(insn) == end && (insn.flow == Flow::call || insn.flow == Flow::call_indirect);
 }
 
 // A site in front of a function, in no range, belongs to that function.
@@ -194,11 +212,17 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
         }
       });
   for (const Reference& r : references) stays(r.to, r.reason);
+  for (const InnerEntry& e : program.inner_entries)
+    stays(program.range_of(e.at), {ReasonCode::called_in_middle, e.caller});
   for (const Probe& probe : find_probes(*program.image))
     if (const ptrdiff_t i = program.range_of(probe.address); i >= 0)
       if (!program.code(program.ranges[size_t(i)]).index(probe.address))
         stays(i, {ReasonCode::probe_between_instructions, probe.address});
   for (const CodeAccess& a : find_code_accesses(program)) stays(a.range, {ReasonCode::bytes_read_by_code, a.at});
+  for (const ReturnWord& w : program.frame_tables.words)
+    if (const ptrdiff_t i = program.range_of(w.return_address - 1); i >= 0)
+      if (!ends_with_call(program.code(program.ranges[size_t(i)]), w.return_address))
+        stays(i, {ReasonCode::frame_behind_no_call, w.return_address});
   const std::vector<OldAddr> sections = critical_sections(*program.image, data);
   for (const auto& [word, target] : data.code_pointers)
     if (std::ranges::binary_search(sections, word) || std::ranges::binary_search(sections, word + kStartBeforeAbort))

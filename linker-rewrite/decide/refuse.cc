@@ -1,10 +1,11 @@
 // Some languages' run-time systems look at return addresses: Go's stack growth and garbage collector and OCaml's
 // collector find what a frame holds in tables keyed by them, and GHC puts such tables in front of the code. Copies have
-// other return addresses, so these programs would fail at the first collection.
+// other return addresses, so these programs would fail at the first collection. Of OCaml's tables the format is known,
+// and the copy's tables have the copies' addresses (program/frame_tables.cc).
 //
-// How such programs are recognized: Go's linker writes sections that its own tools need and strip keeps. Stripped OCaml
-// and GHC programs keep nothing but the name of the environment variable that their run-time system reads, a string of
-// its own in read-only data.
+// How such programs are recognized: Go's linker writes sections that its own tools need and strip keeps. Stripped GHC
+// programs, and OCaml's that export nothing, keep nothing but the name of the environment variable that their run-time
+// system reads, a string of its own in read-only data.
 
 #include "refuse.h"
 
@@ -57,6 +58,13 @@ bool is_dynamic_linker(const Image& image) {
                              [](const Symbol& s) { return s.name == "_dl_debug_state" && s.section != SHN_UNDEF; });
 }
 
+// OCaml 5, whose collector moves the stacks of its effects, or a program of OCaml's run-time system whose frame tables no
+// symbol names. Those that are named are read later (program/frame_tables.cc).
+bool is_unknown_ocaml(const Image& image) {
+  if (has_symbol(image, "caml_frametable")) return has_symbol(image, "caml_runstack");
+  return has_symbol(image, "caml_startup") || has_string(image, "OCAMLRUNPARAM sets its parameters");
+}
+
 }  // namespace
 
 void refuse_unsupported(const Image& image) {
@@ -67,9 +75,7 @@ void refuse_unsupported(const Image& image) {
   if (image.link_type() == LinkType::shared_library && image.code().empty()) throw refusal(Refusal::no_code);
   if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
     throw refusal(Refusal::go_program);
-  if (has_symbol(image, "caml_frametable") || has_symbol(image, "caml_startup") ||
-      has_string(image, "OCAMLRUNPARAM sets its parameters"))
-    throw refusal(Refusal::ocaml_program);
+  if (is_unknown_ocaml(image)) throw refusal(Refusal::ocaml_program);
   if (has_symbol(image, "hs_main") || has_symbol(image, "stg_ap_v_fast") ||
       has_string(image, "GHCRTS sets its parameters"))
     throw refusal(Refusal::ghc_program);

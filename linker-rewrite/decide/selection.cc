@@ -1,35 +1,15 @@
 #include "selection.h"
 
-#include <cxxabi.h>
-#include <fnmatch.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 
 #include "ifunc.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/replaced.h"
+#include "name_selection.h"
 
 namespace profld {
 
 namespace {
-
-bool matches(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::ranges::any_of(patterns, [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
-}
-
-// In the tables of symbols they are mangled.
-bool match_any(const std::vector<std::string>& patterns, const std::vector<std::string>& names) {
-  if (patterns.empty()) return false;
-  return std::ranges::any_of(names, [&](const std::string& name) {
-    if (matches(patterns, name)) return true;
-    std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr),
-                                                          std::free);
-    return demangled && matches(patterns, demangled.get());
-  });
-}
 
 bool has_loop(const Group& g) {
   for (const Code& code : g.code.parts)
@@ -47,17 +27,6 @@ uint64_t size_of(const Group& g) {
 }
 
 }  // namespace
-
-bool is_selected_by_name(const Selection& s, const std::vector<std::string>& names) {
-  return (s.only.empty() || match_any(s.only, names)) && !match_any(s.not_, names);
-}
-
-bool is_selected_by_name(const Selection& s, const CodeRange& r) {
-  if (!r.names.empty()) return is_selected_by_name(s, r.names);
-  char name[24];
-  std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(r.range.start.value));
-  return is_selected_by_name(s, std::vector<std::string>{name});
-}
 
 bool is_leaf(const Program& program, const Group& g) {
   auto leaves_by = [&](const CodeRange& from, const Insn& insn) {
@@ -80,8 +49,9 @@ void select_groups(Program& program, const Selection& s) {
     g.selected = false;
     g.left_out.reset();
   }
+  const NameSelection names(s, *program.image);
   for (const CodeRange& r : program.ranges)
-    if (!r.fragment && is_selected_by_name(s, r)) program.groups[r.group].selected = true;
+    if (!r.fragment && names.has(r)) program.groups[r.group].selected = true;
   for (Group& g : program.groups) {
     if (size_of(g) < s.min_size || (s.no_leaves && is_leaf(program, g))) g.selected = false;
   }

@@ -1,5 +1,5 @@
 // Which functions the user wants to be profiled: -F, -N, --min-size, --no-leaves, --all, --no-hooks,
-// --no-imports.
+// --no-imports, --blocks, --trace, --discover.
 //
 // Of a library, two kinds of functions are left out. Those that a resolver chooses among when it is loaded (strlen,
 // memcpy), and the resolvers: the former are called far more often than any others, and time is measured better at the
@@ -13,26 +13,26 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/elf/debug_names.h"
 #include "linker-rewrite/program/program.h"
 
 namespace profld {
 
 struct Selection {
-  // Patterns as of fnmatch(3), matched against a function's names, mangled and demangled. A function without a symbol
-  // is named #address, in hexadecimal.
+  // Patterns that are compared with a function's names, mangled and demangled (name_selection.h).
   std::vector<std::string> only{};  // -F: functions that match one of them; all if empty
   std::vector<std::string> not_{};  // -N: but not functions that match one of these
+  DebugNames debug_names{};         // names besides those in the program itself
   uint64_t min_size = 0;            // --min-size: only functions of at least so many bytes of code, fragments included
   bool no_leaves = false;           // --no-leaves: only functions that call others
+  bool discover = false;            // --discover: also functions that no table names
   bool all = false;                 // --all: of a library, also those that are too small to time
   bool no_hooks = false;            // --no-hooks: these functions are moved, but call no hooks
+  bool blocks = false;              // --blocks: executions of their basic blocks are counted
+  bool trace = false;               // --trace: they write records
   bool imports = true;              // --no-imports: not the functions of other files that they call
   std::set<std::string> imports_only{};  // --imports=NAME,...: of those, only these; all if empty
 };
-
-// Whether -F and -N select the range, or a function of these names, of which it must have one.
-bool is_selected_by_name(const Selection& selection, const CodeRange& range);
-bool is_selected_by_name(const Selection& selection, const std::vector<std::string>& names);
 
 // True if the group calls nothing, not even by a tail call. Its indirect jumps must be known.
 bool is_leaf(const Program& program, const Group& group);

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "libprof/format/map.h"
+#include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 
 namespace profld {
@@ -124,6 +126,7 @@ Image::Image(std::shared_ptr<const void> owner, ByteView file) : owner_(std::mov
   read_dynamic();
   read_symbols();
   read_relocations();
+  sort_relocations();
 }
 
 void Image::read_segments() {
@@ -302,6 +305,19 @@ void Image::read_relocations() {
       next += 63 * 8;
     }
   }
+}
+
+void Image::sort_relocations() {
+  relocations_by_address_.reserve(relocations_.size());
+  for (const Relocation& r : relocations_)
+    relocations_by_address_.emplace_back(r.where, uint32_t(relocations_by_address_.size()));
+  if (!std::ranges::is_sorted(relocations_by_address_)) parallel_sort(relocations_by_address_);
+}
+
+const Relocation* Image::relocation_at(OldAddr where) const {
+  const auto first = std::ranges::lower_bound(relocations_by_address_, std::pair(where, uint32_t(0)));
+  const bool found = first != relocations_by_address_.end() && first->first == where;
+  return found ? &relocations_[first->second] : nullptr;
 }
 
 const Elf64_Phdr* Image::segment(uint32_t type) const {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "linker-rewrite/base/address.h"
@@ -79,6 +80,7 @@ class Image {
   // All dynamic relocations: .rela.dyn (DT_RELA), .rela.plt (DT_JMPREL), DT_RELR, and the IRELATIVE ones of static
   // programs.
   const std::vector<Relocation>& relocations() const { return relocations_; }
+  const Relocation* relocation_at(OldAddr where) const;  // the first of those that change this word, or null
 
   // Bytes as they are in the file at [address, address + size); nullopt if any of them is not in the file (bss).
   std::optional<ByteView> bytes(OldAddr address, uint64_t size) const;
@@ -103,6 +105,7 @@ class Image {
   void read_symbols();
   void read_dynamic();
   void read_relocations();
+  void sort_relocations();
   void append_rela(OldAddr table, uint64_t size);
 
   std::shared_ptr<const void> owner_;  // of the file's bytes
@@ -117,6 +120,7 @@ class Image {
   std::vector<Symbol> symbols_;
   std::vector<Symbol> dynamic_symbols_;
   std::vector<Relocation> relocations_;
+  std::vector<std::pair<OldAddr, uint32_t>> relocations_by_address_;  // and their indexes
   OldRange span_;
 };
 

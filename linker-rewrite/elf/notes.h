@@ -5,6 +5,8 @@
 #define LINKER_REWRITE_ELF_NOTES_H
 
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "linker-rewrite/base/bytes.h"
 
@@ -22,6 +24,9 @@ struct Note {
 // Calls `f` for each note of a section or segment until it returns true. Returns whether it did. Notes behind a damaged
 // one are left out. `align`: 4 or 8 bytes.
 bool each_note(ByteView notes, uint64_t align, const std::function<bool(const Note&)>& f);
+
+// A build-id as it is written: lower-case hexadecimal digits, two per byte.
+std::string hexadecimal(std::string_view bytes);
 
 }  // namespace profld
 

@@ -185,7 +185,8 @@ void Interpreter::set(State& state, const Operand& to, ValueNumber value, uint32
 
 void Interpreter::push(State& state, ValueNumber pushed, uint32_t insn) {
   Value rsp = value(state, kRsp);
-  if (rsp.kind != Kind::stack) return used(values_[pushed], kKept);
+  used(values_[pushed], rsp.kind == Kind::stack ? kOnStack : kKept);
+  if (rsp.kind != Kind::stack) return;
   rsp.address -= kWord;
   state.registers[kRsp] = numbers_[insn].stack_pointer.of(rsp, values_);
   state.store(rsp, kWord, pushed);

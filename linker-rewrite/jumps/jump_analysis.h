@@ -89,6 +89,7 @@ class JumpAnalysis {
   int table_of(const Value& target, uint32_t jump);
   void leave_through(Hub& hub, const State& state);
   void find_labels();
+  bool is_compiled_by_ocaml() const;
   void leave_out_tables(const std::vector<JumpTable>& tables);
   bool frame_is_empty(const State& state, uint32_t insn) const;
   std::optional<Reason> add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,

@@ -9,6 +9,9 @@
 // A label is also where control goes on after __builtin_longjmp, or after a goto out of a nested function: the address
 // is only kept, or taken in one function for a jump into another.
 //
+// OCaml's functions push the address of a handler, and whoever raises an exception goes there. They take no other labels'
+// addresses, and have no computed gotos: their jumps through pointers are tail calls.
+//
 // A number without a relocation is taken for an address only if the function has an indirect jump that no table
 // explains, and if the number is used as an address: copied, kept in 8 bytes of memory, jumped to. All such numbers of
 // a function are changed or none, because programs compare them with each other; if one of them is used otherwise, the
@@ -26,13 +29,14 @@ void JumpAnalysis::find_labels() {
   labels_found_ = true;
   std::vector<OldAddr> labels;
   std::vector<std::pair<OldAddr, OldAddr>> words;
+  const bool jumps_to_own_labels = !is_compiled_by_ocaml();
   for (const Code& part : function_.parts) {
     auto p = std::ranges::lower_bound(data_.code_pointers, part.range.start, {},
                                       [](const auto& pair) { return pair.second; });
     for (; p != data_.code_pointers.end() && p->second < part.range.end; ++p)
       if (is_label(frames_, function_, p->second)) words.push_back(*p);
     for (const Insn& insn : part.insns)
-      if (takes_address(part, insn) && is_label(frames_, function_, part.target(insn)))
+      if (jumps_to_own_labels && takes_address(part, insn) && is_label(frames_, function_, part.target(insn)))
         labels.push_back(part.target(insn));
   }
   has_label_instructions_ = !labels.empty();
@@ -59,6 +63,14 @@ void JumpAnalysis::find_labels() {
     if (auto i = code_.at(a)) labels_.targets.push_back(*i);
   std::ranges::sort(labels_.targets);
   labels_.targets.erase(std::unique(labels_.targets.begin(), labels_.targets.end()), labels_.targets.end());
+}
+
+// Whether a frame table describes a call of the function (program/frame_tables.cc).
+bool JumpAnalysis::is_compiled_by_ocaml() const {
+  return std::ranges::any_of(function_.parts, [&](const Code& part) {
+    const auto after = std::ranges::upper_bound(data_.framed_calls, part.range.start);
+    return after != data_.framed_calls.end() && *after <= part.range.end;
+  });
 }
 
 // In a program at a fixed address jump tables look like labels too.

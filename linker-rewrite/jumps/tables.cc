@@ -93,6 +93,7 @@ std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<Table
   table.sign_extended = form.sign_extended;
   table.targets.assign((form.first - table.address) / form.size, function_.parts.front().range.end);
   const std::vector<OldAddr>& targets = tables_[size_t(j.table)].entries.targets;
+  table.likely = table.targets.size() + tables_[size_t(j.table)].entries.likely;
   table.targets.insert(table.targets.end(), targets.begin(), targets.end());
   out.tables.push_back(std::move(table));
   return std::nullopt;

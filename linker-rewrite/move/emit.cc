@@ -11,11 +11,13 @@ namespace {
 class Emitter {
  public:
   Emitter(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
-          const RangePlan& plan, const RangeCopy& copy, std::vector<AddressChange> addresses, uint8_t* out)
+          const CounterWords& counters, const RangePlan& plan, const RangeCopy& copy,
+          std::vector<AddressChange> addresses, uint8_t* out)
       : program_(program),
         copies_(copies),
         hook_slots_(hook_slots),
         thunks_(thunks),
+        counters_(counters),
         plan_(plan),
         copy_(copy),
         code_(program.code(program.ranges[plan.range])),
@@ -27,10 +29,10 @@ class Emitter {
   void emit() {
     for (const Change& change : plan_.changes) {
       unchanged_up_to(change.insn);
-      if (next_ == plan_.enter_hook_before) out_.call_through(hook_slots_.enter);
+      begin_insn();
       const bool conditional = change.form == Form::tail_call_if || change.form == Form::tail_call_if_short;
       if (change.counts_import() && !conditional) out_.call(thunks_.count(change.import));
-      if (change.leave_hook) out_.call_through(hook_slots_.leave);
+      if (change.leave_hook) out_.call_through(leaving(code_.insns[next_], change).hook);
       if (change.form == Form::import_call) out_.call(thunks_.enter(change.import));
       if (change.form == Form::hook_only || change.form == Form::import_call)
         unchanged(next_, next_ + 1);
@@ -38,13 +40,15 @@ class Emitter {
         changed(code_.insns[next_], change);
       if (change.form == Form::import_call) out_.call(thunks_.leave());
       ++next_;
+      end_insn();
     }
     unchanged_up_to(uint32_t(code_.insns.size()));
-    if (plan_.leave_hook_at_end) out_.call_through(hook_slots_.leave);
-    if (plan_.falls_off) {
-      const OldAddr next = copy_.original.end;
-      out_.jump(plan_.leave_hook_at_end ? copies_.call_target(next) : jump_target(next));
-    }
+    const OldAddr next = copy_.original.end;
+    const Leaving at_end = tail_call(next);
+    if (plan_.leave_hook_at_end) out_.call_through(at_end.hook);
+    if (plan_.falls_off) out_.jump(plan_.leave_hook_at_end ? at_end.target : jump_target(next));
+    taken_edges();
+    for (const Written& record : written_) write_full_window(out_, record.code, counters_.trace, record.back);
     if (out_.size() != copy_.size) throw Error("internal error: a copy has not the length it was planned with");
   }
 
@@ -57,14 +61,38 @@ class Emitter {
     return is_tail_call(program_, program_.ranges[plan_.range], code_.address(insn), code_.target(insn));
   }
 
+  // The hook with which a function is left, and where the jump behind it leads, if it is a direct one.
+  struct Leaving {
+    NewAddr hook, target;
+  };
+
+  // By a direct tail call.
+  Leaving tail_call(OldAddr target) const {
+    const RangeCopy* c = copies_.find(target);
+    if (c && target == c->original.start && c->body != 0) return {hook_slots_.tail, c->start + c->body};
+    const bool stays = c || program_.range_of(target) >= 0;
+    return {stays ? hook_slots_.leave : hook_slots_.jump, copies_.call_target(target)};
+  }
+
+  // By an instruction with a hook.
+  Leaving leaving(const Insn& insn, const Change& change) const {
+    const bool is_direct = change.form != Form::hook_only;
+    const NewAddr target = is_direct ? copies_.call_target(code_.target(insn)) : NewAddr();
+    if (insn.flow == Flow::ret || change.counts_import()) return {hook_slots_.leave, target};
+    if (!is_direct) return {hook_slots_.jump, target};
+    // _proftail reads the jump, which it expects without prefixes.
+    if (insn.flow == Flow::jump && insn.prefixes != 0) return {hook_slots_.jump, target};
+    return tail_call(code_.target(insn));
+  }
+
   // The end of a tail call that stands behind a condition: the jump, and what is called before it.
   static uint32_t length_of_tail(const Change& change) {
     return (change.counts_import() ? kCallLength : 0) + kHookLength + kJumpLength;
   }
-  void tail(const Change& change, NewAddr target) {
+  void tail(const Change& change, const Leaving& leaving) {
     if (change.counts_import()) out_.call(thunks_.count(change.import));
-    out_.call_through(hook_slots_.leave);
-    out_.jump(target);
+    out_.call_through(leaving.hook);
+    out_.jump(leaving.target);
   }
 
   // A branch.
@@ -73,19 +101,19 @@ class Emitter {
     const ByteView prefixes = original.first(insn.prefixes), head = original.first(insn.field);
     const Condition condition = condition_of(head.back());
     const NewAddr jump_to = jump_target(code_.target(insn));
-    // A tail call enters the function, hook included.
-    const NewAddr call_to = copies_.call_target(code_.target(insn));
+    // A tail call enters the function, hook included, unless another hook does the work of that.
+    const Leaving left = leaving(insn, change);
     switch (change.form) {
       case Form::hook_only:
       case Form::import_call:
         break;
       case Form::jump:
         out_.copy(prefixes);
-        out_.jump(is_tail(insn) ? call_to : jump_to);
+        out_.jump(change.leave_hook ? left.target : is_tail(insn) ? copies_.call_target(code_.target(insn)) : jump_to);
         break;
       case Form::jump_if:
         out_.copy(prefixes);
-        out_.jump_if(condition, jump_to);
+        out_.jump_if(condition, has_edge(next_, true) ? taken_edge() : jump_to);
         break;
       case Form::jump_if_short_far:
         out_.branch_over(head, kShortJumpLength);
@@ -94,25 +122,77 @@ class Emitter {
         break;
       case Form::tail_call_if:
         out_.jump_over_if(negated(condition), length_of_tail(change));
-        tail(change, call_to);
+        tail(change, left);
         break;
       case Form::tail_call_if_short:
         out_.branch_over(head, kShortJumpLength);
         out_.jump_over(length_of_tail(change));
-        tail(change, call_to);
+        tail(change, left);
         break;
     }
   }
 
-  // Copies everything up to the next change as it is, and puts the entry hook in.
-  void unchanged_up_to(uint32_t end) {
-    if (next_ <= plan_.enter_hook_before && plan_.enter_hook_before < end) {
-      unchanged(next_, plan_.enter_hook_before);
-      out_.call_through(hook_slots_.enter);
-      next_ = plan_.enter_hook_before;
+  // Puts in what stands before the next instruction.
+  void begin_insn() {
+    if (next_ == plan_.enter_hook_before) out_.call_through(hook_slots_.enter);
+    if (!counts_before(next_)) return;
+    const CounterPlace& counter = (*plan_.counters)[counter_];
+    ++counter_;
+    if (counter.record) return record(*counter.record, counter.number);
+    if (counter.is_locked) out_.lock();
+    out_.count(counters_.first_counter + uint64_t(counter.number) * sizeof(uint64_t));
+    out_.copy(counter.again);
+  }
+  // Puts in what stands behind the instruction before the next.
+  void end_insn() {
+    if (has_edge(next_ - 1, false)) {
+      const EdgeRecord& edge = (*plan_.edges)[edge_];
+      ++edge_;
+      record(edge.record, edge.number);
     }
-    unchanged(next_, end);
-    next_ = end;
+  }
+  void record(const RecordCode& code, uint32_t number) {
+    constexpr uint32_t kFirst = 1;  // of the numbers in records: 0 is what was not written yet
+    const NewAddr full = copy_.start + (copy_.size - (records_ - written_.size()) * kFullWindowLength);
+    written_.push_back({code, write_record(out_, code, number + kFirst, counters_.trace, full)});
+  }
+  bool has_edge(uint32_t insn, bool is_taken) const {
+    return plan_.edges && edge_ < plan_.edges->size() && (*plan_.edges)[edge_].insn == insn &&
+           (*plan_.edges)[edge_].is_taken == is_taken;
+  }
+
+  // Where a jump leads whose way to its target has a record; the code there is written at the end.
+  NewAddr taken_edge() {
+    const NewAddr first = copy_.start + (copy_.size - records_ * kFullWindowLength - length_of_taken_edges_);
+    const NewAddr at = first + taken_length_;
+    taken_length_ += length_of_record((*plan_.edges)[edge_].record) + kJumpLength;
+    ++edge_;
+    return at;
+  }
+  void taken_edges() {
+    if (!plan_.edges) return;
+    for (const EdgeRecord& edge : *plan_.edges) {
+      if (!edge.is_taken) continue;
+      record(edge.record, edge.number);
+      out_.jump(jump_target(code_.target(code_.insns[edge.insn])));
+    }
+  }
+  bool counts_before(uint32_t insn) const {
+    return plan_.counters && counter_ < plan_.counters->size() && (*plan_.counters)[counter_].insn == insn;
+  }
+
+  // Copies everything up to the next change as it is, and puts the entry hook and increments in.
+  void unchanged_up_to(uint32_t end) {
+    while (next_ < end) {
+      begin_insn();
+      uint32_t stop = end;
+      if (next_ < plan_.enter_hook_before) stop = std::min(stop, plan_.enter_hook_before);
+      if (plan_.counters && counter_ < plan_.counters->size()) stop = std::min(stop, (*plan_.counters)[counter_].insn);
+      if (plan_.edges && edge_ < plan_.edges->size()) stop = std::min(stop, (*plan_.edges)[edge_].insn + 1);
+      unchanged(next_, stop);
+      next_ = stop;
+      end_insn();
+    }
   }
 
   // Copies the instructions [first, end) and corrects the distances and addresses in them.
@@ -151,20 +231,31 @@ class Emitter {
   const CopyMap& copies_;
   const HookSlots hook_slots_;
   const ImportThunks& thunks_;
+  const CounterWords counters_;
   const RangePlan& plan_;
   const RangeCopy& copy_;
   const Code& code_;
   std::vector<AddressChange> addresses_;
   size_t address_ = 0;  // the next of them
   uint32_t next_ = 0;   // the next instruction
+  size_t counter_ = 0;  // the next increment
+  size_t edge_ = 0;     // the next record on a way from a jump
+  const uint32_t records_ = records_of(plan_), length_of_taken_edges_ = profld::length_of_taken_edges(plan_);
+  uint32_t taken_length_ = 0;  // of the code that jumps so far lead to first
+  struct Written {
+    RecordCode code;
+    NewAddr back;  // where the code for a full window goes on
+  };
+  std::vector<Written> written_;  // records
   InstructionWriter out_;
 };
 
 }  // namespace
 
 void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
-               const RangePlan& plan, const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out) {
-  Emitter(program, copies, hook_slots, thunks, plan, copy, std::move(changes), out).emit();
+               const CounterWords& counters, const RangePlan& plan, const RangeCopy& copy,
+               std::vector<AddressChange> changes, uint8_t* out) {
+  Emitter(program, copies, hook_slots, thunks, counters, plan, copy, std::move(changes), out).emit();
 }
 
 }  // namespace profld

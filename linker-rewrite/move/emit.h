@@ -18,9 +18,16 @@ struct AddressChange {
   NewAddr address;
 };
 
+// What code refers to that counts or records basic blocks.
+struct CounterWords {
+  NewAddr first_counter;  // of profld -b
+  TraceWords trace;       // of profld --trace
+};
+
 // Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away.
 void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
-               const RangePlan& plan, const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);
+               const CounterWords& counters, const RangePlan& plan, const RangeCopy& copy,
+               std::vector<AddressChange> changes, uint8_t* out);
 
 }  // namespace profld
 

@@ -36,8 +36,8 @@ class Placer {
   explicit Placer(Program& program)
       : program_(program),
         image_(*program.image),
-        outside_(code_outside_functions(program)),
-        padding_(find_padding(program, outside_)),
+        unknown_(find_unknown_code(program)),
+        padding_(find_padding(program, unknown_)),
         named_(find_named_arrivals()),
         from_outside_(find_arrivals_from_outside()),
         numbers_(find_numbers()) {}
@@ -212,9 +212,10 @@ class Placer {
   }
 
   std::vector<Arrival> find_arrivals_from_outside() const {
-    return parallel_collect<Arrival>(outside_.size(), [&](size_t i, std::vector<Arrival>& out) {
-      scan(outside_[i], [&](const Arrival& a) { out.push_back(a); });
-    });
+    std::vector<Arrival> found;
+    for (OldAddr at : unknown_.into_functions)
+      if (const auto a = possible_arrival(at)) found.push_back(*a);
+    return found;
   }
 
   // Calls `found` for each arrival from bytes that no table describes, which may be code and data mixed.
@@ -260,7 +261,7 @@ class Placer {
 
   Program& program_;
   const Image& image_;
-  const std::vector<OldRange> outside_;
+  const UnknownCode unknown_;
   const std::vector<Padding> padding_;
   // Arrivals at ranges that may move, from symbols, code outside functions, and numbers.
   const std::vector<Arrival> named_, from_outside_;

@@ -12,51 +12,27 @@
 #include <algorithm>
 
 #include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/x86/encoding.h"
-#include "linker-rewrite/x86/linear_sweep.h"
 
 namespace profld {
 
 namespace {
 
-// Addresses outside functions that something names.
-std::vector<OldAddr> find_named(const Program& program, const std::vector<OldRange>& outside) {
+// Addresses in code that something names; of those in functions not all.
+CodeSet find_named(const Program& program, const UnknownCode& unknown) {
   const Image& image = *program.image;
-  auto name = [&](OldAddr a, std::vector<OldAddr>& named) {
-    if (image.is_code(a) && program.range_of(a) < 0) named.push_back(a);
-  };
-  std::vector<OldAddr> named =
-      parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
-        for (const Code& c : program.groups[g].code.parts)
-          for (const Insn& insn : c.insns)
-            if (insn.field_size != 0 && !c.range.contains(c.target(insn))) name(c.target(insn), out);
-      });
-  const std::vector<OldAddr> by_them =
-      parallel_collect<OldAddr>(outside.size(), [&](size_t i, std::vector<OldAddr>& out) {
-        linear_sweep(image, outside[i], [&](OldAddr, const CachedInsn&, std::optional<OldAddr> target) {
-          if (target) name(*target, out);
-        });
-      });
-  named.insert(named.end(), by_them.begin(), by_them.end());
+  CodeSet named = unknown.named;
+  parallel_for(program.groups.size(), [&](size_t g) {
+    for (const Code& c : program.groups[g].code.parts)
+      for (const Insn& insn : c.insns)
+        if (insn.field_size != 0 && !c.range.contains(c.target(insn))) named.add(c.target(insn));
+  });
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
-    for (const Symbol& s : *table) name(s.address, named);
-  for (const Relocation& r : image.relocations()) name(OldAddr(uint64_t(r.addend)), named);
-  for (OldAddr site : program.patch_sites) name(site, named);
-  name(image.entry(), named);
-  parallel_sort(named);
+    for (const Symbol& s : *table) named.add(s.address);
+  for (const Relocation& r : image.relocations())
+    if (!program.frame_tables.has(r.where)) named.add(OldAddr(uint64_t(r.addend)));
+  for (OldAddr site : program.patch_sites) named.add(site);
+  named.add(image.entry());
   return named;
-}
-
-// The end of the no-operations that start at `at`, at most `limit`.
-OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes) {
-  while (at < limit) {
-    const CachedInsn* in =
-        DecodeCache::of_this_thread().find(*image.bytes(at, std::min<uint64_t>(limit - at, kMaxInstructionLength)));
-    if (!in || !in->is_no_operation()) break;
-    *several_bytes |= in->insn.length > 2;
-    at += in->insn.length;
-  }
-  return at;
 }
 
 // By address.
@@ -70,20 +46,17 @@ std::vector<const Section*> executable_sections(const Image& image) {
 
 class Finder {
  public:
-  Finder(const Program& program, const std::vector<OldRange>& outside)
+  Finder(const Program& program, const UnknownCode& unknown)
       : program_(program),
         image_(*program.image),
-        outside_(outside),
+        unknown_(unknown),
         stubs_(linkage_stubs(image_)),
-        named_(find_named(program, outside)) {}
+        named_(find_named(program, unknown)) {}
 
   std::vector<Padding> find() {
-    std::vector<Padding> found = parallel_collect<Padding>(outside_.size(), [&](size_t i, std::vector<Padding>& out) {
-      behind_function(outside_[i], out);
-      linear_sweep(image_, outside_[i], [&](OldAddr at, const CachedInsn& in, std::optional<OldAddr>) {
-        if (in.ends_control()) behind_unknown_code(at + in.insn.length, outside_[i].end, out);
-      });
-    });
+    std::vector<Padding> found = parallel_collect<Padding>(
+        unknown_.ranges.size(), [&](size_t i, std::vector<Padding>& out) { behind_function(unknown_.ranges[i], out); });
+    for (OldRange r : unknown_.fillings) behind_unknown_code(r, found);
     between_sections(found);
     std::ranges::stable_sort(found, {}, [](const Padding& p) { return p.range.start; });
     std::vector<Padding> result;
@@ -93,25 +66,20 @@ class Finder {
   }
 
  private:
-  OldAddr next_named(OldAddr from, OldAddr limit) const {
-    auto it = std::ranges::lower_bound(named_, from);
-    return it != named_.end() ? std::min(*it, limit) : limit;
-  }
-
   void behind_function(OldRange range, std::vector<Padding>& found) const {
     const ptrdiff_t before = program_.range_of(range.start - 1);
     if (before < 0) return;
     bool several_bytes = false;
-    const OldAddr end = end_of_no_operations(image_, range.start, next_named(range.start, range.end), &several_bytes);
+    OldAddr end = end_of_no_operations(image_, range.start, range.end, &several_bytes);
+    if (const OldAddr named = named_.next(range.start, end); named < end)
+      end = end_of_no_operations(image_, range.start, named, &several_bytes);
     if (end > range.start) found.push_back({{range.start, end}, before});
   }
 
-  void behind_unknown_code(OldAddr start, OldAddr limit, std::vector<Padding>& found) const {
-    bool several_bytes = false;
-    const OldAddr end = end_of_no_operations(image_, start, limit, &several_bytes);
-    if (!several_bytes || (end != limit && end.value % kCodeAlignment != 0) || next_named(start, end) != end) return;
-    if (std::ranges::any_of(stubs_, [&](OldRange s) { return s.contains(start); })) return;
-    found.push_back({{start, end}, -1});
+  void behind_unknown_code(OldRange filling, std::vector<Padding>& found) const {
+    if (named_.next(filling.start, filling.end) != filling.end) return;
+    if (std::ranges::any_of(stubs_, [&](OldRange s) { return s.contains(filling.start); })) return;
+    found.push_back({filling, -1});
   }
 
   void between_sections(std::vector<Padding>& found) const {
@@ -129,29 +97,15 @@ class Finder {
 
   const Program& program_;
   const Image& image_;
-  const std::vector<OldRange>& outside_;
+  const UnknownCode& unknown_;
   const std::vector<OldRange> stubs_;
-  const std::vector<OldAddr> named_;  // sorted
+  const CodeSet named_;
 };
 
 }  // namespace
 
-std::vector<OldRange> code_outside_functions(const Program& program) {
-  std::vector<OldRange> ranges;
-  for (OldRange code : program.image->code()) {
-    OldAddr at = code.start;
-    for (const CodeRange& r : program.ranges) {
-      if (r.range.end <= at || r.range.start >= code.end) continue;
-      if (r.range.start > at) ranges.push_back({at, r.range.start});
-      at = r.range.end;
-    }
-    if (at < code.end) ranges.push_back({at, code.end});
-  }
-  return ranges;
-}
-
-std::vector<Padding> find_padding(const Program& program, const std::vector<OldRange>& outside) {
-  return Finder(program, outside).find();
+std::vector<Padding> find_padding(const Program& program, const UnknownCode& unknown) {
+  return Finder(program, unknown).find();
 }
 
 }  // namespace profld

@@ -1,18 +1,15 @@
-// Executable bytes that belong to no function: code that no table describes, and padding.
+// Executable bytes between functions that nobody needs.
 
 #ifndef LINKER_REWRITE_MOVE_PADDING_H
 #define LINKER_REWRITE_MOVE_PADDING_H
 
 #include <vector>
 
-#include "linker-rewrite/program/fragments.h"
+#include "unknown_code.h"
 
 namespace profld {
 
-// All such bytes, ascending.
-std::vector<OldRange> code_outside_functions(const Program& program);
-
-// Those of these bytes that are neither run nor read.
+// Bytes of no function that are neither run nor read.
 struct Padding {
   OldRange range;
   // Index of the code range before it. The bytes are free only if that range moves; if not, control may run out of it,
@@ -21,7 +18,7 @@ struct Padding {
 };
 
 // Ascending, not overlapping.
-std::vector<Padding> find_padding(const Program& program, const std::vector<OldRange>& outside);
+std::vector<Padding> find_padding(const Program& program, const UnknownCode& unknown);
 
 }  // namespace profld
 

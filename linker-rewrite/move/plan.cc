@@ -2,14 +2,19 @@
 //
 //   entry          call _profin before the first instruction (behind ENDBR64, which must stay first)
 //   ret            call _profout; ret
-//   tail call      call _profout; jmp f
-//   jcc f (tail)   jncc 1f; call _profout; jmp f; 1:
+//   tail call      call _proftail; jmp to the body of f, behind its hook, which _proftail does the work of
+//   jcc f (tail)   jncc 1f; call _proftail; jmp to the body of f; 1:
+//   jmp *pointer   call _profjump; jmp *pointer: f may have a hook. So before a stub of the linker, which leads to another
+//                  library; and call _profout before a tail call of a function that certainly has no hook
 //   call import    call thunk_in; call import; call thunk_out (import_thunks.h)
-//   tail call of an import: call thunk_count, and then as above
+//   tail call of an import: call thunk_count; call _profout; jmp
 //   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
 //   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
 //   disp(%rip)     the displacement leads to the old address still: data does not move, and the address
 //                  of a function is that of its original. Only labels and jump tables have those of the copies.
+//   profld -b      incq counter, before some instructions (blocks/block_counters.cc)
+//   profld --trace the code of a record in each basic block, and behind the copy what it needs when a window is full
+//                  (x86/record_code.h)
 //   falling off    a range whose last instruction goes on into the next range gets a jump there;
 //                  into a function: a tail call
 //
@@ -23,6 +28,7 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <span>
 
 #include "linker-rewrite/program/fragments.h"
 
@@ -58,9 +64,12 @@ uint32_t length_of(const Insn& insn, const Change& change) {
 
 class Planner {
  public:
-  Planner(const Program& program, uint32_t index, bool hooked)
+  Planner(const Program& program, uint32_t index, bool hooked, const std::vector<CounterPlace>* counters,
+          const std::vector<EdgeRecord>* edges)
       : program_(program), range_(program.ranges[index]), code_(program.code(range_)), hooked_(hooked) {
     plan_.range = index;
+    if (counters && !counters->empty()) plan_.counters = counters;
+    if (edges && !edges->empty()) plan_.edges = edges;
   }
 
   RangePlan plan(RangeCopy& copy) {
@@ -76,7 +85,8 @@ class Planner {
     }
     copy.body = body_;
     copy.steps = steps();
-    copy.size = at_.back() + (plan_.leave_hook_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0);
+    copy.size = at_.back() + (plan_.leave_hook_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0) +
+                length_of_taken_edges(plan_) + records_of(plan_) * kFullWindowLength;
     return std::move(plan_);
   }
 
@@ -129,6 +139,10 @@ class Planner {
     const Insn& insn = code_.insns[i];
     const OldAddr target = code_.target(insn);
     const bool tail = hooked_ && is_tail_call(program_, range_, code_.address(insn), target);
+    if (const EdgeRecord* edge = edge_of(i); edge && edge->is_taken) {
+      plan_.changes.push_back({i, Form::jump_if, false});  // to the code of the record
+      return;
+    }
     if (range_.range.contains(target) && !tail) {
       if (insn.field_size == 1) short_inside_.push_back(i);
       return;
@@ -156,16 +170,24 @@ class Planner {
     at_.resize(code_.insns.size() + 1);
     uint32_t offset = 0;
     auto change = plan_.changes.begin();
+    const std::span<const CounterPlace> counters =
+        plan_.counters ? std::span(*plan_.counters) : std::span<const CounterPlace>();
+    auto counter = counters.begin();
     body_ = 0;
     for (uint32_t i = 0; i < code_.insns.size(); ++i) {
       at_[i] = offset;
       if (i == plan_.enter_hook_before) body_ = offset += kHookLength;
+      if (counter != counters.end() && counter->insn == i) {
+        offset += profld::length_of(*counter);
+        ++counter;
+      }
       if (change != plan_.changes.end() && change->insn == i) {
         offset += length_of(code_.insns[i], *change);
         ++change;
       } else {
         offset += code_.insns[i].length;
       }
+      if (const EdgeRecord* edge = edge_of(i); edge && !edge->is_taken) offset += length_of_record(edge->record);
     }
     at_.back() = offset;
   }
@@ -179,10 +201,24 @@ class Planner {
       const size_t covering = code_.covering(target);
       int64_t to = at_[covering] + int64_t(target - code_.address(code_.insns[covering]));
       if (hook != RangePlan::kNone && covering <= hook) to = body_;
-      const int64_t end = int64_t(at_[i]) + (i == hook ? kHookLength : 0) + insn.length;
+      const int64_t end = int64_t(at_[i]) + (i == hook ? kHookLength : 0) + length_of_counter(i) + insn.length;
       if (!reaches_short(to - end)) too_far.push_back(i);
     }
     return too_far;
+  }
+
+  // Of the increment before an instruction; 0 if there is none.
+  uint32_t length_of_counter(uint32_t insn) const {
+    if (!plan_.counters) return 0;
+    const auto counter = std::ranges::lower_bound(*plan_.counters, insn, {}, &CounterPlace::insn);
+    if (counter == plan_.counters->end() || counter->insn != insn) return 0;
+    return profld::length_of(*counter);
+  }
+
+  const EdgeRecord* edge_of(uint32_t insn) const {
+    if (!plan_.edges) return nullptr;
+    const auto edge = std::ranges::lower_bound(*plan_.edges, insn, {}, &EdgeRecord::insn);
+    return edge != plan_.edges->end() && edge->insn == insn ? &*edge : nullptr;
   }
 
   void lengthen(const std::vector<uint32_t>& branches) {
@@ -218,8 +254,25 @@ class Planner {
 
 }  // namespace
 
-RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy) {
-  return Planner(program, index, hooked).plan(copy);
+RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy,
+                    const std::vector<CounterPlace>* counters, const std::vector<EdgeRecord>* edges) {
+  return Planner(program, index, hooked, counters, edges).plan(copy);
+}
+
+uint32_t records_of(const RangePlan& plan) {
+  size_t records = plan.edges ? plan.edges->size() : 0;
+  if (plan.counters)
+    records +=
+        size_t(std::ranges::count_if(*plan.counters, [](const CounterPlace& p) { return p.record.has_value(); }));
+  return uint32_t(records);
+}
+
+uint32_t length_of_taken_edges(const RangePlan& plan) {
+  uint32_t length = 0;
+  if (plan.edges)
+    for (const EdgeRecord& edge : *plan.edges)
+      if (edge.is_taken) length += length_of_record(edge.record) + kJumpLength;
+  return length;
 }
 
 }  // namespace profld

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linker-rewrite/base/copy_map.h"
+#include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/x86/encoding.h"
 
@@ -13,9 +14,18 @@ namespace profld {
 
 inline constexpr uint32_t kHookLength = kCallThroughLength;  // of the call of a hook, in a copy
 
-// The words that hold the addresses of the hooks.
+// Of an increment, with what follows it; of a record.
+inline uint32_t length_of(const CounterPlace& counter) {
+  if (counter.record) return length_of_record(*counter.record);
+  return (counter.is_locked ? kLockLength : 0) + kCountLength + uint32_t(counter.again.size());
+}
+
+// The words that hold the addresses of the hooks, one after the other.
 struct HookSlots {
+  explicit HookSlots(NewAddr start) : enter(start), leave(start + 8), tail(start + 16), jump(start + 24) {}
   NewAddr enter, leave;
+  NewAddr tail;  // before a jump behind the enter hook of another function
+  NewAddr jump;  // before one that may lead to a function with hooks
 };
 
 // The form of an instruction in the copy. The top of plan.cc shows them.
@@ -33,7 +43,7 @@ enum class Form : uint8_t {
 struct Change {
   uint32_t insn;
   Form form;
-  bool leave_hook;              // call _profout first (in the tail_call forms it is part of the form)
+  bool leave_hook;              // call a hook of leaving first (in the tail_call forms it is part of the form)
   uint32_t import = kNoImport;  // that it calls or jumps to, if that is recorded (import_thunks.h)
 
   static constexpr uint32_t kNoImport = UINT32_MAX;
@@ -43,17 +53,25 @@ struct Change {
 struct RangePlan {
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  uint32_t range = 0;                  // index in Program::ranges
-  uint32_t enter_hook_before = kNone;  // index of the instruction before which the entry hook stands
-  std::vector<Change> changes;         // ascending by insn
-  bool falls_off = false;              // needs a jump behind its last instruction
-  bool leave_hook_at_end = false;      // and before that jump a hook: the range runs on into another function
+  uint32_t range = 0;                                   // index in Program::ranges
+  uint32_t enter_hook_before = kNone;                   // index of the instruction before which the entry hook stands
+  std::vector<Change> changes;                          // ascending by insn
+  const std::vector<CounterPlace>* counters = nullptr;  // increments, behind the entry hook; null: there are none
+  const std::vector<EdgeRecord>* edges = nullptr;       // ascending by insn; null: there are none
+  bool falls_off = false;                               // needs a jump behind its last instruction
+  bool leave_hook_at_end = false;  // and before that jump a hook: the range runs on into another function
   uint64_t returns = 0, tail_jumps = 0;
 };
 
 // Plans the copy of the range `index`, which calls the hooks if `hooked`. Of `copy`, sets the size, the body and the
-// steps.
-RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy);
+// steps. `counters`, `edges`: of its blocks, or null; they must outlive the plan.
+RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy,
+                    const std::vector<CounterPlace>* counters = nullptr,
+                    const std::vector<EdgeRecord>* edges = nullptr);
+
+// How many records the copy writes, and how long the code is that jumps lead to first, on ways that have records.
+uint32_t records_of(const RangePlan& plan);
+uint32_t length_of_taken_edges(const RangePlan& plan);
 
 }  // namespace profld
 

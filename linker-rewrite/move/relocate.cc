@@ -16,8 +16,13 @@ constexpr uint64_t kBodyAlignment = 64;
 
 }  // namespace
 
-Relocator::Relocator(const Program& program, HookSlots hook_slots, std::optional<LibraryStart> library_start)
-    : program_(program), hook_slots_(hook_slots), library_start_(library_start) {}
+Relocator::Relocator(const Program& program, HookSlots hook_slots, std::optional<LibraryStart> library_start,
+                     const BlockCounters* counters, AnchoredRange runtime_code)
+    : program_(program),
+      hook_slots_(hook_slots),
+      counters_(counters),
+      library_start_(library_start),
+      runtime_code_(runtime_code) {}
 
 void Relocator::plan(NewAddr text) {
   std::vector<uint32_t> moving;
@@ -31,7 +36,9 @@ void Relocator::plan(NewAddr text) {
     c.original = r.range;
     c.function = r.fragment ? program_.groups[r.group].code.entry : r.range.start;
     c.fragment = r.fragment;
-    plans_[i] = plan_copy(program_, moving[i], program_.groups[r.group].hooked, c);
+    plans_[i] = plan_copy(program_, moving[i], program_.groups[r.group].hooked, c,
+                          counters_ ? counters_->places(moving[i]) : nullptr,
+                          counters_ ? counters_->edges_of(moving[i]) : nullptr);
   });
 
   NewAddr end = text;
@@ -56,6 +63,12 @@ void Relocator::plan(NewAddr text) {
     end += kLibraryStartSize;
   }
   frameless_ = {thunks_.start(), end > thunks_.start() ? end - thunks_.start() : 0};
+  fragment_call_ = find_fragment_call(program_);
+  if (fragment_call_) {
+    fragments_ = copies_of_ranges(fragment_call_->ranges, copies_);
+    fragment_calls_ = end;
+    end += size_of_range_calls(fragments_.size());
+  }
   text_start_ = text;
   text_size_ = end - text;
 }
@@ -84,7 +97,8 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
   }
 }
 
-void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const {
+void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,
+                     const CounterWords& counters) const {
   // Step 1: place the tables. The code needs their addresses.
   struct Clone {
     const JumpTable* table;
@@ -108,6 +122,12 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
           {u.field.at.insn, u.field.field, u.field.rip_relative, copies_.jump_target(u.label)});
   }
 
+  if (fragment_call_ && program_.groups[fragment_call_->group].moves()) {
+    const Group& group = program_.groups[fragment_call_->group];
+    const auto [part, insn] = fragment_call_->at;
+    addresses[group.ranges[part]].push_back({insn, group.code.parts[part].insns[insn].field, true, fragment_calls_});
+  }
+
   // Step 2: write the tables, and make room for the code.
   tables.resize(size);
   const std::vector<RangeCopy>& copies = copies_.copies();
@@ -126,13 +146,28 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
     if (library_start_->old_init) old_init = copies_.call_target(*library_start_->old_init);
     write_library_start(*library_start_, old_init, library_start_at_, text.data() + (library_start_at_ - text_start_));
   }
+  if (fragment_call_) {
+    InstructionWriter writer(text.data() + (fragment_calls_ - text_start_), fragment_calls_);
+    write_range_calls(writer, copies_.call_target(fragment_call_->function), fragments_, runtime_code_);
+  }
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();
     if (i % Image::kFunctionsPerRelease == 0) program_.image->release();
     const RangePlan& plan = plans_[i - 1];
-    emit_copy(program_, copies_, hook_slots_, thunks_, plan, copies[i - 1], std::move(addresses[plan.range]),
+    emit_copy(program_, copies_, hook_slots_, thunks_, counters, plan, copies[i - 1], std::move(addresses[plan.range]),
               text.data() + (copies[i - 1].start - text_start_));
   });
+}
+
+std::optional<NewAddr> Relocator::return_address_of_copy(OldAddr return_address) const {
+  const OldAddr in_call = return_address - 1;
+  const RangeCopy* copy = copies_.find(in_call);
+  if (!copy) return std::nullopt;
+  const RangePlan& plan = plans_[size_t(copy - copies_.copies().data())];
+  const uint32_t call = uint32_t(program_.code(program_.ranges[plan.range]).covering(in_call));
+  const auto change = std::ranges::lower_bound(plan.changes, call, {}, &Change::insn);
+  const bool before_thunk = change != plan.changes.end() && change->insn == call && change->form == Form::import_call;
+  return copy->address(return_address) - (before_thunk ? kCallLength : 0);
 }
 
 std::vector<Patch> Relocator::patches(const std::vector<EntryJump>& entry_jumps) const {
@@ -152,7 +187,7 @@ std::vector<Patch> Relocator::patches(const std::vector<EntryJump>& entry_jumps)
   }
   // Pointers to labels: an address inside a function, not its entry, that a relocation makes.
   for (const Relocation& r : image.relocations()) {
-    if (r.type != R_X86_64_RELATIVE) continue;
+    if (r.type != R_X86_64_RELATIVE || program_.frame_tables.has(r.where)) continue;
     const OldAddr target(uint64_t(r.addend));
     const RangeCopy* c = copies_.find(target);
     if (!c || target == c->original.start) continue;
@@ -161,6 +196,19 @@ std::vector<Patch> Relocator::patches(const std::vector<EntryJump>& entry_jumps)
     append(p.bytes, copies_.jump_target(target).value);
     patches.push_back(std::move(p));
   }
+  if (fragment_call_ && !program_.groups[fragment_call_->group].moves()) {
+    const Code& code = program_.groups[fragment_call_->group].code.parts[fragment_call_->at.part];
+    const Insn& call = code.insns[fragment_call_->at.insn];
+    Patch p{*image.file_offset(code.address(call) + call.field), {}};
+    append(p.bytes, displacement(unmoved(code.next(call)), fragment_calls_));
+    patches.push_back(std::move(p));
+  }
+  for (const ReturnWord& w : program_.frame_tables.words)
+    if (const auto address = return_address_of_copy(w.return_address)) {
+      Patch p{w.at, {}};
+      append(p.bytes, address->value);
+      patches.push_back(std::move(p));
+    }
   for (const Group& group : program_.groups) {
     if (!group.moves()) continue;
     for (OldAddr word : group.indirect.label_words) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "code_fragments.h"
 #include "emit.h"
 #include "entry_jumps.h"
 #include "library_start.h"
@@ -19,8 +20,10 @@ namespace profld {
 
 class Relocator {
  public:
-  // Plans the copies of all groups that move, and the code that a library starts with.
-  Relocator(const Program& program, HookSlots hook_slots, std::optional<LibraryStart> library_start);
+  // Plans the copies of all groups that move, and the code that a library starts with. `counters`, if it is not null,
+  // must outlive this. `runtime_code`: where the hooks are.
+  Relocator(const Program& program, HookSlots hook_slots, std::optional<LibraryStart> library_start,
+            const BlockCounters* counters = nullptr, AnchoredRange runtime_code = {});
 
   // Places all copies from `text` on. Afterwards text_size() and the map are final.
   void plan(NewAddr text);
@@ -36,22 +39,31 @@ class Relocator {
 
   // Writes the copies' jump tables, for an address behind the copies. Then writes the copies on all cores, and calls
   // `meanwhile` at the same time: other work that only needs the size of the tables.
-  void emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile) const;
+  void emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,
+            const CounterWords& counters = {}) const;
 
-  // The jumps in the old text, and pointers to labels in data that must lead to the copies.
+  // The jumps in the old text, and what must lead to the copies in data: pointers to labels, and the return addresses in
+  // frame tables.
   std::vector<Patch> patches(const std::vector<EntryJump>& entry_jumps) const;
 
  private:
+  // Where the copy of a call returns to, by where the call does; nullopt if the call has no copy.
+  std::optional<NewAddr> return_address_of_copy(OldAddr return_address) const;
   // Writes the clone of a jump table of the group, for the address `clone`.
   void emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const;
 
   const Program& program_;
   const HookSlots hook_slots_;
+  const BlockCounters* counters_;
   CopyMap copies_;
   ImportThunks thunks_;
   const std::optional<LibraryStart> library_start_;
   NewAddr library_start_at_;
   FramelessCode frameless_;
+  const AnchoredRange runtime_code_;
+  std::optional<FragmentCall> fragment_call_;
+  std::vector<NewRange> fragments_;  // that it is to register
+  NewAddr fragment_calls_;           // the code that does
   NewAddr text_start_;
   std::vector<RangePlan> plans_;  // in the order of copies_
   uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;

@@ -71,7 +71,7 @@ DataReferences find_data_references(Program& program) {
     for (const Symbol& s : *table)
       if (s.type == STT_OBJECT && s.section != SHN_UNDEF) data.object_starts.push_back(s.address);
   for (const Relocation& r : program.image->relocations()) {
-    if (r.type != R_X86_64_RELATIVE) continue;
+    if (r.type != R_X86_64_RELATIVE || program.frame_tables.has(r.where)) continue;
     const OldAddr target(uint64_t(r.addend));
     if (program.range_of(target) >= 0)
       data.code_pointers.emplace_back(r.where, target);
@@ -90,6 +90,8 @@ DataReferences find_data_references(Program& program) {
   data.object_starts.insert(data.object_starts.end(), named.begin(), named.end());
   parallel_sort(data.object_starts);
   data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
+  for (const ReturnWord& w : program.frame_tables.words) data.framed_calls.push_back(w.return_address);
+  parallel_sort(data.framed_calls);
   parallel_sort(data.code_pointers, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second < b.second : a.first < b.first;
   });

@@ -14,6 +14,11 @@
 //   * A range that nobody calls or takes the address of, which first reads something below the stack pointer, where a
 //     caller leaves nothing; and a range that goes on to it. A hook on the way would overwrite what it reads.
 //
+// Hand-written code may be many functions in one range: the interpreter of LuaJIT is, whose unwind table has one row. The
+// compiler's functions that end in a jump to one of them belong to none of it. That a function begins in the middle of a
+// range is known by a call from another range; or by a jump from an empty frame to where the range's table says that
+// there is none, if nothing jumps back: code of one function has one table. Such a range stays.
+//
 // A jump to a function's own end is not one of these. Compilers make such jumps in code that is never reached, because
 // they need no instruction at the target. The next function starts at that address, unless its unwind program says
 // otherwise.
@@ -26,6 +31,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "data_references.h"
@@ -40,7 +47,7 @@ namespace {
 
 struct CrossJump {
   uint32_t from, to;  // ranges
-  OldAddr at;
+  OldAddr at, target;
   bool to_start;
   bool conditional;
   bool never;  // to the end of `from`, where another function starts
@@ -53,17 +60,26 @@ struct Decoded {
 
 // How some ranges refer to others.
 struct References {
-  std::vector<CrossJump> jumps;         // by range and address
-  std::vector<uint32_t> called;         // ranges whose start they call
-  std::vector<uint32_t> address_taken;  // ranges whose start they take the address of
-  std::vector<uint32_t> numbers;        // at a fixed address: ranges whose start is a number in an instruction
+  std::vector<CrossJump> jumps;           // by range and address
+  std::vector<uint32_t> called;           // ranges whose start they call
+  std::vector<InnerEntry> called_inside;  // what they call in the middle of other ranges
+  std::vector<uint32_t> address_taken;    // ranges whose start they take the address of
+  std::vector<uint32_t> numbers;          // at a fixed address: ranges whose start is a number in an instruction
+  std::vector<OutsideReference> outside;
 };
 
 bool starts_like_function(const CodeRange& r) { return r.fde && r.fde->cfa_is_rsp_plus_8; }
 
-Decoded decode_range(const Program& program, uint32_t index, References& references) {
+Decoded decode_range(const Program& program, uint32_t index, const std::vector<OldRange>& stubs,
+                     References& references) {
   const Image& image = *program.image;
   const std::vector<CodeRange>& ranges = program.ranges;
+  const bool is_outermost = ranges[index].fde && ranges[index].fde->no_return_address;
+  const auto refer_outside = [&](OldAddr target, bool is_branch) {
+    if (!image.is_code(target)) return;
+    if (std::ranges::any_of(stubs, [&](const OldRange& s) { return s.contains(target); })) return;
+    references.outside.push_back({target, is_branch || is_outermost});
+  };
   Decoded d;
   auto code = decode(image, ranges[index].range);
   if (!code) {
@@ -79,19 +95,25 @@ Decoded decode_range(const Program& program, uint32_t index, References& referen
       const OldAddr number(*last);
       const ptrdiff_t to = image.is_code(number) ? program.range_of(number) : -1;
       if (to >= 0 && ranges[size_t(to)].range.start == number) references.numbers.push_back(uint32_t(to));
+      if (to < 0 && number_kept_by(d.code.bytes_of(insn))) refer_outside(number, false);
     }
     const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
     if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
     const OldAddr target = d.code.target(insn);
     if (ranges[index].range.contains(target)) continue;
     ptrdiff_t to = program.range_of(target);
-    if (to < 0) continue;
+    if (to < 0) {
+      if (jump || insn.flow == Flow::call || takes_address(d.code, insn)) refer_outside(target, !insn.rip_relative);
+      continue;
+    }
     const bool to_start = ranges[size_t(to)].range.start == target;
     if (jump)
-      references.jumps.push_back({index, uint32_t(to), d.code.address(insn), to_start, insn.flow != Flow::jump,
+      references.jumps.push_back({index, uint32_t(to), d.code.address(insn), target, to_start, insn.flow != Flow::jump,
                                   target == ranges[index].range.end && starts_like_function(ranges[size_t(to)])});
     else if (insn.flow == Flow::call && to_start)
       references.called.push_back(uint32_t(to));
+    else if (insn.flow == Flow::call)
+      references.called_inside.push_back({target, d.code.address(insn)});
     else if (insn.rip_relative && to_start)
       references.address_taken.push_back(uint32_t(to));
   }
@@ -140,17 +162,19 @@ bool reads_red_zone(const Code& code) {
 // Makes the program out of its ranges, in the steps of group().
 class Grouper {
  public:
-  Grouper(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges)
+  Grouper(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges, FrameTables frame_tables)
       : image_(image), frames_(frames), stripped_(image.symbols().empty()) {
     std::vector<OldAddr> starts;
     starts.reserve(ranges.size());
     for (const CodeRange& r : ranges) starts.push_back(r.range.start);
-    program_ = {&image, &frames, std::move(ranges), {}, {}, AddressIndex(std::move(starts))};
+    program_ = {&image, &frames, std::move(ranges), {}, {}, {}, AddressIndex(std::move(starts))};
+    program_.frame_tables = std::move(frame_tables);
   }
 
   Program group() {
     decode_all();
     find_entered();
+    find_inner_entries();
     find_jumpers();
     find_fragments();
     find_what_goes_on();
@@ -166,13 +190,16 @@ class Grouper {
     constexpr size_t kBatch = 64;  // ranges
     decoded_.resize(all_.size());
     references_.resize((all_.size() + kBatch - 1) / kBatch);
+    const std::vector<OldRange> stubs = linkage_stubs(image_);
     parallel_for(
         references_.size(),
         [&](size_t batch) {
           for (size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, all_.size()); ++i)
-            decoded_[i] = decode_range(program_, uint32_t(i), references_[batch]);
+            decoded_[i] = decode_range(program_, uint32_t(i), stubs, references_[batch]);
         },
         1);
+    for (const References& refs : references_)
+      program_.outside.insert(program_.outside.end(), refs.outside.begin(), refs.outside.end());
   }
 
   // Finds the ranges that are called, and those whose address is taken, perhaps.
@@ -185,7 +212,7 @@ class Grouper {
     }
     for (const Relocation& r : image_.relocations())
       if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE || r.type == R_X86_64_64)
-        take_address(OldAddr(uint64_t(r.addend)));
+        if (!program_.frame_tables.has(r.where)) take_address(OldAddr(uint64_t(r.addend)));
     for (const Symbol& s : image_.dynamic_symbols()) take_address(s.address);
     take_address(image_.entry());
     if (!image_.is_position_independent()) find_apparent_pointers();
@@ -199,12 +226,57 @@ class Grouper {
 
   void find_apparent_pointers() {
     program_.apparent_pointers = find_apparent_code_pointers(image_);
+    if (!program_.frame_tables.words.empty())
+      std::erase_if(program_.apparent_pointers, [&](const auto& p) { return program_.frame_tables.has(p.first); });
     const auto& pointers = program_.apparent_pointers;
     const auto taken = parallel_collect<uint32_t>(pointers.size(), [&](size_t i, std::vector<uint32_t>& out) {
       const ptrdiff_t r = program_.range_of(pointers[i].second);
       if (r >= 0 && all_[size_t(r)].range.start == pointers[i].second) out.push_back(uint32_t(r));
     });
     for (uint32_t r : taken) maybe_taken_[r] = true;
+  }
+
+  // What the unwind tables say of a frame; none if they do not say it.
+  std::optional<bool> frame_is_empty(uint32_t range, OldAddr at) const {
+    const Fde* fde = all_[range].fde;
+    if (fde && !fde->range.contains(at)) fde = frames_.find(at);
+    return fde ? frame_is_empty_at(frames_, *fde, at) : std::nullopt;
+  }
+
+  void find_inner_entries() {
+    struct Candidate {
+      InnerEntry entry;
+      std::optional<CrossJump> jump;  // else it is a call
+    };
+    const auto candidates = parallel_collect<Candidate>(
+        references_.size(),
+        [&](size_t batch, std::vector<Candidate>& out) {
+          for (const InnerEntry& e : references_[batch].called_inside) out.push_back({e, {}});
+          for (const CrossJump& j : references_[batch].jumps)
+            if (!j.to_start && frame_is_empty(j.to, j.target) == false && frame_is_empty(j.from, j.at) == true)
+              out.push_back({{j.target, j.at}, j});
+        },
+        1);
+    if (candidates.empty()) return;
+    const std::set<std::pair<uint32_t, uint32_t>> shared = jumps_into_middle();
+    std::vector<InnerEntry>& entries = program_.inner_entries;
+    for (const Candidate& c : candidates)
+      if (!c.jump || !shared.contains({c.jump->to, c.jump->from})) entries.push_back(c.entry);
+    std::ranges::stable_sort(entries, {}, &InnerEntry::at);
+    const auto same = [](const InnerEntry& a, const InnerEntry& b) { return a.at == b.at; };
+    entries.erase(std::unique(entries.begin(), entries.end(), same), entries.end());
+    for (References& refs : references_)
+      std::erase_if(refs.jumps,
+                    [&](const CrossJump& j) { return jumps_to_inner_entry(program_, all_[j.from], j.at, j.target); });
+  }
+
+  // The ranges that jump into the middle of others, with these.
+  std::set<std::pair<uint32_t, uint32_t>> jumps_into_middle() const {
+    std::set<std::pair<uint32_t, uint32_t>> found;
+    for (const References& refs : references_)
+      for (const CrossJump& j : refs.jumps)
+        if (!j.to_start) found.emplace(j.from, j.to);
+    return found;
   }
 
   void find_jumpers() {
@@ -251,16 +323,12 @@ class Grouper {
 
   // Finds the ranges that are jumped to while a frame is on the stack.
   void find_jumps_in_frames() {
-    const auto frame_is_empty = [&](uint32_t range, OldAddr at) {
-      const Fde* fde = all_[range].fde;
-      if (fde && !fde->range.contains(at)) fde = frames_.find(at);
-      return !fde || frame_is_empty_at(frames_, *fde, at).value_or(true);
-    };
     const auto in_a_frame = parallel_collect<uint32_t>(
         references_.size(),
         [&](size_t batch, std::vector<uint32_t>& out) {
           for (const CrossJump& j : references_[batch].jumps)
-            if (j.to_start && !j.never && !called_[j.to] && !all_[j.to].fragment && !frame_is_empty(j.from, j.at))
+            if (j.to_start && !j.never && !called_[j.to] && !all_[j.to].fragment &&
+                !frame_is_empty(j.from, j.at).value_or(true))
               out.push_back(j.to);
         },
         1);
@@ -320,8 +388,9 @@ class Grouper {
 
 }  // namespace
 
-Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges) {
-  return Grouper(image, frames, std::move(ranges)).group();
+Program group_functions(const Image& image, const EhFrame& frames, std::vector<CodeRange> ranges,
+                        FrameTables frame_tables) {
+  return Grouper(image, frames, std::move(ranges), std::move(frame_tables)).group();
 }
 
 void add_fragment(Program& program, uint32_t g, uint32_t fragment) {
@@ -361,11 +430,19 @@ bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, Old
     return target == from.range.start && !from.fragment && gives_up_frame_before(program, from, at);
   if (ptrdiff_t i = program.range_of(target); i >= 0) {
     const CodeRange& to = program.ranges[size_t(i)];
-    if (to.range.start != target || to.fragment) return false;
+    if (to.range.start != target) return jumps_to_inner_entry(program, from, at, target);
+    if (to.fragment) return false;
     if (from.fragment && from.group == to.group) return gives_up_frame_before(program, from, at);
   }
   const Fde* fde = from.fde && from.fde->range.contains(at) ? from.fde : program.frames->find(at);
   return !fde || frame_is_empty_at(*program.frames, *fde, at).value_or(true);
+}
+
+bool jumps_to_inner_entry(const Program& program, const CodeRange& from, OldAddr at, OldAddr target) {
+  if (from.range.contains(target) || !std::ranges::binary_search(program.inner_entries, target, {}, &InnerEntry::at))
+    return false;
+  const Fde* fde = from.fde && from.fde->range.contains(at) ? from.fde : program.frames->find(at);
+  return fde && frame_is_empty_at(*program.frames, *fde, at) == true;
 }
 
 // True only if unwind tables say that both are functions, and calls or pointers confirm it for the second: one function

@@ -16,9 +16,6 @@ namespace profld {
 // The word through which the linker's stub at `stub` jumps; nullopt if there is no such stub.
 std::optional<OldAddr> got_entry_of_stub(const Image& image, OldAddr stub);
 
-// The relocation that fills in the word; null if there is none.
-const Relocation* relocation_of_got_entry(const Image& image, OldAddr got_entry);
-
 // The symbol whose address goes into the word; null if it has none.
 const Symbol* symbol_of_got_entry(const Image& image, OldAddr got_entry);
 

@@ -45,6 +45,7 @@ struct JumpTable {
   uint8_t entry_size;              // bytes
   bool sign_extended;              // entries of less than 8 bytes; else with zeros
   std::vector<OldAddr> targets;    // one per entry; the end of the function's range stands for "cannot happen"
+  size_t likely = 0;               // how many of these the table most likely has; the others do no harm
   std::vector<AddressField> uses;  // fields that name the table's address and must name the clone's instead
 };
 
@@ -71,8 +72,8 @@ struct IndirectJump {
 };
 
 struct IndirectJumps {
-  std::vector<JumpTable> tables;  // no two with the same address and form
-  std::vector<IndirectJump> jumps;
+  std::vector<JumpTable> tables;     // no two with the same address and form
+  std::vector<IndirectJump> jumps;   // ascending
   std::vector<LabelUse> label_uses;  // sorted, no two in the same instruction
   // Words in data that hold the address of a label and have no relocation (non-PIE); set if a jump is of kind `labels`.
   std::vector<OldAddr> label_words;

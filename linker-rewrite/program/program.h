@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "frame_tables.h"
 #include "functions.h"
 #include "indirect_jumps.h"
 #include "linker-rewrite/base/address_index.h"
@@ -31,6 +32,12 @@ struct ImportCall {
 // Why a function of a library is not selected though the user did not ask for that (decide/selection.h).
 enum class LeftOut : uint8_t { too_small, chosen_by_resolver, replaced };
 
+// An address of code in no range that a range names.
+struct OutsideReference {
+  OldAddr target;
+  bool is_function;  // it is called or jumped to, or the outermost function (_start) names it; else it may be a label
+};
+
 // Ranges that are moved together or not at all.
 struct Group {
   std::vector<uint32_t> ranges;  // indexes; functions first, then fragments
@@ -49,6 +56,13 @@ struct Group {
   }
 };
 
+// Where a function begins in the middle of a range, which therefore stays (fragments.cc).
+struct InnerEntry {
+  OldAddr at;
+  OldAddr caller;  // the instruction that tells
+  bool operator<(const InnerEntry& other) const { return at < other.at; }
+};
+
 struct Program {
   const Image* image = nullptr;
   const EhFrame* frames = nullptr;
@@ -57,9 +71,13 @@ struct Program {
   // At a fixed address: words of data that may be pointers to code, and where they would lead.
   std::vector<std::pair<OldAddr, OldAddr>> apparent_pointers;
 
+  std::vector<OutsideReference> outside;  // without those to the linker's stubs
+
   AddressIndex range_starts;
-  std::vector<OldAddr> patch_sites{};  // see patch_sites.h; filled by find_reasons_to_stay
-  std::vector<Import> imports{};       // filled by select_import_calls
+  std::vector<InnerEntry> inner_entries{};  // ascending, each once
+  std::vector<OldAddr> patch_sites{};       // see patch_sites.h; filled by find_reasons_to_stay
+  std::vector<Import> imports{};            // filled by select_import_calls
+  FrameTables frame_tables{};               // of OCaml programs
 
   const Code& code(const CodeRange& r) const { return groups[r.group].code.parts[r.part]; }
   // Index of the range that contains `a`, or -1.

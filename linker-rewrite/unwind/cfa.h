@@ -12,7 +12,7 @@
 namespace profld {
 
 // DWARF's numbers of registers.
-inline constexpr uint64_t kRegisterRsp = 7, kRegisterRip = 16;
+inline constexpr uint64_t kRegisterRbp = 6, kRegisterRsp = 7, kRegisterRip = 16;
 
 struct CfaInstruction {
   uint8_t opcode = 0;    // DW_CFA_*; those with an operand in their low bits (offset, restore) without it

@@ -41,6 +41,7 @@ struct Fde {
   // What the CFA program says about the very first instruction:
   bool cfa_is_rsp_plus_8 = false;  // as at the entry of a function; cold fragments usually differ
   bool no_return_address = false;  // rip is undefined: outermost frame (_start)
+  bool made = false;               // by discover/, for code that no table describes: it is not in the file
 };
 
 // The whole section. It refers to the image's bytes, so the image must live longer.

@@ -47,10 +47,12 @@ class UnwindWriter {
         new_cies_(frames.cies.size(), kNone) {}
 
   void write_copies() {
-    for (const Fde& f : frames_.fdes) write_copies(f);
+    for (const Fde& f : frames_.fdes)
+      if (!f.made) write_copies(f);
   }
   void write_originals() {
-    for (const Fde& f : frames_.fdes) write_original(f);
+    for (const Fde& f : frames_.fdes)
+      if (!f.made) write_original(f);
   }
   // To be called when eh_frame is complete.
   void write_lsdas();

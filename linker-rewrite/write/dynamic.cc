@@ -1,10 +1,10 @@
 // How a dynamic program or a shared library calls the hooks in libprof.so: as if it had been linked with it.
 //
-// It needs the library (DT_NEEDED), two undefined symbols, and two pointers ("hook slots") that the dynamic linker
-// fills with their addresses (R_X86_64_GLOB_DAT). In a program libprof.so later replaces these by the addresses of the
-// hooks that it selects; an entry of the dynamic section tells it where the slots are. Those of a library stay as they
-// are: it may be unloaded at any time. A library has a third symbol and slot, for its DT_INIT (library_start.h). Symbols, strings, symbol versions and
-// relocations are arrays without room at their end, so each is copied into a new segment with the new entries; the
+// It needs the library (DT_NEEDED), four undefined symbols, and four pointers ("hook slots") that the dynamic linker
+// fills with their addresses (R_X86_64_GLOB_DAT). In a program libprof.so later replaces the first two, those of the hooks
+// that each call comes to, by the addresses of the hooks that it selects; an entry of the dynamic section tells it where
+// the slots are. Those of a library stay as they are: it may be unloaded at any time. A library has a fifth symbol and
+// slot, for its DT_INIT (library_start.h). Symbols, strings, symbol versions and relocations are arrays without room at their end, so each is copied into a new segment with the new entries; the
 // dynamic section, which says where they are, is changed in place: GNU ld leaves five spare DT_NULLs at its end. lld
 // leaves none; then the section moves as well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as
 // they were, for code that refers to `_DYNAMIC` directly; the only thing missing there is DT_DEBUG's value.
@@ -35,8 +35,9 @@ namespace profld {
 
 namespace {
 
-constexpr const char* kOfProgram[] = {"_profin", "_profout"};
-constexpr const char* kOfLibrary[] = {"_proflibin", "_proflibout", "_profload"};
+constexpr const char* kOfProgram[] = {"_profin", "_profout", "_proftail", "_profjump"};
+constexpr const char* kTraceFunction = "_proftrace";
+constexpr const char* kOfLibrary[] = {"_proflibin", "_proflibout", "_proflibtail", "_proflibjump", "_profload"};
 // How the names of C libraries begin: libc.so.6, libc.musl-x86_64.so.1.
 constexpr std::string_view kCLibrary = "libc.";
 
@@ -93,8 +94,8 @@ Elf64_Sym undefined_function(uint64_t name) {
 
 DynamicSection::DynamicSection(const Image& image) : entries_(image.dynamic()) {
   const Elf64_Phdr* h = image.segment(PT_DYNAMIC);
-  auto offset = h ? image.file_offset(OldAddr(h->p_vaddr)) : std::nullopt;
-  if (!offset) throw Error("damaged program headers: the dynamic section is not loaded");
+  const auto offset = h ? image.file_offset(OldAddr(h->p_vaddr)) : std::nullopt;
+  if (!h || !offset) throw Error("damaged program headers: the dynamic section is not loaded");
   address_ = OldAddr(h->p_vaddr);
   offset_ = *offset;
   room_ = std::min<uint64_t>(h->p_filesz, image.bytes_from(address_).size());
@@ -131,16 +132,17 @@ void DynamicSection::write_in_place(Bytes& file) const {
   std::ranges::copy(bytes, file.begin() + long(offset_.value));
 }
 
-HookImports::HookImports(const Image& image, std::string library, std::string audit)
+HookImports::HookImports(const Image& image, std::string library, LinkerWishes wishes)
     : image_(image),
       library_(std::move(library)),
-      audit_(std::move(audit)),
+      wishes_(std::move(wishes)),
       is_library_(image.link_type() == LinkType::shared_library),
       dynamic_(image) {
   if (is_library_)
     names_.assign(std::begin(kOfLibrary), std::end(kOfLibrary));
   else
     names_.assign(std::begin(kOfProgram), std::end(kOfProgram));
+  if (!is_library_ && wishes_.traces) names_.push_back(kTraceFunction);
   for (const ReplacedFunction& f : replaced_functions(image)) names_.push_back(f.replacement);
   auto value = [&](int64_t tag) { return image.dynamic_value(tag).value_or(0); };
   if (!is_library_ && !image.segment(PT_INTERP)) throw refusal(Refusal::no_interpreter);
@@ -180,9 +182,20 @@ HookImports::HookImports(const Image& image, std::string library, std::string au
     dynamic_.set(DT_INIT, 0);
   else
     dynamic_.add(prof_format::kHooksTag, 0);
-  if (audit_.empty()) return;
-  if (auto others = image.dynamic_value(DT_AUDIT)) audit_ += ":" + string_at(*others);
-  dynamic_.set(DT_AUDIT, 0);
+  if (!wishes_.audit.empty()) {
+    if (auto others = image.dynamic_value(DT_AUDIT)) wishes_.audit += ":" + string_at(*others);
+    dynamic_.set(DT_AUDIT, 0);
+  }
+  if (!wishes_.search_path.empty()) {
+    const auto others = image.dynamic_value(search_path_tag());
+    if (others) wishes_.search_path += ":" + string_at(*others);
+    dynamic_.set(search_path_tag(), 0);
+  }
+}
+
+// A DT_RPATH goes for the libraries' needs as well, and is not looked at where there is a DT_RUNPATH.
+int64_t HookImports::search_path_tag() const {
+  return image_.dynamic_value(DT_RPATH) && !image_.dynamic_value(DT_RUNPATH) ? DT_RPATH : DT_RUNPATH;
 }
 
 std::string HookImports::string_at(uint64_t offset) const {
@@ -216,7 +229,8 @@ void HookImports::reserve_tables(Segment& read_only) {
   reserve_table(read_only, symbols_, symbols_.old_size + names_.size() * sizeof(Elf64_Sym), 8);
   uint64_t names = library_.size() + 1;
   for (const char* name : names_) names += std::strlen(name) + 1;
-  if (!audit_.empty()) names += audit_.size() + 1;
+  for (const std::string* wish : {&wishes_.audit, &wishes_.search_path})
+    if (!wish->empty()) names += wish->size() + 1;
   reserve_table(read_only, strings_, strings_.old_size + names, 1);
   if (versions_.exists())
     reserve_table(read_only, versions_, versions_.old_size + names_.size() * sizeof(Elf64_Versym), 2);
@@ -277,7 +291,8 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
   uint64_t library = add_string(library_.data(), library_.size());
   Bytes symbols = old_bytes(file, symbols_);
   for (const char* name : names_) append(symbols, undefined_function(add_string(name, std::strlen(name))));
-  const uint64_t audit = audit_.empty() ? 0 : add_string(audit_.data(), audit_.size());
+  auto add_wish = [&](const std::string& s) { return s.empty() ? 0 : add_string(s.data(), s.size()); };
+  const uint64_t audit = add_wish(wishes_.audit), search_path = add_wish(wishes_.search_path);
 
   auto place = [&](const Table& table, uint32_t type, const Bytes& bytes) {
     read_only.write(table.place, bytes);
@@ -308,7 +323,8 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
     dynamic.set(DT_INIT, init.value);
   else
     dynamic.set(prof_format::kHooksTag, hook_slots_.value);
-  if (!audit_.empty()) dynamic.set(DT_AUDIT, audit);
+  if (audit) dynamic.set(DT_AUDIT, audit);
+  if (search_path) dynamic.set(search_path_tag(), search_path);
   if (dynamic_place_) {
     writable.write(*dynamic_place_, dynamic.encode());
     edits.move(section_at(image_, dynamic_.address().value, SHT_DYNAMIC), *dynamic_place_, dynamic.encoded_size());

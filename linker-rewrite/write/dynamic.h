@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_WRITE_DYNAMIC_H
 #define LINKER_REWRITE_WRITE_DYNAMIC_H
 
+#include "linker_wishes.h"
 #include "segment.h"
 
 namespace profld {
@@ -35,18 +36,16 @@ class DynamicSection {
 // hold their addresses.
 class HookImports {
  public:
-  // `library` is the name for DT_NEEDED, `audit` that for DT_AUDIT, if it is not empty. Throws Error if the program's
-  // dynamic section does not allow it.
-  HookImports(const Image& image, std::string library, std::string audit = "");
+  // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section does not allow it.
+  HookImports(const Image& image, std::string library, LinkerWishes wishes = {});
 
   // Step one: room in the new segments.
   void reserve_tables(Segment& read_only);
   void reserve_hook_slots(Segment& writable);
-  NewAddr enter_hook_slot() const { return hook_slots_; }
-  NewAddr leave_hook_slot() const { return hook_slots_ + 8; }
+  NewAddr hook_slots() const { return hook_slots_; }
   bool is_library() const { return is_library_; }
-  NewAddr load_slot() const { return hook_slots_ + 16; }          // of _profload; a library's
-  NewAddr replacement_slots() const { return hook_slots_ + 24; }  // a C library's, see replaced.h
+  NewAddr load_slot() const { return hook_slots_ + 32; }          // of _profload; a library's
+  NewAddr replacement_slots() const { return hook_slots_ + 40; }  // a C library's, see replaced.h
 
   // Step two. `file` is the original with all changes to its bytes; the dynamic section is changed in it if it can
   // stay. `init`: a library's new DT_INIT.
@@ -65,6 +64,7 @@ class HookImports {
   };
   void reserve_table(Segment& segment, Table& table, uint64_t size, uint64_t align);
   size_t place_of_need() const;
+  int64_t search_path_tag() const;
   std::string string_at(uint64_t offset) const;  // in the original's table
   Bytes old_bytes(ByteView file, const Table& table) const;
   Bytes hash_table(ByteView file) const;
@@ -72,7 +72,8 @@ class HookImports {
   uint64_t slots_size() const { return names_.size() * 8; }
 
   const Image& image_;
-  std::string library_, audit_;
+  std::string library_;
+  LinkerWishes wishes_;
   bool is_library_;
   std::vector<const char*> names_;  // of the new symbols, one for each slot
   DynamicSection dynamic_;          // with all entries that it will have; some values are still missing

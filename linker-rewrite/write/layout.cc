@@ -6,11 +6,13 @@
 //        storage (tls.cc)
 //   R    program headers, notes; what a dynamic program's loader reads: .dynsym .dynstr .gnu.version .hash .rela.dyn
 //   RX   the copies
+//   RW   the counters of blocks (profld -b), in pages of their own: the runtime maps the profile there;
+//        or what profld --trace has there (libprof/format/trace_segment.h)
 //   R    cloned jump tables, .eh_frame, tables of exception handlers, .eh_frame_hdr
 //
 // The sizes of all but the last two are known before code is emitted, so code can be emitted at its final address.
-// Behind the last segment come the sections that are not mapped: .prof.map, .prof.imports, symbols, section headers
-// (sections.cc).
+// Behind the last segment come the sections that are not mapped: .prof.map, .prof.steps, .prof.imports, .prof.coverage, symbols,
+// section headers (sections.cc).
 //
 // strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
 // the ELF header, they put them immediately behind the segment before, without regard to their place in a page, and the
@@ -29,9 +31,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "blocks_section.h"
 #include "dynamic.h"
+#include "libprof/format/blocks.h"
+#include "libprof/format/coverage.h"
 #include "libprof/format/map.h"
+#include "libprof/format/trace_segment.h"
 #include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/move/plan.h"
 #include "new_notes.h"
 #include "runtime.h"
 #include "sections.h"
@@ -44,24 +51,31 @@ namespace {
 
 constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // kernels refuse to load more
 
+Bytes encode_coverage(const Coverage& code) {
+  prof_format::CodeCoverage section{{},         code.hooked,  code.stays,  code.not_chosen,
+                                    code.stubs, code.padding, code.unknown};
+  std::ranges::copy(prof_format::kCoverageMagic, section.magic);
+  Bytes bytes;
+  append(bytes, section);
+  return bytes;
+}
+
 class ProgramLayout : public Layout {
  public:
-  ProgramLayout(const Image& image, const std::string& runtime_path, const std::string& audit);
+  ProgramLayout(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes, bool counts_blocks);
 
-  NewAddr enter_hook_slot() const override {
-    return imports_ ? imports_->enter_hook_slot() : runtime_.enter_hook_slot();
-  }
-  NewAddr leave_hook_slot() const override {
-    return imports_ ? imports_->leave_hook_slot() : runtime_.leave_hook_slot();
+  NewAddr hook_slots() const override { return imports_ ? imports_->hook_slots() : runtime_.hook_slots(); }
+  AnchoredRange runtime_code() const override {
+    return imports_ ? AnchoredRange{HookSlots(imports_->hook_slots()).tail, true}
+                    : AnchoredRange{runtime_.tail(), false};
   }
   NewAddr text() const override { return text_; }
-  NewAddr read_only_start(uint64_t text_size) const override {
-    return NewAddr(align_up((text_ + text_size).value, kPage));
-  }
   std::optional<AddedCode> added_code() const override {
     return imports_ ? std::nullopt : std::optional(runtime_.code());
   }
   std::optional<LibraryStart> library_start() const override;
+  // A static program calls nothing in the place of its C library.
+  bool begins_threads() const override { return imports_ && runtime_.begins_threads(); }
   NewAddr replacement_slots() const override { return imports_ ? imports_->replacement_slots() : NewAddr(); }
   std::vector<FilePart> finish(Contents contents) override;
 
@@ -78,24 +92,33 @@ class ProgramLayout : public Layout {
   Placement placement_;
   Runtime runtime_;
   NewNotes notes_;
-  std::optional<HookImports> imports_;          // dynamic programs
-  std::optional<ThreadLocalRoom> tls_;          // static programs
-  Segment read_only_, writable_, code_, tail_;  // writable_: dynamic programs only
-  NewAddr headers_;                             // of the program header table
+  std::optional<HookImports> imports_;                     // dynamic programs
+  std::optional<ThreadLocalRoom> tls_;                     // static programs
+  Segment read_only_, writable_, code_, counters_, tail_;  // writable_: dynamic programs only
+  const bool counts_blocks_;
+  bool is_trace_ = false;  // counters_ is a trace segment
+  NewAddr headers_;        // of the program header table
   NewAddr text_;
   std::optional<Elf64_Phdr> unwind_header_;  // the new PT_GNU_EH_FRAME
 };
 
-ProgramLayout::ProgramLayout(const Image& image, const std::string& runtime_path, const std::string& audit)
+std::string name_of(const RuntimeFile& runtime) {
+  if (!runtime.name.empty()) return runtime.name;
+  return std::filesystem::absolute(runtime.path).lexically_normal().string();
+}
+
+ProgramLayout::ProgramLayout(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes,
+                             bool counts_blocks)
     : image_(image),
       kept_(kept_file_size(image)),
       placement_(place_new_segments(image, kept_)),
-      runtime_(runtime_path),
-      notes_(image) {
+      runtime_(runtime.path),
+      notes_(image),
+      counts_blocks_(counts_blocks) {
   if (image.is_static())
     tls_.emplace(image, runtime_.tls(), runtime_.tls_initial());
   else
-    imports_.emplace(image, std::filesystem::absolute(runtime_path).lexically_normal().string(), audit);
+    imports_.emplace(image, name_of(runtime), wishes);
 
   if (header_count() > kMaxHeaders) throw refusal(Refusal::too_many_headers);
   if (imports_) {
@@ -133,6 +156,7 @@ size_t ProgramLayout::header_count() const {
   size_t count = image_.segments().size();
   count += 3 + (imports_ ? 1 : runtime_.segment_count());  // PT_LOADs, in the order above
   count += 1;                                              // PT_NOTE
+  if (counts_blocks_) count += 2;                          // the counters, as a PT_LOAD and for the runtime
   if (tls_ && !image_.segment(PT_TLS)) ++count;
   if (!image_.segment(PT_GNU_EH_FRAME)) ++count;
   if (needs_phdr()) ++count;
@@ -142,7 +166,16 @@ size_t ProgramLayout::header_count() const {
 void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
   code_ = Segment(PF_R | PF_X, text_);
   code_.fill(std::move(contents.text));
-  tail_ = Segment(PF_R, read_only_start(code_.bytes().size()));
+  if (contents.counters != 0) {
+    counters_ = Segment(PF_R | PF_W, counters_start(code_.bytes().size()));
+    const uint64_t size = align_up(contents.counters * sizeof(uint64_t), kPage);
+    Bytes bytes(size);
+    if (!contents.trace.empty()) std::ranges::copy(contents.trace, bytes.begin() + kPage);
+    is_trace_ = !contents.trace.empty();
+    counters_.fill(std::move(bytes));
+    edits.add(is_trace_ ? ".prof.trace" : ".prof.counters", SHT_PROGBITS, SHF_WRITE, counters_.start(), size, kPage);
+  }
+  tail_ = Segment(PF_R, read_only_start(code_.bytes().size(), contents.counters));
   const NewAddr unwind_at(align_up((tail_.start() + contents.tables.size()).value, 8));
   const UnwindPlaces places = unwind_places(contents.unwind, unwind_at);
   tail_.expect(places.end - tail_.start());
@@ -177,7 +210,7 @@ void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
 std::vector<const Segment*> ProgramLayout::segments() const {
   std::vector<const Segment*> all = {&writable_};
   for (const Segment& s : runtime_.segments()) all.push_back(&s);
-  all.insert(all.end(), {&read_only_, &code_, &tail_});
+  all.insert(all.end(), {&read_only_, &code_, &counters_, &tail_});
   std::erase_if(all, [](const Segment* s) { return s->empty(); });
   return all;
 }
@@ -200,6 +233,10 @@ std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
     it->p_filesz = it->p_memsz = imports_->dynamic_size();
   }
   out.push_back(notes_.header(placement_));
+  if (!counters_.empty()) {
+    out.push_back(counters_.header(placement_));
+    out.back().p_type = is_trace_ ? prof_format::kTraceSegment : prof_format::kCountersSegment;
+  }
 
   auto last_load = std::ranges::find(out.rbegin(), out.rend(), uint32_t(PT_LOAD), &Elf64_Phdr::p_type).base();
   std::vector<Elf64_Phdr> loads;
@@ -262,7 +299,11 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   map.sh_type = SHT_PROGBITS;
   map.sh_addralign = 8;
   sections.add(prof_format::kMapSection, map, encode_map(contents.copies, contents.imports));
+  sections.add(prof_format::kStepsSection, map, encode_steps(contents.copies, contents.imports));
   if (!contents.imports.empty()) sections.add(prof_format::kImportsSection, map, encode_imports(contents.imports));
+  if (contents.counters != 0 && !is_trace_)
+    sections.add(prof_format::kBlocksSection, map, encode_blocks(contents.counted, contents.counters));
+  if (contents.coverage) sections.add(prof_format::kCoverageSection, map, encode_coverage(*contents.coverage));
   if (has_sections)
     write_symbols(sections, kept, image_, contents.copies, contents.thunks,
                   imports_ ? std::vector<Runtime::Function>() : runtime_.functions(), tls_ ? tls_->size() : 0);
@@ -277,7 +318,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   file.push_back({FileOffset(0), std::move(kept)});
   add(writable_);
   for (Segment& s : runtime_.segments()) add(s);
-  for (Segment* s : {&read_only_, &code_, &tail_}) add(*s);
+  for (Segment* s : {&read_only_, &code_, &counters_, &tail_}) add(*s);
   write_build_id(file);
   file.push_back({behind, std::move(unmapped)});
   return file;
@@ -306,8 +347,17 @@ void ProgramLayout::write_build_id(std::vector<FilePart>& mapped) const {
 
 }  // namespace
 
-std::unique_ptr<Layout> Layout::begin(const Image& image, const std::string& runtime_path, const std::string& audit) {
-  return std::make_unique<ProgramLayout>(image, runtime_path, audit);
+NewAddr Layout::counters_start(uint64_t text_size) const {
+  return NewAddr(align_up((text() + text_size).value, kPage));
+}
+
+NewAddr Layout::read_only_start(uint64_t text_size, uint32_t counters) const {
+  return NewAddr(align_up((counters_start(text_size) + counters * sizeof(uint64_t)).value, kPage));
+}
+
+std::unique_ptr<Layout> Layout::begin(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes,
+                                      bool counts_blocks) {
+  return std::make_unique<ProgramLayout>(image, runtime, wishes, counts_blocks);
 }
 
 }  // namespace profld

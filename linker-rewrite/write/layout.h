@@ -14,11 +14,15 @@
 #include <vector>
 
 #include "linker-rewrite/base/copy_map.h"
+#include "linker-rewrite/base/coverage.h"
 #include "linker-rewrite/base/import_copy.h"
 #include "linker-rewrite/base/patch.h"
+#include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/elf/image.h"
 #include "linker-rewrite/move/library_start.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "linker-rewrite/x86/range_calls.h"
+#include "linker_wishes.h"
 #include "output_file.h"
 
 namespace profld {
@@ -26,33 +30,51 @@ namespace profld {
 // Everything that was emitted after `begin`, to be placed by `finish`.
 struct Contents {
   Bytes text;           // the copies; starts at Layout::text()
-  Bytes tables;         // cloned jump tables; starts at read_only_start(text.size())
+  Bytes tables;         // cloned jump tables; starts at read_only_start(text.size(), counters)
   UnwindTables unwind;  // starts at align_up(tables' end, 8)
   CopyMap copies;
   std::vector<ImportCopy> imports;  // ascending
   FramelessCode thunks;             // all the code that they are in; a part of the text
   std::vector<Patch> patches;
-  NewAddr library_start;  // of a library's new DT_INIT, which is a part of the text
+  NewAddr library_start;                 // of a library's new DT_INIT, which is a part of the text
+  std::vector<CountedFunction> counted;  // profld -b
+  uint32_t counters = 0;                 // of their blocks; profld --trace: words of the trace segment
+  Bytes trace;                           // what that holds behind its first page
+  std::optional<Coverage> coverage;      // of the code, if readers are to tell
+};
+
+// The runtime, libprof.so: the file at `path` is read; a copy with a dynamic linker names it by `name`, or by its absolute
+// path if that is empty.
+struct RuntimeFile {
+  RuntimeFile(std::string file, std::string written = "") : path(std::move(file)), name(std::move(written)) {}
+  std::string path, name;
 };
 
 class Layout {
  public:
-  // Reads the runtime (libprof.so) at `runtime_path`; appends its image if the program is static, else only names it as
-  // a needed library. A dynamic program names `audit` for DT_AUDIT too, if it is not empty. Throws Error if the program's
-  // headers do not allow it (the message says why), so call it before anything that takes long.
-  static std::unique_ptr<Layout> begin(const Image& image, const std::string& runtime_path,
-                                       const std::string& audit = "");
+  // Reads the runtime; appends its image if the program is static, else only names it as a needed library. `wishes` are a
+  // dynamic program's. `counts_blocks`: there may be counters, or a trace segment. Throws Error if the program's headers do not allow it
+  // (the message says why), so call it before anything that takes long.
+  static std::unique_ptr<Layout> begin(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes = {},
+                                       bool counts_blocks = false);
   virtual ~Layout() = default;
 
-  // The hook slots: words through which copies call the hooks: call *hook_slot(%rip).
-  virtual NewAddr enter_hook_slot() const = 0;
-  virtual NewAddr leave_hook_slot() const = 0;
+  // The hook slots: words through which copies call the hooks: call *hook_slot(%rip). See HookSlots in move/plan.h.
+  virtual NewAddr hook_slots() const = 0;
+  // Where the runtime's code is, by the address of its _proftail.
+  virtual AnchoredRange runtime_code() const = 0;
   virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
-  virtual NewAddr read_only_start(uint64_t text_size) const = 0;  // for tables, then unwind tables
+  // profld --trace: a word that holds the address of the runtime's function for full windows.
+  NewAddr trace_slot() const { return hook_slots() + 32; }
+  // For so many counters of blocks, behind the text; also for the trace segment.
+  NewAddr counters_start(uint64_t text_size) const;
+  NewAddr read_only_start(uint64_t text_size, uint32_t counters = 0) const;  // for tables, then unwind tables
   // What a library starts with; nullopt for programs.
   virtual std::optional<LibraryStart> library_start() const = 0;
   // Of libprof.so's functions in the place of the C library's (program/replaced.h).
   virtual NewAddr replacement_slots() const = 0;
+  // Whether the runtime has the threads that the program makes begin with itself, without a hook.
+  virtual bool begins_threads() const = 0;
   // The appended runtime's (static programs).
   virtual std::optional<AddedCode> added_code() const = 0;
 

@@ -47,6 +47,12 @@ NewAddr Runtime::address(const std::string& name) const {
   throw Error("the runtime has no " + name + "; install profld and libprof.so of one version");
 }
 
+bool Runtime::begins_threads() const {
+  return std::ranges::any_of(image_.dynamic_symbols(), [](const Symbol& s) {
+    return s.name == "libprof_records_addresses" && s.section != SHN_UNDEF;
+  });
+}
+
 const Elf64_Phdr& Runtime::tls() const { return *image_.segment(PT_TLS); }
 
 ByteView Runtime::tls_initial() const {

@@ -13,6 +13,9 @@ class Runtime {
  public:
   explicit Runtime(const std::string& path);  // Throws Error if it is not profld's runtime
 
+  // Whether it has the threads that a program makes begin with itself, as libprof-sampler.so does, which needs no hooks.
+  bool begins_threads() const;
+
   const Elf64_Phdr& tls() const;  // its PT_TLS
   ByteView tls_initial() const;   // that segment's bytes in the file
 
@@ -24,8 +27,8 @@ class Runtime {
   std::vector<Segment>& segments() { return segments_; }
   Segment& data() { return segments_.back(); }  // writable; more may be put behind the runtime's own data
   // The hook slots: words through which the program calls the hooks.
-  NewAddr enter_hook_slot() const { return address("_profhooks"); }
-  NewAddr leave_hook_slot() const { return enter_hook_slot() + 8; }
+  NewAddr hook_slots() const { return address("_profhooks"); }
+  NewAddr tail() const { return address("_proftail"); }
   NewAddr start() const { return address("_profstart"); }
   AddedCode code() const;
 

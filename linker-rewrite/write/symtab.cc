@@ -212,6 +212,27 @@ Bytes encode_map(const CopyMap& copies, const std::vector<ImportCopy>& imports) 
   return out;
 }
 
+Bytes encode_steps(const CopyMap& copies, const std::vector<ImportCopy>& imports) {
+  // In the order of the map. What stands for imports has no instructions of the original.
+  std::vector<std::pair<NewAddr, const RangeCopy*>> entries;
+  for (const RangeCopy& c : copies.copies()) entries.emplace_back(c.start, &c);
+  for (const ImportCopy& c : imports) entries.emplace_back(c.start, nullptr);
+  std::ranges::sort(entries, {}, [](const auto& e) { return e.first; });
+  prof_format::StepsHeader header{};
+  std::memcpy(header.magic, prof_format::kStepsMagic, sizeof header.magic);
+  header.entries = entries.size();
+  Bytes out;
+  append(out, header);
+  for (const auto& [start, copy] : entries) {
+    append_uleb(out, copy ? copy->steps.size() - 1 : 0);
+    for (size_t i = 1; copy && i < copy->steps.size(); ++i) {
+      append_uleb(out, copy->steps[i].from - copy->steps[i - 1].from);
+      append_uleb(out, copy->steps[i].delta - copy->steps[i - 1].delta);
+    }
+  }
+  return out;
+}
+
 Bytes encode_imports(const std::vector<ImportCopy>& imports) {
   std::map<uint64_t, const std::string*> names;  // by address: an import may have two pieces of code
   for (const ImportCopy& c : imports) names.emplace(c.original.value, &c.name);

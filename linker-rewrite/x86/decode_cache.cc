@@ -103,6 +103,17 @@ bool CachedInsn::ends_control() const {
          mnemonic == ZYDIS_MNEMONIC_UD2;
 }
 
+bool CachedInsn::enters_kernel() const {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_SYSCALL:
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_INT:
+      return true;
+    default:
+      return false;
+  }
+}
+
 DecodeCache& DecodeCache::of_this_thread() {
   thread_local DecodeCache cache;
   return cache;
@@ -146,11 +157,13 @@ const CachedInsn* DecodeCache::learn(ByteView code) {
   s.displacement = {in.raw.disp.offset, uint8_t(in.raw.disp.size / 8), true};
   s.immediate = {in.raw.imm[0].offset, uint8_t(in.raw.imm[0].size / 8), in.raw.imm[0].is_signed != 0};
   s.is_relative = in.raw.imm[0].is_relative;
+  const bool has_operands =
+      ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder(), &context, &in, operands, in.operand_count));
+  s.flags = flag_effect_of(in, has_operands ? operands : nullptr);
   // Other encodings scale displacements, and keep registers in immediates; the decoder leaves out some displacements
   // of 32-bit addresses.
   s.has_semantics = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.address_width == 64 &&
-                    in.raw.imm[1].size == 0 &&
-                    ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder(), &context, &in, operands, in.operand_count));
+                    in.raw.imm[1].size == 0 && has_operands;
   if (s.has_semantics) s.semantics = semantics_of(in, operands, s.insn.flow);
 
   const size_t head = length_of_head(in);

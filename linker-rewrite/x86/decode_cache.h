@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 
+#include "flags.h"
 #include "linker-rewrite/base/reason.h"
 #include "semantics.h"
 
@@ -32,6 +33,7 @@ struct CachedInsn {
   uint8_t prefixes = 0;  // bytes before the opcode
   NumberField displacement, immediate;
   bool is_relative = false;  // the immediate is a distance from the end of the instruction
+  FlagEffect flags;
   // False if more than the values of displacement and immediate is missing in `semantics`: then it has to be decoded
   // for each instruction.
   bool has_semantics = false;
@@ -39,6 +41,8 @@ struct CachedInsn {
 
   bool is_no_operation() const;  // what compilers and linkers fill up code with: nops, int3
   bool ends_control() const;     // control does not go on behind it
+  // A system call, of any of the ways to make one. It may not return (exit), or return twice (fork).
+  bool enters_kernel() const;
 };
 
 class DecodeCache {

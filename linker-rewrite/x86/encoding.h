@@ -40,6 +40,8 @@ inline constexpr uint32_t kJumpThroughLength = 6;  // jmp *pointer(%rip)
 inline constexpr uint32_t kReturnLength = 1;       // ret
 inline constexpr uint32_t kLeaLength = 7;          // lea address(%rip), %rax
 inline constexpr uint32_t kMoveNumberLength = 5;   // mov $number, %ecx
+inline constexpr uint32_t kCountLength = 8;        // incq %gs:counter(%rip)
+inline constexpr uint32_t kLockLength = 1;         // before it
 inline constexpr uint32_t kEndbr64Length = 4;      // without prefixes, which it never has
 inline constexpr uint32_t kMaxInstructionLength = 15;
 
@@ -136,6 +138,14 @@ class InstructionWriter {
     displacement32(pointer);
   }
 
+  void lock() { byte(0xf0); }    // a prefix
+  void count(NewAddr counter) {  // incq %gs:counter(%rip)
+    byte(0x65);
+    byte(0x48);
+    byte(opcode::kIncrement);
+    byte(0x05);
+    displacement32(counter);
+  }
   void endbr64() { copy(kEndbr64); }
   void load_address_into_rax(NewAddr address) {  // lea address(%rip), %rax
     byte(0x48);

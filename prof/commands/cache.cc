@@ -5,19 +5,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <vector>
 
+#include "cache_size.h"
 #include "command.h"
+#include "dynamic_linker.h"
 #include "message.h"
+#include "prof/model/debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
 
 namespace prof {
 
 namespace {
+
+constexpr int kNothingToRewrite = 3;  // profld's exit status
 
 // FNV-1a. Programs are told apart by their build-ids, which are better hashes; this one only turns them and the
 // rest into a name.
@@ -59,20 +65,20 @@ std::string own_directory() {
 
 }  // namespace
 
-std::string find_profld() {
-  const std::string beside = own_directory() + "/profld";
+std::string find_profld() { return find_beside_prof("profld"); }
+
+std::string find_beside_prof(const std::string& name) {
+  const std::string beside = own_directory() + "/" + name;
   if (access(beside.c_str(), X_OK) == 0) return beside;
   const char* path = std::getenv("PATH");
   for (std::string rest = path ? path : ""; !rest.empty();) {
     const size_t colon = rest.find(':');
-    const std::string candidate = rest.substr(0, colon) + "/profld";
+    const std::string candidate = rest.substr(0, colon) + "/" + name;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
     rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
   }
-  throw Error("profld is neither beside prof nor in PATH; install it");
+  throw Error(name + " is neither beside prof nor in PATH; install it");
 }
-
-namespace {
 
 std::string cache_directory() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -82,13 +88,33 @@ std::string cache_directory() {
   return std::string(home) + "/.cache/prof";
 }
 
+namespace {
+
+std::atomic<bool> has_grown = false;
+
+// What to do if a folder cannot be made.
+std::string advice(const std::string& folder) {
+  try {
+    if (folder.starts_with(cache_directory()))
+      return "; rewritten programs are kept there; set XDG_CACHE_HOME to a folder that can be written";
+  } catch (const Error&) {
+    // then it is no folder of the cache
+  }
+  return "";
+}
+
 }  // namespace
+
+bool has_cache_grown() { return has_grown; }
 
 void make_directories(const std::string& path) {
   for (size_t slash = 0; slash != std::string::npos;) {
     slash = path.find('/', slash + 1);
     const std::string part = path.substr(0, slash);
-    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) throw Error(part + ": " + system_error(errno));
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+      const std::string reason = system_error(errno);
+      throw Error(part + ": " + reason + advice(path));
+    }
   }
 }
 
@@ -136,14 +162,33 @@ std::string contents_of(const std::string& file) {
   return key.text();
 }
 
+std::string contents_of_names(const std::string& file, const std::vector<std::string>& options) {
+  DebugSearch search;
+  bool selects = false;
+  for (const std::string& option : options) {
+    constexpr std::string_view kDebugDir = "--debug-dir=";
+    if (option.starts_with(kDebugDir)) search.folders.push_back(option.substr(kDebugDir.size()));
+    selects = selects || option == "-F" || option == "-N";
+  }
+  if (!selects) return "";
+  try {
+    const ElfFile program(file);
+    std::vector<std::string> ignored;  // prof says it when it shows the profile
+    const DebugFile found = program.has_symtab() ? DebugFile() : find_debug_file(program, search, ignored);
+    return found.file ? contents_of(found.file->path()) : "";
+  } catch (const Error&) {
+    return "";  // profld says what is wrong
+  }
+}
+
 std::string cache_folder(const std::vector<std::string>& depends_on) {
   Key key;
   for (const std::string& part : depends_on) key.add(part);
   return cache_directory() + "/" + key.text();
 }
 
-bool make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
-               std::string* words) {
+CopyResult make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
+                     std::string* words) {
   const std::string directory = copy.substr(0, copy.rfind('/'));
   make_directories(directory);
   const std::string fresh = fresh_name(copy);
@@ -160,26 +205,32 @@ bool make_copy(std::vector<std::string> command, const std::string& original, co
     unlink(fresh.c_str());
     rmdir(directory.c_str());  // if nothing else is in it
     if (status < 0) throw Error(original + ": could not be rewritten: a signal ended profld");
-    return false;
+    return status == kNothingToRewrite ? CopyResult::nothing_to_rewrite : CopyResult::refused;
   }
   if (rename(fresh.c_str(), copy.c_str()) != 0) throw Error(copy + ": " + system_error(errno));
-  return true;
+  has_grown = true;
+  return CopyResult::made;
 }
 
 namespace {
 
 std::string copy_for(const std::string& program, const Options& options, const std::string& profld,
                      const std::string& runtime) {
-  std::vector<std::string> depends_on = {contents_of(program), contents_of(profld)};
+  std::vector<std::string> depends_on = {contents_of(program), contents_of(profld),
+                                         contents_of_names(program, options.rewriting)};
   if (access(runtime.c_str(), R_OK) == 0)
     depends_on.push_back(contents_of(runtime));  // static programs carry it in them
   depends_on.insert(depends_on.end(), options.rewriting.begin(), options.rewriting.end());
-  const std::string copy = cache_folder(depends_on) + "/" + base_name(program);
+  const std::string search_path = search_path_from_elsewhere(program);
+  depends_on.push_back(search_path);
+  const std::string folder = cache_folder(depends_on), copy = folder + "/" + base_name(program);
+  use_cache_folder(folder);
   if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
   std::vector<std::string> command = {profld};
+  if (!search_path.empty()) command.insert(command.end(), {"--search-path", search_path});
   command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
   if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
-  return make_copy(std::move(command), program, copy) ? copy : "";
+  return make_copy(std::move(command), program, copy) == CopyResult::made ? copy : "";
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ std::string sampling_copy(const std::string& program);
 
 // profld, beside prof or in PATH. Throws Error if it is in neither place.
 std::string find_profld();
+// The same for another program that is installed with prof.
+std::string find_beside_prof(const std::string& name);
 
 // Where a library lies that is installed with profld.
 std::string library_beside(const std::string& profld, const std::string& name);
@@ -31,19 +33,32 @@ std::string library_beside(const std::string& profld, const std::string& name);
 // What tells a file from others: its build-id, or all of its bytes; size and time. Throws Error if it cannot be read.
 std::string contents_of(const std::string& file);
 
+// The folder that has all of the cache. Throws Error if the environment names no place for it.
+std::string cache_directory();
+
+// Whether this process has put something into the cache.
+bool has_cache_grown();
+
+// What tells the debug file of a program or library from others, if -F or -N are among profld's options and it decides what
+// names they match; else "".
+std::string contents_of_names(const std::string& file, const std::vector<std::string>& options);
+
 // The folder in the cache for a copy that depends on all of these. It need not be there.
 std::string cache_folder(const std::vector<std::string>& depends_on);
 
+// What profld answered: its exit status.
+enum class CopyResult { made, refused, nothing_to_rewrite };
+
 // Makes the file `copy`, and the folders that it is in, by a command of profld's to which the output and `original` are
-// added. False if profld refused; then nothing is left. What profld says gets into `words`, or onto standard error. Any
-// thread may, if it gives `words`.
-bool make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
-               std::string* words = nullptr);
+// added. Unless it is made, nothing is left. What profld says gets into `words`, or onto standard error. Any thread may, if
+// it gives `words`.
+CopyResult make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
+                     std::string* words = nullptr);
 
 // A name for a new file beside `path`, which it is to be renamed to. No other process or thread takes it.
 std::string fresh_name(const std::string& path);
 
-// Makes a folder and those that it is in, for this user only.
+// Makes a folder and those that it is in, for this user only. Throws Error.
 void make_directories(const std::string& path);
 
 }  // namespace prof

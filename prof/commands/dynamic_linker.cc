@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "command.h"
+#include "prof/read/elf_file.h"
+#include "prof/read/file.h"
 
 namespace prof {
 
@@ -16,6 +18,31 @@ bool can_be_audited(const std::string& linker) {
   if (output.status != 0 || !output.text.starts_with("ld.so ") || words == std::string::npos) return false;
   if (std::sscanf(output.text.c_str() + words, " release version %u.%u", &major, &minor) != 2) return false;
   return major > 2 || (major == 2 && minor >= 33);
+}
+
+// Without arguments it says on standard error what it is, and how it is used.
+bool is_musl(const std::string& linker) { return output_of({linker}).text.starts_with("musl libc"); }
+
+std::string search_path_from_elsewhere(const std::string& program) {
+  std::string path;
+  bool depends = false;
+  try {
+    const std::string folder = std::filesystem::canonical(program).parent_path().string();
+    if (folder.find_first_of(":$") != std::string::npos) return "";  // which cannot be said
+    for (std::string searched : ElfFile(program).search_path()) {
+      for (const std::string token : {"$ORIGIN", "${ORIGIN}"}) {
+        const std::string rest = searched.starts_with(token) ? searched.substr(token.size()) : "no";
+        if (!rest.empty() && rest[0] != '/') continue;
+        searched = folder + rest;
+        depends = true;
+      }
+      path += searched + ":";
+    }
+  } catch (const std::exception&) {
+    return "";  // profld says what is wrong
+  }
+  if (!path.empty()) path.pop_back();
+  return depends ? path : "";
 }
 
 // A line is "\tNAME => PATH (0xADDRESS)", "\tPATH (0xADDRESS)" if the program names a path, "\tNAME => not found", or

@@ -12,6 +12,13 @@ namespace prof {
 // version 2.33 on; musl's does not.
 bool can_be_audited(const std::string& linker);
 
+// Whether a dynamic linker is musl's, which is the C library as well.
+bool is_musl(const std::string& linker);
+
+// Where a program has its libraries searched, with colons between the folders and what depends on the place of its file
+// ($ORIGIN) written out: a copy elsewhere finds the same there. "" if nothing depends on that.
+std::string search_path_from_elsewhere(const std::string& program);
+
 // Paths of the libraries that the program would be started with here and now, as the dynamic linker names them, and in
 // the order in which it would load them. Those that it does not find are left out.
 std::vector<std::string> libraries_of(const std::string& program, const std::string& linker);

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <vector>
 
 #include "cache.h"
 #include "message.h"
@@ -87,6 +86,18 @@ std::unique_ptr<FirstRun> first_run(const std::string& program) {
   std::string copy = sampling_copy(program);
   if (copy.empty()) return nullptr;
   return std::make_unique<FromInside>(program, std::move(copy));
+}
+
+Samples samples_of(FirstRun& run, const Child& child, const std::string& program,
+                   const std::vector<std::string>& arguments) {
+  Samples samples = run.finish(child);
+  std::error_code ignored;
+  samples.program = std::filesystem::canonical(program, ignored).string();
+  samples.arguments = arguments;
+  samples.user_time = child.user_time;
+  samples.system_time = child.system_time;
+  samples.status = child.status;
+  return samples;
 }
 
 }  // namespace prof

@@ -60,7 +60,7 @@ std::string search(const std::string& name) {
     more = colon != std::string::npos;
     if (more) rest.erase(0, colon + 1);
   }
-  throw Error(name + ": is not in PATH");
+  throw Error(name + ": is not in PATH" + (is_executable_file("./" + name) ? "; did you mean ./" + name + "?" : ""));
 }
 
 // A script is run by its interpreter, and that is the program to profile.
@@ -236,6 +236,11 @@ std::vector<std::string> profiles_of(const Child& child, const std::string& dire
 std::string profile_directory() {
   const char* directory = std::getenv("PROFDIR");
   return directory && *directory ? directory : ".";
+}
+
+std::string how_ended(int status) {
+  if (WIFSIGNALED(status)) return "was killed by signal " + std::to_string(WTERMSIG(status));
+  return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
 int end_like(int status) {

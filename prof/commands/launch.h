@@ -61,6 +61,9 @@ std::vector<std::string> profiles_of(const Child& child, const std::string& dire
 // Where this process's children leave their profiles.
 std::string profile_directory();
 
+// How a program ended, by its status of waitpid: "ended with status 1", "was killed by signal 9".
+std::string how_ended(int status);
+
 // Ends this process as the program ended: kills it by the same signal, or returns the exit status.
 int end_like(int status);
 

@@ -6,12 +6,16 @@
 #include <filesystem>
 
 #include "cache.h"
+#include "cache_size.h"
 #include "dynamic_linker.h"
 #include "libprof/format/shadow_root.h"
 #include "library_copies.h"
 #include "message.h"
+#include "pattern_check.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
+#include "program_copy.h"
+#include "search_path.h"
 #include "shadow_root.h"
 #include "unhooked_functions.h"
 
@@ -22,28 +26,22 @@ namespace {
 namespace fs = std::filesystem;
 
 // Why libraries of a program cannot have copies; "" if they can.
-//
-// A dynamic linker that cannot be audited could be led to copies by a DT_RPATH of the program's. It would remember the
-// copies' names, and a program that opens a library by its path, one that is loaded, would get the original as well: two C
-// libraries in one process. So there the program is profiled without its libraries.
-std::string obstacle(const std::string& linker) {
+std::string obstacle(const std::string& program, const std::string& linker, bool is_audited) {
   if (linker.empty()) return "is static: all that it runs is in it, so --libs changes nothing";
-  if (can_be_audited(linker)) return "";
-  return "its dynamic linker, " + linker +
-         ", does not let libraries be exchanged (glibc 2.33 and newer does); they are not profiled";
+  return is_audited ? "" : obstacle_to_search_path(program, linker);
 }
 
-// The program's copy at its own path in the shadow root. "" if profld refused it.
-std::string copy_of_program(ShadowRoot& root, const std::string& program, UnhookedFunctions& unhooked,
-                            const Options& options, const std::string& profld) {
+// The program's copy at its own path in the shadow root. "" if there can be none, which is said then.
+std::string copy_of_program(ShadowRoot& root, const std::string& program, const std::vector<std::string>& libraries,
+                            UnhookedFunctions& unhooked, const Options& options, bool is_audited) {
   const std::string original = fs::canonical(program).string(), copy = root.place_of(original);
   if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
+  if (!check_patterns(program, libraries, options)) return "";
   mirror_search_path(root, original);
-  std::vector<std::string> command = {profld, "--audit", root.audit_library(), unhooked.imports_option(original)};
-  command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
-  if (options.libraries_only) command.emplace_back("--no-hooks");
-  if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
-  return make_copy(std::move(command), original, copy) ? copy : "";
+  std::vector<std::string> more = {"--audit", root.audit_library()};
+  if (!is_audited) more = {"--search-path", search_path_to(root, original)};
+  if (!options.report.empty()) more.insert(more.end(), {"--report", options.report});
+  return make_copy_of_program(original, std::move(more), unhooked, options, copy) ? copy : "";
 }
 
 }  // namespace
@@ -55,7 +53,8 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   } catch (const Error&) {
     return {rewritten_copy(program, options), ""};  // no program: profld says so
   }
-  const std::string reason = obstacle(linker);
+  const bool is_audited = !linker.empty() && can_be_audited(linker);
+  const std::string reason = obstacle(program, linker, is_audited);
   if (!reason.empty()) {
     say(program + ": " + reason);
     return {rewritten_copy(program, options), ""};
@@ -70,22 +69,29 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   depends_on.insert(depends_on.end(), rewriting.options.begin(), rewriting.options.end());
   depends_on.emplace_back(options.libraries_only ? "--libs-only" : "--libs");
   depends_on.insert(depends_on.end(), rewriting.globs.begin(), rewriting.globs.end());
+  std::vector<std::string> libraries = libraries_of(program, linker);
+  if (!is_audited) depends_on.insert(depends_on.end(), libraries.begin(), libraries.end());  // a name is one of them
+  depends_on.push_back(contents_of_names(program, rewriting.options));
+  for (const std::string& library : libraries) depends_on.push_back(contents_of_names(library, rewriting.options));
 
-  ShadowRoot root(cache_folder(depends_on) + "/root", audit);
+  const std::string folder = cache_folder(depends_on);
+  use_cache_folder(folder);
+  ShadowRoot root(folder + "/root", audit);
   if (root.path().find(':') != std::string::npos)
     throw Error(root.path() +
                 ": the dynamic linker takes the colon for the end of a name; set XDG_CACHE_HOME to a path without");
-  std::vector<std::string> libraries = libraries_of(program, linker);
   const std::vector<std::string> seen = root.seen();
   libraries.insert(libraries.end(), seen.begin(), seen.end());
-  UnhookedFunctions unhooked(libraries, rewriting.globs);
-  const std::string copy = copy_of_program(root, program, unhooked, options, profld);
+  UnhookedFunctions unhooked(libraries, rewriting.globs, is_audited ? "" : linker);
+  const std::string copy = copy_of_program(root, program, libraries, unhooked, options, is_audited);
   if (copy.empty()) return {};
   LibraryCopies copies(root, std::move(rewriting), unhooked);
   copies.use_as_it_is(linker);
   copies.use_as_it_is(runtime);
   copies.make(libraries);
-  return {copy, root.path()};
+  if (!is_audited && !lead_by_search_path(root, program, copy, linker, libraries))
+    return {rewritten_copy(program, options), ""};
+  return {copy, root.path(), is_audited};
 }
 
 std::string remark_on_missed_libraries(const CopyWithLibraries& copy, const Options& options) {

@@ -12,6 +12,7 @@ namespace prof {
 struct CopyWithLibraries {
   std::string program;      // path of the program's copy; "" if profld refused it
   std::string shadow_root;  // where it and those of the libraries are; "" if there are none of libraries
+  bool is_audited = false;  // the dynamic linker is led there by the audit library, not by a search path
 };
 
 // The copies of `program` and of those of its libraries that match one of options.libraries (all, if that is empty), made

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cache.h"
+#include "cache_size.h"
 #include "libprof/printable.h"
 #include "message.h"
 #include "prof/read/elf_file.h"
@@ -23,11 +24,6 @@ namespace prof {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Why profld leaves a library alone although nothing is wrong.
-constexpr const char* kNothingToRewrite[] = {": the dynamic linker, ", ": holds data only, ",
-                                             ": no functions found: ", ": no function matches ",
-                                             ": all functions of this library are too small "};
 
 constexpr char kRefused[] = "refused";  // in a library's folder in the cache, when profld has refused it
 
@@ -123,22 +119,23 @@ void LibraryCopies::make(const Library& library) {
 std::string LibraryCopies::copy_of(const Library& library) {
   const std::string imports = unhooked_.imports_option(library.file);
   std::vector<std::string> depends_on = rewriting_.depends_on;
-  depends_on.insert(depends_on.end(), {contents_of(library.file), imports});
+  depends_on.insert(depends_on.end(),
+                    {contents_of(library.file), imports, contents_of_names(library.file, rewriting_.options)});
   depends_on.insert(depends_on.end(), rewriting_.options.begin(), rewriting_.options.end());
   const std::string folder = cache_folder(depends_on);
   const std::string copy = folder + "/" + base_name(library.file), refused = folder + "/" + kRefused;
+  use_cache_folder(folder);
   if (access(copy.c_str(), R_OK) == 0) return copy;
   if (access(refused.c_str(), F_OK) == 0) return "";
 
   std::vector<std::string> command = {rewriting_.profld, imports};  // before the options: the last one counts
   command.insert(command.end(), rewriting_.options.begin(), rewriting_.options.end());
   std::string words;
-  if (make_copy(std::move(command), library.file, copy, &words)) return copy;
+  const CopyResult result = make_copy(std::move(command), library.file, copy, &words);
+  if (result == CopyResult::made) return copy;
   make_directories(folder);
   std::ofstream(refused) << words;
-  for (const char* reason : kNothingToRewrite)
-    if (words.find(reason) != std::string::npos) return "";
-  say_in_turn(words.substr(0, words.find('\n')));
+  if (result == CopyResult::refused) say_in_turn(words.substr(0, words.find('\n')));
   return "";
 }
 

@@ -1,14 +1,22 @@
 #include "message.h"
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <optional>
 
 #include "libprof/printable.h"
+#include "prof/views/names.h"
+#include "prof/views/terminal.h"
 
 namespace prof {
 
 void say(const std::string& text) {
-  const std::string line = "prof: " + prof_text::printable(text) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::optional<size_t> columns;
+  if (const std::optional<TerminalSize> terminal = terminal_size(STDERR_FILENO)) columns = terminal->columns;
+  // Paths and options are there to be copied.
+  const std::string lines = wrapped("prof: " + prof_text::printable(text), columns, LongWords::kept);
+  std::fwrite(lines.data(), 1, lines.size(), stderr);
 }
 
 void say_all(const std::vector<std::string>& remarks) {

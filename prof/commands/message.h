@@ -1,4 +1,4 @@
-// What prof says to its user on standard error: always one line, `prof: ...`.
+// What prof says to its user on standard error: always one line, `prof: ...`, which a terminal has broken at its width.
 
 #ifndef PROF_COMMANDS_MESSAGE_H
 #define PROF_COMMANDS_MESSAGE_H

@@ -1,90 +1,16 @@
+// The command line, option by option. Each of the functions take_... knows the options of one kind. What the options mean
+// together is in option_checks.cc.
+
 #include "options.h"
 
-#include <getopt.h>
-
-#include <charconv>
-
 #include "message.h"
+#include "option_checks.h"
+#include "option_values.h"
+#include "option_words.h"
 
 namespace prof {
 
 namespace {
-
-enum LongOption {
-  option_json = 256,
-  option_raw_names,
-  option_module,
-  option_by_module,
-  option_gprof_symbols,
-  option_report,
-  option_processes,
-  option_suggest,
-  option_automatic,
-  option_true,
-  option_samples,
-  option_check,
-  option_min_size,
-  option_no_leaves,
-  option_imports,
-  option_no_imports,
-  option_libraries,
-  option_libraries_all,
-  option_libraries_only,
-  option_help,
-  option_version
-};
-
-// `own` and the options of both commands, as getopt_long takes them.
-std::vector<option> with_common(std::vector<option> own) {
-  own.insert(own.end(), {{"json", no_argument, nullptr, option_json},
-                         {"raw-names", no_argument, nullptr, option_raw_names},
-                         {"module", required_argument, nullptr, option_module},
-                         {"by-module", no_argument, nullptr, option_by_module},
-                         {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
-                         {"help", no_argument, nullptr, option_help},
-                         {nullptr, 0, nullptr, 0}});
-  return own;
-}
-
-const std::vector<option> kProfOptions = with_common({
-    {"processes", no_argument, nullptr, option_processes},
-    {"suggest", no_argument, nullptr, option_suggest},
-    {"true", required_argument, nullptr, option_samples},
-    {"version", no_argument, nullptr, option_version},
-});
-
-const std::vector<option> kRunOptions = with_common({
-    {"report", required_argument, nullptr, option_report},
-    {"auto", no_argument, nullptr, option_automatic},
-    {"true", no_argument, nullptr, option_true},
-    {"check", no_argument, nullptr, option_check},
-    {"min-size", required_argument, nullptr, option_min_size},
-    {"no-leaves", no_argument, nullptr, option_no_leaves},
-    {"imports", no_argument, nullptr, option_imports},
-    {"no-imports", no_argument, nullptr, option_no_imports},
-    {"libs", optional_argument, nullptr, option_libraries},
-    {"libs-all", no_argument, nullptr, option_libraries_all},
-    {"libs-only", optional_argument, nullptr, option_libraries_only},
-});
-
-// As profld has them.
-const std::vector<option> kPackOptions = {
-    {"output", required_argument, nullptr, 'o'},
-    {"only", required_argument, nullptr, 'F'},
-    {"not", required_argument, nullptr, 'N'},
-    {"min-size", required_argument, nullptr, option_min_size},
-    {"no-leaves", no_argument, nullptr, option_no_leaves},
-    {"all", no_argument, nullptr, option_libraries_all},
-    {"libs", optional_argument, nullptr, option_libraries},
-    {nullptr, 0, nullptr, 0},
-};
-
-uint32_t parse_pid(const std::string& text) {
-  uint32_t pid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  if (error != std::errc() || end != text.data() + text.size()) throw UsageError("-p " + text + ": is no process id");
-  return pid;
-}
 
 // After getopt_long returned ':' or '?'.
 UsageError error_of(int c, char** argv) {
@@ -95,203 +21,290 @@ UsageError error_of(int c, char** argv) {
                     ": no such option; see prof --help");
 }
 
-// Samples are of whole functions, of all threads and processes together, and of what hooks cost they know nothing.
-void check_true_times(const Options& o) {
-  if (o.check && !o.true_times) throw UsageError("--check compares two runs; it goes with --true");
-  if (!o.true_times && o.samples.empty()) return;
-  if (o.apart != Apart::nothing) throw UsageError("--true shows everything as one; it excludes -t and --processes");
-  if (o.automatic) throw UsageError("--true and --auto exclude each other");
-  if (o.libraries) throw UsageError("--true samples libraries as they are; it excludes --libs");
-  if (o.view == Options::View::suggestion) throw UsageError("--true and --suggest exclude each other");
+// The view, as far as options have named it.
+struct NamedView {
+  Options& o;
+  bool chosen = false;
+  bool by_module = false;
+
+  void choose(Options::View view) {
+    if (chosen && o.view != view)
+      throw UsageError(
+          "-d, -G, --fallacy, --by-module, --json, --folded, --csv, --dot, --suggest, --annotate, --disassemble and "
+          "--call-sites exclude each other");
+    o.view = view;
+    chosen = true;
+  }
+};
+
+// Takes an option that says what is printed: a table, a tree, an export. Like all of these, returns false if it is none.
+bool take_view(NamedView& view, int c, const std::string& argument) {
+  switch (c) {
+    case 'd':
+      view.choose(Options::View::tree);
+      return true;
+    case option_by_module:
+      view.by_module = true;
+      return true;
+    case option_json:
+      view.choose(Options::View::json);
+      return true;
+    case option_folded:
+      view.choose(Options::View::folded);
+      return true;
+    case option_csv:
+      view.choose(Options::View::csv);
+      return true;
+    case option_dot:
+      view.choose(Options::View::dot);
+      return true;
+    case option_suggest:
+      view.choose(Options::View::suggestion);
+      return true;
+    case 'G':
+      view.choose(Options::View::gprof);
+      return true;
+    case option_fallacy:
+      view.choose(Options::View::fallacy);
+      return true;
+    case option_annotate:
+      view.choose(Options::View::annotation);
+      if (!argument.empty()) view.o.functions.push_back(argument);
+      return true;
+    case option_disassemble:
+      view.choose(Options::View::disassembly);
+      view.o.functions.push_back(argument);
+      return true;
+    case option_call_sites:
+      view.choose(Options::View::call_sites);
+      return true;
+    default:
+      return false;
+  }
 }
 
-// What a parsed command line means as a whole. Throws UsageError if its options exclude each other.
-void settle(Options& o, bool view_chosen) {
-  if (!view_chosen && (!o.gmon.empty() || !o.gprof_symbols.empty())) o.view = Options::View::none;
-  if (o.apart != Apart::nothing && o.view == Options::View::none) {
-    throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
+// Takes an option that names a file to write.
+bool take_file(Options& o, int c, const std::string& argument) {
+  switch (c) {
+    case 'o':
+      o.output = file_name("--output", argument);
+      return true;
+    case 'g':
+      o.gmon = file_name("-g", argument);
+      return true;
+    case option_gprof_symbols:
+      o.gprof_symbols = file_name("--gprof-symbols", argument);
+      return true;
+    case option_callgrind:
+      o.callgrind = file_name("--callgrind", argument);
+      return true;
+    case option_pprof:
+      o.pprof = file_name("--pprof", argument);
+      return true;
+    case option_speedscope:
+      o.speedscope = file_name("--speedscope", argument);
+      return true;
+    default:
+      return false;
   }
-  if (!o.modules.empty() && (!o.gmon.empty() || !o.gprof_symbols.empty() || o.view == Options::View::suggestion)) {
-    throw UsageError("--module says what is printed; -g, --gprof-symbols and --suggest are of all modules");
+}
+
+// Takes an option that says which rows of the table and which contexts are shown, and in which order.
+bool take_selection(Options& o, int c, const std::string& argument) {
+  switch (c) {
+    case 'n':
+      o.table.most_rows = parse_number<size_t>("-n", argument, 1, SIZE_MAX, "number greater than 0");
+      return true;
+    case option_sort:
+      o.order = parse_sort_key(argument);
+      return true;
+    case option_percent:
+      o.percent = parse_number<double>("--percent", argument, 0, 100, "number from 0 to 100");
+      return true;
+    case option_all:
+      o.all = true;
+      return true;
+    case option_no_header:
+      o.table.has_header = false;
+      return true;
+    case option_depth:
+      o.tree.pruning.depth = parse_number<uint32_t>("--depth", argument, 1, UINT32_MAX, "number of levels");
+      return true;
+    case option_chains:
+      o.tree.chains = true;
+      return true;
+    case option_module:
+      o.modules.push_back(argument);
+      return true;
+    case option_function:
+      o.functions.push_back(argument);
+      return true;
+    case option_not_function:
+      o.not_functions.push_back(argument);
+      return true;
+    case option_callers:
+      o.contexts.callers.push_back(argument);
+      return true;
+    case option_callees:
+      o.contexts.callees.push_back(argument);
+      return true;
+    case option_focus:
+      o.contexts.focus.push_back(argument);
+      return true;
+    case option_ignore:
+      o.contexts.ignore.push_back(argument);
+      return true;
+    default:
+      return false;
   }
-  check_true_times(o);
+}
+
+// Takes an option that says how what is chosen is shown, and which of the profiles.
+bool take_manner(Options& o, int c, const std::string& argument) {
+  switch (c) {
+    case 'r':
+      o.tree.whole_recursion = true;
+      return true;
+    case 's':
+      o.tree.sort = SortKey::total;
+      return true;
+    case 'R':
+      o.raw_times = true;
+      return true;
+    case 'p':
+      o.process = parse_pid(argument);
+      return true;
+    case 't':
+      o.apart = Apart::threads;
+      return true;
+    case option_processes:
+      if (o.apart == Apart::nothing) o.apart = Apart::processes;
+      return true;
+    case 'w':
+      o.wide = true;
+      return true;
+    case option_raw_names:
+      o.raw_names = true;
+      return true;
+    case option_inlined:
+      o.inlined = true;
+      return true;
+    case option_propagated:
+      o.propagated = true;
+      return true;
+    case option_samples:
+      o.samples = argument;
+      if (o.samples.empty()) throw UsageError("--true: no file of samples named");
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Takes an option that says which functions and libraries are rewritten, and how.
+bool take_rewriting(Options& o, int c, const std::string& argument) {
+  switch (c) {
+    case 'F':
+    case 'N':
+      o.rewriting.push_back(std::string("-") + char(c));
+      o.rewriting.push_back(argument);
+      return true;
+    case option_min_size:
+      o.rewriting.push_back("--min-size=" + argument);
+      return true;
+    case option_no_leaves:
+      o.rewriting.emplace_back("--no-leaves");
+      return true;
+    case option_imports:
+      o.rewriting.emplace_back("--imports");
+      return true;
+    case option_no_imports:
+      o.rewriting.emplace_back("--no-imports");
+      return true;
+    case option_libraries_only:
+      o.libraries_only = true;
+      [[fallthrough]];
+    case option_libraries:
+      if (!o.libraries) o.libraries.emplace();
+      if (!argument.empty()) o.libraries->push_back(argument);
+      return true;
+    case option_libraries_all:
+      if (!o.libraries) o.libraries.emplace();
+      o.rewriting.emplace_back("--all");
+      return true;
+    case option_debug_folder:
+      o.debug_files.folders.push_back(argument);
+      o.rewriting.push_back("--debug-dir=" + argument);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Takes an option that says how the program is run.
+bool take_run(Options& o, int c, const std::string& argument) {
+  switch (c) {
+    case option_type:
+      o.type = parse_type(argument);
+      return true;
+    case option_dir:
+      o.folder = argument;
+      if (o.folder.empty()) throw UsageError("--dir: no folder named");
+      return true;
+    case option_cache_size:
+      o.cache_size = parse_size("--cache-size", argument);
+      return true;
+    case option_automatic:
+      o.automatic = true;
+      return true;
+    case option_true:
+      o.true_times = true;
+      return true;
+    case option_check:
+      o.check = true;
+      return true;
+    case option_report:
+      o.report = file_name("--report", argument);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool take(Options& o, NamedView& view, int c, const std::string& argument) {
+  if (c == 'h') o.help = true;
+  if (c == 'V') o.version = true;
+  return c == 'h' || c == 'V' || take_view(view, c, argument) || take_file(o, c, argument) ||
+         take_selection(o, c, argument) || take_manner(o, c, argument) || take_rewriting(o, c, argument) ||
+         take_run(o, c, argument);
 }
 
 Options parse(int argc, char** argv, const char* letters, const std::vector<option>& words) {
   Options o;
-  bool view_chosen = false, by_module = false;
-  auto choose = [&](Options::View view) {
-    if (view_chosen && o.view != view) throw UsageError("-d, --by-module, --json and --suggest exclude each other");
-    o.view = view;
-    view_chosen = true;
-  };
+  NamedView view{o};
   opterr = 0;
   optind = 0;  // glibc: start anew
-  for (int c; (c = getopt_long(argc, argv, letters, words.data(), nullptr)) != -1;) {
-    const std::string argument = optarg ? optarg : "";
-    switch (c) {
-      case 'd':
-        choose(Options::View::tree);
-        break;
-      case 'r':
-        o.tree.whole_recursion = true;
-        break;
-      case 's':
-        o.tree.by_time = true;
-        break;
-      case 'R':
-        o.raw_times = true;
-        break;
-      case 'p':
-        o.process = parse_pid(argument);
-        break;
-      case 't':
-        o.apart = Apart::threads;
-        break;
-      case option_processes:
-        if (o.apart == Apart::nothing) o.apart = Apart::processes;
-        break;
-      case 'g':
-        o.gmon = argument;
-        break;
-      case 'o':
-        o.output = argument;
-        break;
-      case 'F':
-      case 'N':
-        o.rewriting.push_back(std::string("-") + char(c));
-        o.rewriting.push_back(argument);
-        break;
-      case option_module:
-        o.modules.emplace_back(optarg);
-        break;
-      case option_by_module:
-        by_module = true;
-        break;
-      case option_json:
-        choose(Options::View::json);
-        break;
-      case option_suggest:
-        choose(Options::View::suggestion);
-        break;
-      case option_automatic:
-        o.automatic = true;
-        break;
-      case option_true:
-        o.true_times = true;
-        break;
-      case option_samples:
-        o.samples = argument;
-        if (o.samples.empty()) throw UsageError("--true: no file of samples named");
-        break;
-      case option_check:
-        o.check = true;
-        break;
-      case option_min_size:
-        o.rewriting.push_back("--min-size=" + argument);
-        break;
-      case option_no_leaves:
-        o.rewriting.emplace_back("--no-leaves");
-        break;
-      case option_imports:
-        o.rewriting.emplace_back("--imports");
-        break;
-      case option_no_imports:
-        o.rewriting.emplace_back("--no-imports");
-        break;
-      case option_libraries_only:
-        o.libraries_only = true;
-        [[fallthrough]];
-      case option_libraries:
-        if (!o.libraries) o.libraries.emplace();
-        if (!argument.empty()) o.libraries->push_back(argument);
-        break;
-      case option_libraries_all:
-        if (!o.libraries) o.libraries.emplace();
-        o.rewriting.emplace_back("--all");
-        break;
-      case option_raw_names:
-        o.raw_names = true;
-        break;
-      case option_gprof_symbols:
-        o.gprof_symbols = argument;
-        break;
-      case option_report:
-        o.report = argument;
-        break;
-      case option_help:
-        o.help = true;
-        break;
-      case option_version:
-        o.version = true;
-        break;
-      default:
-        throw error_of(c, argv);
-    }
-  }
-  if (by_module && o.view != Options::View::json) choose(Options::View::modules);  // JSON has modules anyway
-  settle(o, view_chosen);
+  for (int c; (c = getopt_long(argc, argv, letters, words.data(), nullptr)) != -1;)
+    if (!take(o, view, c, optarg ? optarg : "")) throw error_of(c, argv);
+  if (view.by_module && o.view != Options::View::json) view.choose(Options::View::modules);  // JSON has modules anyway
+  settle(o, view.chosen);
   o.arguments.assign(argv + optind, argv + argc);
   return o;
 }
 
 }  // namespace
 
-Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, ":drsRtp:g:", kProfOptions); }
+Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, ":drsRtwGp:g:n:hV", kProfOptions); }
 
 // '+': what follows the program belongs to the program.
-Options parse_run_options(int argc, char** argv) { return parse(argc, argv, "+:drsRtg:F:N:", kRunOptions); }
+Options parse_run_options(int argc, char** argv) {
+  Options o = parse(argc, argv, "+:drsRtwGg:n:F:N:h", kRunOptions);
+  using View = Options::View;
+  if (o.output.empty() && (o.view == View::folded || o.view == View::csv || o.view == View::dot))
+    throw UsageError("run: --folded, --csv and --dot need --output FILE; standard output is the program's");
+  return o;
+}
 
 Options parse_pack_options(int argc, char** argv) { return parse(argc, argv, ":o:F:N:", kPackOptions); }
-
-std::string help_text() {
-  return "usage: prof [options] [program] [profile ...]\n"
-         "       prof run [options] [--] program [argument ...]\n"
-         "       prof top [-R] [-i SECONDS] [-n TIMES] [--raw-names] PID\n"
-         "       prof ctl on|off|reset|status PID\n"
-         "\n"
-         "Shows where a program that profld rewrote spent its time and what it called, or (prof run) rewrites a\n"
-         "program, runs it, and shows that on standard error. Without a profile: the newest prof.* in the current\n"
-         "directory. Without a program: the one that the profile is of. prof top shows what a running program does\n"
-         "now, anew every second; prof ctl tells from when to when its calls are recorded.\n"
-         "\n"
-         "Times are those on a processor, and what a function waited is apart from them; a program that was run with\n"
-         "another PROFTYPE has other times, see profld(1). A time that is not known to a tenth is shown as the range\n"
-         "that it is in, 0.05-0.12, with ~ at its percentage; ? marks a figure that cannot be.\n"
-         "\n"
-         "  -d                    the tree of calls, not the table of functions\n"
-         "  -r                    do not cut recursion off in the tree\n"
-         "  -s                    sort the tree by time, not by order of first call\n"
-         "  -R                    raw times: do not subtract what the profiling itself cost\n"
-         "  -t                    each thread apart\n"
-         "  --processes           each process apart; without a profile: all those of the program here\n"
-         "  -p PID                only the profiles of this process\n"
-         "  --by-module           a table with a line for each module: the program, and each library\n"
-         "  --module GLOB         only functions of modules whose names match (repeatable)\n"
-         "  --json                everything as JSON\n"
-         "  --suggest             options of profld that leave out functions not worth timing\n"
-         "  -g FILE               write gmon.out for gprof to FILE\n"
-         "  --gprof-symbols FILE  write names for gprof -S to FILE, for stripped programs\n"
-         "  --raw-names           do not demangle names\n"
-         "  --true FILE           take times from the samples that prof run --true left in FILE\n"
-         "\n"
-         "prof run also takes\n"
-         "  --true                run the program twice: sampled as it is, for true times, and counted\n"
-         "  --check               with --true: compare the outputs of both runs\n"
-         "  --libs[=GLOB]         profile shared libraries as well: all, or those whose names match (repeatable)\n"
-         "  --libs-all            the same, with their functions that are too small to time\n"
-         "  --libs-only[=GLOB]    the same without the program's own functions\n"
-         "  --auto                a counting run first, without output; then leave out functions not worth timing\n"
-         "\n"
-         "and these options of profld:\n"
-         "  -F GLOB               profile only functions whose names match (repeatable)\n"
-         "  -N GLOB               do not profile functions whose names match (repeatable)\n"
-         "  --min-size BYTES      profile only functions of at least BYTES of code\n"
-         "  --no-leaves           profile only functions that call others\n"
-         "  --no-imports          do not profile the functions of libraries that they call\n"
-         "  --report FILE         write a report of the rewriting to FILE\n"
-         "\n"
-         "See prof(1).\n";
-}
 
 }  // namespace prof

@@ -14,7 +14,9 @@
 #include "message.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
+#include "program_copy.h"
 #include "shadow_root.h"
+#include "unhooked_functions.h"
 
 namespace prof {
 
@@ -73,19 +75,6 @@ void copy_tree(const fs::path& root, const fs::path& to) {
   }
 }
 
-// Links for names of libraries that are no paths.
-void enter_names(const std::vector<std::string>& libraries, const std::string& folder) {
-  const std::string names = folder + "/" + prof_format::kNamesDirectory;
-  fs::create_directory(names);
-  for (const std::string& library : libraries) {
-    std::error_code error;
-    const fs::path file = fs::canonical(library, error);
-    const std::string link = names + "/" + base_name(library);
-    if (error || !fs::exists(folder + file.string(), error) || fs::is_symlink(link, error)) continue;
-    fs::create_symlink(".." + file.string(), link);
-  }
-}
-
 std::string quoted(const std::string& text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -117,16 +106,19 @@ int pack(const Options& options) {
     NewFolder folder(without_slashes(fs::absolute(options.output).string()));
     const CopyWithLibraries copy = copy_with_libraries(program, options);
     if (copy.shadow_root.empty()) return 1;
+    if (!copy.is_audited)
+      throw Error(program +
+                  ": its dynamic linker cannot be led to a folder that lies elsewhere; prof run --libs "
+                  "profiles it where it is");
     copy_tree(copy.shadow_root, folder.fresh());
-    std::vector<std::string> command = {find_profld(), "--no-imports"};
-    if (options.libraries_only) command.emplace_back("--no-hooks");
-    command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
-    if (!make_copy(std::move(command), original, folder.fresh() + original)) return 1;
     const std::string linker = ElfFile(program).interpreter();
     std::vector<std::string> libraries = libraries_of(program, linker);
     const std::vector<std::string> seen = ShadowRoot(copy.shadow_root).seen();
     libraries.insert(libraries.end(), seen.begin(), seen.end());
-    enter_names(libraries, folder.fresh());
+    // Another copy than the one in the shadow root, which names the library that audits it by where it lies there.
+    UnhookedFunctions unhooked(libraries, *options.libraries);
+    if (!make_copy_of_program(original, {}, unhooked, options, folder.fresh() + original)) return 1;
+    ShadowRoot(folder.fresh()).enter_names(libraries);
     write_script(folder.fresh() + "/run-" + base_name(original), linker, original);
     folder.finish();
   } catch (const fs::filesystem_error& e) {

@@ -11,6 +11,7 @@
 #include "cache.h"
 #include "libprof/format/shadow_root.h"
 #include "message.h"
+#include "prof/read/file.h"
 
 namespace prof {
 
@@ -137,6 +138,20 @@ void ShadowRoot::mirror_folder(const std::string& path) {
   mirror(path);
   for (const fs::directory_entry& variant : fs::directory_iterator(path + "/glibc-hwcaps", error))
     if (variant.is_directory(error)) mirror(variant.path().string());
+}
+
+std::string ShadowRoot::names() const { return path_ + "/" + prof_format::kNamesDirectory; }
+
+void ShadowRoot::enter_names(const std::vector<std::string>& libraries) {
+  make_directories(names());
+  std::set<std::string> entered;
+  for (const std::string& library : libraries) {
+    std::error_code error;
+    const fs::path file = fs::canonical(library, error);
+    if (error || !fs::exists(place_of(file.string()), error) || !entered.insert(base_name(library)).second) continue;
+    const std::string link = names() + "/" + base_name(library), target = ".." + file.string();
+    if (link_target(link) != target) make_link(target, link);
+  }
 }
 
 std::vector<std::string> ShadowRoot::seen() {

@@ -37,6 +37,11 @@ class ShadowRoot {
   // The same with a folder, and those in it in which dynamic linkers look for variants of libraries.
   void mirror_folder(const std::string& path);
 
+  // Makes links for the names of these libraries (paths) that are in here: without their folders, as they are searched.
+  void enter_names(const std::vector<std::string>& libraries);
+  // The folder that has these.
+  std::string names() const;
+
   // Files that programs have loaded from elsewhere, and that are still there; each once.
   std::vector<std::string> seen();
 

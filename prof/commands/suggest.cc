@@ -9,9 +9,10 @@
 #include "suggest.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "libprof/printable.h"
 #include "message.h"
+#include "quote.h"
 
 namespace prof {
 
@@ -31,26 +32,18 @@ std::string as_pattern(const std::string& name) {
   return pattern;
 }
 
-// For a shell. Characters that must not be printed need the quotes $'' of POSIX issue 8, which bash, zsh and ksh have.
-// What prof_text::printable makes of such characters means the same in these quotes.
-std::string quoted(const std::string& word) {
-  const bool is_one_word = std::ranges::all_of(word, [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  });
-  if (is_one_word) return word;
-  const bool is_plain = prof_text::is_printable(word);
-  std::string text = is_plain ? "'" : "$'";
-  for (char c : is_plain ? word : prof_text::printable(word)) {
-    if (c == '\'') text += is_plain ? "'\\'" : "\\";
-    text += c;
-  }
-  return text + "'";
-}
-
 // Whether an option -N can name it: it is a function of a file that profld rewrote, or an import.
 bool can_be_left_out(const Analysis& analysis, const Function& function) {
   const Object& object = analysis.functions.objects()[function.object];
   return function.is_import || (object.kind() != Object::Kind::no_file && !object.is_missing());
+}
+
+// How long the program ran: on processors, if that is known. What it waited, for them or for anything else, makes no hook
+// cheaper.
+double cycles_run(const Analysis& analysis) {
+  const std::optional<double>& processor = analysis.run_times.processor;
+  return analysis.run_times.processes != 0 && processor && *processor > 0 ? *processor / analysis.seconds(1)
+                                                                          : analysis.duration;
 }
 
 }  // namespace
@@ -74,7 +67,7 @@ Suggestion suggest(const Analysis& analysis) {
 
   Suggestion s;
   s.cost = s.cost_left = pair * calls;
-  const double own_time = std::max(analysis.duration - (analysis.timed ? s.cost : 0), 0.0);
+  const double own_time = std::max(cycles_run(analysis) - (analysis.timed ? s.cost : 0), 0.0);
   double taken = 0;
   for (uint32_t f : order) {
     const double saved = pair * double(analysis.sums[f].calls);

@@ -4,7 +4,6 @@
 #include "top.h"
 
 #include <getopt.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -20,21 +20,27 @@
 #include "libprof/printable.h"
 #include "message.h"
 #include "prof/model/analysis.h"
+#include "prof/model/count_of.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
+#include "prof/views/durations.h"
+#include "prof/views/names.h"
 #include "prof/views/numbers.h"
 #include "prof/views/output.h"
+#include "prof/views/shares.h"
+#include "prof/views/terminal.h"
+#include "prof/views/text_columns.h"
 
 namespace prof {
 
 namespace {
 
 constexpr size_t kRowsInFile = 20;  // of a table that goes to no terminal
+constexpr size_t kOtherLines = 3;   // of a terminal: two above the rows, and one below
 
 struct Row {
   std::string name;
-  uint64_t calls, self, waiting;
-  Range range;  // of self
+  FunctionSum sum;  // of what was added
 };
 
 // Calls and self cycles up to now, by object, name and address.
@@ -59,29 +65,20 @@ std::vector<Row> rows_since(const Sums& before, const Analysis& now) {
     const auto old = before.find(key_of(now, function));
     const FunctionSum was = old == before.end() ? FunctionSum{} : old->second;
     const FunctionSum& is = now.sums[f];
-    const Range range = {is.self_range.low - was.self_range.low, is.self_range.high - was.self_range.high};
-    const Row row = {now.functions.name_with_module(function), is.calls - std::min(is.calls, was.calls),
-                     is.self - std::min(is.self, was.self),
-                     is.self_waiting - std::min(is.self_waiting, was.self_waiting),
-                     with_chance(range, is.self_variance)};
-    if (row.calls || row.self || row.waiting) rows.push_back(row);
+    Row row = {now.functions.name_with_module(function), {}};
+    row.sum.calls = is.calls - std::min(is.calls, was.calls);
+    row.sum.self = is.self - std::min(is.self, was.self);
+    row.sum.self_waiting = is.self_waiting - std::min(is.self_waiting, was.self_waiting);
+    row.sum.self_range = {is.self_range.low - was.self_range.low, is.self_range.high - was.self_range.high};
+    row.sum.self_variance = is.self_variance;
+    if (row.sum.calls || row.sum.self || row.sum.self_waiting) rows.push_back(std::move(row));
   }
   std::ranges::sort(rows, [](const Row& a, const Row& b) {
-    if (a.self != b.self) return a.self > b.self;
-    if (a.waiting != b.waiting) return a.waiting > b.waiting;
-    return a.calls != b.calls ? a.calls > b.calls : a.name < b.name;
+    if (a.sum.self != b.sum.self) return a.sum.self > b.sum.self;
+    if (a.sum.self_waiting != b.sum.self_waiting) return a.sum.self_waiting > b.sum.self_waiting;
+    return a.sum.calls != b.sum.calls ? a.sum.calls > b.sum.calls : a.name < b.name;
   });
   return rows;
-}
-
-struct Size {
-  size_t rows, columns;
-};
-
-Size terminal_size() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 4) return {24, 80};
-  return {size.ws_row, size.ws_col};
 }
 
 double now() {
@@ -97,39 +94,45 @@ void wait_until(double when) {
   nanosleep(&t, nullptr);
 }
 
-void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds, size_t most, size_t columns,
-                bool is_on, Output& out) {
-  double self = 0, calls = 0;
-  for (const Row& r : rows) self += double(r.self), calls += double(r.calls);
-  char line[128];
-  std::snprintf(line, sizeof line, "%.1f million calls a second, in %zu functions%s\n", calls / seconds / 1e6,
-                rows.size(), is_on ? "" : "; recording is off");
-  out.text(line);
-  out.text(a.has_waiting ? "   %        Self  Waiting   Calls/s  Name\n" : "   %        Time   Calls/s  Name\n");
-  const size_t name_column = a.has_waiting ? 40 : 32;  // the tab's
-  for (size_t i = 0; i < std::min(rows.size(), most); ++i) {
-    const Row& r = rows[i];
-    const double whole = a.timed ? self : calls, part = a.timed ? double(r.self) : double(r.calls);
-    const bool is_range = a.timed && is_shown_as_range(a, r.self, r.range, 1);
-    const std::string share = (is_range ? "~" : "") + decimal(whole > 0 ? 100 * part / whole : 0, 1);
-    const std::string time = a.timed ? shown_time(a, r.self, r.range, 1, false) : "-";
-    std::snprintf(line, sizeof line, "%5s %11s", share.c_str(), time.c_str());
-    out.text(line);
-    if (a.has_waiting) {
-      std::snprintf(line, sizeof line, " %8.3f", a.seconds(r.waiting));
-      out.text(line);
-    }
-    std::snprintf(line, sizeof line, " %9.0f\t", double(r.calls) / seconds);
-    out.text(line);
-    out.text(prof_text::shortened(prof_text::printable(r.name), columns > name_column ? columns - name_column : 1));
-    out.text("\n");
+// `terminal`: the columns that a line may have at most, if there is such a limit.
+void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds, size_t most,
+                std::optional<size_t> terminal, bool is_on, Output& out) {
+  Shares shares(a);
+  double calls = 0;
+  for (const Row& r : rows) {
+    shares.add(r.sum);
+    calls += double(r.sum.calls);
   }
+  char line[128];
+  std::snprintf(line, sizeof line, "%.1f million calls a second, in %s%s", calls / seconds / 1e6,
+                count_of(rows.size(), "function").c_str(), is_on ? "" : "; recording is off");
+  out.text(wrapped(line, terminal));
+  // They have a least width, so that columns do not jump from look to look.
+  TextColumn share{"     %"}, self{"      Self", 1}, waiting{"Waiting", 3}, called{"  Calls/s", 2};
+  std::vector<NamedLine> lines;
+  for (size_t i = 0; i < std::min(rows.size(), most); ++i) {
+    const FunctionSum& sum = rows[i].sum;
+    const Range range = with_chance(sum.self_range, sum.self_variance);
+    share.cells.push_back(shares.of(sum).text());
+    self.cells.push_back(a.timed ? shown_time(a, double(sum.self), range, false) : "-");
+    waiting.cells.push_back(duration(a.seconds(sum.self_waiting)));
+    called.cells.push_back(decimal(double(sum.calls) / seconds, 0));
+    lines.push_back({prof_text::printable(rows[i].name)});
+  }
+  std::vector<TextColumn> columns = {std::move(share), std::move(self)};
+  if (a.has_waiting) columns.push_back(std::move(waiting));
+  columns.push_back(std::move(called));
+  print_columns(std::move(columns), lines, terminal, out);
 }
 
 }  // namespace
 
 TopOptions parse_top_options(int argc, char** argv) {
-  static const option kWords[] = {{"raw-names", no_argument, nullptr, 'n' + 256}, {nullptr, 0, nullptr, 0}};
+  enum { option_raw_names = 256, option_rows };
+  static const option kWords[] = {{"raw-names", no_argument, nullptr, option_raw_names},
+                                  {"rows", required_argument, nullptr, option_rows},
+                                  {"wide", no_argument, nullptr, 'w'},
+                                  {nullptr, 0, nullptr, 0}};
   auto number = [](const char* letter, const char* text, auto& value) {
     const char* const end = text + std::char_traits<char>::length(text);
     const auto [at, error] = std::from_chars(text, end, value);
@@ -139,7 +142,7 @@ TopOptions parse_top_options(int argc, char** argv) {
   TopOptions o;
   opterr = 0;
   optind = 0;  // glibc: start anew
-  for (int c; (c = getopt_long(argc, argv, "i:n:R", kWords, nullptr)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, "i:n:Rw", kWords, nullptr)) != -1;) switch (c) {
       case 'i':
         number("-i", optarg, o.interval);
         break;
@@ -149,14 +152,20 @@ TopOptions parse_top_options(int argc, char** argv) {
       case 'R':
         o.raw_times = true;
         break;
-      case 'n' + 256:
+      case 'w':
+        o.wide = true;
+        break;
+      case option_raw_names:
         o.raw_names = true;
+        break;
+      case option_rows:
+        number("--rows", optarg, o.rows);
         break;
       default:
         throw UsageError("top: no such option, or its argument is missing; see prof --help");
     }
   if (optind + 1 != argc)
-    throw UsageError("top: name one process or profile; prof top [-R] [-i SECONDS] [-n TIMES] PID");
+    throw UsageError("top: name one process or profile; prof top [-Rw] [-i SECONDS] [-n TIMES] [--rows N] PID");
   o.subject = argv[optind];
   return o;
 }
@@ -164,8 +173,8 @@ TopOptions parse_top_options(int argc, char** argv) {
 int top(const TopOptions& options) {
   const auto [path, remarks] = find_profile(options.subject);
   say_all(remarks);
-  const bool terminal = isatty(STDOUT_FILENO);
-  const Input input = {"", {path}, options.raw_names, options.raw_times, false};
+  Input input = {"", {path}, options.raw_names, options.raw_times, false};
+  input.whole_names = options.wide;
   if (!Profile::read(path).is_live()) throw Error(path + ": the program has ended; prof shows what it did");
   const Analysis first = analyse(input);
   std::set<std::string> said;  // a library may be missing in each table
@@ -184,12 +193,15 @@ int top(const TopOptions& options) {
     say_new(a.remarks);
     const double seconds = std::max(now() - last, 1e-6);
     last += seconds;
-    const Size size = terminal ? terminal_size() : Size{kRowsInFile + 3, SIZE_MAX};
+    const std::optional<TerminalSize> terminal = terminal_size(STDOUT_FILENO);
+    const size_t room = !terminal ? kRowsInFile : terminal->rows > kOtherLines ? terminal->rows - kOtherLines : 1;
     if (terminal)
       out.text("\x1b[H\x1b[J");
     else if (n > 0)
       out.text("\n");
-    print_rows(rows_since(before, a), a, seconds, size.rows - 3, size.columns, profile.recording().is_on, out);
+    print_rows(rows_since(before, a), a, seconds, options.rows > 0 ? options.rows : room,
+               terminal && !options.wide ? std::optional(terminal->columns) : std::nullopt, profile.recording().is_on,
+               out);
     out.finish();
     if (!profile.is_live()) {
       say(path + ": the program has ended");

@@ -3,6 +3,8 @@
 #ifndef PROF_COMMANDS_TOP_H
 #define PROF_COMMANDS_TOP_H
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace prof {
@@ -11,7 +13,8 @@ struct TopOptions {
   std::string subject;  // the process's number, or its profile
   double interval = 1;  // seconds between two looks
   uint64_t times = 0;   // tables to print; 0: until the program ends
-  bool raw_names = false;
+  size_t rows = 0;      // of each table; 0: as many as the terminal has room for, 20 without one
+  bool raw_names = false, wide = false;
   bool raw_times = false;
 };
 

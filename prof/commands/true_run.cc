@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "cache.h"
 #include "first_run.h"
+#include "keep_skeletons.h"
 #include "launch.h"
 #include "message.h"
 #include "prof/read/file.h"
@@ -43,11 +43,6 @@ class SampledRun : public Watcher {
   Streams& streams_;
 };
 
-std::string how_ended(int status) {
-  if (WIFSIGNALED(status)) return "was killed by signal " + std::to_string(WTERMSIG(status));
-  return "ended with status " + std::to_string(WEXITSTATUS(status));
-}
-
 // Writes prof.samples in a directory, or prof.samples.1 and so on if that is taken. Returns its path.
 std::string leave(const Samples& samples, const std::string& directory) {
   const std::string name = (directory == "." ? "" : directory + "/") + "prof.samples";
@@ -67,6 +62,7 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
   o.samples = leave(samples, profile_directory());
   const std::vector<std::string> profiles = profiles_of(counted, profile_directory());
   if (profiles.empty()) return say(options.arguments[0] + ": left no profile; the samples are " + o.samples);
+  say_all(keep_skeletons(profiles));
   show(o, copy, profiles, stderr);
   std::string text = "the samples are " + o.samples + ", the profile is " + profiles[0];
   if (profiles.size() > 1) {
@@ -99,13 +95,7 @@ int run_true(const Options& options, const std::string& program) {
 
   signal(SIGPIPE, SIG_IGN);  // the program's status counts, even if nobody reads its profile
   try {
-    Samples samples = sampled->finish(first);
-    std::error_code ignored;
-    samples.program = std::filesystem::canonical(program, ignored).string();
-    samples.arguments = options.arguments;
-    samples.user_time = first.user_time;
-    samples.system_time = first.system_time;
-    samples.status = first.status;
+    const Samples samples = samples_of(*sampled, first, program, options.arguments);
     if (first.was_signalled && WIFSIGNALED(first.status)) {
       say("the first run was ended from outside, so there is no second; the samples are " +
           leave(samples, profile_directory()));

@@ -11,7 +11,7 @@ namespace prof {
 std::string UnhookedFunctions::imports_option(const std::string& file) {
   std::call_once(are_read_, [&] {
     for (const std::string& library : libraries_) {
-      const bool is_rewritten = is_wanted(globs_, library, library);
+      const bool is_rewritten = library != original_ && is_wanted(globs_, library, library);
       try {
         for (const ElfFile elf(library); const Symbol& symbol : elf.symbols())
           if (symbol.type == STT_GNU_IFUNC || !is_rewritten) names_.insert(symbol.name);

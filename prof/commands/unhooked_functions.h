@@ -14,15 +14,17 @@ namespace prof {
 
 class UnhookedFunctions {
  public:
-  // `libraries`: files that are read when something is asked for the first time. `globs`: which of them are rewritten.
-  UnhookedFunctions(std::vector<std::string> libraries, std::vector<std::string> globs)
-      : libraries_(std::move(libraries)), globs_(std::move(globs)) {}
+  // `libraries`: files that are read when something is asked for the first time. `globs`: which of them are rewritten, but
+  // for `original`, which is not.
+  UnhookedFunctions(std::vector<std::string> libraries, std::vector<std::string> globs, std::string original = "")
+      : libraries_(std::move(libraries)), globs_(std::move(globs)), original_(std::move(original)) {}
 
   // profld's option for a file: which imports it shall profile. Any thread may call it.
   std::string imports_option(const std::string& file);
 
  private:
   const std::vector<std::string> libraries_, globs_;
+  const std::string original_;
   std::once_flag are_read_;
   std::set<std::string> names_;
 };

@@ -3,105 +3,22 @@
 #include <cmath>
 #include <cstdio>
 
+#include "block_calls.h"
+#include "block_sums.h"
+#include "completeness.h"
+#include "count_of.h"
+#include "gmon_analysis.h"
+#include "histogram.h"
+#include "inlined.h"
+#include "missing_names.h"
 #include "prof/read/clock.h"
 #include "prof/read/error.h"
+#include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
 
 namespace prof {
 
 namespace {
-
-std::string count_of(uint64_t n, const std::string& thing) {
-  return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
-}
-
-// How complete all profiles together are.
-struct Quality {
-  size_t profiles = 0, not_ended = 0, live = 0, unwritten = 0, limited = 0, never_on = 0;
-  size_t short_waits_unseen = 0, waits_unseen = 0;
-  size_t unsampled = 0, given_up = 0, without_signal = 0;
-  uint64_t lost = 0, folded = 0, parts = 0;
-  double lifetime = 0, recorded = 0;  // seconds, of limited profiles
-
-  void add(const Profile& profile) {
-    ++profiles;
-    live += profile.is_live();
-    const uint32_t flags = profile.header().flags;
-    const bool ended = flags & prof_format::kEnded;
-    not_ended += !profile.is_live() && !ended;
-    unwritten += (flags & prof_format::kPrivate) && !ended;
-    short_waits_unseen += uses_cpu_clock(profile.header()) && (flags & prof_format::kShortWaitsUnseen);
-    waits_unseen += uses_cpu_clock(profile.header()) && (flags & prof_format::kWaitsUnseen);
-    unsampled += (flags & prof_format::kNotSampled) != 0;
-    given_up += (flags & prof_format::kSamplingEnded) != 0;
-    without_signal += (flags & prof_format::kNoSampling) != 0;
-    lost += profile.lost();
-    folded += profile.folded();
-    if (!profile.recording().problem.empty() || !profile.recording().is_limited()) return;
-    never_on += profile.recording().is_never_on();
-    ++limited;
-    parts += profile.recording().parts;
-    const double hz = time_stamp_rate(profile.header());
-    lifetime += double(profile.lifetime()) / (hz > 0 ? hz : 1e9);
-    recorded += double(profile.recorded()) / (hz > 0 ? hz : 1e9);
-  }
-
-  // What to tell the user of that.
-  std::vector<std::string> remarks(const std::string& first_path) const {
-    std::vector<std::string> found;
-    const std::string all = profiles == 1 ? first_path : count_of(profiles, "profile");
-    auto part = [&](size_t n) { return profiles == 1 ? all : std::to_string(n) + " of " + all; };
-    if (live) found.push_back(part(live) + ": the program is still running; this is its profile up to now");
-    if (not_ended) {
-      found.push_back(
-          part(not_ended) +
-          ": the program did not end by exit (killed, crashed, _exit or exec); times go up to its last call");
-    }
-    if (unwritten) {
-      found.push_back(
-          part(unwritten) +
-          ": its file system has no shared mappings, so calls are written when the program exits, which it has not");
-    }
-    if (short_waits_unseen) {
-      found.push_back(part(short_waits_unseen) +
-                      ": nothing told when threads were taken off their processors; waits of less than some 10 "
-                      "microseconds count as time on a processor");
-    }
-    if (waits_unseen) {
-      found.push_back(
-          part(waits_unseen) +
-          ": the kernel stopped telling how long threads ran (a filter for system calls?); what they waited "
-          "since counts as time on a processor");
-    }
-    if (never_on) found.push_back(part(never_on) + ": recording was never switched on (PROFSTART=off, see prof ctl)");
-    if (limited > never_on) {
-      char text[120];
-      std::snprintf(text, sizeof text, ": recording was on for %.3f s of %.3f s, in %s", recorded, lifetime,
-                    count_of(parts, "part").c_str());
-      found.push_back(part(limited) + text);
-    }
-    if (unsampled)
-      found.push_back(part(unsampled) +
-                      ": the kernel refused a timer, or the signal was blocked; the time of some threads is missing");
-    if (given_up)
-      found.push_back(
-          part(given_up) +
-          ": the program took away what samples need, as pthread_cancel does; the time after that is missing");
-    if (without_signal)
-      found.push_back(part(without_signal) +
-                      ": no signal was free for samples, so there are no times; samples need a program with shared "
-                      "libraries, and glibc 2.34 or musl");
-    if (lost) {
-      found.push_back(all + ": " + count_of(lost, "call") + " found no room and " + (lost == 1 ? "is" : "are") +
-                      " not shown; free room in the file system, or raise what ulimit -f or -v says");
-    }
-    if (folded) {
-      found.push_back(all + ": in " + count_of(folded, "context") +
-                      " calls were folded onto earlier calls of the same functions; counts are exact");
-    }
-    return found;
-  }
-};
 
 bool are_of_one_program(const Profile& first, const Profile& other) {
   if (first.modules().empty() || other.modules().empty()) return true;
@@ -133,7 +50,7 @@ class Part {
     a_.limited = false;
     a_.duration = 0;
     a_.run_times = {};
-    a_.hook_samples = a_.sample_signals = 0;
+    a_.hook_samples = a_.sample_signals = a_.samples_without_room = 0;
   }
 
   void add(const Profile& profile) {
@@ -162,7 +79,8 @@ class Part {
       a_.damaged = true;
     }
     a_.limited = a_.limited || profile.recording().is_limited();
-    quality_.add(profile);
+    completeness_.add(profile);
+    blocks_.add(profile, a_.functions);
     const bool whole =
         (profile.header().flags & prof_format::kEnded) && damage.empty() && profile.recording().problem.empty();
     a_.complete = a_.complete && whole;
@@ -171,9 +89,10 @@ class Part {
     const prof_format::Header& h = profile.header();
     const double scale = scaled ? a_.tsc_hz / hz : 1;
     for (const Thread& thread : profile.threads()) {
-      a_.hook_samples += thread.hook_samples;
+      (a_.has_hooks ? a_.hook_samples : a_.samples_without_room) += thread.hook_samples;
       a_.sample_signals += thread.sample_signals;
     }
+    if (a_.by_samples) histogram_.add(profile, a_.functions);
     const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
     a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
     a_.duration += double(profile.recorded()) * scale;
@@ -183,14 +102,19 @@ class Part {
   // `name` is what remarks are about.
   void finish(const std::string& name) {
     a_.tree = builder_.finish(!input_.raw_times && a_.timed);
+    a_.blocks = blocks_.finish(a_.functions);
+    // Blocks are those of all threads.
+    if (!a_.has_hooks && !a_.blocks.empty() && a_.thread == 0) count_calls_of_blocks(a_, input_.debug_files);
     a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
+    a_.histogram = histogram_.finish();
+    a_.samples_without_room += histogram_.without_room();
     const SamplesSeen seen = a_.by_samples ? samples_seen() : SamplesSeen{};
     if (a_.by_samples) {
       a_.timed = seen.shown > 0;
-      make_zeros_uncertain();
+      make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
     }
     if (!input_.remarks) return;
-    for (std::string& remark : quality_.remarks(name)) a_.remarks.push_back(std::move(remark));
+    for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
     if (a_.by_samples) remark_on(seen, name);
     if (a_.timed && a_.tsc_hz <= 0 && !a_.by_samples)
       a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
@@ -217,18 +141,7 @@ class Part {
   };
 
   SamplesSeen samples_seen() const {
-    const double cycles = double(a_.sample_period) * 1e-9 * (a_.tsc_hz > 0 ? a_.tsc_hz : 1e9);
-    return {std::round(double(a_.tree.nodes[0].total) / cycles), double(a_.hook_samples)};
-  }
-
-  // A function without samples may have had some: the variance makes with_chance (probe_cost.h) say so many as the end of
-  // a score interval, as of other samples (sampled.h).
-  void make_zeros_uncertain() {
-    const double cycles = double(a_.sample_period) * 1e-9 * (a_.tsc_hz > 0 ? a_.tsc_hz : 1e9);
-    for (FunctionSum& sum : a_.sums) {
-      if (sum.self_variance == 0) sum.self_variance = std::pow(1.96 * cycles, 2);
-      if (sum.total_variance == 0) sum.total_variance = std::pow(1.96 * cycles, 2);
-    }
+    return {std::round(double(a_.tree.nodes[0].total) / a_.cycles_of_sample()), double(a_.hook_samples)};
   }
 
   // How many samples there are, which part of them was left out, and what that means.
@@ -245,6 +158,9 @@ class Part {
       remark += text;
     }
     a_.remarks.push_back(remark);
+    if (a_.samples_without_room)
+      a_.remarks.push_back(name + ": the addresses of " + count_of(a_.samples_without_room, "sample") +
+                           " found no room in the profile (PROFSIZE), and are in no histogram");
     if (seen.in_hooks > seen.all() / 2)
       a_.remarks.push_back(name +
                            ": the hooks were more than half of the run, so what is left says little of functions of a "
@@ -254,16 +170,19 @@ class Part {
   Analysis& a_;
   const Input& input_;
   TreeBuilder builder_;
-  Quality quality_;
+  BlockSums blocks_;
+  Completeness completeness_;
+  Histogram histogram_;
 };
 
 Analysis prepare(const Input& input, const Profile& first) {
-  if (first.header().type == prof_format::kAddresses)
-    throw Error(first.path() + ": has no calls: it was left by the first of two runs of prof run --true");
   std::vector<std::string> remarks;
-  Analysis a{{}, FunctionTable(open_program(first, input.program, remarks), input.raw_names), {}, input.program};
+  Object opened = open_program(first, input.program, input.debug_files, remarks);
+  Analysis a{{}, FunctionTable(std::move(opened), input.raw_names, input.debug_files), {}, input.program};
   a.remarks = std::move(remarks);
   a.module_patterns = input.module_patterns;
+  a.function_filter = prof_names::Filter(input.function_patterns, input.not_function_patterns);
+  if (input.whole_names) a.functions.use_whole_names();
   const Object& program = a.functions.program();
   if (input.remarks && !program.is_rewritten() && !(program.is_listed() && program.is_missing()))
     a.remarks.push_back(first.path() +
@@ -272,6 +191,7 @@ Analysis prepare(const Input& input, const Profile& first) {
   a.timed = first.header().type != prof_format::kCount;
   a.estimated = first.header().type == prof_format::kAdaptive;
   a.by_samples = is_sampled(first.header());
+  a.has_hooks = first.header().type != prof_format::kAddresses;
   a.estimated = a.estimated || a.by_samples;
   a.sample_period = a.by_samples ? first.header().sample_period : 0;
   a.on_processor = a.by_samples || uses_cpu_clock(first.header());
@@ -299,6 +219,15 @@ void remark_on_waiting(Analysis& a, const Input& input, const std::string& name)
   a.remarks.push_back(name + ": " + a.run_times.line() +
                       "; the rest, which is in these times, it waited or other programs had the processor: "
                       "PROFTYPE=time tells them apart");
+}
+
+// What debug files and debug information tell of the functions, and what they would if they were there.
+void add_sources(Analysis& a, const Input& input) {
+  if (input.sources) find_sources(a, input.debug_files);
+  if (!input.remarks) return;
+  const std::string inlining = input.sources || !input.may_list_inlined ? "" : remark_on_inlining(a, input.debug_files);
+  for (const std::string& remark : {remark_on_missing_names(a), inlining})
+    if (!remark.empty()) a.remarks.push_back(remark);
 }
 
 // If some of a list of profiles are of times on a processor, and all others of elapsed times, moves the former out of
@@ -337,7 +266,9 @@ void lay_beside(Analysis& a, Analysis b, const Input& input) {
 void take_samples(Analysis& a, const Input& input) {
   const Samples samples = read_samples(input.samples);
   a.has_waiting = false;  // times are those of the run without hooks
-  a.sampled = credit(samples, a.functions, input.samples, a.remarks);
+  Histogram histogram;
+  a.sampled = credit(samples, a.functions, histogram, input.samples, a.remarks);
+  a.histogram = histogram.finish();
   for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
   a.sums = use_samples(*a.sampled, a.tsc_hz > 0 ? a.tsc_hz : 1e9, a.tree);
   a.timed = a.estimated = true;
@@ -355,10 +286,44 @@ void take_samples(Analysis& a, const Input& input) {
   if (!impossible.empty()) a.remarks.push_back(impossible);
 }
 
+// Leaves the contexts that were asked for, and says what part of the whole they are.
+void leave_contexts(Analysis& a, const Input& input, const std::string& name) {
+  select_contexts(a, input.contexts);
+  if (!input.contexts.is_any() || !input.remarks) return;
+  if (a.caller_levels != 0)
+    a.remarks.push_back(name + ": there are too many callers of callers; shown are " +
+                        count_of(a.caller_levels, "level") + " of them");
+  FunctionSum left;
+  for (const FunctionSum& sum : a.sums) add_self(left, sum);
+  const double all = double(a.timed ? a.whole->self : a.whole->calls);
+  const double part = double(a.timed ? left.self : left.calls);
+  if (all <= 0 || !input.contexts.leaves_out()) return;
+  char text[80];
+  std::snprintf(text, sizeof text, ": the contexts shown have %.1f %% of the %s", 100 * part / all,
+                a.timed ? "time" : "calls");
+  a.remarks.push_back(name + text);
+}
+
 }  // namespace
 
+const char* type_name(const Analysis& analysis) {
+  return analysis.is_gmon        ? "gmon"
+         : analysis.sampled      ? "true"
+         : analysis.cpu          ? "waiting"
+         : !analysis.has_hooks   ? "addresses"
+         : analysis.by_samples   ? "sample"
+         : analysis.estimated    ? "adaptive"
+         : analysis.has_waiting  ? "time"
+         : analysis.on_processor ? "cpu"
+         : analysis.timed        ? "elapsed"
+                                 : "count";
+}
+
 bool occurs(const Analysis& analysis, uint32_t f) {
-  auto is_any = [](const FunctionSum& sum) { return sum.calls != 0 || sum.self != 0 || sum.self_waiting != 0; };
+  // Of a gmon.out it may be known that a function called others, and no more.
+  auto is_any = [&](const FunctionSum& sum) {
+    return sum.calls != 0 || sum.self != 0 || sum.self_waiting != 0 || (analysis.is_gmon && sum.total != 0);
+  };
   return is_any(analysis.sums[f]) || (analysis.cpu && is_any(analysis.cpu->sums[f]));
 }
 
@@ -367,30 +332,41 @@ bool are_alike(const Profile& a, const Profile& b) {
 }
 
 Analysis analyse(const Input& input) {
+  if (is_gmon_file(input.profiles.at(0))) {
+    Analysis a = analyse_gmon(input);
+    add_sources(a, input);
+    leave_contexts(a, input, input.profiles[0]);
+    return a;
+  }
   std::vector<std::string> paths = input.profiles;
   const std::vector<std::string> others = input.side_by_side ? take_processor_runs(paths) : std::vector<std::string>();
   const Profile first = Profile::read(paths.at(0));
   Analysis a = prepare(input, first);
+  a.profiles = input.profiles;
   sum_up(a, input, first, paths);
   if (!input.samples.empty()) take_samples(a, input);
   if (others.empty()) {
     remark_on_waiting(a, input, first.path());
-    return a;
+  } else {
+    const Profile first_other = Profile::read(others[0]);
+    check_same_program(first, first_other);
+    Analysis b{{}, std::move(a.functions), {}, a.program};
+    b.on_processor = true;
+    b.tsc_hz = a.tsc_hz;
+    sum_up(b, input, first_other, others);
+    lay_beside(a, std::move(b), input);
   }
-
-  const Profile first_other = Profile::read(others[0]);
-  check_same_program(first, first_other);
-  Analysis b{{}, std::move(a.functions), {}, a.program};
-  b.on_processor = true;
-  b.tsc_hz = a.tsc_hz;
-  sum_up(b, input, first_other, others);
-  lay_beside(a, std::move(b), input);
+  add_sources(a, input);
+  leave_contexts(a, input, first.path());
   return a;
 }
 
 bool analyse_apart(const Input& input, Apart apart, const std::function<void(const Analysis&)>& show) {
+  if (is_gmon_file(input.profiles.at(0)))
+    throw Error(input.profiles[0] + ": is a gmon.out, which does not tell threads and processes apart");
   const Profile first = Profile::read(input.profiles.at(0));
   Analysis a = prepare(input, first);
+  bool is_first = true;
   for (const std::string& path : input.profiles) {
     Profile profile = Profile::read(path);
     check_same_program(first, profile);
@@ -398,6 +374,7 @@ bool analyse_apart(const Input& input, Apart apart, const std::function<void(con
     a.process = profile.header().pid;
     a.parent_process = profile.header().parent_pid;
     a.command = profile.command_line();
+    a.profiles = {path};
     std::vector<Profile> parts;
     if (apart == Apart::threads)
       parts = Profile::by_thread(std::move(profile));
@@ -410,7 +387,11 @@ bool analyse_apart(const Input& input, Apart apart, const std::function<void(con
         a.thread = p.threads()[0].tid;
         a.thread_name = p.threads()[0].name;
       }
-      part.finish(apart == Apart::threads ? path + ", thread " + std::to_string(a.thread) : path);
+      a.part_times = apart == Apart::threads ? part_times(p, p.threads()[0]) : part_times(p);
+      const std::string name = apart == Apart::threads ? path + ", thread " + std::to_string(a.thread) : path;
+      part.finish(name);
+      if (std::exchange(is_first, false)) add_sources(a, input);
+      leave_contexts(a, input, name);
       show(a);
       a.remarks.clear();
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/names/nearest.h"
 #include "prof/read/error.h"
 
 namespace prof {
@@ -35,22 +36,32 @@ void Modules::add(const Analysis& analysis, uint32_t f) {
   const bool has_calls = analysis.sampled ? bool(analysis.sampled->is_counted[f]) : function.has_calls;
   module.has_calls = has_calls || (module.functions != 0 && module.has_calls);
   ++module.functions;
-  module.sum.add_self(analysis.sums[f]);
-  if (analysis.cpu) module.on_processor.add_self(analysis.cpu->sums[f]);
+  add_self(module.sum, analysis.sums[f]);
+  if (analysis.cpu) add_self(module.on_processor, analysis.cpu->sums[f]);
   if (analysis.sampled) module.samples += analysis.sampled->samples[f];
+}
+
+std::vector<bool> selected_functions(const Analysis& analysis, const Modules& modules) {
+  std::vector<bool> selected;
+  for (const Function& function : analysis.functions.functions())
+    selected.push_back(modules.selected()[function.object] &&
+                       (analysis.function_filter.is_empty() ||
+                        analysis.function_filter.selects(std::vector{analysis.functions.name_for_patterns(function)})));
+  return selected;
 }
 
 std::vector<bool> selected_nodes(const Analysis& analysis, const Modules& modules) {
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
+  const std::vector<bool> functions = selected_functions(analysis, modules);
   std::vector<bool> selected(nodes.size());
-  for (size_t i = nodes.size(); i-- > 1;) {
-    const Function& function = analysis.functions.functions()[nodes[i].function];
-    if (selected[i] || modules.selected()[function.object]) selected[i] = selected[nodes[i].parent] = true;
-  }
+  for (size_t i = nodes.size(); i-- > 1;)
+    if (selected[i] || functions[nodes[i].function]) selected[i] = selected[nodes[i].parent] = true;
   return selected;
 }
 
-void check_patterns(const Analysis& analysis) {
+namespace {
+
+void check_module_patterns(const Analysis& analysis) {
   if (analysis.module_patterns.empty()) return;
   const Modules modules(analysis);
   std::vector<std::string> names;  // of modules that did anything
@@ -61,8 +72,35 @@ void check_patterns(const Analysis& analysis) {
     std::string all;
     for (const std::string& name : names) all += (all.empty() ? "" : ", ") + prof_text::printable(name);
     throw Error("--module " + pattern + ": no module matches; there " +
-                (all.empty() ? "is none in the profile" : "are " + all));
+                (names.empty() ? "is none in the profile" : (names.size() == 1 ? "is only " : "are ") + all));
   }
+}
+
+// "matches no function; did you mean sort?"; "" if a function matches that there is anything to tell of.
+std::string problem_of(const prof_names::Pattern& pattern, const Analysis& analysis) {
+  prof_names::Nearest nearest(pattern);
+  for (uint32_t f = 0; f < analysis.sums.size(); ++f) {
+    if (!occurs(analysis, f)) continue;
+    const prof_names::Name name = analysis.functions.name_for_patterns(analysis.functions.functions()[f]);
+    if (pattern.matches(name)) return "";
+    nearest.add(name);
+  }
+  const std::string question = nearest.question();
+  return pattern.glob() + ": matches no function in the profile" + (question.empty() ? "" : "; " + question);
+}
+
+}  // namespace
+
+std::vector<std::string> check_patterns(const Analysis& analysis) {
+  check_module_patterns(analysis);
+  for (const prof_names::Pattern& pattern : analysis.function_filter.only())
+    if (const std::string problem = problem_of(pattern, analysis); !problem.empty())
+      throw Error("--function " + problem);
+  std::vector<std::string> remarks;
+  for (const prof_names::Pattern& pattern : analysis.function_filter.except())
+    if (const std::string problem = problem_of(pattern, analysis); !problem.empty())
+      remarks.push_back("--not-function " + problem);
+  return remarks;
 }
 
 }  // namespace prof

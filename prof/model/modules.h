@@ -1,4 +1,5 @@
-// What modules did: the functions of each added up; and the functions and contexts that a selection of modules leaves.
+// What modules did: the functions of each added up; and the functions and contexts that a selection of modules and
+// functions leaves.
 //
 // Imports (format/map.h) are no functions of the modules that call them, and which library has them is not known. All of
 // them are one module, "[libraries]".
@@ -38,11 +39,15 @@ class Modules {
   std::vector<bool> selected_;
 };
 
-// By node, whether it is of a selected module or leads to one that is.
+// By function, whether it is of a selected module, and Analysis::function_filter selects it.
+std::vector<bool> selected_functions(const Analysis& analysis, const Modules& modules);
+
+// By node, whether it is of a selected function or leads to one that is.
 std::vector<bool> selected_nodes(const Analysis& analysis, const Modules& modules);
 
-// Throws Error if no module matches one of the patterns.
-void check_patterns(const Analysis& analysis);
+// Throws Error if no module matches one of the patterns for modules, or no function one of those for functions that are
+// to be shown. Returns what to tell the user of patterns for functions that are not.
+std::vector<std::string> check_patterns(const Analysis& analysis);
 
 }  // namespace prof
 

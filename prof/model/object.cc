@@ -1,22 +1,15 @@
 #include "object.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <filesystem>
 
 #include "prof/read/error.h"
 #include "prof/read/file.h"
+#include "prof/read/skeleton.h"
 
 namespace prof {
 
 namespace {
-
-// Where distributions put symbols that were stripped off, by the build-id of what they were stripped from.
-std::string debug_file_path(const std::string& build_id) {
-  if (build_id.size() < 2) return "";
-  const std::string digits = hexadecimal(build_id);
-  return "/usr/lib/debug/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
-}
 
 // profld's default name for the copy of `lua` is `lua.prof`.
 std::string original_name(const std::string& path) {
@@ -25,32 +18,32 @@ std::string original_name(const std::string& path) {
   return name;
 }
 
-// Whether two files may be the same by their build-ids. Nothing speaks against it if one of them has none.
-bool may_be_same(const std::string& build_id, const std::string& other) {
-  return build_id.empty() || other.empty() || build_id == other;
-}
-
 }  // namespace
 
-std::string Object::set_rewritten(ElfFile rewritten) {
+void Object::set_rewritten(ElfFile rewritten) {
   map_ = rewritten.map();
   imports_ = rewritten.imports();
   undefined_names_ = rewritten.undefined_names();
   starts_ = rewritten.unwind_starts();
   is_rewritten_ = rewritten.is_rewritten();
   original_build_id_ = is_rewritten_ ? rewritten.original_build_id() : rewritten.build_id();
-  const std::string debug = debug_file_path(original_build_id_);
   add_symbols(std::move(rewritten));
-  if (debug.empty() || access(debug.c_str(), R_OK) != 0) return "";
-  try {
-    add_symbols(ElfFile(debug));
-  } catch (const Error& e) {
-    return e.what();  // names are missing, nothing else
-  }
-  return "";
 }
 
 void Object::add_symbols(ElfFile file) { files_.push_back(std::move(file)); }
+
+void Object::add_debug_file(const DebugSearch& search, std::vector<std::string>& remarks) {
+  auto has_symtab = [](const ElfFile& file) { return file.has_symtab(); };
+  if (files_.empty() || std::any_of(files_.begin(), files_.end(), has_symtab)) return;
+  DebugFile found = find_debug_file(files_[0], search, remarks);
+  if (!found.file || !found.file->has_symtab()) {
+    std::optional<ElfFile> packed = packed_symbols(files_[0]);
+    lacks_symbols_ = !packed;
+    if (packed) files_.push_back(std::move(*packed));
+  }
+  if (found.file) files_.push_back(std::move(*found.file));
+  expected_debug_file_ = found.expected;
+}
 
 void Object::finish(const std::set<std::string, std::less<>>& used) {
   for (const ElfFile& file : files_) symbols_.add(file);
@@ -69,8 +62,9 @@ std::optional<uint64_t> Object::entry_of_original(uint64_t address) const {
   }
   if (const Symbol* symbol = symbols_.find(address)) return symbol->address;
   auto next = std::upper_bound(starts_.begin(), starts_.end(), address);
-  if (next == starts_.begin()) return {};
-  return *std::prev(next);
+  const std::optional<uint64_t> start = next == starts_.begin() ? std::nullopt : std::optional(*std::prev(next));
+  const Symbol* symbol = symbols_.last_without_size(address);
+  return symbol && (!start || *start < symbol->address) ? symbol->address : start;
 }
 
 bool Object::is_counted(uint64_t entry) const {
@@ -106,14 +100,15 @@ bool has_calls_of(const Profile& profile, const Module& module) {
 // Opens the program of a profile.
 class Opener {
  public:
-  Opener(const Profile& profile, std::vector<std::string>& remarks)
-      : profile_(profile), module_(profile.modules()[0]), remarks_(remarks) {
+  Opener(const Profile& profile, const DebugSearch& search, std::vector<std::string>& remarks)
+      : profile_(profile), module_(profile.modules()[0]), search_(search), remarks_(remarks) {
     is_needed_ = profile.modules().size() == 1 || has_calls_of(profile, module_);
   }
 
   Object open(const std::string& given) {
     if (given.empty()) return open_recorded();
     ElfFile file(given);
+    search_.beside.push_back(std::filesystem::path(given).parent_path().string());
     Object object(original_name(given), Object::Kind::program, module_.path);
     if (file.is_rewritten() || (!is_needed_ && may_be_same(file.build_id(), module_.build_id))) {
       check(file);
@@ -124,10 +119,11 @@ class Opener {
       } else {
         check(recorded);
         check_original(file, recorded);
-        set_rewritten(object, std::move(recorded));
+        object.set_rewritten(std::move(recorded));
       }
     }
-    object.is_missing() ? set_rewritten(object, std::move(file)) : object.add_symbols(std::move(file));
+    object.is_missing() ? object.set_rewritten(std::move(file)) : object.add_symbols(std::move(file));
+    object.add_debug_file(search_, remarks_);
     object.finish();
     return object;
   }
@@ -139,7 +135,8 @@ class Opener {
       ElfFile file = read_recorded("; if the profiled program was moved, name it: prof PROGRAM PROFILE");
       if (file.is_library()) return unlisted();
       check(file);
-      set_rewritten(object, std::move(file));
+      object.set_rewritten(std::move(file));
+      object.add_debug_file(search_, remarks_);
     } catch (const Error& e) {
       if (is_needed_) throw;  // else only the names are missing that it calls functions of libraries by
       remarks_.emplace_back(e.what());
@@ -159,7 +156,7 @@ class Opener {
 
   ElfFile read_recorded(const char* advice) const {
     try {
-      return ElfFile(module_.path);
+      return file_of(module_);
     } catch (const Error& e) {
       throw Error(std::string(e.what()) + advice);
     }
@@ -182,33 +179,31 @@ class Opener {
                 hexadecimal(file.build_id()) + ", that of the original of " + module_.path + " is " + hexadecimal(id));
   }
 
-  void set_rewritten(Object& object, ElfFile file) {
-    if (std::string remark = object.set_rewritten(std::move(file)); !remark.empty()) remarks_.push_back(remark);
-  }
-
   const Profile& profile_;
   const Module& module_;
+  DebugSearch search_;
   std::vector<std::string>& remarks_;
   bool is_needed_ = true;
 };
 
 }  // namespace
 
-Object open_program(const Profile& profile, const std::string& given, std::vector<std::string>& remarks) {
+Object open_program(const Profile& profile, const std::string& given, const DebugSearch& search,
+                    std::vector<std::string>& remarks) {
   if (profile.modules().empty()) {
     throw Error(profile.path() + ": the profile does not say which program it is of" +
                 (profile.damage().empty() ? "" : "; it is damaged: " + profile.damage()[0]));
   }
-  return Opener(profile, remarks).open(given);
+  return Opener(profile, search, remarks).open(given);
 }
 
-Object open_library(const Module& module, const std::set<std::string, std::less<>>& used,
+Object open_library(const Module& module, const std::set<std::string, std::less<>>& used, const DebugSearch& search,
                     std::vector<std::string>& remarks) {
   std::string name = original_name(module.path);
   const char* const kWithoutNames = "; its functions are shown by their addresses";
   std::optional<ElfFile> file;
   try {
-    file.emplace(module.path);
+    file.emplace(file_of(module));
     if (!may_be_same(file->build_id(), module.build_id)) {
       remarks.push_back(module.path + ": has changed since it was profiled" + kWithoutNames);
       file.reset();
@@ -219,7 +214,8 @@ Object open_library(const Module& module, const std::set<std::string, std::less<
   if (file && !file->soname().empty()) name = file->soname();
   Object object(name, Object::Kind::library, module.path);
   if (file) {
-    if (std::string remark = object.set_rewritten(std::move(*file)); !remark.empty()) remarks.push_back(remark);
+    object.set_rewritten(std::move(*file));
+    object.add_debug_file(search, remarks);
   }
   object.finish(used);
   return object;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/profile.h"
 #include "symbols.h"
@@ -26,10 +27,11 @@ class Object {
   Object(std::string name, Kind kind, std::string path = {})
       : name_(std::move(name)), path_(std::move(path)), kind_(kind) {}
 
-  // Sets what leads from copies to originals, and adds the names of `rewritten` and of its debug file. Returns what to
-  // tell the user: why the debug file cannot be read; else "".
-  std::string set_rewritten(ElfFile rewritten);
+  // Sets what leads from copies to originals, and adds the names of `rewritten`.
+  void set_rewritten(ElfFile rewritten);
   void add_symbols(ElfFile file);
+  // Adds the names of the debug file if the files above were stripped. A remark says why one cannot be used.
+  void add_debug_file(const DebugSearch& search, std::vector<std::string>& remarks);
   // Once, after the above. `used`: names by which the program calls functions of this object.
   void finish(const std::set<std::string, std::less<>>& used = {});
 
@@ -47,6 +49,14 @@ class Object {
   bool is_missing() const { return kind_ != Kind::no_file && files_.empty(); }
   const SymbolTable& symbols() const { return symbols_; }
 
+  // Files with its symbols: the rewritten one first. Files of debug information may be among them.
+  const std::vector<ElfFile>& files() const { return files_; }
+
+  // It was stripped, and no debug file was found.
+  bool lacks_symbols() const { return lacks_symbols_; }
+  // Where that would be; empty if nothing tells.
+  const std::string& expected_debug_file() const { return expected_debug_file_; }
+
   // The entry, in the original, of the function whose copy contains `address` (link-time); an address outside all
   // copies is taken for one of the original.
   uint64_t entry_of(uint64_t address) const;
@@ -56,6 +66,9 @@ class Object {
 
   // Whether the function at an entry was rewritten, so that its calls are counted.
   bool is_counted(uint64_t entry) const;
+
+  // What was copied, by address of the original; imports are among it. Empty if it was not rewritten.
+  const std::vector<prof_format::MapEntry>& copies() const { return by_original_; }
 
   // The name of a function of another file that it calls, if `entry` stands for one (format/map.h); else null.
   const std::string* import_name(uint64_t entry) const;
@@ -69,7 +82,8 @@ class Object {
  private:
   std::string name_, path_;
   Kind kind_;
-  bool is_rewritten_ = false, is_listed_ = true;
+  bool is_rewritten_ = false, is_listed_ = true, lacks_symbols_ = false;
+  std::string expected_debug_file_;
   std::string original_build_id_;
   std::vector<prof_format::MapEntry> map_;
   std::vector<prof_format::MapEntry> by_original_;  // the same, sorted by `original`
@@ -85,11 +99,12 @@ class Object {
 // added to `remarks`.
 //
 // If none of a profile's calls are of the program, it need not be there, nor have been rewritten: its libraries were.
-Object open_program(const Profile& profile, const std::string& given, std::vector<std::string>& remarks);
+Object open_program(const Profile& profile, const std::string& given, const DebugSearch& search,
+                    std::vector<std::string>& remarks);
 
 // A library of a profile, with names that the program uses, if it uses any. If it cannot be read it is missing, and a
 // remark says why.
-Object open_library(const Module& module, const std::set<std::string, std::less<>>& used,
+Object open_library(const Module& module, const std::set<std::string, std::less<>>& used, const DebugSearch& search,
                     std::vector<std::string>& remarks);
 
 }  // namespace prof

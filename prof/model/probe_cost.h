@@ -16,6 +16,9 @@
 // hooks, which take room in caches, on a machine that is not always equally fast: kElsewhere, a part of the time. These
 // factors were found with `make truth` (tests/bench/RESULTS): true values lie in the ranges for nine functions of ten.
 //
+// A tail call through a pointer (format.h, kSoughtCall) has costs of its own, which are a few times those of a call. More of it
+// depends on what the caches hold, and so either part is from 0.4 to 2.5 times what was measured.
+//
 // What is not inside is mostly outside, so the cost of the pair is known better than either part: from 0.6 to 1.3 times
 // what was measured. In the total time of a node both parts of all calls are contained but those of the node itself.
 //
@@ -58,11 +61,14 @@ struct ProbeCost {
         outside(cost(header.probe_outside, header.probe_outside_spread, 0.5, 2, scale)),
         counted(cost(header.probe_counted, header.probe_counted_spread, 0.5, 2, scale)),
         pair(cost(header.probe_inside + header.probe_outside, header.probe_inside_spread + header.probe_outside_spread,
-                  0.6, 1.3, scale)) {}
+                  0.6, 1.3, scale)),
+        sought_inside(cost(header.probe_sought_inside, header.probe_sought_inside_spread, 0.4, 2.5, scale)),
+        sought_outside(cost(header.probe_sought_outside, header.probe_sought_outside_spread, 0.4, 2.5, scale)) {}
 
   UncertainCost inside, outside;
-  UncertainCost counted;  // inside and outside of a call that is not timed, of estimated times
-  UncertainCost pair;     // inside and outside of one that is
+  UncertainCost counted;                        // inside and outside of a call that is not timed, of estimated times
+  UncertainCost pair;                           // inside and outside of one that is
+  UncertainCost sought_inside, sought_outside;  // of a tail call with kSoughtCall
 
  private:
   static UncertainCost cost(uint64_t measured, uint64_t spread, double least, double greatest, double scale) {

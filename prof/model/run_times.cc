@@ -18,6 +18,15 @@ double processor_cycles(const Thread& thread, bool is_inclusive) {
   return cycles;
 }
 
+// What the roots stand for. An estimate has none.
+double outside_seconds(const Profile& profile, double hz) {
+  if (!has_waiting(profile.header())) return 0;
+  double cycles = 0;
+  for (const Thread& thread : profile.threads())
+    if (!thread.nodes.empty()) cycles += thread.nodes[0].cycles;
+  return cycles / hz;
+}
+
 std::optional<double> processor_seconds(const Profile& profile, double hz) {
   const prof_format::Header& h = profile.header();
   if (uses_cpu_clock(h)) {
@@ -35,12 +44,20 @@ std::optional<double> processor_seconds(const Profile& profile, double hz) {
 void RunTimes::add(const Profile& profile, double hz) {
   ++processes;
   threads += profile.threads().size();
+  parents_[profile.header().pid] = profile.header().parent_pid;
   elapsed += double(profile.recorded()) / hz;
   const std::optional<double> seconds = processor_seconds(profile, hz);
   processor = processor && seconds ? std::optional(*processor + *seconds) : std::nullopt;
+  outside += outside_seconds(profile, hz);
   if (!has_waiting(profile.header())) preempted = std::nullopt;
   for (const Thread& thread : profile.threads())
     if (preempted) *preempted += thread.preempted_times;
+}
+
+size_t RunTimes::runs() const {
+  size_t runs = 0;
+  for (const auto& [process, parent] : parents_) runs += !parents_.contains(parent);
+  return runs;
 }
 
 std::string RunTimes::line() const {

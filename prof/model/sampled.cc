@@ -14,21 +14,11 @@ namespace {
 constexpr uint64_t kProgram = 0;    // index of the program among the objects
 constexpr uint64_t kTellFrom = 10;  // samples: fewer may be of code between functions
 
-// The entry of the original function that an address is in, in a module that may be a copy that profld made.
-std::optional<uint64_t> entry_of(const ElfFile& file, const Object& object, uint64_t address) {
-  if (!file.is_rewritten()) return object.entry_of_original(address);
-  const auto& map = file.map();
-  auto after = std::upper_bound(map.begin(), map.end(), address,
-                                [](uint64_t a, const prof_format::MapEntry& e) { return a < e.copy; });
-  if (after != map.begin() && address - (after - 1)->copy < (after - 1)->copy_size) return (after - 1)->function;
-  return object.entry_of_original(address);
-}
-
 class Crediting {
  public:
-  Crediting(const Samples& samples, FunctionTable& functions, const std::string& path,
+  Crediting(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
             std::vector<std::string>& remarks)
-      : samples_(samples), functions_(functions), path_(path), remarks_(remarks) {}
+      : samples_(samples), functions_(functions), histogram_(histogram), path_(path), remarks_(remarks) {}
 
   SampledTimes credit_all() {
     for (const SampledModule& m : samples_.modules) {
@@ -92,10 +82,16 @@ class Crediting {
     if (!file && !is_the_program) return add(functions_.nameless_code(module.path), sum(module));
     const uint32_t object =
         is_the_program ? uint32_t(kProgram) : functions_.library({module.path, module.build_id, 0, 0, 0});
+    std::optional<CopySteps> steps;  // of a module that may be a copy that profld made
+    if (file) steps.emplace(*file);
     for (const auto& [offset, count] : module.counts) {
-      const std::optional<uint64_t> address = file ? file->address_at(offset) : std::nullopt;
-      const std::optional<uint64_t> entry =
-          address ? entry_of(*file, functions_.objects()[object], *address) : std::nullopt;
+      const std::optional<uint64_t> loaded = file ? file->address_at(offset) : std::nullopt;
+      std::optional<uint64_t> entry;
+      if (loaded) {
+        const uint64_t address = steps->original(*loaded);
+        histogram_.add(object, address, count);
+        entry = functions_.objects()[object].entry_of_original(address);
+      }
       add(entry ? functions_.at(object, *entry) : functions_.unknown_function(object), count);
     }
   }
@@ -112,6 +108,7 @@ class Crediting {
 
   const Samples& samples_;
   FunctionTable& functions_;
+  Histogram& histogram_;
   const std::string& path_;
   std::vector<std::string>& remarks_;
   SampledTimes times_;
@@ -129,9 +126,9 @@ SampleRange range_of(uint64_t samples, double weight) {
   return {std::max(middle - half, 0.0) * weight, (middle + half) * weight};
 }
 
-SampledTimes credit(const Samples& samples, FunctionTable& functions, const std::string& path,
+SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
                     std::vector<std::string>& remarks) {
-  return Crediting(samples, functions, path, remarks).credit_all();
+  return Crediting(samples, functions, histogram, path, remarks).credit_all();
 }
 
 std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree) {
@@ -174,6 +171,14 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
     sums[f].total_range = sums[f].self_range;
   }
   return sums;
+}
+
+void make_zeros_uncertain(std::vector<FunctionSum>& sums, double cycles_of_sample) {
+  const double variance = std::pow(1.96 * cycles_of_sample, 2);
+  for (FunctionSum& sum : sums) {
+    if (sum.self_variance == 0) sum.self_variance = variance;
+    if (sum.total_variance == 0) sum.total_variance = variance;
+  }
 }
 
 std::string impossible_samples(const SampledTimes& times, const std::vector<FunctionSum>& sums,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "functions.h"
+#include "histogram.h"
 #include "prof/sample/samples.h"
 #include "tree.h"
 
@@ -41,15 +42,19 @@ struct SampleRange {
 };
 SampleRange range_of(uint64_t samples, double weight = 1);
 
-// Credits samples to the functions of a table whose program they are of, which gets those of libraries. `path` is that
-// of the samples' file. What there is to tell of files without names is added to the remarks. Throws Error if the
-// samples are not of that program.
-SampledTimes credit(const Samples& samples, FunctionTable& functions, const std::string& path,
+// Credits samples to the functions of a table whose program they are of, which gets those of libraries, and to their
+// addresses in a histogram. `path` is that of the samples' file. What there is to tell of files without names is added to
+// the remarks. Throws Error if the samples are not of that program.
+SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
                     std::vector<std::string>& remarks);
 
 // Puts the times that the samples say in the place of those that are in a tree, with cycles that tick `hz` times a
 // second, and returns the sums by function.
 std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree);
+
+// A function without samples may have had some: the variance makes with_chance (probe_cost.h) say so many as the end of a
+// score interval.
+void make_zeros_uncertain(std::vector<FunctionSum>& sums, double cycles_of_sample);
 
 // What to say about functions that have samples but no calls although these are counted; "" if there are none.
 std::string impossible_samples(const SampledTimes& times, const std::vector<FunctionSum>& sums,

@@ -1,12 +1,8 @@
 #include "symbols.h"
 
 #include <elf.h>
-#define HAVE_DECL_BASENAME 1  // else libiberty declares its own, at odds with libc's
-#include <libiberty/demangle.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <tuple>
 
@@ -38,6 +34,8 @@ uint64_t end_of(const Symbol& s) { return s.size > UINT64_MAX - s.address ? UINT
 
 void SymbolTable::add(const ElfFile& file) {
   symbols_.insert(symbols_.end(), file.symbols().begin(), file.symbols().end());
+  for (const Symbol& symbol : file.symbols()) languages_.note(symbol.name);
+  for (const std::string& name : file.undefined_names()) languages_.note(name);
 }
 
 void SymbolTable::finish(const Names& used) {
@@ -68,22 +66,21 @@ const Symbol* SymbolTable::find(uint64_t address) const {
   return nullptr;
 }
 
+const Symbol* SymbolTable::last_without_size(uint64_t address) const {
+  auto at = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                             [](uint64_t a, const Symbol& s) { return a < s.address; });
+  if (at == symbols_.begin()) return nullptr;
+  const uint64_t last = std::prev(at)->address;
+  at = std::lower_bound(symbols_.begin(), symbols_.end(), last,
+                        [](const Symbol& s, uint64_t a) { return s.address < a; });
+  return is_function(*at) && at->size == 0 ? &*at : nullptr;
+}
+
 const Symbol* SymbolTable::find_name(const std::string& name) const {
   for (const Symbol& s : symbols_) {
     if (name == s.name) return &s;
   }
   return nullptr;
-}
-
-std::string demangled(const char* name) {
-  std::string plain = name;
-  if (size_t version = plain.find('@'); version != std::string::npos && version > 0) plain.resize(version);
-  char* readable = cplus_demangle(plain.c_str(), DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
-  if (!readable && plain.starts_with("_D")) readable = dlang_demangle(plain.c_str(), DMGL_DLANG);
-  if (!readable) return plain;
-  plain = readable;
-  std::free(readable);
-  return plain;
 }
 
 }  // namespace prof

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/names/demangle.h"
 #include "prof/read/elf_file.h"
 
 namespace prof {
@@ -28,16 +29,20 @@ class SymbolTable {
   // The best symbol that starts at the address, else the innermost function symbol that covers it, else null.
   const Symbol* find(uint64_t address) const;
 
+  // The last symbol up to an address, if it is a function's of which the size is not known (as _fini); else null.
+  const Symbol* last_without_size(uint64_t address) const;
+
   // The first function of this name, or null.
   const Symbol* find_name(const std::string& name) const;
+
+  // Those that have functions in the files.
+  prof_names::Languages languages() const { return languages_; }
 
  private:
   std::vector<Symbol> symbols_;  // by address, the best at an address first
   std::vector<uint64_t> reach_;  // reach_[i]: the greatest end of symbols_[0..i]
+  prof_names::Languages languages_;
 };
-
-// What the linkers call a symbol made readable: C++, Rust and D names demangled, a symbol version cut off.
-std::string demangled(const char* name);
 
 }  // namespace prof
 

@@ -5,6 +5,7 @@
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
 #include "prof/read/self_time.h"
+#include "tree_walk.h"
 
 namespace prof {
 
@@ -12,11 +13,6 @@ namespace {
 
 // Cycles, not negative, as a whole number. Those of damaged profiles may not fit into one.
 uint64_t whole(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
-
-// Damaged counts may be as great as they can be.
-void add_calls(uint64_t& sum, uint64_t calls) {
-  if (__builtin_add_overflow(sum, calls, &sum)) sum = UINT64_MAX;
-}
 
 }  // namespace
 
@@ -134,6 +130,14 @@ Child self_timed(const RecordedNode& node, uint32_t function, const ProbeCost& p
   // No cost is subtracted for an impossible number of calls.
   const double calls = c.has_doubtful_calls ? 0 : double(node.calls);
   c.inside = probe.inside * calls;
+  c.pairs = c.inside;
+  if (node.is_sought_call) {
+    c.inside = probe.sought_inside * calls;
+    c.outside = probe.sought_outside * calls;
+    c.pairs = c.inside;
+    c.pairs.add(c.outside);
+  }
+  if (node.is_tail_call) return c;
   c.outside = probe.outside * calls;
   c.pairs = probe.pair * calls;
   return c;
@@ -272,7 +276,8 @@ class TreeBuilder::Overlay {
       CallNode& node = state_.tree.nodes[index];
       add_self(node, c);
       if (!c.node) continue;
-      add_calls(node.calls, c.node->calls);
+      node.has_tail_calls |= c.node->is_tail_call;
+      add_up(node.calls, c.node->calls);
       node.has_doubtful_calls |= c.has_doubtful_calls;
       node.has_doubtful_self |= c.node->has_impossible_time;
       add_waiting(node, *c.node);
@@ -347,59 +352,16 @@ Tree TreeBuilder::finish(bool subtract_probe) {
   return tree;
 }
 
-void FunctionSum::add_self(const FunctionSum& other) {
-  add_calls(calls, other.calls);
-  self += other.self;
-  self_range.add(other.self_range);
-  self_probe += other.self_probe;
-  self_variance += other.self_variance;
-  self_waiting += other.self_waiting;
-  self_preempted += other.self_preempted;
-  has_doubtful_calls |= other.has_doubtful_calls;
-  has_doubtful_self |= other.has_doubtful_self;
-}
-
 std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions) {
   std::vector<FunctionSum> sums(functions);
   std::vector<uint32_t> open(functions);  // how many calls of the function the walk is inside of
   const std::vector<CallNode>& nodes = tree.nodes;
-  uint32_t at = nodes[0].first_child;
-  while (at != 0) {
-    const CallNode& node = nodes[at];
-    FunctionSum& sum = sums[node.function];
-    add_calls(sum.calls, node.calls);
-    sum.has_doubtful_calls |= node.has_doubtful_calls;
-    sum.has_doubtful_self |= node.has_doubtful_self;
-    sum.self += node.self;
-    sum.self_range.add(node.self_range);
-    sum.self_probe += node.self_probe;
-    sum.self_variance += node.self_variance;
-    sum.self_waiting += node.self_waiting;
-    sum.self_preempted += node.self_preempted;
-    if (open[node.function]++ == 0) {
-      sum.total += node.total;
-      sum.total_range.add(node.total_range);
-      sum.total_probe += node.total_probe;
-      sum.total_waiting += node.total_waiting;
-      sum.total_preempted += node.total_preempted;
-      sum.total_variance += node.total_variance;
-      sum.has_doubtful_total |= node.has_doubtful_total;
-    }
-    if (node.first_child) {
-      at = node.first_child;
-      continue;
-    }
-    // Leave every subtree that ends here.
-    for (;;) {
-      --open[nodes[at].function];
-      if (nodes[at].next_sibling) {
-        at = nodes[at].next_sibling;
-        break;
-      }
-      at = nodes[at].parent;
-      if (at == 0) break;
-    }
-  }
+  auto enter = [&](uint32_t node, uint32_t) {
+    FunctionSum& sum = sums[nodes[node].function];
+    add_self(sum, nodes[node]);
+    if (open[nodes[node].function]++ == 0) add_total(sum, nodes[node]);
+  };
+  walk(tree, enter, [&](uint32_t node) { --open[nodes[node].function]; });
   return sums;
 }
 

@@ -14,6 +14,9 @@
 // if calls were folded, the others are folded recursion, which was called further down in the tree, and their cost is
 // subtracted there.
 //
+// Tail calls. A function that jumped to another one had ended, so its own time has no cost of the other's hooks in it: there
+// was one hook between the two, the end of the one and the beginning of the other.
+//
 // Estimated times (PROFTYPE=adaptive) are inclusive (read/estimate.h). The self time of a node is its estimate minus
 // those of its children, and minus a pair of hooks for each of their calls. The children of a node cannot have taken
 // longer than it did; if their estimates say so, all of them are made smaller by the same factor.
@@ -51,6 +54,7 @@ struct CallNode {
   uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   // Of the estimates of self and total, if they are that; cycles^2.
   double self_variance = 0, total_variance = 0;
+  bool has_tail_calls = false;  // some of its calls at least were jumps, at the end of the parent's
   // It is impossible, or made of what is.
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };
@@ -69,10 +73,50 @@ struct FunctionSum {
   uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   double self_variance = 0, total_variance = 0;
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
-
-  // Adds calls and times of another function, but for total times.
-  void add_self(const FunctionSum& other);
 };
+
+// Adds, up to the greatest number: counts of damaged profiles may be as great as they can be.
+inline void add_up(uint64_t& sum, uint64_t n) {
+  if (__builtin_add_overflow(sum, n, &sum)) sum = UINT64_MAX;
+}
+
+// Adds calls and times but for total times, and (add_total) these, of a node or of a function, to those of another.
+template <class Sum, class Part>
+void add_self(Sum& sum, const Part& part) {
+  add_up(sum.calls, part.calls);
+  sum.self += part.self;
+  sum.self_range.add(part.self_range);
+  sum.self_probe += part.self_probe;
+  sum.self_waiting += part.self_waiting;
+  sum.self_preempted += part.self_preempted;
+  sum.self_variance += part.self_variance;
+  sum.has_doubtful_calls |= part.has_doubtful_calls;
+  sum.has_doubtful_self |= part.has_doubtful_self;
+  if constexpr (requires { sum.has_tail_calls; }) sum.has_tail_calls |= part.has_tail_calls;
+}
+
+template <class Sum, class Part>
+void add_total(Sum& sum, const Part& part) {
+  sum.total += part.total;
+  sum.total_range.add(part.total_range);
+  sum.total_probe += part.total_probe;
+  sum.total_waiting += part.total_waiting;
+  sum.total_preempted += part.total_preempted;
+  sum.total_variance += part.total_variance;
+  sum.has_doubtful_total |= part.has_doubtful_total;
+}
+
+// Of a node or a function of which nothing below counts: its total is its own.
+template <class Sum>
+void begin_total(Sum& sum) {
+  sum.total = sum.self;
+  sum.total_range = sum.self_range;
+  sum.total_probe = sum.self_probe;
+  sum.total_waiting = sum.self_waiting;
+  sum.total_preempted = sum.self_preempted;
+  sum.total_variance = sum.self_variance;
+  sum.has_doubtful_total = sum.has_doubtful_self;
+}
 
 // One for each of the first `functions` functions.
 std::vector<FunctionSum> sum_functions(const Tree& tree, size_t functions);

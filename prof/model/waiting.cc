@@ -26,6 +26,7 @@ void unite(Tree& first, Tree& second) {
     CallNode node;
     node.function = function;
     node.parent = parent;
+    node.has_tail_calls = second.nodes[i].has_tail_calls;
     (last_child[parent] ? nodes[last_child[parent]].next_sibling : nodes[parent].first_child) = at->second;
     last_child[parent] = at->second;
     nodes.push_back(node);

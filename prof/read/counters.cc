@@ -47,14 +47,16 @@ void change_counters(Calls& calls, const prof_format::Header& header, const std:
     thread.lost = found.calls;
     thread.hook_samples = found.cycles;
     thread.sample_signals = found.timed;
-    for (RecordedNode& node : thread.nodes) {
-      if (!is_possible_count(node.calls)) continue;
-      const BlockCounters c = apply(node.block, counters_in(node));
-      node.calls = c.calls;
-      node.cycles = double(c.cycles);
-      node.timed = c.timed;
-      (is_sampled(header) ? node.library_samples : node.blocked) = double(c.blocked);
-      (is_sampled(header) ? node.kernel_samples : node.preempted) = double(c.preempted);
+    for (std::vector<RecordedNode>* nodes : {&thread.nodes, &thread.addresses}) {
+      for (RecordedNode& node : *nodes) {
+        if (!is_possible_count(node.calls)) continue;
+        const BlockCounters c = apply(node.block, counters_in(node));
+        node.calls = c.calls;
+        node.cycles = double(c.cycles);
+        node.timed = c.timed;
+        (is_sampled(header) ? node.library_samples : node.blocked) = double(c.blocked);
+        (is_sampled(header) ? node.kernel_samples : node.preempted) = double(c.preempted);
+      }
     }
   }
 }
@@ -63,6 +65,8 @@ void change_counters(Calls& calls, const prof_format::Header& header, const std:
 void bound_times(Calls& calls, const prof_format::Header& header) {
   const bool is_estimated = header.type == prof_format::kAdaptive;
   for (Thread& thread : calls.threads) {
+    for (RecordedNode& address : thread.addresses)
+      address.cycles = double(samples_of(whole_cycles(address.cycles)).cycles);
     if (thread.nodes.empty()) continue;
     const SelfTimeLimit limit(header, thread.end);
     const double lived = thread.end > thread.start ? double(thread.end - thread.start) : 0;
@@ -109,8 +113,9 @@ std::vector<BlockCounters> list_counters(const Calls& calls) {
   add({calls.lost, calls.cycles});
   for (const Thread& thread : calls.threads) {
     add({thread.lost, thread.hook_samples, thread.block, 0, thread.sample_signals});
-    for (const RecordedNode& node : thread.nodes)
-      if (is_possible_count(node.calls)) add(counters_in(node));
+    for (const std::vector<RecordedNode>* nodes : {&thread.nodes, &thread.addresses})
+      for (const RecordedNode& node : *nodes)
+        if (is_possible_count(node.calls)) add(counters_in(node));
   }
   std::sort(list.begin(), list.end(), [](const BlockCounters& a, const BlockCounters& b) { return a.block < b.block; });
   return list;

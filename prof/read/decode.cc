@@ -88,7 +88,9 @@ class NodeDecoder {
 
   RecordedNode decode(Block block, const RawNode& raw) const {
     RecordedNode node;
-    node.pc = raw.pc;
+    node.pc = raw.pc & ~prof_format::kKindOfCall;
+    node.is_tail_call = raw.pc & prof_format::kTailCall;
+    node.is_sought_call = node.is_tail_call && (raw.pc & prof_format::kSoughtCall);
     node.calls = raw.count;
     node.block = block;
     if (has_waiting_) {
@@ -220,9 +222,39 @@ std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::st
     module.bias = raw->bias;
     module.start = raw->start;
     module.end = raw->end;
+    module.block = b;
     modules.push_back(std::move(module));
   }
   return modules;
+}
+
+std::vector<ModuleCounters> decode_counters(const Snapshot& snapshot, const std::vector<Module>& modules,
+                                            std::vector<std::string>& damage) {
+  std::vector<ModuleCounters> all;
+  std::unordered_set<Block> seen;
+  uint64_t left = uint64_t(snapshot.blocks()) * PROF_BLOCK_SIZE;  // no two lie in the same place
+  for (Block b = snapshot.header().first_counters; b != 0;) {
+    const auto* raw = snapshot.structure<prof_format::Counters>(b);
+    const auto module = raw ? std::ranges::find(modules, raw->module, &Module::block) : modules.end();
+    if (!raw || !seen.insert(b).second || module == modules.end() || raw->count > left / sizeof(uint64_t)) {
+      damage.emplace_back("its list of counters of blocks is damaged");
+      break;
+    }
+    left -= raw->count * sizeof(uint64_t);
+    const std::string_view bytes = snapshot.bytes(raw->values, raw->count * sizeof(uint64_t));
+    if (bytes.size() != raw->count * sizeof(uint64_t)) damage.emplace_back("counters of blocks are missing");
+    const auto index = uint32_t(module - modules.begin());
+    auto sum = std::ranges::find(all, index, &ModuleCounters::module);
+    if (sum == all.end()) sum = all.insert(all.end(), {index, {}});
+    sum->words.resize(std::max(sum->words.size(), bytes.size() / sizeof(uint64_t)));
+    for (size_t i = 0; i < bytes.size() / sizeof(uint64_t); ++i) {
+      uint64_t word;
+      std::memcpy(&word, bytes.data() + i * sizeof word, sizeof word);
+      sum->words[i] += word;
+    }
+    b = raw->next;
+  }
+  return all;
 }
 
 std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::string>& damage) {
@@ -264,7 +296,9 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
       thread.hook_samples = samples_of(raw->hook_samples).cycles;
       thread.sample_signals = samples_of(raw->sample_signals).cycles;
     }
-    thread.nodes = trees.decode(raw->root, NodeDecoder(snapshot, *raw, last_tsc, end), expected);
+    const NodeDecoder nodes(snapshot, *raw, last_tsc, end);
+    thread.nodes = trees.decode(raw->root, nodes, expected);
+    if (snapshot.header().type == prof_format::kSample) thread.addresses = trees.decode(raw->addresses, nodes, 0);
     threads.push_back(std::move(thread));
   }
   return threads;

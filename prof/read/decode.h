@@ -17,6 +17,10 @@ std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::st
 // With their trees, the oldest first. Broken links in a tree are noted in its nodes.
 std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::string>& damage);
 
+// What was counted in basic blocks, added up by module.
+std::vector<ModuleCounters> decode_counters(const Snapshot& snapshot, const std::vector<Module>& modules,
+                                            std::vector<std::string>& damage);
+
 // The arguments with spaces between; "" if they were not recorded.
 std::string decode_command_line(const Snapshot& snapshot);
 

@@ -19,6 +19,18 @@ namespace {
 using prof_format::MapEntry;
 using prof_format::MapHeader;
 
+// profld gives the copy of a stripped file a table of symbols for debuggers, which has only what dynamic symbols tell. It
+// begins with a symbol of profld's. In an original's own table its local symbols stand before that, its global ones behind.
+bool is_made_by_profld(Elf* elf, Elf_Scn* section) {
+  GElf_Shdr header;
+  GElf_Sym first;
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (!data || !gelf_getshdr(section, &header) || header.sh_entsize != sizeof(Elf64_Sym)) return false;
+  if (header.sh_info != data->d_size / sizeof(Elf64_Sym) || !gelf_getsym(data, 1, &first)) return false;
+  const char* name = elf_strptr(elf, header.sh_link, first.st_name);
+  return GELF_ST_TYPE(first.st_info) == STT_FILE && name && std::strcmp(name, "profld") == 0;
+}
+
 bool can_name_code(unsigned char type) { return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE; }
 
 // The versions of the symbols in .dynsym, 16 bits each; null if they have none.
@@ -53,13 +65,24 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
   if (fd_ < 0) throw Error(path + ": " + system_error(errno));
   // Without mapping it: a file that shrinks while it is mapped is a SIGBUS.
   elf_ = elf_begin(fd_, ELF_C_READ, nullptr);
+  read();
+}
+
+ElfFile::ElfFile(const std::string& name, std::string bytes)
+    : path_(name), bytes_(std::make_unique<std::string>(std::move(bytes))) {
+  elf_version(EV_CURRENT);
+  elf_ = elf_memory(bytes_->data(), bytes_->size());
+  read();
+}
+
+void ElfFile::read() {
   size_t size = 0;
   const char* ident = elf_ ? elf_getident(elf_, &size) : nullptr;
   if (!elf_ || elf_kind(elf_) != ELF_K_ELF || !ident || size < EI_NIDENT || ident[EI_CLASS] != ELFCLASS64 ||
       ident[EI_DATA] != ELFDATA2LSB) {
     elf_end(elf_);
-    close(fd_);
-    throw Error(path + ": is not a 64-bit ELF program");
+    if (fd_ >= 0) close(fd_);
+    throw Error(path_ + ": is not a 64-bit ELF program");
   }
   GElf_Ehdr file_header;
   is_shared_object_ = gelf_getehdr(elf_, &file_header) && file_header.e_type == ET_DYN;
@@ -70,6 +93,7 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header)) continue;
     if (header.sh_type == SHT_NOTE) read_notes(elf_rawdata(section, nullptr), header.sh_addralign);
+    if (header.sh_type == SHT_SYMTAB) has_symtab_ = !is_made_by_profld(elf_, section);
     if (header.sh_type == SHT_SYMTAB) read_symbols(section, nullptr);
     if (header.sh_type == SHT_DYNSYM) read_symbols(section, versions);
     const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
@@ -82,9 +106,11 @@ ElfFile::ElfFile(const std::string& path) : path_(path) {
 
 ElfFile::ElfFile(ElfFile&& other) noexcept
     : path_(std::move(other.path_)),
+      bytes_(std::move(other.bytes_)),
       fd_(std::exchange(other.fd_, -1)),
       elf_(std::exchange(other.elf_, nullptr)),
       rewritten_(other.rewritten_),
+      has_symtab_(other.has_symtab_),
       is_shared_object_(other.is_shared_object_),
       is_program_(other.is_program_),
       soname_(std::move(other.soname_)),
@@ -98,6 +124,41 @@ ElfFile::ElfFile(ElfFile&& other) noexcept
 ElfFile::~ElfFile() {
   elf_end(elf_);
   if (fd_ >= 0) close(fd_);
+}
+
+Elf_Scn* ElfFile::find_header(const char* name, bool with_bytes) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return nullptr;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+    GElf_Shdr header;
+    const char* found = gelf_getshdr(section, &header) ? elf_strptr(elf_, names, header.sh_name) : nullptr;
+    // What was taken out of a debug file keeps its name, but has no bytes.
+    if (found && std::strcmp(found, name) == 0 && (header.sh_type != SHT_NOBITS) == with_bytes) return section;
+  }
+  return nullptr;
+}
+
+std::string ElfFile::section(const char* name) const {
+  Elf_Scn* section = find_section(name);
+  const Elf_Data* data = section ? elf_rawdata(section, nullptr) : nullptr;
+  return data && data->d_buf ? std::string(static_cast<const char*>(data->d_buf), data->d_size) : "";
+}
+
+bool ElfFile::lacks_bytes_of(const char* name) const { return find_header(name, false) != nullptr; }
+
+uint64_t ElfFile::section_size(const char* name) const {
+  Elf_Scn* section = find_section(name);
+  GElf_Shdr header;
+  GElf_Chdr compressed;
+  if (!section || !gelf_getshdr(section, &header)) return 0;
+  return (header.sh_flags & SHF_COMPRESSED) && gelf_getchdr(section, &compressed) ? compressed.ch_size : header.sh_size;
+}
+
+profld::DebugLink ElfFile::debug_link() const {
+  profld::DebugLink link;
+  link.build_id = rewritten_ ? original_build_id_ : build_id_;
+  profld::read_debuglink(section(".gnu_debuglink"), link);
+  return link;
 }
 
 std::vector<GElf_Phdr> ElfFile::headers() const {
@@ -189,13 +250,13 @@ std::vector<std::string> ElfFile::dynamic_strings(int64_t tag) const {
 
 std::vector<std::string> ElfFile::search_path() const {
   std::vector<std::string> folders;
-  for (int64_t tag : {DT_RPATH, DT_RUNPATH}) {
-    for (std::string rest : dynamic_strings(tag)) {
-      for (size_t colon = 0; colon != std::string::npos;) {
-        colon = rest.find(':');
-        folders.push_back(rest.substr(0, colon));
-        rest.erase(0, colon == std::string::npos ? colon : colon + 1);
-      }
+  std::vector<std::string> texts = dynamic_strings(DT_RUNPATH);
+  if (texts.empty()) texts = dynamic_strings(DT_RPATH);
+  for (std::string rest : texts) {
+    for (size_t colon = 0; colon != std::string::npos;) {
+      colon = rest.find(':');
+      folders.push_back(rest.substr(0, colon));
+      rest.erase(0, colon == std::string::npos ? colon : colon + 1);
     }
   }
   return folders;
@@ -282,6 +343,10 @@ void ElfFile::read_symbols(Elf_Scn* section, const Elf_Data* versions) {
   }
 }
 
+bool may_be_same(const std::string& build_id, const std::string& other) {
+  return build_id.empty() || other.empty() || build_id == other;
+}
+
 std::string build_id_of(const std::string& path) {
   try {
     return ElfFile(path).build_id();
@@ -290,15 +355,6 @@ std::string build_id_of(const std::string& path) {
   }
 }
 
-std::string hexadecimal(const std::string& bytes) {
-  if (bytes.empty()) return "(none)";
-  static const char digits[] = "0123456789abcdef";
-  std::string text;
-  for (char c : bytes) {
-    text += digits[static_cast<unsigned char>(c) >> 4];
-    text += digits[c & 15];
-  }
-  return text;
-}
+std::string hexadecimal(const std::string& bytes) { return bytes.empty() ? "(none)" : profld::hexadecimal(bytes); }
 
 }  // namespace prof

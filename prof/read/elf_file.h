@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "libprof/format/map.h"
+#include "linker-rewrite/elf/debug_files.h"
 
 namespace prof {
 
@@ -36,6 +37,8 @@ class ElfFile {
  public:
   // Throws Error if `path` cannot be read or is not a 64-bit little-endian ELF file.
   explicit ElfFile(const std::string& path);
+  // A file that is another one's section, .gnu_debugdata. `name`: what errors call it.
+  ElfFile(const std::string& name, std::string bytes);
   ElfFile(ElfFile&&) noexcept;
   ~ElfFile();
 
@@ -48,6 +51,23 @@ class ElfFile {
   const std::string& original_build_id() const { return original_build_id_; }
   // Names of functions of other files that it calls, by what stands for them in the map.
   const std::map<uint64_t, std::string>& imports() const { return imports_; }
+
+  // All of its functions have names, not only those that other files use: it, or its original, was not stripped.
+  bool has_symtab() const { return has_symtab_; }
+
+  // Where symbols and debug information may be that it lacks. The build-id is the original's.
+  profld::DebugLink debug_link() const;
+
+  // The bytes of the section of this name, as they are in the file; empty if it has none.
+  std::string section(const char* name) const;
+  bool has_section(const char* name) const { return find_section(name) != nullptr; }
+  // It says that there is such a section, and does not have its bytes: it is a skeleton, or a debug file.
+  bool lacks_bytes_of(const char* name) const;
+  // How many bytes it has, unpacked if they are compressed.
+  uint64_t section_size(const char* name) const;
+
+  // For libdw. It lives as long as this object.
+  Elf* elf() const { return elf_; }
 
   // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object.
   const std::vector<Symbol>& symbols() const { return symbols_; }
@@ -69,7 +89,8 @@ class ElfFile {
   bool is_dynamic() const { return !interpreter().empty(); }
   // The path of that dynamic linker; empty if it is static, or a library.
   std::string interpreter() const;
-  // The folders in which the dynamic linker searches for what it needs, DT_RUNPATH and DT_RPATH, as they are written.
+  // The folders in which the dynamic linker searches for what it needs, DT_RUNPATH or without it DT_RPATH, as they are
+  // written.
   std::vector<std::string> search_path() const;
 
   // The name by which other files say that they need this one, DT_SONAME; empty if it has none.
@@ -79,6 +100,9 @@ class ElfFile {
   bool is_library() const { return is_shared_object_ && !is_program_ && !soname_.empty() && !is_dynamic(); }
 
  private:
+  void read();
+  Elf_Scn* find_header(const char* name, bool with_bytes) const;
+  Elf_Scn* find_section(const char* name) const { return find_header(name, true); }
   std::vector<GElf_Phdr> headers() const;
   std::string bytes_at(uint64_t offset, uint64_t size) const;
   std::vector<Elf64_Dyn> dynamic_entries() const;
@@ -91,9 +115,10 @@ class ElfFile {
   void read_symbols(Elf_Scn* section, const Elf_Data* versions);
 
   std::string path_;
+  std::unique_ptr<std::string> bytes_;  // of a file in memory
   int fd_ = -1;
   Elf* elf_ = nullptr;
-  bool rewritten_ = false;
+  bool rewritten_ = false, has_symtab_ = false;
   bool is_shared_object_ = false, is_program_ = false;  // ET_DYN; DF_1_PIE
   std::string soname_;
   std::string build_id_;
@@ -103,6 +128,9 @@ class ElfFile {
   std::vector<Symbol> symbols_;
   std::set<std::string, std::less<>> undefined_names_;
 };
+
+// Whether two files may be the same by their build-ids. Nothing speaks against it if one of them has none.
+bool may_be_same(const std::string& build_id, const std::string& other);
 
 // The build-id of a file; empty if it has none or cannot be read.
 std::string build_id_of(const std::string& path);

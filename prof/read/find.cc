@@ -9,9 +9,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "error.h"
+#include "file.h"
 #include "header.h"
 
 namespace prof {
@@ -65,6 +67,27 @@ FoundProfile newest_profile(const std::string& directory, std::optional<uint32_t
   return {paths.back(), std::move(remarks)};
 }
 
+namespace {
+
+// The profile that a running process has mapped, as /proc tells (proc_pid_maps(5)); "" if there is none, or if we may not
+// see it. A process in a container knows the file by another path than we do.
+std::string mapped_profile(uint32_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  std::ifstream maps(process + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t start = line.find('/');
+    if (start == std::string::npos || !base_name(line).starts_with("prof.")) continue;
+    const std::string path = line.substr(start);
+    for (const std::string& seen : {path, process + "/root" + path}) {
+      Header header{};
+      if (peek_at_header(seen, header) && header.pid == pid) return seen;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 FoundProfile find_profile(const std::string& subject) {
   uint32_t pid = 0;
   const char* const end = subject.data() + subject.size();
@@ -77,6 +100,7 @@ FoundProfile find_profile(const std::string& subject) {
     const std::string path = where + "/prof." + subject;
     if (access(path.c_str(), R_OK) != 0 && errno == EACCES) throw Error(path + ": " + system_error(EACCES));
   }
+  if (std::string path = mapped_profile(pid); !path.empty()) return {path, {}};
   const bool exists = kill(pid_t(pid), 0) == 0 || errno != ESRCH;
   throw Error((exists ? "no profile of process " : "there is no process ") + subject +
               (exists ? " in" : ", and no profile of it in") + " the current directory or $PROFDIR");

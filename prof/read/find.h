@@ -26,8 +26,8 @@ struct FoundProfile {
 // The last of those in `directory`.
 FoundProfile newest_profile(const std::string& directory, std::optional<uint32_t> pid = {});
 
-// The profile that a user means by the number of a process (the last one of it here, or in $PROFDIR) or by its path.
-// Throws Error if there is none of the process.
+// The profile that a user means by the number of a process or by its path. That of a process is the last one of it here,
+// or in $PROFDIR, or, while it runs, the one that it has mapped, wherever that is. Throws Error if there is none.
 FoundProfile find_profile(const std::string& subject);
 
 }  // namespace prof

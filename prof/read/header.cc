@@ -21,9 +21,9 @@ void check_header(const Header& h, const std::string& path) {
   if (h.byte_order != prof_format::kByteOrder) {
     throw Error(path + ": the profile's byte order is not this machine's, or its header is damaged");
   }
-  if (h.version != prof_format::kVersion) {
-    throw Error(path + ": the profile is of version " + std::to_string(h.version) + ", this prof reads version " +
-                std::to_string(prof_format::kVersion));
+  if (h.version < prof_format::kOldestVersion || h.version > prof_format::kVersion) {
+    throw Error(path + ": the profile is of version " + std::to_string(h.version) + ", this prof reads versions " +
+                std::to_string(prof_format::kOldestVersion) + " to " + std::to_string(prof_format::kVersion));
   }
   if (h.block_size != PROF_BLOCK_SIZE || h.header_size < sizeof(Header) || h.header_size > (1u << 20)) {
     throw Error(path + ": the profile's header is damaged");

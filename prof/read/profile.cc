@@ -6,6 +6,7 @@
 #include "counters.h"
 #include "decode.h"
 #include "error.h"
+#include "skeleton.h"
 #include "snapshot.h"
 
 namespace prof {
@@ -46,8 +47,10 @@ Profile Profile::read_whole(const std::string& path) {
   p.is_live_ = snapshot.is_live();
   p.damage_ = snapshot.damage();
   p.modules_ = decode_modules(snapshot, p.damage_);
+  find_skeletons(snapshot, p.modules_);
   p.command_line_ = decode_command_line(snapshot);
   p.calls_.threads = decode_threads(snapshot, p.damage_);
+  p.counters_ = decode_counters(snapshot, p.modules_, p.damage_);
   p.calls_.lost = p.header_.lost;
   p.folded_ = p.header_.folded_nodes;
   p.lifetime_ = p.calls_.cycles = lifetime_of(snapshot, p.calls_.threads);
@@ -69,6 +72,7 @@ std::vector<Profile> Profile::by_thread(Profile profile) {
     parts.back().calls_.threads.push_back(std::move(thread));
     // What is known of all threads together is told once.
     profile.calls_.lost = profile.folded_ = 0;
+    profile.counters_.clear();
   };
   for (Thread& thread : threads) {
     const bool has_calls = !thread.nodes.empty() && (thread.nodes[0].child_count != 0 ||

@@ -8,6 +8,7 @@
 #define PROF_READ_PROFILE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,21 @@ namespace prof {
 
 using prof_format::Block;
 
+// Where in a profile the skeleton of a module's file is: skeleton.h.
+struct SkeletonPlace {
+  std::string profile;       // path
+  uint64_t offset = 0;       // in the file
+  uint64_t packed_size = 0;  // bytes that are there
+  uint64_t size = 0;         // bytes that they say they are, unpacked
+};
+
 struct Module {
   std::string path;      // as the program saw it
   std::string build_id;  // raw bytes; empty if unknown
   uint64_t bias = 0;     // run-time address - address in the file
   uint64_t start = 0, end = 0;
+  Block block = 0;                             // where it lay
+  std::optional<SkeletonPlace> skeleton = {};  // if prof run appended one
 };
 
 // One function in one context of one thread. (The calling context tree of all threads, model/tree.h, is built of
@@ -46,6 +57,8 @@ struct RecordedNode {
   Block block = 0;           // where it lay; siblings in order of their first calls have ascending blocks
   uint32_t first_child = 0, child_count = 0;  // in Thread::nodes
   Children children = Children::whole;
+  bool is_tail_call = false;         // reached by jumps from its parent, which had ended
+  bool is_sought_call = false;       // by jumps whose end the runtime had to find out, which takes longer
   bool has_impossible_time = false;  // `cycles` is the nearest possible time (self_time.h)
 };
 
@@ -64,6 +77,10 @@ struct Thread {
   // The root first, parents before their children, the children of a node one behind the other in order of their first
   // calls. Empty if the root could not be read.
   std::vector<RecordedNode> nodes;
+
+  // PROFTYPE=sample: a root and below it the addresses that samples found outside the kernel, as `pc`, with samples as
+  // `cycles`; those of the root found no room. Empty if there are none.
+  std::vector<RecordedNode> addresses;
 };
 
 // What prof ctl can leave out of a profile.
@@ -71,6 +88,12 @@ struct Calls {
   std::vector<Thread> threads;  // oldest first
   uint64_t lost = 0;            // calls that were made in no known thread, and are in no node
   uint64_t cycles = 0;          // time-stamp cycles for which recording was on, as far as is known
+};
+
+// What was counted in the basic blocks of a module, all threads together.
+struct ModuleCounters {
+  uint32_t module = 0;  // index in Profile::modules()
+  std::vector<uint64_t> words;
 };
 
 class Profile {
@@ -87,6 +110,9 @@ class Profile {
   const std::vector<Module>& modules() const { return modules_; }  // the first is the program itself
   const Calls& calls() const { return calls_; }
   const std::vector<Thread>& threads() const { return calls_.threads; }  // oldest first
+
+  // Of modules that profld -b rewrote. prof ctl does not limit it.
+  const std::vector<ModuleCounters>& counters() const { return counters_; }
 
   // Calls that are in no node, those of threads that are known included; contexts that were folded onto others.
   uint64_t lost() const;
@@ -124,6 +150,7 @@ class Profile {
   Recording recording_;
   std::vector<Module> modules_;
   Calls calls_;
+  std::vector<ModuleCounters> counters_;
   std::vector<std::string> damage_;
 };
 

@@ -92,6 +92,10 @@ std::string_view Snapshot::bytes(Block block, uint64_t size) const {
   return {now_.bytes.get() + start, size};
 }
 
+uint64_t Snapshot::read_behind(void* to, uint64_t size, uint64_t offset) const {
+  return read_at(file_.get(), to, size, offset, path_);
+}
+
 Block Snapshot::link(Block from, size_t offset) const {
   const Blocks& blocks = earlier_.bytes ? earlier_ : now_;
   Block to = 0;

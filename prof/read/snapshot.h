@@ -58,6 +58,12 @@ class Snapshot {
   // `size` bytes from the start of a block on; empty if not all were read, or they lie in the header.
   std::string_view bytes(Block block, uint64_t size) const;
 
+  // Reads what the process did not write: bytes behind the blocks that it used, as they are in the file now. Returns how
+  // many there were.
+  uint64_t read_behind(void* to, uint64_t size, uint64_t offset) const;
+
+  const std::string& path() const { return path_; }
+
   // Links of a node and of a module that is there, of the first reading if there were two.
   Block child_of(Block node) const;
   Block module_after(Block module) const;

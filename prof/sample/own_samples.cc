@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "prof/read/copy_steps.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 
@@ -21,6 +22,7 @@ class Place {
     try {
       file_.emplace(module.path);
       if (!file_->is_rewritten()) return;
+      steps_.emplace(*file_);
       original_.emplace(program);
       path_ = program;
       build_id_ = original_->build_id();
@@ -35,17 +37,13 @@ class Place {
   // None if nothing of the file can be run there.
   std::optional<uint64_t> offset(uint64_t address) const {
     if (!file_) return {};
-    if (!original_) return file_->offset_of(address);
-    const auto& map = file_->map();
-    const auto after = std::upper_bound(map.begin(), map.end(), address,
-                                        [](uint64_t a, const prof_format::MapEntry& e) { return a < e.copy; });
-    const bool is_copy = after != map.begin() && address - (after - 1)->copy < (after - 1)->copy_size;
-    return original_->offset_of(is_copy ? (after - 1)->function : address);
+    return original_ ? original_->offset_of(steps_->original(address)) : file_->offset_of(address);
   }
 
  private:
   std::string path_, build_id_;
   std::optional<ElfFile> file_, original_;
+  std::optional<CopySteps> steps_;  // of the copy
 };
 
 class Collection {

@@ -1,13 +1,15 @@
 #include <vector>
 
+#include "inlined.h"
+#include "names.h"
 #include "prof/model/modules.h"
 #include "table.h"
 #include "views.h"
 
 namespace prof {
 
-void print_flat(const Analysis& analysis, Output& out) {
-  const Modules modules(analysis);
+void print_flat(const Analysis& analysis, const TableOptions& options, Output& out) {
+  const std::vector<bool> selected = selected_functions(analysis, Modules(analysis));
   std::vector<TableRow> rows;
   for (uint32_t f = 0; f < analysis.sums.size(); ++f) {
     if (!occurs(analysis, f)) continue;
@@ -16,14 +18,17 @@ void print_flat(const Analysis& analysis, Output& out) {
     if (analysis.cpu) row.on_processor = analysis.cpu->sums[f];
     if (analysis.sampled) row.samples = analysis.sampled->samples[f];
     row.has_calls = analysis.sampled ? bool(analysis.sampled->is_counted[f]) : function.has_calls;
-    row.is_selected = modules.selected()[function.object];
+    row.is_selected = selected[f];
     row.address = function.address;
+    row.below = inlined_lines(analysis, f);
     rows.push_back(std::move(row));
   }
-  print_table(analysis, std::move(rows), {}, out);
+  const std::string heading = inlined_heading(analysis);
+  if (options.has_header && !heading.empty()) out.text(wrapped(heading, options.columns));
+  print_table(analysis, std::move(rows), {}, options, out);
 }
 
-void print_modules(const Analysis& analysis, Output& out) {
+void print_modules(const Analysis& analysis, const TableOptions& options, Output& out) {
   const Modules modules(analysis);
   std::vector<TableRow> rows;
   for (size_t m = 0; m < modules.sums().size(); ++m) {
@@ -35,7 +40,7 @@ void print_modules(const Analysis& analysis, Output& out) {
     row.functions = module.functions;
     rows.push_back(std::move(row));
   }
-  print_table(analysis, std::move(rows), {.has_totals = false, .has_functions = true}, out);
+  print_table(analysis, std::move(rows), {.has_totals = false, .has_functions = true}, options, out);
 }
 
 }  // namespace prof

@@ -1,19 +1,17 @@
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "json_text.h"
+#include "order.h"
+#include "prof/model/coverage.h"
 #include "prof/model/modules.h"
+#include "shares.h"
 #include "views.h"
 
 namespace prof {
 
 namespace {
-
-// Names are whatever bytes a symbol table holds; JSON is UTF-8. Whatever is not ASCII is escaped, controls with it.
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
 
 std::string hex(uint64_t n) {
   char digits[20];
@@ -22,24 +20,25 @@ std::string hex(uint64_t n) {
 
 uint64_t rounded(double n) { return uint64_t(std::llround(std::min(n, 0x1p62))); }
 
-// A number as short as it can be without being another.
-std::string shortest(double n) {
-  char digits[40];
-  return {digits, std::to_chars(digits, digits + sizeof digits, n).ptr};
-}
-
 // Written as a stream: a document of a million nodes built in memory first would take gigabytes.
 class Writer {
  public:
-  Writer(const Analysis& analysis, Output& out) : analysis_(analysis), modules_(analysis), out_(out) {
+  Writer(const Analysis& analysis, std::optional<SortKey> order, const Pruning& pruning, Output& out)
+      : analysis_(analysis), modules_(analysis), shares_(analysis), out_(out) {
     const std::vector<CallNode>& nodes = analysis.tree.nodes;
-    const std::vector<bool> selected = selected_nodes(analysis, modules_);
-    std::vector<bool> has_function;
-    for (const Function& f : analysis.functions.functions()) has_function.push_back(modules_.selected()[f.object]);
+    const std::vector<bool> selected = shown_nodes(analysis, modules_, pruning).is_shown;
+    std::vector<bool> has_function = selected_functions(analysis, modules_);
+    if (analysis.contexts.is_any())
+      for (uint32_t f = 0; f < has_function.size(); ++f) has_function[f] = has_function[f] && occurs(analysis, f);
     for (size_t i = 1; i < nodes.size(); ++i)
       if (selected[i]) has_function[nodes[i].function] = true;
-    number(has_function, 0, function_numbers_);
+    choose_functions(has_function, order);
     number(selected, 1, node_numbers_);
+    if (analysis.whole) {
+      shares_.add(*analysis.whole);
+    } else {
+      for (const FunctionSum& sum : analysis.sums) shares_.add(sum);
+    }
   }
 
   void write() {
@@ -49,8 +48,16 @@ class Writer {
     write_modules();
     out_.text("],\n\"functions\":[");
     write_functions();
+    if (analysis_.sampled || analysis_.by_samples) {
+      out_.text("],\n\"histogram\":[");
+      write_histogram();
+    }
     out_.text("],\n\"tree\":[");
     write_tree();
+    if (!analysis_.blocks.empty()) {
+      out_.text("],\n\"blocks\":[");
+      write_blocks();
+    }
     out_.text("]}\n");
   }
 
@@ -65,38 +72,108 @@ class Writer {
       if (selected[i]) numbers[i] = next++;
   }
 
+  // Which functions are written, and in which order.
+  void choose_functions(const std::vector<bool>& selected, std::optional<SortKey> order) {
+    const std::vector<Function>& functions = analysis_.functions.functions();
+    for (uint32_t f = 0; f < selected.size(); ++f)
+      if (selected[f]) functions_.push_back(f);
+    auto ranked = [&](uint32_t f) { return Ranked{analysis_.sums[f], functions[f].name, functions[f].address}; };
+    if (order)
+      std::stable_sort(functions_.begin(), functions_.end(),
+                       [&](uint32_t a, uint32_t b) { return comes_before(*order, ranked(a), ranked(b)); });
+    function_numbers_.assign(selected.size(), kLeftOut);
+    for (uint32_t i = 0; i < functions_.size(); ++i) function_numbers_[functions_[i]] = i;
+  }
+
   void write_head() {
-    out_.text("\"program\":" + quoted(analysis_.program));
-    out_.text(std::string(",\"type\":\"") +
-              (analysis_.sampled        ? "true"
-               : analysis_.cpu          ? "waiting"
-               : analysis_.by_samples   ? "sample"
-               : analysis_.estimated    ? "adaptive"
-               : analysis_.has_waiting  ? "time"
-               : analysis_.on_processor ? "cpu"
-               : analysis_.timed        ? "elapsed"
-                                        : "count") +
-              "\"");
+    out_.text("\"program\":" + json_text(analysis_.program));
+    out_.text(std::string(",\"type\":\"") + type_name(analysis_) + "\"");
+    write_profiles();
     field(",\"tsc_hz\":", rounded(analysis_.tsc_hz));
     out_.text(std::string(",\"complete\":") + (analysis_.complete ? "true" : "false"));
     field(",\"lost\":", analysis_.lost);
     field(",\"folded\":", analysis_.folded);
     out_.text(std::string(",\"limited\":") + (analysis_.limited ? "true" : "false"));
     field(",\"recorded_cycles\":", uint64_t(std::min(analysis_.duration, 1e18)));
-    if (analysis_.run_times.processor) out_.text(",\"processor_seconds\":" + shortest(*analysis_.run_times.processor));
+    const std::optional<double> processor =
+        analysis_.process ? analysis_.part_times.processor : analysis_.run_times.processor;
+    if (processor) out_.text(",\"processor_seconds\":" + json_number(*processor));
     if (analysis_.run_times.preempted) field(",\"preempted_times\":", *analysis_.run_times.preempted);
-    if (analysis_.process) field(",\"process\":", analysis_.process);
-    if (analysis_.process) field(",\"parent_process\":", analysis_.parent_process);
-    if (analysis_.process) out_.text(",\"command\":" + quoted(analysis_.command));
-    if (analysis_.thread) field(",\"thread\":", analysis_.thread);
-    if (analysis_.thread) out_.text(",\"thread_name\":" + quoted(analysis_.thread_name));
+    write_coverage();
+    if (analysis_.process) write_part();
+    if (analysis_.contexts.is_any()) write_contexts();
     if (analysis_.sampled) {
       write_samples(*analysis_.sampled);
     } else if (analysis_.by_samples) {
       field(",\n\"sample_period_ns\":", analysis_.sample_period);
       field(",\"hook_samples\":", analysis_.hook_samples);
       field(",\"sample_signals\":", analysis_.sample_signals);
+      field(",\"samples_without_room\":", analysis_.samples_without_room);
     }
+  }
+
+  // Of modules of whose code little has hooks.
+  void write_coverage() {
+    const std::vector<ModuleCoverage> modules = low_coverages(analysis_);
+    if (modules.empty()) return;
+    out_.text(",\n\"code\":[");
+    for (size_t i = 0; i < modules.size(); ++i) {
+      const prof_format::CodeCoverage& code = modules[i].code;
+      out_.text((i ? ",\n{\"module\":" : "{\"module\":") + json_text(modules[i].module));
+      field(",\"hooked\":", code.hooked);
+      field(",\"stays\":", code.stays);
+      field(",\"not_chosen\":", code.not_chosen);
+      field(",\"stubs\":", code.stubs);
+      field(",\"padding\":", code.padding);
+      field(",\"unknown\":", code.unknown);
+      out_.byte('}');
+    }
+    out_.byte(']');
+  }
+
+  // Of a process or a thread that is shown apart: what the lists of them have.
+  void write_part() {
+    const PartTimes& times = analysis_.part_times;
+    if (times.waiting) out_.text(",\"waiting_seconds\":" + json_number(*times.waiting));
+    field(",\"calls\":", times.calls);
+    field(",\n\"process\":", analysis_.process);
+    field(",\"parent_process\":", analysis_.parent_process);
+    out_.text(",\"command\":" + json_text(analysis_.command));
+    if (!analysis_.thread) return;
+    field(",\"thread\":", analysis_.thread);
+    out_.text(",\"thread_name\":" + json_text(analysis_.thread_name));
+  }
+
+  // Which contexts are left, and what all had.
+  void write_contexts() {
+    const ContextSelection& contexts = analysis_.contexts;
+    bool is_first = true;
+    auto patterns = [&](const char* name, const std::vector<std::string>& list) {
+      if (list.empty()) return;
+      out_.text(std::string(is_first ? "\"" : ",\"") + name + "\":[");
+      is_first = false;
+      for (size_t i = 0; i < list.size(); ++i) out_.text((i ? "," : "") + json_text(list[i]));
+      out_.byte(']');
+    };
+    out_.text(",\n\"contexts\":{");
+    patterns("focus", contexts.focus);
+    patterns("ignore", contexts.ignore);
+    patterns("callers", contexts.callers);
+    patterns("callees", contexts.callees);
+    out_.byte('}');
+    field(",\"whole_calls\":", analysis_.whole->calls);
+    field(",\"whole_self_cycles\":", analysis_.whole->self);
+  }
+
+  void write_profiles() {
+    const RunTimes& run = analysis_.run_times;
+    out_.text(",\"profiles\":[");
+    for (size_t i = 0; i < analysis_.profiles.size(); ++i) out_.text((i ? "," : "") + json_text(analysis_.profiles[i]));
+    field("],\"runs\":", run.runs());
+    field(",\"processes\":", run.processes);
+    field(",\"threads\":", run.threads);
+    const bool is_part = analysis_.process != 0;
+    out_.text(",\"elapsed_seconds\":" + json_number(is_part ? analysis_.part_times.elapsed.value_or(0) : run.elapsed));
   }
 
   // What is known of samples, of all functions together.
@@ -105,7 +182,7 @@ class Writer {
     field(",\"user_samples\":", sampled.user);
     out_.text(",\"kernel_samples\":" + (sampled.has_kernel ? std::to_string(sampled.kernel) : "null"));
     field(",\"lost_samples\":", sampled.lost);
-    out_.text(",\"user_seconds\":" + shortest(double(sampled.user_time) / 1e9));
+    out_.text(",\"user_seconds\":" + json_number(double(sampled.user_time) / 1e9));
   }
 
   void write_samples_of(size_t function, const SampledTimes& sampled) {
@@ -113,7 +190,7 @@ class Writer {
     const SampleRange range = range_of(samples, sampled.weight);
     const double hz = analysis_.tsc_hz > 0 ? analysis_.tsc_hz : 1e9;
     field(",\"samples\":", samples);
-    out_.text(",\"self_seconds\":" + shortest(sampled.seconds(double(samples))));
+    out_.text(",\"self_seconds\":" + json_number(sampled.seconds(double(samples))));
     field(",\"self_low\":", rounded(sampled.seconds(range.low) * hz));
     field(",\"self_high\":", rounded(sampled.seconds(range.high) * hz));
     out_.text(std::string(",\"counted\":") + (sampled.is_counted[function] ? "true" : "false"));
@@ -128,7 +205,7 @@ class Writer {
       is_first = false;
       const Object& object = analysis_.functions.objects()[i];
       const std::string& id = object.original_build_id();
-      out_.text("{\"name\":" + quoted(object.name()) + ",\"path\":" + quoted(object.path()));
+      out_.text("{\"name\":" + json_text(object.name()) + ",\"path\":" + json_text(object.path()));
       out_.text(",\"build_id\":\"" + (id.empty() ? "" : hexadecimal(id)) + "\"");
       out_.text(std::string(",\"rewritten\":") + (object.is_rewritten() ? "true" : "false"));
       field(",\"functions\":", m.functions);
@@ -158,17 +235,18 @@ class Writer {
 
   void write_functions() {
     const std::vector<Function>& functions = analysis_.functions.functions();
-    for (size_t i = 0; i < functions.size(); ++i) {
-      if (function_numbers_[i] == kLeftOut) continue;
+    for (const uint32_t i : functions_) {
       const Function& f = functions[i];
       out_.text(function_numbers_[i] ? ",\n" : "\n");
-      out_.text("{\"name\":" + quoted(f.name) +
-                ",\"module\":" + quoted(analysis_.functions.objects()[f.object].name()));
+      out_.text("{\"name\":" + json_text(f.name) + ",\"raw_name\":" + json_text(f.raw_name) +
+                ",\"module\":" + json_text(analysis_.functions.objects()[f.object].name()));
       out_.text(",\"address\":\"" + hex(f.address) + "\"");
       if (f.is_import) out_.text(",\"imported\":true");
+      if (i < analysis_.sources.size()) write_source(analysis_.sources[i]);
       field(",\"calls\":", analysis_.sums[i].calls);
       field(",\"self_cycles\":", analysis_.sums[i].self);
       field(",\"total_cycles\":", analysis_.sums[i].total);
+      write_share(analysis_.sums[i]);
       field(",\"self_probe_cycles\":", analysis_.sums[i].self_probe);
       field(",\"total_probe_cycles\":", analysis_.sums[i].total_probe);
       errors(analysis_.sums[i].self_variance, analysis_.sums[i].total_variance);
@@ -201,6 +279,51 @@ class Writer {
     }
   }
 
+  void write_histogram() {
+    bool is_first = true;
+    for (const AddressSamples& at : analysis_.histogram) {
+      if (!modules_.selected()[at.object]) continue;
+      out_.text(is_first ? "\n" : ",\n");
+      is_first = false;
+      out_.text("{\"module\":" + json_text(analysis_.functions.objects()[at.object].name()));
+      out_.text(",\"address\":\"" + hex(at.address) + "\"");
+      field(",\"samples\":", at.samples);
+      out_.byte('}');
+    }
+  }
+
+  void write_place(const std::string& file, unsigned line) {
+    if (file.empty()) return;
+    out_.text(",\"file\":" + json_text(file));
+    if (line) field(",\"line\":", line);
+  }
+
+  void write_source(const FunctionSource& source) {
+    write_place(source.file, source.line);
+    if (source.bytes == 0) return;
+    field(",\"code_bytes\":", source.bytes);
+    out_.text(",\"inlined\":[");
+    for (size_t i = 0; i < source.inlined.size(); ++i) {
+      const InlinedFunction& f = source.inlined[i];
+      out_.text((i ? ",{\"name\":" : "{\"name\":") + json_text(f.name));
+      write_place(f.file, f.line);
+      field(",\"places\":", f.places);
+      field(",\"code_bytes\":", f.bytes);
+      out_.byte('}');
+    }
+    out_.byte(']');
+  }
+
+  // What the table has beside times and calls.
+  void write_share(const FunctionSum& sum) {
+    const Share share = shares_.of(sum);
+    out_.text(",\"share\":" + json_number(share.likely));
+    out_.text(",\"share_low\":" + json_number(share.range.low));
+    out_.text(",\"share_high\":" + json_number(share.range.high));
+    if (analysis_.timed && sum.calls != 0)
+      out_.text(",\"cycles_per_call\":" + json_number(double(sum.total) / double(sum.calls)));
+  }
+
   // The root stands for the world outside; it is left out, and its children's parent is -1.
   void write_tree() {
     const std::vector<CallNode>& nodes = analysis_.tree.nodes;
@@ -214,6 +337,7 @@ class Writer {
       } else {
         field(",\"parent\":", node_numbers_[node.parent]);
       }
+      if (node.has_tail_calls && analysis_.contexts.callers.empty()) out_.text(",\"tail\":true");
       field(",\"calls\":", node.calls);
       field(",\"cycles\":", node.total);
       field(",\"self_cycles\":", node.self);
@@ -237,6 +361,20 @@ class Writer {
         waiting(",\"self_waiting_cycles\":", node.self, other.self);
       }
       doubts(has_doubtful_calls, has_doubtful_cycles);
+      out_.byte('}');
+    }
+  }
+
+  // Of selected modules.
+  void write_blocks() {
+    const char* separator = "\n";
+    for (const BlockCount& b : analysis_.blocks) {
+      if (!modules_.selected()[b.object]) continue;
+      out_.text(std::exchange(separator, ",\n"));
+      out_.text("{\"module\":" + json_text(analysis_.functions.objects()[b.object].name()));
+      out_.text(",\"address\":\"" + hex(b.address) + "\"");
+      field(",\"size\":", b.size);
+      field(",\"count\":", b.count);
       out_.byte('}');
     }
   }
@@ -276,12 +414,16 @@ class Writer {
 
   const Analysis& analysis_;
   const Modules modules_;
+  Shares shares_;
+  std::vector<uint32_t> functions_;                        // indices of those that are written, in their order
   std::vector<uint32_t> function_numbers_, node_numbers_;  // by index; kLeftOut of those that are not selected
   Output& out_;
 };
 
 }  // namespace
 
-void print_json(const Analysis& analysis, Output& out) { Writer(analysis, out).write(); }
+void print_json(const Analysis& analysis, std::optional<SortKey> order, Output& out, const Pruning& pruning) {
+  Writer(analysis, order, pruning, out).write();
+}
 
 }  // namespace prof

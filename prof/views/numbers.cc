@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+
+#include "durations.h"
 
 namespace prof {
 
@@ -11,9 +14,6 @@ std::string decimal(double x, int places) {
   return {digits, std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed, places).ptr};
 }
 
-namespace {
-
-// The end of a range: two digits, rounded away from the other end, and at most three places.
 std::string two_digits(double x, bool upwards) {
   const double magnitude = x > 0 ? std::floor(std::log10(x)) : 0;
   const int places = int(std::clamp(1 - magnitude, 0.0, 3.0));
@@ -25,6 +25,8 @@ std::string two_digits(double x, bool upwards) {
   if (text.back() == '.') text.pop_back();
   return text;
 }
+
+namespace {
 
 double seconds(const Analysis& analysis, double cycles) {
   return cycles / (analysis.tsc_hz > 0 ? analysis.tsc_hz : 1e9);
@@ -44,18 +46,46 @@ std::string shown_time(const Analysis& analysis, uint64_t cycles, const Range& r
          two_digits(seconds(analysis, range.high) * units, true);
 }
 
+std::string shown_time(const Analysis& analysis, double cycles, const Range& range, bool is_doubtful) {
+  if (is_doubtful) return "?" + duration(seconds(analysis, cycles));
+  if (!is_wide(range, cycles)) return duration(seconds(analysis, cycles));
+  return duration_range(seconds(analysis, range.low), seconds(analysis, range.high));
+}
+
 std::string shown_calls(uint64_t calls, bool is_doubtful) { return (is_doubtful ? "?" : "") + std::to_string(calls); }
+
+namespace {
+
+// What was waited, of two runs; less than nothing in raw times only.
+struct Waited {
+  int64_t cycles;
+  Range range;
+};
+
+Waited waited_of(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, const Range& elapsed_range,
+                 const Range& processor_range) {
+  const int64_t cycles = analysis.cpu->waiting(elapsed, on_processor);
+  if (analysis.cpu->raw_times) return {cycles, {}};
+  return {cycles,
+          {std::max(elapsed_range.low - processor_range.high, 0.0),
+           std::max(elapsed_range.high - processor_range.low, 0.0)}};
+}
+
+}  // namespace
+
+std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, const Range& elapsed_range,
+                          const Range& processor_range, bool is_doubtful) {
+  const Waited waited = waited_of(analysis, elapsed, on_processor, elapsed_range, processor_range);
+  const std::string text = shown_time(analysis, std::abs(double(waited.cycles)), waited.range, is_doubtful);
+  return (waited.cycles < 0 && text != "0" ? "-" : "") + text;
+}
 
 std::string shown_waiting(const Analysis& analysis, uint64_t elapsed, uint64_t on_processor, const Range& elapsed_range,
                           const Range& processor_range, double units, bool is_doubtful) {
-  const int64_t waited = analysis.cpu->waiting(elapsed, on_processor);
-  if (waited < 0) {  // raw times
-    const std::string less = shown_time(analysis, 0 - uint64_t(waited), {}, units, is_doubtful);
-    return (less == "0.000" ? "" : "-") + less;
-  }
-  const Range range = {std::max(elapsed_range.low - processor_range.high, 0.0),
-                       std::max(elapsed_range.high - processor_range.low, 0.0)};
-  return shown_time(analysis, uint64_t(waited), analysis.cpu->raw_times ? Range{} : range, units, is_doubtful);
+  const Waited waited = waited_of(analysis, elapsed, on_processor, elapsed_range, processor_range);
+  const uint64_t cycles = waited.cycles < 0 ? 0 - uint64_t(waited.cycles) : uint64_t(waited.cycles);
+  const std::string text = shown_time(analysis, cycles, waited.range, units, is_doubtful);
+  return (waited.cycles < 0 && text != "0.000" ? "-" : "") + text;
 }
 
 }  // namespace prof

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "prof/read/error.h"
 
@@ -22,19 +23,33 @@ void Output::finish() {
   if (error_ != 0 && error_ != EPIPE) throw Error(name_ + ": " + system_error(error_));
 }
 
-void write_file(const std::string& path, const std::function<void(Output&)>& write) {
+namespace {
+
+std::FILE* open_new(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "we");
   if (!file) throw Error(path + ": " + system_error(errno));
-  Output out(file, path);
-  try {
-    write(out);
-    out.finish();
-  } catch (...) {
-    std::fclose(file);
-    if (std::error_code e; std::filesystem::is_regular_file(path, e)) std::remove(path.c_str());
-    throw;
-  }
-  if (std::fclose(file) != 0) throw Error(path + ": " + system_error(errno));
+  return file;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) : file_(open_new(path)), out_(file_, path) {}
+
+OutputFile::~OutputFile() {
+  if (!file_) return;
+  std::fclose(file_);
+  if (std::error_code e; std::filesystem::is_regular_file(out_.name(), e)) std::remove(out_.name().c_str());
+}
+
+void OutputFile::finish() {
+  out_.finish();
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) throw Error(out_.name() + ": " + system_error(errno));
+}
+
+void write_file(const std::string& path, const std::function<void(Output&)>& write) {
+  OutputFile file(path);
+  write(file.out());
+  file.finish();
 }
 
 }  // namespace prof

@@ -43,6 +43,25 @@ class Output {
   int error_ = 0;  // errno of the first failure
 };
 
+// A new file at a path, which is removed again unless it is finished.
+class OutputFile {
+ public:
+  // Throws Error if it cannot be made.
+  explicit OutputFile(const std::string& path);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  Output& out() { return out_; }
+
+  // To be called once, when all is written. Throws Error if anything could not be.
+  void finish();
+
+ private:
+  std::FILE* file_;  // null once it is closed
+  Output out_;
+};
+
 // Makes a new file at `path` and calls `write` with an Output to it. Throws Error if it cannot be written, and passes on
 // what `write` throws; then no file is left.
 void write_file(const std::string& path, const std::function<void(Output&)>& write);

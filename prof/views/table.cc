@@ -1,122 +1,110 @@
 #include "table.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "libprof/printable.h"
-#include "numbers.h"
+#include "names.h"
+#include "order.h"
+#include "shares.h"
+#include "table_columns.h"
+#include "table_header.h"
+#include "text_columns.h"
 
 namespace prof {
 
 namespace {
 
-// As printf's %*s and the like: at least `width` wide, flushed right.
-std::string right(const std::string& text, size_t width) {
-  return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
-}
+constexpr size_t kRowsOnTerminal = 25;
 
-// The table's columns between the percentage and the calls: times, each with its title.
-struct Column {
-  const char* title;
-  std::function<std::string(const TableRow&)> text;
+// Takes away the rows that the options leave out, and returns what they are together.
+struct LeftOut {
+  size_t rows = 0;
+  FunctionSum sum;
 };
 
-Range self_range(const FunctionSum& sum) { return with_chance(sum.self_range, sum.self_variance); }
-
-std::vector<Column> sampled_columns(const Analysis& analysis, bool has_totals) {
-  const SampledTimes& sampled = *analysis.sampled;
-  auto error = [&sampled](const TableRow& row) {
-    const SampleRange range = range_of(row.samples, sampled.weight);
-    return decimal(sampled.seconds((range.high - range.low) / 2), 3);
-  };
-  auto total = [&analysis](const TableRow& row) {
-    return row.has_calls ? decimal(analysis.seconds(row.sum.total), 3) : "-";
-  };
-  std::vector<Column> columns = {
-      {"Self", [&](const TableRow& row) { return decimal(analysis.seconds(row.sum.self), 3); }}, {"+/-", error}};
-  if (has_totals) columns.push_back({"Total", total});
-  return columns;
+LeftOut leave_out(std::vector<TableRow>& rows, const Shares& shares, const TableOptions& options) {
+  const bool has_limit = options.all || options.most_rows || options.least_percent > 0;
+  const size_t most = options.most_rows               ? *options.most_rows
+                      : options.columns && !has_limit ? kRowsOnTerminal
+                                                      : rows.size();
+  LeftOut left_out;
+  std::vector<TableRow> kept;
+  for (TableRow& row : rows) {
+    if (kept.size() < most && 100 * shares.of(row.sum).likely >= options.least_percent) {
+      kept.push_back(std::move(row));
+      continue;
+    }
+    ++left_out.rows;
+    add_self(left_out.sum, row.sum);
+  }
+  rows = std::move(kept);
+  return left_out;
 }
 
-std::vector<Column> time_columns(const Analysis& analysis, bool has_totals) {
-  if (analysis.sampled) return sampled_columns(analysis, has_totals);
-  auto self = [&](const TableRow& row) {
-    return shown_time(analysis, row.sum.self, self_range(row.sum), 1, row.sum.has_doubtful_self);
-  };
-  if (analysis.cpu) {
-    auto on_processor = [&](const TableRow& row) {
-      const FunctionSum& other = row.on_processor;
-      return shown_time(analysis, other.self, self_range(other), 1, other.has_doubtful_self);
-    };
-    auto waiting = [&](const TableRow& row) {
-      const FunctionSum &sum = row.sum, &other = row.on_processor;
-      return shown_waiting(analysis, sum.self, other.self, self_range(sum), self_range(other), 1,
-                           sum.has_doubtful_self || other.has_doubtful_self);
-    };
-    return {{"Elapsed", self}, {"CPU", on_processor}, {"Waiting", waiting}};
-  }
-  if (analysis.has_waiting) {
-    auto waiting = [&](const TableRow& row) {
-      return shown_time(analysis, row.sum.self_waiting, {}, 1, row.sum.has_doubtful_self);
-    };
-    return {{"Self", self}, {"Waiting", waiting}};
-  }
-  if (analysis.by_samples && analysis.timed) return {{"Self", self}};
-  // The title stands where Plan 9 has it.
-  if (!analysis.timed) return {{"Time ", [](const TableRow&) { return "-"; }}};
-  return {{"Time ", self}};
+// "... 1625 more functions, 3.1 % of the time; --all shows them".
+std::string last_line(const Analysis& analysis, const LeftOut& left_out, const Shares& shares,
+                      const std::string& things, const TableOptions& options) {
+  std::string line = has_utf8_locale() ? "\u2026 " : "... ";
+  line += std::to_string(left_out.rows) + " more " + things.substr(0, things.size() - (left_out.rows == 1 ? 1 : 0));
+  line += ", " + shares.of(left_out.sum).text();
+  line += analysis.timed ? " % of the time" : " % of the calls";
+  if (!options.most_rows && options.least_percent <= 0) line += "; --all shows them";
+  return wrapped(line, options.columns);
 }
 
-void sort_by_time(std::vector<TableRow>& rows) {
-  std::sort(rows.begin(), rows.end(), [](const TableRow& a, const TableRow& b) {
-    if (a.sum.self != b.sum.self) return a.sum.self > b.sum.self;
-    if (a.sum.self_waiting != b.sum.self_waiting) return a.sum.self_waiting > b.sum.self_waiting;
-    if (a.sum.calls != b.sum.calls) return a.sum.calls > b.sum.calls;
-    if (a.name != b.name) return a.name < b.name;
-    return a.address < b.address;
-  });
+// The column that the rows are sorted by is the last to go, where a terminal has no room for all.
+bool is_of_order(const std::string& title, SortKey order) {
+  switch (order) {
+    case SortKey::self:
+      return title == "Self" || title == "Elapsed";
+    case SortKey::total:
+      return title == "Total";
+    case SortKey::calls:
+      return title == "Calls";
+    case SortKey::per_call:
+      return title == "Per-call";
+    case SortKey::name:
+      break;
+  }
+  return false;
+}
+
+void print_rows(const std::vector<Column>& columns, const std::vector<TableRow>& rows, const TableOptions& options,
+                Output& out) {
+  std::vector<TextColumn> texts;
+  for (const Column& column : columns) {
+    TextColumn& text = texts.emplace_back(TextColumn{column.title, column.rank});
+    if (is_of_order(column.title, options.order)) text.rank = std::min(text.rank, 1);
+    for (const TableRow& row : rows) text.cells.push_back(column.text(row));
+  }
+  std::vector<NamedLine> lines;
+  for (const TableRow& row : rows) lines.push_back({prof_text::printable(row.name), row.below});
+  print_columns(std::move(texts), lines, options.wide ? std::nullopt : options.columns, out);
 }
 
 }  // namespace
 
-void print_table(const Analysis& analysis, std::vector<TableRow> rows, const TableForm& form, Output& out) {
-  auto part = [&](const TableRow& row) { return double(analysis.timed ? row.sum.self : row.sum.calls); };
-  double whole = 0;  // what 100 % are
-  for (const TableRow& row : rows) whole += part(row);
+void print_table(const Analysis& analysis, std::vector<TableRow> rows, const TableForm& form,
+                 const TableOptions& options, Output& out) {
+  Shares shares(analysis);
+  if (analysis.whole) {
+    shares.add(*analysis.whole);
+  } else {
+    for (const TableRow& row : rows) shares.add(row.sum);
+  }
   std::erase_if(rows, [](const TableRow& row) { return !row.is_selected; });
-  sort_by_time(rows);
+  std::sort(rows.begin(), rows.end(), [&](const TableRow& a, const TableRow& b) {
+    return comes_before(options.order, {a.sum, a.name, a.address}, {b.sum, b.name, b.address});
+  });
+  const LeftOut left_out = leave_out(rows, shares, options);
 
-  const std::string run = analysis.timed && !analysis.sampled ? analysis.run_times.line() : "";
-  if (!run.empty()) out.text(run + "\n");
-  auto percentage = [&](const TableRow& row) {
-    const bool is_range =
-        analysis.timed && !analysis.sampled && is_shown_as_range(analysis, row.sum.self, self_range(row.sum), 1);
-    return (is_range ? "~" : "") + decimal(whole > 0 ? 100 * part(row) / whole : 0, 1);
-  };
-  std::vector<std::vector<std::string>> columns;  // of texts, each with its title
-  for (const Column& column : time_columns(analysis, form.has_totals)) {
-    std::vector<std::string>& texts = columns.emplace_back(1, column.title);
-    for (const TableRow& row : rows) texts.push_back(column.text(row));
-  }
-  size_t share_width = 4;
-  for (const TableRow& row : rows) share_width = std::max(share_width, percentage(row).size());
-  std::vector<size_t> widths;
-  for (const auto& texts : columns) {
-    widths.push_back(8);
-    for (const std::string& text : texts) widths.back() = std::max(widths.back(), text.size());
-  }
-  for (size_t line = 0; line <= rows.size(); ++line) {
-    out.text(right(line == 0 ? "% " : percentage(rows[line - 1]), share_width));
-    for (size_t c = 0; c < columns.size(); ++c) out.text(" " + right(columns[c][line], widths[c]));
-    if (line == 0) {
-      out.text(std::string("    Calls") + (form.has_functions ? " Functions" : "") + "  Name\n");
-      continue;
-    }
-    const TableRow& row = rows[line - 1];
-    out.text(" " + right(row.has_calls ? shown_calls(row.sum.calls, row.sum.has_doubtful_calls) : "-", 8));
-    if (form.has_functions) out.text(" " + right(std::to_string(row.functions), 9));
-    out.text("\t" + prof_text::printable(row.name) + "\n");
-  }
+  const std::string things = form.has_functions ? "modules" : "functions";
+  if (options.has_header)
+    out.text(table_header(analysis, left_out.rows, rows.size() + left_out.rows, things, options.columns));
+  std::vector<Column> columns = {{"%", 0, [&](const TableRow& row) { return shares.of(row.sum).text(); }}};
+  for (Column& column : table_columns(analysis, form)) columns.push_back(std::move(column));
+  print_rows(columns, rows, options, out);
+  if (left_out.rows > 0) out.text(last_line(analysis, left_out, shares, things, options));
 }
 
 }  // namespace prof

@@ -19,30 +19,13 @@ namespace {
 
 using namespace prof;
 
-class SampledRun : public Watcher {
- public:
-  explicit SampledRun(FirstRun& run) : run_(run) {}
-  void begin(pid_t process) override { run_.begin(process); }
-  void watch(pid_t process) override { run_.watch(process); }
-
- private:
-  FirstRun& run_;
-};
-
 Samples sample_once(Launch launch) {
   const std::string program = launch.program;
   const std::unique_ptr<FirstRun> run = first_run(program);
   if (!run) throw Error(program + " could not be rewritten");
-  SampledRun watcher(*run);
   launch.program = run->program();
-  const Child child = run_to_the_end(launch, &watcher);
-  Samples samples = run->finish(child);
-  samples.program = program;
-  samples.arguments = launch.arguments;
-  samples.user_time = child.user_time;
-  samples.system_time = child.system_time;
-  samples.status = child.status;
-  return samples;
+  const Child child = run_to_the_end(launch, run.get());
+  return samples_of(*run, child, program, launch.arguments);
 }
 
 SampledModule& module_of(Samples& samples, const SampledModule& like) {

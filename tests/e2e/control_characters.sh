@@ -52,7 +52,7 @@ cp "$file.prof" $'dir\e/named'
 profile=$(echo prof.*)
 
 shows "$shown_one" 0 prof "$profile"
-[ "$(grep -c . stdout)" = 5 ] || fail "rows: $(cat stdout)"
+[ "$(grep -c . stdout)" = 6 ] || fail "rows: $(cat stdout)"
 shows "	$shown_two" 0 prof "$profile"
 shows ". $shown_one:" 0 prof -d "$profile"
 shows ". $shown_one:" 0 prof -d -t "$profile"
@@ -88,4 +88,7 @@ pid=$!
 disown # no word about its end
 trap 'kill -9 $pid 2>/dev/null' EXIT
 until run prof "prof.$pid" && grep -q fake stdout; do sleep 0.1; done
-shows "	$shown_one" 0 prof top -n 1 -i 0.3 $pid
+prof top -i 0.2 $pid 2>stderr | sed '/fake/q' >stdout # until it was seen to run
+clean stdout stderr
+grep -qF "	$shown_one" stdout || fail "prof top: $(cat stdout stderr)"
+shows 'million calls a second' 0 prof top -n 1 -i 0.1 $pid

@@ -1,12 +1,12 @@
 # gdb's backtraces of a copy name the functions that those of the original do; of a stripped program they are as deep.
 . "${0%/*}/common.inc"
 
-# backtraces PROGRAM: at both breakpoint instructions of stepped.c, and where the function leaf is called first, the names of all frames.
+# backtraces PROGRAM: at both breakpoint instructions of stepped.c, and where the function recursive is called first, the names of all frames.
 backtraces() {
-  local leaf=()
-  [ "${1#stripped}" != "$1" ] || leaf=(-ex 'tbreak leaf' -ex continue -ex bt)
+  local function=()
+  [ "${1#stripped}" != "$1" ] || function=(-ex 'tbreak recursive' -ex continue -ex bt)
   DEBUGINFOD_URLS='' PROFDIR=$PWD gdb -nx -q -batch -ex 'set width 0' -ex 'set backtrace past-main on' \
-    -ex run -ex bt "${leaf[@]}" -ex continue -ex bt "./$1" >gdb.log 2>&1 </dev/null
+    -ex run -ex bt "${function[@]}" -ex continue -ex bt "./$1" >gdb.log 2>&1 </dev/null
   sed -n 's/^#\([0-9]*\)  \(0x[0-9a-f]* in \)\{0,1\}\([^ ]*\) .*/\1 \3/p' gdb.log
 }
 for link in $links; do

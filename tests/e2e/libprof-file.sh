@@ -31,14 +31,21 @@ refused() {
   cmp -s stdout expected && [ "$status" = 0 ] || fail "$1: the program behaves differently"
   [ "$(wc -l <stderr)" = 1 ] && grep -q "^prof: .*$2" stderr || fail "$1: says $(cat stderr)"
 }
-PROFDIR=/nonexistent run ./bounds wide
-refused "no such directory" "/nonexistent.*no such directory"
-PROFTYPE=user run ./bounds wide
-refused "PROFTYPE=user" "PROFTYPE=user"
+PROFDIR=/proc/nonexistent run ./bounds wide
+refused "no such directory" "/proc/nonexistent.*no such directory"
 printf '#!/bin/bash\nulimit -f 1\nexec ./bounds wide\n' >limited
 run bash limited
 refused "ulimit -f 1" "limit on file sizes"
 [ -z "$(ls prof.* 2>/dev/null)" ] || fail "left $(ls prof.*)"
+
+# What can be put right is: a directory that is not there is made, for the user alone; of a type that is none, the default is
+# taken, and that is said.
+(umask 0 && PROFDIR=made/for/it ./bounds wide >stdout) 2>stderr || fail "status $?"
+[ ! -s stderr ] && ls made/for/it/prof.* >/dev/null && [ "$(stat -c %a made made/for/it | sort -u)" = 700 ] ||
+  fail "no directory: $(cat stderr; ls -lR made)"
+PROFTYPE=timee PROFDIR=made run ./bounds wide
+refused "PROFTYPE=timee" "PROFTYPE=timee: is not supported; use time, elapsed, cpu, adaptive, sample or count; time is used$"
+[ "$(od -An -t u4 -j 24 -N 4 made/prof.* | tr -d ' ')" = 7 ] || fail "PROFTYPE=timee: type $(od -An -t u4 -j 24 -N 4 made/prof.*)"
 
 # Limits that leave some room: what fits is recorded, and counts stay exact.
 for limit in "-f 512" "-v 200000"; do

@@ -1,21 +1,11 @@
-# A signal after each of the instructions on the runtime's most delicate ways: its handler's calls are recorded in their
-# contexts, and times stay in balance, whether the handler returns, jumps away, or changes to a coroutine.
+# A signal after each of the instructions of the hooks: its handler's calls are recorded in their contexts, and times stay in
+# balance, whether the handler returns or jumps away. (libprof-interrupted_elsewhere.sh has the runtime's other ways.)
 . "$(dirname "$0")/../libprof/common.inc"
 . "$(dirname "$0")/../libprof/interrupted.inc"
 
-# The hooks themselves, with handlers that do not come back to them at once.
+# With handlers that do not come back to them at once.
 export PROFTYPE=elapsed
 at enter_elapsed 1 49 jump
 at leave_elapsed 1 34 jump
 at enter_elapsed 1 49 leave
 at leave_elapsed 1 34 leave
-at enter_elapsed_carefully 1 51 swap
-at leave_elapsed 1 34 swap
-# Where signals are about to be blocked, because there are no nodes left.
-at run_heavyEP 12 36
-PROFSIZE=1 at run_heavyEP 12 36 wide
-# Where the thread is found to be on another stack.
-at 9change_toEP 1 60 fibers
-# Where a timed call returns, also when its frame is the last of a chunk.
-export PROFTYPE=adaptive
-at leave_timed 1 8 deep

@@ -50,11 +50,11 @@ for link in pie static; do
       fail "parent-$link: profiles: $(ls profiles)"
     for child in profiles/prof.*; do
       [ "$child" != "$path" ] || continue
-      run prof "parent-$link.prof" "$child"
+      run prof --no-header "parent-$link.prof" "$child"
       if grep -qx "$child" before; then
         [ "$(wc -l <stdout)" = 1 ] && grep -qx "prof: $child: recording was never switched on (PROFSTART=off, see prof ctl)" stderr
       else
-        grep -qP ' 1\tcalled$' stdout && ! grep -q 'recording was' stderr
+        has_row 1 'called' && ! grep -q 'recording was' stderr
       fi || fail "parent-$link, began $began: $child: $(cat stdout stderr)"
     done
   done

@@ -61,6 +61,8 @@ cd ..
 ! grep -vF "$PWD/else/another 'directory/" where/stderr || fail "foreign files: $(cat where/stderr)"
 prof "else/another 'directory$PWD/original/bin/program" prof.* >table 2>&1 || fail "$(cat table)"
 grep -qP '\tone( |$)' table && grep -qP '\ttwo( |$)' table && grep -qP '\tmain( |$)' table && grep -qP '\tprintf( |$)' table || fail "not profiled: $(cat table)"
+# What the C library has in several forms is profiled where the program calls it, as with prof run --libs.
+grep -qP '\tstrstr( |$)' table && grep -qP '\tstrchr( |$)' table || fail "not profiled where it is called: $(cat table)"
 ln -s "else/another 'directory/run-program" link
 (cd / && exec "$OLDPWD/link" "$plugin" x) >stdout 2>&1
 grep -qF 'program [x] 1' stdout || fail "by a link: $(cat stdout)"

@@ -15,5 +15,5 @@ done
 strip fleet
 for program in fleet "$(readlink -f "$(command -v ppcx64)")"; do
   run profld -o refused "$program"
-  [ "$status" = 1 ] && grep -q 'no functions found' stderr || fail "$program: status $status, $(cat stderr)"
+  [ "$status" = 3 ] && grep -q 'no functions found' stderr || fail "$program: status $status, $(cat stderr)"
 done

@@ -48,7 +48,7 @@ first=$(sed -n 1p pids) second=$(sed -n 2p pids)
 parent=$(for file in prof.*; do prof --processes --json family.prof "$file"; done | jq -r '.[] | .process' | sort -n | uniq | grep -vx "$first\|$second")
 [ "$(ls prof.* | wc -l)" = 4 ] || fail "$(ls prof.*)"
 
-calls() { awk -v name="$1" '$NF == name { print $(NF - 1) }' "${2:-stdout}" | paste -sd ' '; }
+calls() { column Calls "$@" | paste -sd ' '; }
 run prof family.prof prof.*
 [ "$(calls work)" = 365 ] || fail "added up: $(cat stdout stderr)"
 
@@ -64,9 +64,23 @@ run prof --processes -d family.prof
 run prof -t family.prof "prof.$parent"
 [ "$(calls work)" = "3 5 7" ] || fail "-t: $(cat stdout stderr)"
 [ "$(sed -nE "s/^process $parent, thread [0-9]+ //p" stdout | paste -sd ' ')" = "family.prof 3three 5five 7seven" ] || fail "-t: $(grep ^process stdout)"
+run prof -t --function work family.prof "prof.$parent"
+[ "$(calls work)" = "3 5 7" ] && [ "$(sed -nE "s/^process $parent, thread [0-9]+ //p" stdout | paste -sd ' ')" = "3three 5five 7seven" ] ||
+  fail "-t --function: $(cat stdout stderr)"
 prof -t --json family.prof "prof.$parent" >threads.json || fail "-t --json"
 [ "$(jq -c '[.[] | [.thread_name, ([.functions[] | select(.name == "work").calls] | add // 0)]]' threads.json)" = \
   '[["family.prof",0],["3three",3],["5five",5],["7seven",7]]' ] || fail "-t --json: $(jq -c '.[] | [.thread_name, .functions]' threads.json)"
+
+# What the lists of processes and threads say is in JSON, too.
+prof --processes family.prof >list 2>said || fail "--processes"
+prof --processes --json family.prof >processes.json || fail "--processes --json"
+jq -e '(map(.calls) | add) == ([.[].functions[].calls] | add) and all(.[];
+  .elapsed_seconds > 0 and .processor_seconds > 0 and .waiting_seconds >= 0 and (.complete | type) == "boolean" and .program == "family.prof")' \
+  processes.json >/dev/null || fail "--processes --json: $(jq -c '.[] | del(.functions, .tree, .modules)' processes.json)"
+[ "$(jq -r '.[] | "\(.calls) \(.process) \(.command)"' processes.json)" = "$(awk '/^$/ { exit } NR > 1 { print $4, $5, $6, $7, $8 }' list | sed 's/ *$//')" ] ||
+  fail "--processes --json is not the list: $(cat list)"
+jq -e 'all(.[] | select(.calls > 0); .elapsed_seconds > 0 and .waiting_seconds >= 0 and
+  (.processor_seconds + .waiting_seconds - .elapsed_seconds | fabs) < 1e-6)' threads.json >/dev/null || fail "-t --json: $(jq -c '.[] | del(.functions, .tree, .modules)' threads.json)"
 
 for arguments in "-p $first" "-p $first family.prof" "-p $first family.prof prof.*"; do
   # shellcheck disable=SC2086
@@ -114,3 +128,31 @@ for view in "" -d -s -R "-g gmon.out" -t --processes; do
   grep -q 'found no room' said || fail "$view does not say what was lost: $(cat said)"
 done
 prof --json crowd.prof prof.* | jq -e '.folded > 0 and .lost > 0' >/dev/null || fail "--json does not say what was folded and lost"
+
+# A thread that lives when the process ends has the name that it has then, however long ago it called anything.
+cat >renamed.c <<'C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <unistd.h>
+#define KEPT __attribute__((noipa))
+static int ends[2];
+KEPT int work(int x) { return x; }
+KEPT void* waits(void* unused) {
+  pthread_setname_np(pthread_self(), "early");
+  work(1);
+  work(2);
+  if (write(ends[1], "x", 1) == 1) pause();
+  return unused;
+}
+int main(void) {
+  pthread_t thread;
+  char c;
+  if (pipe(ends) || pthread_create(&thread, NULL, waits, NULL) || read(ends[0], &c, 1) != 1) return 1;
+  return pthread_setname_np(thread, "late, at an end");
+}
+C
+compile renamed renamed.c -O1
+rewrite renamed
+profiled renamed
+run prof -t renamed.prof renamed.profiles/prof.*
+grep -q '^process [0-9]*, thread [0-9]* late, at an end$' stdout || fail "renamed: $(grep ^process stdout)"

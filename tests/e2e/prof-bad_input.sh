@@ -33,7 +33,8 @@ refused "No such file" small.prof nothing
 : >none
 refused "neither a program nor a profile" none
 refused "not a profile" small.prof none
-refused "directory" .
+mkdir folder
+refused "has no profiles" folder
 mkfifo prof.1
 refused "not a regular file" small.prof prof.1
 refused "program comes first" profile small.prof
@@ -47,7 +48,7 @@ mkdir away && mv small.prof away
 refused "was moved" profile
 refused "rewritten program is needed" small profile
 run prof away/small.prof profile
-[ "$status" = 0 ] && grep -qP '21\tleaf$' stdout || fail "moved program: $(cat stderr)"
+[ "$status" = 0 ] && has_row 21 leaf || fail "moved program: $(cat stderr)"
 mv away/small.prof .
 refused "nowhere" -g nowhere/gmon.out small.prof profile
 

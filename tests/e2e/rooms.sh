@@ -13,7 +13,7 @@ wrong() {
       split(file, from, "/"); split(included, to, "/")
       if (!(from[2] in rank)) next                       # main.cc and its like know all rooms
       if (index(included, "/") == 0) next                # its own room
-      if (to[1] == "libprof" || included == shared) next # what the programs share
+      if (to[1] == "libprof" || index(" " shared " ", " " included " ") || (to[1] == "linker-rewrite" && to[2] == "names")) next # what the programs share
       if (to[1] != program || !(to[2] in rank) || rank[to[2]] > rank[from[2]]) print file " includes " included
     }'
 }
@@ -34,9 +34,10 @@ holds() {
   done
   [ -z "$(wrong "$top" "$program")" ] || fail "$(wrong "$top" "$program" | head -n 3)"
 }
-# What prof uses of the rewriter: one reader of notes is enough.
-shared=linker-rewrite/elf/notes.h
-holds linker-rewrite "The rewriter" base elf x86 unwind program jumps decide move write
+# What prof uses of the rewriter, beside what it knows of names: one reader of notes is enough, one decoder of instructions, and
+# both look for debug files in the same places.
+shared="linker-rewrite/elf/notes.h linker-rewrite/elf/debug_files.h linker-rewrite/x86/decoder.h"
+holds linker-rewrite "The rewriter" names base elf x86 unwind program jumps discover decide blocks move write
 
 # The check sees an include that goes the wrong way.
 mkdir -p linker-rewrite/elf linker-rewrite/write
@@ -51,7 +52,7 @@ rooms="read model"
 [ "$(wrong "$PWD" prof)" = "prof/read/elf_file.cc includes linker-rewrite/elf/image.h" ] ||
   fail "what prof includes of the rewriter is not seen"
 
-holds prof "The reader" read sample model views commands
+holds prof "The reader" read sample model views trace remote target gprof export commands
 
 # What is known of the bytes of instructions stands in x86/: elsewhere there is neither a byte in hexadecimal, nor a name of
 # the decoder's. The other bytes with names of their own, of unwind tables and of files, are in the rooms left out here.
@@ -59,7 +60,7 @@ bytes_in() {
   grep -rnE '\b0x[0-9a-fA-F]{2}\b|ZYDIS|Zydis' "$@" | grep -vE '^[^:]*:[0-9]*: *//'
 }
 others=()
-for folder in program jumps decide move write; do others+=("$top/linker-rewrite/$folder"); done
+for folder in program jumps discover decide blocks move write; do others+=("$top/linker-rewrite/$folder"); done
 [ -z "$(bytes_in "${others[@]}")" ] || fail "bytes of instructions outside x86/: $(bytes_in "${others[@]}" | head -n 3)"
 echo 'if (bytes[0] == 0xe9) return;' >linker-rewrite/write/layout.cc
 [ -n "$(bytes_in linker-rewrite/write)" ] || fail "a byte of an instruction outside x86/ is not seen"

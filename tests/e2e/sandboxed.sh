@@ -59,3 +59,48 @@ for type in $types; do
     expect_calls program <program.stdout
   done
 done
+
+# Threads that may not ask for their numbers make new contexts at once: none is lost.
+cat >numberless.c <<'C'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#define KEPT __attribute__((noipa))
+KEPT void left(int depth, unsigned way);
+KEPT void right(int depth, unsigned way) {
+  if (depth > 0) (way & 1 ? left : right)(depth - 1, way >> 1);
+}
+KEPT void left(int depth, unsigned way) {
+  if (depth > 0) (way & 1 ? left : right)(depth - 1, way >> 1);
+}
+static pthread_barrier_t all;
+static void *grow(void *unused) {
+  pthread_barrier_wait(&all);
+  for (unsigned i = 0; i < 1u << 16; i++) right(16, i);
+  return unused;
+}
+int main(void) {
+  pthread_t threads[4];
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog filter = {sizeof code / sizeof *code, code};
+  pthread_barrier_init(&all, NULL, 4);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return 2;
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, grow, NULL);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  return 0;
+}
+C
+compile numberless numberless.c -O1 -pthread
+rewrite numberless
+PROFTYPE=count profiled numberless
+prof --json numberless.prof numberless.profiles/prof.* >json 2>prof.log && [ ! -s prof.log ] || fail "numberless: $(cat prof.log)"
+calls=$(jq '[.functions[] | select(.name == "left" or .name == "right").calls] | add' json)
+[ "$calls" = $((4 * 65536 * 17)) ] || fail "numberless: $calls calls"

@@ -47,7 +47,7 @@ for type in $types; do
     [ $way != tsc ] || expected=$((calls + 10))
     run prof stopped.prof profiles/prof.*
     [ "$status" = 0 ] && ! grep -q 'damaged\|cannot be' stderr || fail "$type, $way: $status $(cat stderr)"
-    grep -qP " $expected\tf$" stdout || fail "$type, $way: not $expected calls: $(cat stdout)"
+    has_row $expected "f" || fail "$type, $way: not $expected calls: $(cat stdout)"
     grep -q '?' stdout && fail "$type, $way: doubts: $(cat stdout)"
   done
 done

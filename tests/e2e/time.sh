@@ -9,13 +9,15 @@ compile without "$programs/without_perf_events.c"
 rewrite waits
 rewrite waits_static
 
-# agrees WHAT PROGRAM COMMAND...: the functions of the copy have the times that they print. 5 %, and some time for what
-# is beside their own measuring.
+# agrees WHAT PROGRAM COMMAND...: the functions of the copy have times between those that they print; within 5 %, and some
+# time.
 agrees() {
   local what=$1 program=$2
   shift 2
   rm -rf profiles
   mkdir profiles
+  local before
+  before=$(stolen)
   PROFDIR=profiles "$@" >printed 2>stderr || fail "$what: status $? $(cat stderr)"
   [ ! -s stderr ] || fail "$what: says $(head -n 2 stderr)"
   # A child has a profile of its own if it calls anything, and it does not end by exit.
@@ -25,13 +27,13 @@ agrees() {
     jq -r 'select(.type == "time" and .complete) | .tsc_hz as $hz | .functions[] |
       "of \(.name) \(.total_cycles / $hz) \(.total_waiting_cycles / $hz)"' json
   done >found
-  awk -v what="$what" '
+  awk -v what="$what" -v stolen="$(stolen_since "$before")" '
     FILENAME == "found" { cpu[$2] = $3; waited[$2] = $4; next }
-    function near(a, b, slack) { return a > b * 0.95 - slack && a < b * 1.05 + slack }
+    function is_between(a, low, high) { return a > low * 0.95 - 0.004 - stolen && a < high * 1.05 + 0.004 + stolen }
     {
       n++
-      if (!near(cpu[$1], $2, 0.004)) { print what ": " $1 " ran " $2 " s, shown " cpu[$1]; exit 1 }
-      if (!near(waited[$1], $3, 0.004)) { print what ": " $1 " waited " $3 " s, shown " waited[$1]; exit 1 }
+      if (!is_between(cpu[$1], $2, $3)) { print what ": " $1 " ran " $2 " to " $3 " s, shown " cpu[$1]; exit 1 }
+      if (!is_between(waited[$1], $4, $5)) { print what ": " $1 " waited " $4 " to " $5 " s, shown " waited[$1]; exit 1 }
     }
     END { if (n != 8) { print what ": " n " functions"; exit 1 } }' found printed >wrong || fail "$(cat wrong)"
 }

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     find_reasons_to_stay(program, find_data_references(program));
     select_groups(program, {});
     const std::vector<EntryJump> entry_jumps = place_entry_jumps(program);
-    Relocator relocator(program, {NewAddr(0x80000), NewAddr(0x80008)}, std::nullopt);
+    Relocator relocator(program, HookSlots(NewAddr(0x80000)), std::nullopt);
     relocator.plan(NewAddr(kCopies));
     Bytes text, clones;
     relocator.emit(NewAddr(align_up(kCopies + relocator.text_size(), 8)), text, clones, [] {});

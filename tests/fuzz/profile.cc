@@ -70,13 +70,21 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       write(other_path, half);
       profiles.push_back(other_path);
     }
-    const prof::Analysis a = prof::analyse({program, profiles, size % 2 == 1, size % 4 < 2, true, true});
+    prof::Input input = {program, profiles, size % 2 == 1, size % 4 < 2, true, true};
+    const std::vector<std::string> some = {"*e*"}, all = {"*"}, none;
+    if (size % 7 == 1) input.contexts = {some, none, none, none};
+    if (size % 7 == 2) input.contexts = {none, some, all, none};
+    if (size % 7 == 3) input.contexts = {none, none, none, some};
+    const prof::Analysis a = prof::analyse(input);
     prof::say_all(a.remarks);
     prof::Output out(printed.stream, "printed");
-    prof::print_modules(a, out);
-    prof::print_flat(a, out);
-    prof::print_tree(a, {size % 8 < 4, size % 16 < 8}, out);
-    prof::print_json(a, out);
+    prof::print_modules(a, {}, out);
+    prof::print_flat(a, {}, out);
+    prof::TreeOptions tree = {.whole_recursion = size % 8 < 4, .chains = size % 32 < 16};
+    if (size % 16 < 8) tree.sort = prof::SortKey::total;
+    if (size % 64 < 32) tree.pruning = {1, 5};
+    prof::print_tree(a, tree, out);
+    prof::print_json(a, tree.sort, out, tree.pruning);
     prof::print_suggestion(a, out);
     prof::say_all(prof::write_gmon(a, "/dev/null"));
     out.finish();

@@ -10,6 +10,7 @@
 #include "prof/commands/message.h"
 #include "prof/commands/suggest.h"
 #include "prof/read/elf_file.h"
+#include "prof/read/skeleton.h"
 #include "prof/views/views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -25,6 +26,11 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& entry : program.map()) addresses.push_back(entry.copy);
     for (const auto& symbol : program.symbols()) addresses.push_back(symbol.address + symbol.size);
     object.set_rewritten(std::move(program));
+    // What profiles keep of the file is a file, too.
+    prof::ElfFile skeleton("skeleton", prof::skeleton_of(object.files()[0]));
+    if (skeleton.symbols().size() > object.files()[0].symbols().size()) std::abort();
+    std::vector<std::string> remarks;
+    object.add_debug_file({}, remarks);
     object.finish();
     // Not demangled: that is another's work, and takes its time.
     prof::Analysis analysis{{}, prof::FunctionTable(std::move(object), true), {}, path};
@@ -38,10 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     std::swap(analysis.tree.nodes[0].next_sibling, analysis.tree.nodes[0].first_child);
     prof::Output out(printed.stream, "printed");
-    prof::print_modules(analysis, out);
-    prof::print_flat(analysis, out);
+    prof::print_modules(analysis, {}, out);
+    prof::print_flat(analysis, {}, out);
     prof::print_tree(analysis, {}, out);
-    prof::print_json(analysis, out);
+    prof::print_json(analysis, {}, out);
     prof::print_suggestion(analysis, out);
     out.finish();
   } catch (const prof::Error& e) {

@@ -13,13 +13,14 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const char* const runtime = std::getenv("LIBPROF");
   if (!runtime) std::abort();  // tests/fuzz/run sets it
   Bytes output;
-  fuzz::expecting_errors(
-      [&] { output = elf_fixture::file_of(rewrite(Image::from_bytes(Bytes(data, data + size)), {}, runtime).file); });
+  fuzz::expecting_errors([&] {
+    output = elf_fixture::file_of(rewrite(Image::from_bytes(Bytes(data, data + size)), {}, RuntimeFile(runtime)).file);
+  });
   if (output.empty()) return 0;
   const Image image = Image::from_bytes(std::move(output));  // throws Error: a finding
   bool refused = false;
   try {
-    rewrite(image, {}, runtime);
+    rewrite(image, {}, RuntimeFile(runtime));
   } catch (const Error&) {
     refused = true;
   }

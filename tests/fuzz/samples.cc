@@ -37,9 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const prof::Analysis a = prof::analyse(input);
     prof::say_all(a.remarks);
     prof::Output out(printed.stream, "printed");
-    prof::print_flat(a, out);
+    prof::print_flat(a, {}, out);
     prof::print_tree(a, {}, out);
-    prof::print_json(a, out);
+    prof::print_json(a, {}, out);
     prof::write_gmon(a, "/dev/null");
     out.finish();
   } catch (const prof::Error& e) {

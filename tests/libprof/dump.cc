@@ -109,7 +109,7 @@ void walk(Block block, const std::string& path) {
   std::sort(children.begin(), children.end());
   for (Block b : children) {
     const Node* n = at<Node>(b);
-    const std::string name = name_of(n->pc), context = path.empty() ? name : path + "/" + name;
+    const std::string name = name_of(n->pc & ~kKindOfCall), context = path.empty() ? name : path + "/" + name;
     int64_t self = is_sampled ? 0 : int64_t(n->cycles);
     if (is_estimated) {
       self = n->cycles != 0 ? int64_t(n->timed_cycles / n->cycles) : 0;  // the mean time of a call

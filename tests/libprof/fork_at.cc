@@ -59,11 +59,14 @@ enum Function {
   step,
   resume,
   handle,
+  first,
+  second,
+  third,
   fresh,
   kFunctions
 };
-constexpr const char* kNames[] = {"top",    "middle", "other", "leaf",   "thrower", "level0", "level1",
-                                  "level2", "level3", "step",  "resume", "handle",  "fresh"};
+constexpr const char* kNames[] = {"top",    "middle", "other",  "leaf",   "thrower", "level0", "level1", "level2",
+                                  "level3", "step",   "resume", "handle", "first",   "second", "third",  "fresh"};
 using Counts = long[kFunctions];
 Counts made;   // by this process
 Counts* told;  // by a child, in memory that it shares with its parent
@@ -93,6 +96,16 @@ DEFINE(top) {
   ++made[top];
   return middle_hooked(x) + middle_hooked(x) + other_hooked(x) + middle_hooked(x) + leaf_hooked(x);
 }
+
+// Tail calls, round and round.
+#define DEFINE_TAIL_CALL(f, kind, to) \
+  extern "C" int f##_hooked(int);     \
+  kind(f##_hooked, to##_hooked);      \
+  extern "C" int f##_hooked_body(int x)
+
+DEFINE_TAIL_CALL(first, HOOKED_TAIL, second) { return ++made[first], x - 1; }
+DEFINE_TAIL_CALL(second, HOOKED_TAIL, third) { return ++made[second], leaf_hooked(x) - 1; }
+DEFINE_TAIL_CALL(third, HOOKED_JUMP, first) { return ++made[third], x; }
 
 // Frames that are gone.
 namespace {
@@ -160,13 +173,18 @@ DEFINE(handle) {
 
 namespace {
 
-int (*const kAddresses[])(int) = {top_hooked,     middle_hooked, other_hooked,  leaf_hooked,
-                                  thrower_hooked, level0_hooked, level1_hooked, level2_hooked,
-                                  level3_hooked,  step_hooked,   resume_hooked, handle_hooked};
+int (*const kAddresses[])(int) = {top_hooked,    middle_hooked, other_hooked,  leaf_hooked,   thrower_hooked,
+                                  level0_hooked, level1_hooked, level2_hooked, level3_hooked, step_hooked,
+                                  resume_hooked, handle_hooked, first_hooked,  second_hooked, third_hooked};
 
 void call_often() {
   top_hooked(rounds);
   other_hooked(rounds);
+}
+
+void call_and_jump() {
+  first_hooked(5);
+  second_hooked(rounds % 2 + 1);
 }
 
 void call_deep() { level0_hooked(kDepth); }
@@ -225,7 +243,7 @@ void begin_thread() {
   pthread_join(thread, nullptr);
 }
 
-std::vector<void (*)()> parts = {call_often, call_deep, jump_out, call_what_is_new};
+std::vector<void (*)()> parts = {call_often, call_and_jump, call_deep, jump_out, call_what_is_new};
 
 // Begins with another part each time, so that a breakpoint is not met on the same way each time.
 void run_round() {

@@ -4,23 +4,42 @@
 #ifndef TESTS_LIBPROF_HOOKED_H
 #define TESTS_LIBPROF_HOOKED_H
 
-#define HOOKED(f)                               \
-  asm(".text\n"                                 \
-      ".globl " #f                              \
-      "\n"                                      \
-      ".type " #f ", @function\n" #f            \
-      ":\n"                                     \
-      "        .cfi_startproc\n"                \
-      "        call *_profin@GOTPCREL(%rip)\n"  \
-      "        sub $8, %rsp\n"                  \
-      "        .cfi_adjust_cfa_offset 8\n"      \
-      "        call " #f                        \
-      "_body\n"                                 \
-      "        add $8, %rsp\n"                  \
-      "        .cfi_adjust_cfa_offset -8\n"     \
-      "        call *_profout@GOTPCREL(%rip)\n" \
-      "        ret\n"                           \
-      "        .cfi_endproc\n"                  \
+// A line of assembler is a line here.
+// clang-format off
+
+#define HOOKED(f) HOOKED_WITH(f, "")
+
+// The same, but if the body returns anything but 0, there is a tail call of `to` with that in place of the return:
+// HOOKED_TAIL jumps behind its hook, HOOKED_JUMP to wherever a word says that it is.
+#define HOOKED_TAIL(f, to) HOOKED_WITH(f, UNLESS_ZERO("_proftail", ".byte 0xe9; .long " #to "_behind_hook - . - 4"))
+#define HOOKED_JUMP(f, to) HOOKED_WITH(f, UNLESS_ZERO("_profjump", "jmp *" #to "@GOTPCREL(%rip)"))
+
+#define UNLESS_ZERO(hook, jump)                     \
+  "        mov %eax, %edi\n"                        \
+  "        test %eax, %eax\n"                       \
+  "        jz 1f\n"                                 \
+  "        call *" hook "@GOTPCREL(%rip)\n"         \
+  "        " jump "\n"                              \
+  "1:\n"
+
+// `end`: instructions behind the body.
+#define HOOKED_WITH(f, end)                         \
+  asm(".text\n"                                     \
+      ".globl " #f "\n"                             \
+      ".type " #f ", @function\n"                   \
+      #f ":\n"                                      \
+      "        .cfi_startproc\n"                    \
+      "        call *_profin@GOTPCREL(%rip)\n"      \
+      #f "_behind_hook:\n"                          \
+      "        sub $8, %rsp\n"                      \
+      "        .cfi_adjust_cfa_offset 8\n"          \
+      "        call " #f "_body\n"                  \
+      "        add $8, %rsp\n"                      \
+      "        .cfi_adjust_cfa_offset -8\n"         \
+      end                                           \
+      "        call *_profout@GOTPCREL(%rip)\n"     \
+      "        ret\n"                               \
+      "        .cfi_endproc\n"                      \
       ".size " #f ", . - " #f "\n")
 
 #endif

@@ -1,5 +1,5 @@
-// many CALLS: 8 threads make so many calls together, while a timer sends 10000 signals a second, whose handler calls
-// functions as well. Prints "calls NAME N".
+// many CALLS: 8 threads make so many calls together, and more until a thousand signals have come, while a timer sends
+// 10000 signals a second, whose handler calls functions as well. Prints "calls NAME N".
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ HOOKED(one);
 HOOKED(two);
 HOOKED(both);
 
-enum { kThreads = 8 };
+enum { kThreads = 8, kSignals = 1000 };
 static long rounds;
 static atomic_long all_ones, all_twos, all_boths;
 static __thread long ones, twos, boths;
@@ -34,7 +34,7 @@ int both_body(int x) {
   return one(x) + two(x);
 }
 static void* work(void* unused) {
-  for (long i = 0; i < rounds; i++) both((int)i);
+  for (long i = 0; i < rounds || handled <= kSignals; i++) both((int)i);
   all_ones += ones;
   all_twos += twos;
   all_boths += boths;

@@ -14,7 +14,7 @@
 
 class RecordedCalls {
  public:
-  // The calls in all contexts and threads are added to *calls, by Node::pc. False if the profile is damaged or lost some.
+  // The calls in all contexts and threads are added to *calls, by Node::pc, tail calls among them. False if the profile is damaged or lost some.
   static bool read(const std::string& path, std::map<uint64_t, uint64_t>* calls) {
     std::ifstream file(path, std::ios::binary);
     const RecordedCalls profile({std::istreambuf_iterator<char>(file), {}});
@@ -43,7 +43,7 @@ class RecordedCalls {
     for (prof_format::Block b = node->child; b != 0;) {
       const auto* child = at<prof_format::Node>(b);
       if (!child || !add_below(b, calls)) return false;
-      (*calls)[child->pc] += child->count;
+      (*calls)[child->pc & ~prof_format::kKindOfCall] += child->count;
       b = child->sibling;
     }
     return true;

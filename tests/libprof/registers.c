@@ -76,7 +76,8 @@ call_hook:
 calls:
         .rept 600
 1:      call *hook(%rip)
-        jmp stored
+        .byte 0xe9
+        .long stored - . - 4
         .balign 16
         .endr
         .set call_size, 16
@@ -138,6 +139,8 @@ target: .quad 0
 
 void _profin(void);
 void _profout(void);
+void _proftail(void);
+void _profjump(void);
 static long checked;
 
 static void check(void* hook, uint64_t place, uint64_t depth, uint64_t flags) {
@@ -178,8 +181,16 @@ static void* all(void* unused) {
     check(_profout, 0, 0, flags_of(f));
     check(_profin, 10 + f, 0, flags_of(f));
     check(_profout, 0, 0, flags_of(f));
+    // Tail calls: the first, the same again, another one.
+    for (int i = 0; i < 3; i++) {
+      check(_profin, (uint64_t)i / 2, 0, flags_of(f));
+      check(_proftail, 0, 0, flags_of(f));
+      check(_proftail, 0, 0, flags_of(f));
+      check(i == 0 ? _profjump : _profout, 0, 0, flags_of(f));
+    }
     // An exit that has no entry.
     check(_profout, 0, 2, flags_of(f));
+    check(_profjump, 0, 2, flags_of(f));
   }
   // Deeper and deeper, over the ends of chunks; then out again, with a frame skipped now and then.
   for (unsigned d = 0; d < 500; d++) check(_profin, d % 600, d, flags_of(d % 64));

@@ -41,8 +41,15 @@ int on_refusal_body(int x) {
   refused++;
   return x;
 }
+// As if other programs had the processor for a few milliseconds.
+static void wait_for_processor(void) {
+  const uint64_t start = __builtin_ia32_rdtsc();
+  while (__builtin_ia32_rdtsc() - start < 10000000) {
+  }
+}
 static void handler(int sig, siginfo_t* info, void* context) {
   (void)info;
+  if (refused < 50) wait_for_processor();
   on_refusal(sig);
   ((ucontext_t*)context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
 }

@@ -1,5 +1,5 @@
 // stack_use: prints how many bytes of the program's stack the hooks need below the stack pointer at their call, at most: in
-// the first hook of a thread, when a node is made, in fast paths and in exits.
+// the first hook of a thread, when a node is made, in fast paths, in tail calls and in exits.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -33,6 +33,14 @@ enter_and_leave:
         cmp $n, %ecx
         jne 2f
         call *_profin@GOTPCREL(%rip)
+3:      call *_proftail@GOTPCREL(%rip)
+        .byte 0xe9
+        .long 4f - . - 4
+        call *_profin@GOTPCREL(%rip)
+4:      call *_profjump@GOTPCREL(%rip)
+        .byte 0xe9
+        .long 5f - . - 4
+5:      call *_profin@GOTPCREL(%rip)
         call *_profout@GOTPCREL(%rip)
 2:      .set n, n + 1
         .endr

@@ -1,10 +1,11 @@
 // Hand-written assembly: entries in mid-function, a fall-through into the next function, ret with a count, rep ret, jrcxz and loop, the
-// flags as a result, an address computed from the return address, data between instructions, a push/ret jump; and jumps to the
+// flags as a result, a carry that goes round a loop, an address computed from the return address, data between instructions, a push/ret jump; and jumps to the
 // function's own entry, which are calls where the frame has been given up, and else loops.
 #include "calls.h"
 
 long fallthrough(long n), next(long n), with_loop(long n), carry(long n), where(void), data(long n), through_stack(long n);
 long far_branch(long n), pops(long a), scan(const char* text), itself(long n), itself_if(long n), around(long n);
+long add_long(unsigned long* sum, const unsigned long* other, long words), order(long a, long b);
 
 __asm__(
     ".text\n"
@@ -16,6 +17,12 @@ __asm__(
     // The caller uses the callee's flags, and r11 and rax beyond the call.
     ".type carry,@function\ncarry: mov $77,%r11\n mov $5,%eax\n mov $10,%esi\n call set_carry\n jb 1f\n add %r11,%rax\n1: ret\n"
     ".size carry,.-carry\n"
+    // Neither dec nor what counts in between may change the carry.
+    ".type add_long,@function\nadd_long: mov %rdx,%rcx\n xor %edx,%edx\n1: mov (%rsi,%rdx,8),%rax\n adc %rax,(%rdi,%rdx,8)\n"
+    " lea 1(%rdx),%rdx\n dec %rcx\n jnz 1b\n setc %al\n movzbl %al,%eax\n ret\n.size add_long,.-add_long\n"
+    // The second jump looks at the carry alone.
+    ".type order,@function\norder: cmp %rsi,%rdi\n je 2f\n jb 1f\n mov $1,%eax\n ret\n1: mov $-1,%rax\n ret\n2: xor %eax,%eax\n ret\n"
+    ".size order,.-order\n"
     // Position-independent code of old: the address of the instruction after the call.
     ".type where,@function\nwhere: call 1f\n1: pop %rax\n lea 1b(%rip),%rdx\n sub %rdx,%rax\n setne %al\n movzbl %al,%eax\n ret\n"
     ".size where,.-where\n"
@@ -43,6 +50,10 @@ int main(void) {
           scan("some text");
   printf("%ld %ld\n", sum, where());
   printf("%ld %ld %ld\n", itself(6), itself_if(6), around(6));
+  unsigned long number[] = {-1ul, -1ul, 5, 0};
+  const unsigned long other[] = {1, 0, 7, -1ul};
+  const long carried = add_long(number, other, 4);
+  printf("%ld: %lx %lx %lx %lx; %ld %ld %ld\n", carried, number[0], number[1], number[2], number[3], order(1, 2), order(2, 2), order(3, 2));
   printf("calls itself 7\ncalls itself_if 6\ncalls around 1\n");
   print_calls();
   return 0;

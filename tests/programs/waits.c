@@ -1,5 +1,6 @@
-// Functions that wait, each for something else, and that run; each measures itself. Prints a line for each:
-// NAME CPU-SECONDS WAITED-SECONDS.
+// Functions that wait, each for something else, and that run; each is measured from within and from around its call, so
+// that what happens between a clock and a hook makes no difference. Prints a line for each, of seconds:
+// NAME CPU-WITHIN CPU-AROUND WAITED-WITHIN WAITED-AROUND.
 //
 //     waits [own-sections | unregistered | refused]
 //
@@ -30,15 +31,28 @@ INLINE double seconds(clockid_t which) {
   clock_gettime(which, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
-struct measured {
+// The two clocks are read one after the other, and the thread may lose its processor in between. From within that makes
+// the elapsed time too short, from around too long, and with it what was waited.
+struct moment {
   double cpu, elapsed;
 };
-INLINE struct measured begin(void) {
-  return (struct measured){seconds(CLOCK_THREAD_CPUTIME_ID), seconds(CLOCK_MONOTONIC)};
+struct measured {
+  struct moment within, around;
+};
+INLINE void begin(struct measured* m) {
+  m->within.cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+  m->within.elapsed = seconds(CLOCK_MONOTONIC);
 }
 INLINE void end(struct measured* m) {
-  m->cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - m->cpu;
-  m->elapsed = seconds(CLOCK_MONOTONIC) - m->elapsed;
+  m->within.elapsed = seconds(CLOCK_MONOTONIC) - m->within.elapsed;
+  m->within.cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - m->within.cpu;
+}
+INLINE void measure(struct measured* m, void (*function)(void)) {
+  m->around.elapsed = seconds(CLOCK_MONOTONIC);
+  m->around.cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+  function();
+  m->around.cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - m->around.cpu;
+  m->around.elapsed = seconds(CLOCK_MONOTONIC) - m->around.elapsed;
 }
 INLINE void burn(double cpu) {
   const double until = seconds(CLOCK_THREAD_CPUTIME_ID) + cpu;
@@ -53,7 +67,7 @@ INLINE void nap(double s) {
 static struct measured of_sleeps, of_naps, of_locks, of_reads, of_burns, of_shares, of_stopped, of_moves;
 
 KEPT void sleeps(void) {
-  of_sleeps = begin();
+  begin(&of_sleeps);
   nap(0.2);
   end(&of_sleeps);
 }
@@ -63,7 +77,7 @@ KEPT void short_nap(void) {
   __asm__ volatile("");
 }
 KEPT void naps(void) {
-  of_naps = begin();
+  begin(&of_naps);
   for (int i = 0; i < 500; i++) short_nap();
   end(&of_naps);
 }
@@ -90,19 +104,19 @@ KEPT void* locker(void* unused) {
   return unused;
 }
 KEPT void locks(void) {
-  of_locks = begin();
+  begin(&of_locks);
   pthread_mutex_lock(&mutex);
   end(&of_locks);
 }
 KEPT void reads(void) {
-  of_reads = begin();
+  begin(&of_reads);
   char c;
   if (read(ends[0], &c, 1) != 1) perror("read");
   end(&of_reads);
 }
 
 KEPT void burns(void) {
-  of_burns = begin();
+  begin(&of_burns);
   burn(0.2);
   end(&of_burns);
 }
@@ -119,13 +133,13 @@ KEPT void* rival(void* unused) {
   return unused;
 }
 KEPT void shares(void) {
-  of_shares = begin();
+  begin(&of_shares);
   burn(0.3);
   end(&of_shares);
 }
 
 KEPT void stopped(void) {
-  of_stopped = begin();
+  begin(&of_stopped);
   const pid_t self = getpid(), child = fork();
   if (child == 0) {
     kill(self, SIGSTOP);
@@ -140,7 +154,7 @@ KEPT void stopped(void) {
 }
 
 KEPT void moves(void) {
-  of_moves = begin();
+  begin(&of_moves);
   cpu_set_t all;
   sched_getaffinity(0, sizeof all, &all);
   for (int i = 0; i < 200; i++) {
@@ -181,7 +195,10 @@ KEPT void works(void) {
   }
 }
 
-static void print(const char* name, struct measured m) { printf("%s %.6f %.6f\n", name, m.cpu, m.elapsed - m.cpu); }
+static void print(const char* name, struct measured m) {
+  printf("%s %.6f %.6f %.6f %.6f\n", name, m.within.cpu, m.around.cpu, m.within.elapsed - m.within.cpu,
+         m.around.elapsed - m.around.cpu);
+}
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
@@ -190,23 +207,23 @@ int main(int argc, char** argv) {
   pthread_t other;
   if (pipe(ends) != 0) return 1;
   for (int i = 0; i < 10; i++) works();
-  sleeps();
-  naps();
-  burns();
+  measure(&of_sleeps, sleeps);
+  measure(&of_naps, naps);
+  measure(&of_burns, burns);
   pthread_create(&other, NULL, locker, NULL);
   while (!__atomic_load_n(&is_locked, __ATOMIC_ACQUIRE)) nap(0.001);
-  locks();
-  reads();
+  measure(&of_locks, locks);
+  measure(&of_reads, reads);
   pthread_join(other, NULL);
-  moves();
+  measure(&of_moves, moves);
   cpu_set_t all;
   sched_getaffinity(0, sizeof all, &all);
   stay_on(sched_getcpu());
   pthread_create(&other, NULL, rival, NULL);
-  shares();
+  measure(&of_shares, shares);
   pthread_join(other, NULL);
   sched_setaffinity(0, sizeof all, &all);
-  stopped();
+  measure(&of_stopped, stopped);
   for (int i = 0; i < 10; i++) works();
   print("sleeps", of_sleeps);
   print("naps", of_naps);

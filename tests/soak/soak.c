@@ -1,6 +1,6 @@
 // soak FILE GENERATION: everything that is hard on the runtime, at once, until it is killed: threads that come and go,
 // a signal handler at 10 kHz (on signal stacks in half of the threads) that calls functions and now and then leaves by
-// siglongjmp, coroutines on small stacks, deep and wide recursion, longjmp, and children by fork, vfork, posix_spawn
+// siglongjmp, coroutines on small stacks, deep and wide recursion, tail calls, longjmp, and children by fork, vfork, posix_spawn
 // and system that exit, _exit, quick_exit, abort, run this program again under the same process id, close all
 // descriptors or change their root.
 //
@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #define KEPT __attribute__((noipa))
+#define JUMPS __attribute__((noipa, optimize("optimize-sibling-calls")))
 
 enum {
   kTree,
@@ -40,10 +41,13 @@ enum {
   kFiberStep,
   kThread,
   kChild,
+  kJumpThere,
+  kJumpSomewhere,
   kKinds
 };
-static const char* const names[kKinds] = {"tree",   "deep",   "wide",  "leaf",       "in_handler", "handler_leaf",
-                                          "jumper", "leaper", "fiber", "fiber_step", "thread",     "child"};
+static const char* const names[kKinds] = {"tree",         "deep",   "wide",       "leaf",          "in_handler",
+                                          "handler_leaf", "jumper", "leaper",     "fiber",         "fiber_step",
+                                          "thread",       "child",  "jump_there", "jump_somewhere"};
 enum { kRecords = 20000, kMostThreads = 12, kFibers = 6, kFiberStack = 16384, kCallsPerThread = 3 };
 
 struct Record {
@@ -119,6 +123,20 @@ KEPT void wide(int depth, unsigned way) {
   }
 }
 
+// Tail calls, to the other one and through a pointer.
+KEPT int jump_somewhere(int left, unsigned way);
+static int (*volatile const ends[])(int left, unsigned way);
+JUMPS int jump_there(int left, unsigned way) {
+  COUNT(kJumpThere);
+  return left == 0 ? leaf(left) : jump_somewhere(left - 1, way / 2);
+}
+JUMPS int jump_somewhere(int left, unsigned way) {
+  COUNT(kJumpSomewhere);
+  if (left > 0 && way % 8 == 0) return leaf(left) + jump_there(left - 1, way / 2);
+  return left == 0 ? leaf(left) : ends[way % 2](left - 1, way / 2);
+}
+static int (*volatile const ends[])(int left, unsigned way) = {jump_there, jump_somewhere};
+
 static __thread sigjmp_buf handler_target;
 static __thread volatile sig_atomic_t can_jump;
 KEPT int handler_leaf(int x) {
@@ -135,6 +153,7 @@ KEPT void in_handler(int signal_number) {
   COUNT(kInHandler);
   handler_leaf(signal_number);
   if (can_jump) jumper(2);
+  jump_somewhere(4, random_number());
   handler_leaf(signal_number);
 }
 static void handler(int signal_number) { in_handler(signal_number); }
@@ -211,6 +230,9 @@ static void some_work(void) {
       break;
     case 3:
       fibers();
+      break;
+    case 4:
+      for (int i = 0; i < 1000; i++) jump_there(20, random_number());
       break;
     default:
       tree(12);

@@ -89,10 +89,10 @@ TEST_CASE("import calls: options choose by name, and none has hooks where functi
 TEST_CASE("import calls: the hooks stand around calls and before tail jumps") {
   Selected s({});
   constexpr uint64_t kText = 0x100000, kHookSlots = 0x200000;
-  Relocator relocator(s.program, {NewAddr(kHookSlots), NewAddr(kHookSlots + 8)}, std::nullopt);
+  Relocator relocator(s.program, HookSlots(NewAddr(kHookSlots)), std::nullopt);
   relocator.plan(NewAddr(kText));
   Bytes text, tables;
-  relocator.emit(NewAddr(kHookSlots + 16), text, tables, [] {});
+  relocator.emit(NewAddr(kHookSlots + 32), text, tables, [] {});
   const ImportThunks& thunks = relocator.thunks();
   CHECK(thunks.start() + thunks.size() == NewAddr(kText + text.size()));
 

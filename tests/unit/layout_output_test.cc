@@ -19,7 +19,7 @@ namespace {
 // Stands for libprof.so: its hook prints "H", and counts in a thread-local word.
 constexpr char kRuntime[] = R"(asm(R"!(
   .text
-  .globl _profin, _profout, _profhooks, _profstart, _profentry
+  .globl _profin, _profout, _proftail, _profjump, _profhooks, _profstart, _profentry
   .type _profin, @function
 _profin:
   .cfi_startproc
@@ -32,7 +32,11 @@ _profin:
   .cfi_endproc
   .size _profin, .-_profin
   .type _profout, @function
+  .type _proftail, @function
+  .type _profjump, @function
 _profout:
+_proftail:
+_profjump:
   ret
   .size _profout, .-_profout
   .type _profstart, @function
@@ -51,8 +55,8 @@ text: .ascii "H"
   .size _profentry, 8
 _profentry: .quad 0
   .type _profhooks, @object
-  .size _profhooks, 16
-_profhooks: .quad 0, 0
+  .size _profhooks, 32
+_profhooks: .quad 0, 0, 0, 0
   .bss
 zeros: .skip 70000
   .section .tbss, "awT", @nobits
@@ -156,7 +160,7 @@ Bytes rewrite(const Image& image, const std::string& runtime) {
     OldAddr place = hooked->address;
     if (Reader(*image.bytes(place, 4), "code").u32() == 0xfa1e0ff3) place += 4;  // endbr64
     c.text = {0xff, 0x15};
-    append(c.text, int32_t(layout->enter_hook_slot() - (layout->text() + 6)));
+    append(c.text, int32_t(layout->hook_slots() - (layout->text() + 6)));
     append_jump(c.text, 0xe9, layout->text().value + c.text.size(), place.value + 5);
     Patch patch{*image.file_offset(place), {}};
     append_jump(patch.bytes, 0xe9, place.value, layout->text().value);

@@ -14,7 +14,7 @@ struct Found {
 
 Found padding_between(const Assembled& a, const std::string& from, const std::string& to) {
   Found found;
-  for (const Padding& p : find_padding(a.program, code_outside_functions(a.program)))
+  for (const Padding& p : find_padding(a.program, find_unknown_code(a.program)))
     if (p.range.start >= a.address(from) && p.range.start < a.address(to)) {
       REQUIRE(p.range.end <= a.address(to));
       found.size += p.range.size();

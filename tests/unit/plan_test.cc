@@ -52,11 +52,11 @@ const std::string kTailCalls = R"(
 struct Emitted {
   Bytes text, tables;
   CopyMap copies;
-  static constexpr uint64_t kText = 0x100000, kHookSlots = 0x200000, kTables = kHookSlots + 16;
+  static constexpr uint64_t kText = 0x100000, kHookSlots = 0x200000, kTables = kHookSlots + 32;
 
   explicit Emitted(Assembled& a) {
     for (Group& g : a.program.groups) g.selected = g.hooked = true;
-    Relocator relocator(a.program, {NewAddr(kHookSlots), NewAddr(kHookSlots + 8)}, std::nullopt);
+    Relocator relocator(a.program, HookSlots(NewAddr(kHookSlots)), std::nullopt);
     relocator.plan(NewAddr(kText));
     relocator.emit(NewAddr(kTables), text, tables, [] {});
     copies = relocator.take_copies();
@@ -224,11 +224,11 @@ TEST_CASE("emit: a copy's instructions are those of its plan") {
   CHECK(e.flows(e.copy(a, "f")) == std::vector{F::call_indirect, F::next, F::jump_if, F::call_indirect, F::jump,
                                                F::jump_if_short, F::jump, F::call_indirect, F::jump, F::call_indirect,
                                                F::jump});
-  // The last jump leads to the copy of `other`, entry hook included.
+  // The last jump leads to the copy of `other`, behind the entry hook.
   const RangeCopy& f = e.copy(a, "f");
   const auto distance = last_number<int32_t>(e.bytes(f).last(kJumpLength));
   REQUIRE(distance);
-  CHECK(f.start + f.size + uint64_t(int64_t(*distance)) == e.copy(a, "other").start);
+  CHECK(f.start + f.size + uint64_t(int64_t(*distance)) == e.copy(a, "other").start + e.copy(a, "other").body);
 }
 
 TEST_CASE("emit: bodies keep their place in a line of code, and what is between copies stops control") {
@@ -251,7 +251,7 @@ TEST_CASE("emit: entries of a jump table hold the places of copies, or nothing i
   Group& f = a.program.groups[a.group("f")];
   auto with_table = [&](bool relative, uint8_t entry_size, bool sign_extended) {
     const OldAddr at = a.address("other");  // any place for the table that is copied
-    f.indirect.tables = {{at, relative, at, entry_size, sign_extended, {a.address("f")}, {}}};
+    f.indirect.tables = {{at, relative, at, entry_size, sign_extended, {a.address("f")}, 0, {}}};
     return Emitted(a);
   };
   const auto place = [&](const Emitted& e) { return e.copies.jump_target(a.address("f")).value; };

@@ -27,6 +27,18 @@ class AnalysedRun : public LetteredRun {
   std::string name_;
 };
 
+// A tree in one line: name:calls:self:total, children in parentheses.
+inline std::string text_of(const prof::Tree& tree, const prof::FunctionTable& functions, uint32_t node = 0) {
+  std::string s;
+  for (uint32_t c = tree.nodes[node].first_child; c != 0; c = tree.nodes[c].next_sibling) {
+    const prof::CallNode& n = tree.nodes[c];
+    s += (s.empty() ? "" : " ") + functions.functions()[n.function].name + ":" + std::to_string(n.calls) + ":" +
+         std::to_string(n.self) + ":" + std::to_string(n.total);
+    if (n.first_child) s += "(" + text_of(tree, functions, c) + ")";
+  }
+  return s;
+}
+
 // Of the function of that name; all zeros if there is none.
 inline prof::FunctionSum sum_of(const prof::Analysis& a, const std::string& name) {
   for (size_t f = 0; f < a.sums.size(); ++f) {

@@ -188,6 +188,7 @@ class ElfWriter {
   uint64_t flags = 0;  // DF_1_*
   uint16_t file_type = ET_EXEC;
   std::vector<prof_format::MapEntry> map;
+  std::string steps;  // the bytes of .prof.steps; none if it is empty
 
   void add_symbol(const std::string& name, uint64_t address, uint64_t size, unsigned char binding = STB_GLOBAL,
                   unsigned char type = STT_FUNC) {
@@ -245,6 +246,7 @@ class ElfWriter {
       std::string contents(reinterpret_cast<const char*>(&header), sizeof header);
       contents.append(reinterpret_cast<const char*>(map.data()), map.size() * sizeof map[0]);
       add(prof_format::kMapSection, SHT_PROGBITS, contents);
+      if (!steps.empty()) add(prof_format::kStepsSection, SHT_PROGBITS, steps);
       if (!import_entries_.empty()) add(prof_format::kImportsSection, SHT_PROGBITS, imports());
     }
     if (versions_.size() > 1) {

@@ -33,14 +33,15 @@ struct Gmon {
       if (number(1) == 0) {
         ++histograms;
         const uint64_t low = number(8), high = number(8);
-        CHECK(high == low + 2);
+        const uint64_t bins = number(4);
+        CHECK(high == low + 2 * bins);
         CHECK(low % 2 == 0);
-        CHECK(number(4) == 1);
         const uint64_t rate = number(4);
         CHECK(rate >= 1);
         CHECK(bytes.substr(at, 16) == std::string("seconds\0\0\0\0\0\0\0\0s", 16));
         at += 16;
-        seconds[low] += double(number(2)) / double(rate);
+        for (uint64_t bin = 0; bin < bins; ++bin)
+          if (const uint64_t ticks = number(2)) seconds[low + 2 * bin] += double(ticks) / double(rate);
       } else {
         ++arc_records;
         const uint64_t from = number(8), to = number(8);

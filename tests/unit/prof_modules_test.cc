@@ -10,6 +10,7 @@
 #include "prof_analysed.h"
 #include "prof_fixture.h"
 #include "prof_gmon.h"
+#include "prof_made_analysis.h"
 #include "prof_printed.h"
 
 using namespace prof_test;
@@ -66,10 +67,10 @@ class RunWithLibrary : public AnalysedRun {
 };
 
 std::string modules(const prof::Analysis& a) {
-  return printed([&](prof::Output& out) { prof::print_modules(a, out); });
+  return printed([&](prof::Output& out) { prof::print_modules(a, {.has_header = false}, out); });
 }
 nlohmann::json json(const prof::Analysis& a) {
-  return nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(a, out); }));
+  return nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(a, {}, out); }));
 }
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -81,9 +82,9 @@ TEST_CASE("modules: a function of a library is shown with its soname, or its fil
   run.make_calls();
   const prof::Analysis a = run.analyse(true);
   CHECK(lines(a.remarks) == "");
-  CHECK(contains(flat(a), "      20\tinflate [libz.so.1]\n"));
-  CHECK(contains(flat(a), "       3\tfoo() [libz.so.1]\n"));
-  CHECK(contains(flat(a), "       1\ta\n"));
+  CHECK(cell(flat(a), "Calls", "inflate [libz.so.1]") == "20");
+  CHECK(cell(flat(a), "Calls", "foo() [libz.so.1]") == "3");
+  CHECK(cell(flat(a), "Calls", "a") == "1");
   CHECK(tree(a) ==
         "a:5000.000\n"
         ". inflate [libz.so.1]:3500.000/20\n"
@@ -124,12 +125,11 @@ TEST_CASE("modules: a table of them, with the share of all") {
   RunWithLibrary run;
   run.add_library();
   run.make_calls();
-  prof::Analysis a = run.analyse(true);
-  a.run_times.processor.reset();
-  const std::string text = modules(a);
-  CHECK(contains(text, "    Calls Functions  Name\n"));
-  CHECK(contains(text, "70.0    3.500       23         2\tlibz.so.1\n"));
-  CHECK(contains(text, "30.0    1.500       10         3\tprogram\n"));
+  const std::string text = modules(run.analyse(true));
+  CHECK(text ==
+        "   %   Self  Calls  Functions\tName\n"
+        "70.0  3.50s     23          2\tlibz.so.1\n"
+        "30.0  1.50s     10          3\tprogram\n");
 }
 
 TEST_CASE(
@@ -149,10 +149,10 @@ TEST_CASE(
   const Block inflate = run.writer.add_node(a, inflate_at(kLibrary), 1, 2'000'000'000);
   run.writer.add_node(inflate, kLibrary + 0x1306, 1, 500'000'000);
   const prof::Analysis analysis = run.analyse(true);
-  CHECK(contains(modules(analysis), "25.0    1.000        4         1\t[libraries]\n"));
-  CHECK(contains(modules(analysis), "25.0    1.000        1         1\tprogram\n"));
-  CHECK(contains(flat(analysis), "25.0    1.000        4\tstrlen\n"));
-  CHECK(contains(flat(run.analyse_modules({"[libraries]"})), "25.0    1.000        4\tstrlen\n"));
+  CHECK(contains(modules(analysis), "25.0  1.00s      4          1\t[libraries]\n"));
+  CHECK(contains(modules(analysis), "25.0  1.00s      1          1\tprogram\n"));
+  CHECK(contains(flat(analysis), "25.0  1.00s  1.00s      4     250ms\tstrlen\n"));
+  CHECK(contains(flat(run.analyse_modules({"[libraries]"})), "25.0  1.00s  1.00s      4     250ms\tstrlen\n"));
   CHECK_FALSE(contains(flat(run.analyse_modules({"[libraries]"})), "inflate"));
 }
 
@@ -163,9 +163,9 @@ TEST_CASE(
   run.make_calls();
   prof::Analysis a = run.analyse_modules({"libz*"});
   prof::check_patterns(a);
-  CHECK(contains(flat(a), "60.0    3.000       20\tinflate [libz.so.1]\n"));
+  CHECK(contains(flat(a), "60.0  3.00s  3.50s     20     175ms\tinflate [libz.so.1]\n"));
   CHECK_FALSE(contains(flat(a), "\tb\n"));
-  CHECK(contains(modules(a), "70.0    3.500 "));
+  CHECK(contains(modules(a), "70.0  3.50s "));
   CHECK_FALSE(contains(modules(a), "program"));
   CHECK(tree(a) == "a:5000.000\n. inflate [libz.so.1]:3500.000/20\n. foo() [libz.so.1]:500.000/3\n");
 
@@ -185,6 +185,13 @@ TEST_CASE(
 
   a = run.analyse_modules({"program", "libc*"});
   CHECK_THROWS_WITH_AS(prof::check_patterns(a), "--module libc*: no module matches; there are program, libz.so.1",
+                       prof::Error);
+
+  Sample alone;
+  alone.add(0, "main", 1, 1);
+  alone.finish();
+  alone.analysis.module_patterns = {"libc*"};
+  CHECK_THROWS_WITH_AS(prof::check_patterns(alone.analysis), "--module libc*: no module matches; there is only sample",
                        prof::Error);
 }
 
@@ -221,8 +228,8 @@ TEST_CASE("modules: one that lay where another lies now keeps its calls, and add
   run.writer.add_node(run.main, inflate_at(kLibrary + 2 * kRetired), 5, 1);
   const prof::Analysis a = run.analyse(true);
   CHECK(lines(a.remarks) == "");
-  CHECK(contains(flat(a), "      25\tinflate [libz.so.1]\n"));
-  CHECK(contains(flat(a), "    1000\tinflate [other.so]\n"));
+  CHECK(cell(flat(a), "Calls", "inflate [libz.so.1]") == "25");
+  CHECK(cell(flat(a), "Calls", "inflate [other.so]") == "1000");
 }
 
 TEST_CASE("modules: functions of libraries may be worth leaving out, too, one pattern for each name") {
@@ -243,7 +250,7 @@ TEST_CASE("modules: of a library that is gone there are addresses, and one remar
   std::filesystem::remove(run.library);
   const prof::Analysis a = run.analyse(true);
   CHECK(lines(a.remarks) == run.library + ": No such file or directory; its functions are shown by their addresses\n");
-  CHECK(contains(flat(a), "      20\tlibz.so.1.2.13+0x1104\n"));
+  CHECK(cell(flat(a), "Calls", "libz.so.1.2.13+0x1104") == "20");
   CHECK_FALSE(contains(flat(a), "["));
 
   write_library(run.library, "libz.so.1", "another");
@@ -264,7 +271,7 @@ TEST_CASE("modules: the program need not have been rewritten if none of the call
   CHECK(lines(a.remarks) ==
         run.dir / "prof.1" + ": the program itself was not rewritten; shown is what its rewritten libraries did\n");
   CHECK(a.program == run.dir / "program");
-  CHECK(contains(flat(a), "       8\tinflate [libz.so.1]\n"));
+  CHECK(cell(flat(a), "Calls", "inflate [libz.so.1]") == "8");
   CHECK(json(a)["modules"][0]["rewritten"] == false);
 
   // Nor be there; but another one is refused.
@@ -294,7 +301,7 @@ TEST_CASE("modules: the program need not be among them") {
   run.add_library();
   run.writer.add_node(run.writer.root(run.thread), inflate_at(kLibrary), 8, 100);
   const prof::Analysis a = run.analyse(true);
-  CHECK(contains(flat(a), "       8\tinflate [libz.so.1]\n"));
+  CHECK(cell(flat(a), "Calls", "inflate [libz.so.1]") == "8");
   CHECK(contains(lines(a.remarks), "the program itself was not rewritten"));
 }
 

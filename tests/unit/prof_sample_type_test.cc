@@ -66,6 +66,42 @@ TEST_CASE("samples: how many, by how many signals, and which part in hooks") {
   CHECK(tells(text, "prof run --true"));
 }
 
+TEST_CASE("samples: the histogram has the addresses of all threads; what found no room is told") {
+  Run run;
+  run.writer.header().type = prof_format::kSample;
+  run.writer.header().sample_period = 4'000'000;
+  run.writer.node(run.call(0, 'a', 3, 0)).samples = 40;
+  auto histogram = [&](Block thread, std::vector<std::pair<uint64_t, uint64_t>> samples) {
+    // As libprof makes it, beside the root of calls.
+    const Block root = run.writer.add_node(run.writer.root(thread), 0, 0, 0);
+    run.writer.node(run.writer.root(thread)).child = run.writer.node(root).sibling;
+    run.writer.node(root).parent = run.writer.node(root).sibling = 0;
+    run.writer.thread(thread).addresses = root;
+    for (const auto& [address, count] : samples)
+      run.writer.node(run.writer.add_node(root, Run::kBias + address, 0, 0)).samples = count;
+    return root;
+  };
+  const Block root = histogram(run.thread, {{0x10105, 20}, {0x300, 2}, {0x900000, 1}});
+  histogram(run.writer.add_thread(2), {{0x10105, 10}, {0x10205, 7}});
+  auto text = [&] {
+    std::string all;
+    for (const prof::AddressSamples& s : run.analyse().histogram)
+      all += std::to_string(s.object) + ":" + std::to_string(s.address) + ":" + std::to_string(s.samples) + " ";
+    return all;
+  };
+  // The program has no .prof.steps, so addresses in copies are those of functions. 0x900000 is in no module.
+  CHECK(text() == "0:256:30 0:512:7 0:768:2 ");
+  CHECK(lines(run.analyse().remarks).find("no room") == std::string::npos);
+  run.writer.node(root).samples = 5;
+  CHECK(run.analyse().samples_without_room == 5);
+  CHECK(lines(run.analyse().remarks).find("the addresses of 5 samples found no room") != std::string::npos);
+  // Links of a damaged file.
+  run.writer.thread(run.thread).addresses = run.writer.root(run.thread);  // the tree of calls
+  CHECK(text() == "0:256:10 0:512:7 ");
+  run.writer.thread(run.thread).addresses = 0xffffffff;
+  CHECK(text() == "0:256:10 0:512:7 ");
+}
+
 TEST_CASE("samples: without any, no times are shown") {
   Run run;
   run.writer.header().type = prof_format::kSample;

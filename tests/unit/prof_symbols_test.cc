@@ -11,7 +11,7 @@ namespace {
 
 prof::Object open_program(const prof::Profile& profile, const std::string& program) {
   std::vector<std::string> remarks;
-  return prof::open_program(profile, program, remarks);
+  return prof::open_program(profile, program, {}, remarks);
 }
 
 std::string error_of(const prof::Profile& profile, const std::string& program) {
@@ -123,19 +123,12 @@ TEST_CASE("an address inside a function is found by size, in the innermost funct
   CHECK(std::string(table.find(0x150)->name) == "outer");
   CHECK(table.find(0x200) == nullptr);
   CHECK(table.find(0x301) == nullptr);
+  REQUIRE(table.last_without_size(0x301));
+  CHECK(std::string(table.last_without_size(0x301)->name) == "no_size");
+  CHECK(table.last_without_size(0x250) == nullptr);
+  CHECK(table.last_without_size(0x14a) == nullptr);  // of no function
+  CHECK(table.last_without_size(0x10) == nullptr);
   CHECK(table.find(0x10) == nullptr);
-}
-
-TEST_CASE("C++, Rust and D names are demangled, C names are left alone") {
-  CHECK(prof::demangled("main") == "main");
-  CHECK(prof::demangled("foo.part.0") == "foo.part.0");
-  CHECK(prof::demangled("_start") == "_start");
-  CHECK(prof::demangled("memcpy@@GLIBC_2.14") == "memcpy");
-  CHECK(prof::demangled("_ZN3fooC2EiPKc") == "foo::foo(int, char const*)");
-  CHECK(prof::demangled("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
-  CHECK(prof::demangled("_RNvCs1234_7mycrate3foo") == "mycrate::foo");
-  CHECK(prof::demangled("_Dmain") == "D main");
-  CHECK(prof::demangled("_Z") == "_Z");
 }
 
 TEST_CASE("build-ids and the map of a rewritten program are read; an original has no map") {

@@ -3,70 +3,21 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "prof/commands/suggest.h"
 #include "prof/read/error.h"
+#include "prof/views/names.h"
 #include "prof/views/views.h"
 #include "prof_fixture.h"
 #include "prof_gmon.h"
+#include "prof_made_analysis.h"
 #include "prof_printed.h"
 
 using namespace prof_test;
 using prof::Analysis;
 
 namespace {
-
-// An analysis made by hand: functions by name, nodes as (parent, function, calls, self), at a gigahertz.
-class Sample {
- public:
-  Sample() : analysis{{}, prof::FunctionTable(program(), false), {}, "/bin/sample"} {
-    analysis.tsc_hz = 1e9;
-    analysis.tree.nodes.resize(1);
-  }
-  uint32_t add(uint32_t parent, const std::string& function, uint64_t calls, uint64_t self) {
-    return add_to(parent, 0, address_of(function), calls, self);
-  }
-  uint32_t add_to(uint32_t parent, uint32_t object, uint64_t address, uint64_t calls, uint64_t self) {
-    auto& nodes = analysis.tree.nodes;
-    prof::CallNode node;
-    node.parent = parent;
-    node.function = analysis.functions.at(object, address);
-    node.calls = calls;
-    node.self = self;
-    const uint32_t index = uint32_t(nodes.size());
-    uint32_t* link = &nodes[parent].first_child;
-    while (*link) link = &nodes[*link].next_sibling;
-    *link = index;
-    nodes.push_back(node);
-    return index;
-  }
-  const Analysis& finish() {
-    auto& nodes = analysis.tree.nodes;
-    for (auto& n : nodes) n.total = n.self;
-    for (size_t i = nodes.size(); i-- > 1;) nodes[nodes[i].parent].total += nodes[i].total;
-    analysis.sums = prof::sum_functions(analysis.tree, analysis.functions.functions().size());
-    return analysis;
-  }
-  // Function `name`, at an address made from its first letter.
-  static uint64_t address_of(const std::string& name) { return 0x1000 + 0x10 * uint64_t(name[0] - 'a'); }
-
-  Analysis analysis;
-
- private:
-  static prof::Object program() {
-    TemporaryDirectory dir;
-    ElfWriter e;
-    for (const char* name : {"alpha", "beta", "_ZN3fooC2Ei", "main", "step", "tiny"}) {
-      e.add_symbol(name, name[0] == '_' ? address_of("foo") : address_of(name), 16);
-    }
-    e.add_symbol("_start", 0x900, 16);
-    e.write(dir / "sample");
-    prof::Object object("sample", prof::Object::Kind::program);
-    object.add_symbols(prof::ElfFile(dir / "sample"));
-    object.finish();
-    return object;
-  }
-};
 
 std::string gmon_bytes(const Analysis& a, std::vector<std::string>* remarks = nullptr) {
   TemporaryDirectory dir;
@@ -76,37 +27,6 @@ std::string gmon_bytes(const Analysis& a, std::vector<std::string>* remarks = nu
 }
 
 }  // namespace
-
-TEST_CASE("the flat view is Plan 9's") {
-  Sample s;
-  const uint32_t main = s.add(0, "main", 1, 100'000'000);
-  const uint32_t foo = s.add(main, "foo", 62'135'400, 2'700'000'000);
-  s.add(foo, "beta", 10, 100'000'000);
-  s.add(foo, "alpha", 10, 100'000'000);
-  s.add(main, "zero", 0, 0);
-  CHECK(flat(s.finish()) ==
-        "  %     Time     Calls  Name\n"
-        "90.0    2.700 62135400\tfoo::foo(int)\n"
-        " 3.3    0.100       10\talpha\n"
-        " 3.3    0.100       10\tbeta\n"
-        " 3.3    0.100        1\tmain\n");
-}
-
-TEST_CASE("a flat view of no time at all has no nan") {
-  Sample s;
-  s.add(0, "main", 1, 0);
-  CHECK(flat(s.finish()) == "  %     Time     Calls  Name\n 0.0    0.000        1\tmain\n");
-  CHECK(flat(Sample().finish()) == "  %     Time     Calls  Name\n");
-}
-
-TEST_CASE("counted programs show the share of calls and no time") {
-  Sample s;
-  s.analysis.timed = false;
-  s.add(s.add(0, "main", 1, 0), "step", 3, 0);
-  CHECK(flat(s.finish()) ==
-        "  %     Time     Calls  Name\n75.0        -        3\tstep\n25.0        -        1\tmain\n");
-  CHECK(tree(s.finish()) == "main:-\n. step:-/3\n");
-}
 
 TEST_CASE("the tree view is Plan 9's: two columns a level, a tab for four") {
   Sample s;
@@ -156,7 +76,7 @@ TEST_CASE("siblings are sorted by inclusive time on request") {
   s.add(main, "alpha", 1, 1'000);
   s.add(s.add(main, "beta", 1, 1'000), "step", 1, 5'000);
   s.add(main, "tiny", 1, 2'000);
-  CHECK(tree(s.finish(), {.by_time = true}) ==
+  CHECK(tree(s.finish(), {.sort = prof::SortKey::total}) ==
         "main:0.009\n. beta:0.006\n.\tstep:0.005\n. tiny:0.002\n. alpha:0.001\n");
 }
 
@@ -178,7 +98,7 @@ TEST_CASE("the JSON view holds everything") {
   s.analysis.lost = 3;
   s.analysis.complete = false;
   s.analysis.program = "/bin/\xff\"quoted\"";
-  const auto json = nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(s.finish(), out); }));
+  const auto json = nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(s.finish(), {}, out); }));
   CHECK(json["type"] == "elapsed");
   CHECK(json["tsc_hz"] == 1'000'000'000);
   CHECK(json["complete"] == false);
@@ -240,6 +160,15 @@ TEST_CASE("numbers beyond all reason are refused before the disk is full of gmon
   CHECK_FALSE(std::filesystem::exists(dir / "gmon.out"));
 }
 
+TEST_CASE("calls of one arc that add up to more than there are numbers are not told as few") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 1), library = s.analysis.functions.unknown_object();
+  for (const uint64_t address : {0x7000, 0x8000})
+    s.add(s.add_to(main, library, address, 1, 1), "step", uint64_t(1) << 63, 1);
+  s.finish();
+  CHECK_THROWS_WITH_AS(gmon_bytes(s.analysis), doctest::Contains("too great"), prof::Error);
+}
+
 TEST_CASE("without any time gmon.out still has a histogram") {
   Sample s;
   s.analysis.timed = false;
@@ -296,9 +225,180 @@ TEST_CASE("suggestions: what is called much and does less than a pair of hooks c
   s.analysis.duration = 60e9;
   CHECK(prof::suggest(s.analysis).patterns.empty());
 
+  // Nearly all of which it waited: as if it had been short.
+  s.analysis.run_times.processes = 1;
+  s.analysis.run_times.processor = s.analysis.seconds(600'000'000);
+  CHECK(prof::suggest(s.analysis).patterns == found.patterns);
+  s.analysis.run_times = {};
+
   // Counted, not timed: what little each does is not known, and a usual pair is assumed.
   s.analysis.duration = 300'000'000;
   s.analysis.timed = false;
   s.analysis.probe = 0;
   CHECK(prof::suggest(s.analysis).patterns == std::vector<std::string>{"step", "alpha", "beta"});
+}
+
+TEST_CASE("siblings are sorted by what is asked for") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 0);
+  s.add(main, "tiny", 2, 6'000);
+  s.add(s.add(main, "beta", 9, 1'000), "step", 1, 8'000);
+  s.add(main, "alpha", 3, 2'000);
+  auto order = [&](prof::SortKey key) {
+    const std::string text = tree(s.finish(), {.sort = key});
+    std::string letters;
+    for (size_t at = 0; (at = text.find("\n. ", at)) != std::string::npos; at += 3) letters += text[at + 3];
+    return letters;
+  };
+  CHECK(order(prof::SortKey::total) == "bta");
+  CHECK(order(prof::SortKey::self) == "tab");
+  CHECK(order(prof::SortKey::calls) == "bat");
+  CHECK(order(prof::SortKey::per_call) == "tba");
+  CHECK(order(prof::SortKey::name) == "abt");
+}
+
+TEST_CASE("a tree of callers has their parts of the self time, the greatest first") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 0);
+  s.add(s.add(main, "alpha", 1, 0), "tiny", 1, 1'000'000);
+  const uint32_t beta = s.add(main, "beta", 2, 5'000'000);
+  s.add(s.add(beta, "tiny", 3, 2'000'000), "tiny", 4, 4'000'000);
+  s.finish();
+  prof::select_contexts(s.analysis, {.callers = {"tiny"}});
+  CHECK(tree(s.analysis, {.whole_recursion = true}) ==
+        "tiny:7.000/8 self 7.000\n"
+        ". beta:6.000/3 self 2.000\n"
+        ".\tmain:6.000/3 self 2.000\n"
+        ". alpha:1.000 self 1.000\n"
+        ".\tmain:1.000 self 1.000\n"
+        ". tiny:0.000/4 self 4.000\n"
+        ".\tbeta:0.000/4 self 4.000\n"
+        ".\t. main:0.000/4 self 4.000\n");
+  s.analysis.timed = false;
+  CHECK(tree(s.analysis, {.pruning = {.depth = 2}}) ==
+        "tiny:-/8\n. beta:-/3\n. alpha:-\n. tiny:-/4\n... 4 more contexts deeper than --depth 2\n");
+}
+
+TEST_CASE("chains of calls stand on one line where that is asked for") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 1'000);
+  uint32_t at = main;
+  for (const char* name : {"foo", "step", "tiny"}) at = s.add(at, name, 2, 1'000);
+  s.add(at, "alpha", 2, 100'000'000);
+  const uint32_t beta = s.add(at, "beta", 5, 100'000'000);
+  s.add(beta, "alpha", 5, 300'000'000);                           // two are no chain
+  at = s.add(s.add(main, "alpha", 1, 50'000'000), "beta", 1, 0);  // nor are those that take time themselves
+  s.add(at, "step", 1, 0);
+  CHECK(tree(s.finish(), {.chains = true}) ==
+        "main:550.004\n"
+        ". foo::foo(int) > step > tiny:500.003/2\n"
+        ".\talpha:100.000/2\n"
+        ".\tbeta:400.000/5\n"
+        ".\t. alpha:300.000/5\n"
+        ". alpha:50.000\n"
+        ".\tbeta:0.000\n"
+        ".\t. step:0.000\n");
+}
+
+TEST_CASE("of a long chain the ends are named, and no function stands in it twice") {
+  Sample s;
+  uint32_t at = 0;
+  for (const char* name : {"main", "foo", "step", "tiny", "alpha", "beta", "foo", "step"}) at = s.add(at, name, 1, 0);
+  s.add(at, "tiny", 1, 1'000);
+  CHECK(tree(s.finish(), {.chains = true}) ==
+        "main > foo::foo(int) > (2 more) > alpha > beta:0.001\n. foo::foo(int):0.001\n.\t...\n");
+  CHECK(
+      tree(s.finish(), {.whole_recursion = true, .chains = true}) ==
+      "main > foo::foo(int) > (2 more) > alpha > beta:0.001\n. foo::foo(int):0.001\n.\tstep:0.001\n.\t. tiny:0.001\n");
+}
+
+TEST_CASE("subtrees that have less of the whole than a share are left out, and their number is told") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 900'000'000);
+  s.add(s.add(main, "alpha", 2, 2'000'000), "beta", 3, 2'000'000);
+  const uint32_t foo = s.add(main, "foo", 4, 1'000'000);
+  s.add(foo, "step", 5, 95'000'000);
+  const std::string step_only = "main:1000.000\n. foo::foo(int):96.000/4\n.\tstep:95.000/5\n";
+  CHECK(tree(s.finish(), {.pruning = {.percent = 0.5}}) ==
+        step_only + "... 2 more contexts, 0.4 % of the time, each below 0.5 %; --percent 0 shows them\n");
+  CHECK(tree(s.finish(), {.pruning = {.percent = 0.4}}) ==
+        "main:1000.000\n. alpha:4.000/2\n. foo::foo(int):96.000/4\n.\tstep:95.000/5\n"
+        "... 1 more context, 0.2 % of the time, each below 0.4 %; --percent 0 shows them\n");
+  CHECK(tree(s.finish(), {.pruning = {.percent = 0.5, .depth = 2}}) ==
+        "main:1000.000\n. foo::foo(int):96.000/4\n"
+        "... 2 more contexts, 0.4 % of the time, each below 0.5 %; --percent 0 shows them\n"
+        "... 1 more context deeper than --depth 2\n");
+
+  // What waited is not small.
+  s.analysis.has_waiting = true;
+  s.analysis.tree.nodes[2].total_waiting = s.analysis.tree.nodes[main].total_waiting = 5'000'000'000;
+  s.analysis.sums[s.analysis.tree.nodes[2].function].self_waiting = 5'000'000'000;
+  CHECK(tree(s.analysis, {.pruning = {.percent = 0.5}}).find(". alpha:4.000/2 waiting 5000.000\n") !=
+        std::string::npos);
+
+  // Of the whole, not of what is left of it.
+  s.analysis.has_waiting = false;
+  for (prof::CallNode& node : s.analysis.tree.nodes) node.total_waiting = 0;
+  s.finish();
+  prof::select_contexts(s.analysis, {.focus = {"alpha"}});
+  CHECK(tree(s.analysis, {.pruning = {.percent = 0.5}}) ==
+        "... 3 more contexts, 0.4 % of the time, each below 0.5 %; --percent 0 shows them\n");
+}
+
+TEST_CASE("counted calls are pruned by the calls of the whole subtree") {
+  Sample s;
+  s.analysis.timed = false;
+  const uint32_t main = s.add(0, "main", 1, 0);
+  s.add(s.add(main, "alpha", 1, 0), "beta", 97, 0);
+  s.add(main, "step", 1, 0);
+  CHECK(tree(s.finish(), {.pruning = {.percent = 10}}) ==
+        "main:-\n. alpha:-\n.\tbeta:-/97\n... 1 more context, 1.0 % of the calls, each below 10 %; --percent 0 shows "
+        "them\n");
+}
+
+TEST_CASE("percentages of a selection of contexts are of the whole, and JSON says what was selected") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 500'000'000);
+  s.add(s.add(main, "alpha", 2, 100'000'000), "beta", 3, 150'000'000);
+  s.add(main, "beta", 4, 250'000'000);
+  s.finish();
+  prof::select_contexts(s.analysis, {.focus = {"alpha"}});
+  CHECK(flat(s.analysis) ==
+        "   %   Self  Total  Calls  Per-call\tName\n"
+        "15.0  150ms  150ms      3    50.0ms\tbeta\n"
+        "10.0  100ms  250ms      2     125ms\talpha\n"
+        " 0.0      0  250ms      1     250ms\tmain\n");
+  auto json = [&](const prof::Pruning& pruning) {
+    return nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(s.analysis, {}, out, pruning); }));
+  };
+  CHECK(json({})["contexts"].dump() == R"({"focus":["alpha"]})");
+  CHECK(json({})["whole_self_cycles"] == 1'000'000'000);
+  CHECK(json({})["whole_calls"] == 10);
+  CHECK(json({})["functions"].size() == 3);
+  CHECK(json({})["tree"].size() == 3);
+  CHECK(json({.percent = 20})["tree"].size() == 2);
+  CHECK(json({.depth = 1})["tree"].size() == 1);
+  CHECK(json({.depth = 1})["tree"][0]["cycles"] == 250'000'000);
+  s.finish();
+  prof::select_contexts(s.analysis, {.callers = {"alpha"}, .callees = {}});
+  CHECK(json({})["contexts"].dump() == R"({"callers":["alpha"]})");
+}
+
+TEST_CASE("on a terminal the lines of a tree are no longer than it is wide") {
+  Sample s;
+  uint32_t at = s.add(0, "main", 1, 100'000'000);
+  for (const char* name : {"foo", "alpha", "beta", "foo", "step", "tiny"}) at = s.add(at, name, 2, 0);
+  s.add(s.add(1, "beta", 1, 50'000'000), "foo", 3, 50'000'000);
+  CHECK(tree(s.finish(), {.chains = true, .columns = 80}) ==
+        "main:200.000\n"
+        ". foo::foo(int) > alpha > beta:0.000/2\n"
+        ".   foo::foo(int):0.000/2\n"
+        ".     ...\n"
+        ". beta:100.000\n"
+        ".   foo::foo(int):50.000/3\n");
+  CHECK(tree(s.finish(), {.chains = true, .columns = 36}).find(" > (1 more) > beta:0.000/2\n") != std::string::npos);
+  for (size_t columns = 24; columns < 70; ++columns) {
+    std::istringstream text(tree(s.finish(), {.whole_recursion = true, .chains = true, .columns = columns}));
+    for (std::string line; std::getline(text, line);) CHECK(prof::columns_of(line) <= columns);
+  }
 }

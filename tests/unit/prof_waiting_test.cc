@@ -50,7 +50,7 @@ struct Analysed {
 };
 
 nlohmann::json json(const Analysis& a) {
-  return nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(a, out); }));
+  return nlohmann::json::parse(printed([&](prof::Output& out) { prof::print_json(a, {}, out); }));
 }
 
 // Nodes as (parent, function, calls).
@@ -114,10 +114,10 @@ TEST_CASE("what was waited is elapsed time less time on a processor, and not bel
   CHECK(a.said == "");
   // The runs are two, and each time may be 5 % more or less.
   CHECK(flat(*a.analysis) ==
-        "  %   Elapsed      CPU  Waiting    Calls  Name\n"
-        "60.0    0.600    0.601   0-0.06      100\tb\n"
-        "39.0    0.390    0.002    0.388        3\tc\n"
-        " 1.0    0.010    0.009  0-0.002        1\ta\n");
+        "   %  Elapsed     CPU   Waiting  Total  Calls  Per-call\tName\n"
+        "60.0    600ms   601ms    0-60ms  600ms    100    6.00ms\tb\n"
+        "39.0    390ms  2.00ms     388ms  390ms      3     130ms\tc\n"
+        " 1.0   10.0ms  9.00ms  0.05-2ms  1.00s      1     1.00s\ta\n");
   CHECK(tree(*a.analysis) ==
         "a:1000.000 waiting 300-470\n"
         ". b:600.000/100 waiting 0-60\n"
@@ -131,10 +131,10 @@ TEST_CASE("what was waited is elapsed time less time on a processor, and not bel
 
   const Analysed raw(runs.input(true));
   CHECK(flat(*raw.analysis) ==
-        "  %   Elapsed      CPU  Waiting    Calls  Name\n"
-        "60.0    0.600    0.601   -0.001      100\tb\n"
-        "39.0    0.390    0.002    0.388        3\tc\n"
-        " 1.0    0.010    0.009    0.001        1\ta\n");
+        "   %  Elapsed     CPU  Waiting  Total  Calls  Per-call\tName\n"
+        "60.0    600ms   601ms  -1.00ms  600ms    100    6.00ms\tb\n"
+        "39.0    390ms  2.00ms    388ms  390ms      3     130ms\tc\n"
+        " 1.0   10.0ms  9.00ms   1.00ms  1.00s      1     1.00s\ta\n");
   CHECK(tree(*raw.analysis).find("b:600.000/100 waiting -1.000\n") != std::string::npos);
 }
 
@@ -145,8 +145,10 @@ TEST_CASE("each time is rounded by itself, and zero has no sign") {
   runs.elapsed.writer.node(runs.ec).cycles = 2'000'000;
   runs.cpu.writer.node(runs.cc).cycles = 2'400'000;  // -0.0004 s
   const std::string text = flat(*Analysed(runs.input(true)).analysis);
-  CHECK(text.find("   0.001    0.001    0.001        1\ta\n") != std::string::npos);
-  CHECK(text.find("   0.002    0.002    0.000        3\tc\n") != std::string::npos);
+  CHECK(cell(text, "Elapsed", "a") == "1.40ms");
+  CHECK(cell(text, "CPU", "a") == "899us");
+  CHECK(cell(text, "Waiting", "a") == "501us");
+  CHECK(cell(text, "Waiting", "c") == "-400us");
 }
 
 TEST_CASE("JSON has the figures of both runs") {
@@ -191,7 +193,10 @@ TEST_CASE("a program that did not do the same twice is told of, once, with what 
   CHECK(a.said ==
         "2 functions were not called as often in both runs (d 0 and 50 times): the program did not do the same "
         "twice\n");
-  CHECK(flat(*a.analysis).find(" 0.0    0.000    0.005    0.000        0\td\n") != std::string::npos);
+  CHECK(cell(flat(*a.analysis), "Elapsed", "d") == "0");
+  CHECK(cell(flat(*a.analysis), "CPU", "d") == "5.00ms");
+  CHECK(cell(flat(*a.analysis), "Waiting", "d") == "0");
+  CHECK(cell(flat(*a.analysis), "Calls", "d") == "0");
   CHECK(tree(*a.analysis) ==
         "a:1000.000 waiting 300-470\n"
         ". b:600.000/100 waiting 0-55\n"
@@ -219,17 +224,17 @@ TEST_CASE("several profiles of each of the two types are summed by type") {
   const Analysed a(input);
   CHECK(a.said == "");
   CHECK(flat(*a.analysis) ==
-        "  %   Elapsed      CPU  Waiting    Calls  Name\n"
-        "60.0    1.200    1.803    0.000      200\tb\n"
-        "39.0    0.780    0.006    0.774        6\tc\n"
-        " 1.0    0.020    0.027    0.000        2\ta\n");
+        "   %  Elapsed     CPU  Waiting  Total  Calls  Per-call\tName\n"
+        "60.0    1.20s   1.80s        0  1.20s    200    6.00ms\tb\n"
+        "39.0    780ms  6.00ms    774ms  780ms      6     130ms\tc\n"
+        " 1.0   20.0ms  27.0ms        0  2.00s      2     1.00s\ta\n");
   // Of one type alone as ever.
   input.profiles = {runs.elapsed.dir / "prof.1", runs.elapsed.dir / "prof.3"};
   CHECK(flat(*Analysed(input).analysis) ==
-        "  %     Time     Calls  Name\n"
-        "60.0    1.200      200\tb\n"
-        "39.0    0.780        6\tc\n"
-        " 1.0    0.020        2\ta\n");
+        "   %    Self  Total  Calls  Per-call\tName\n"
+        "60.0   1.20s  1.20s    200    6.00ms\tb\n"
+        "39.0   780ms  780ms      6     130ms\tc\n"
+        " 1.0  20.0ms  2.00s      2     1.00s\ta\n");
 }
 
 TEST_CASE("times that are mostly correction are ranges, in either run and in what was waited") {
@@ -238,10 +243,10 @@ TEST_CASE("times that are mostly correction are ranges, in either run and in wha
   runs.cpu.writer.header().probe_inside = 4 * kMilli * 256;
   // b: 600 - 500, and 601 - 400. c: 390 - 15, and 2 - 12. a: 10 - 5, and 9 - 4.
   CHECK(flat(*Analysed(runs.input()).analysis) ==
-        "   %      Elapsed        CPU  Waiting    Calls  Name\n"
-        " 78.1       0.375    0-0.003    0.375        3\tc\n"
-        "~20.8      0-0.63     0-0.64   0-0.63      100\tb\n"
-        " ~1.0 0.002-0.011 0.002-0.01  0-0.008        1\ta\n");
+        "    %   Elapsed         CPU  Waiting      Total  Calls   Per-call\tName\n"
+        "~78.1     375ms     0-2.1ms    375ms      375ms      3      125ms\tc\n"
+        "~20.8   0-630ms  0.95-640ms  0-630ms    0-630ms    100    0-6.3ms\tb\n"
+        " ~1.0  2.3-11ms   2.8-9.5ms  0-7.7ms  300-730ms      1  300-730ms\ta\n");
 }
 
 TEST_CASE("what is not complete or not of one program is said of both runs") {

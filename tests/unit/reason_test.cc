@@ -54,6 +54,7 @@ TEST_CASE("the report counts by reason, whatever the address") {
   Report report;
   report.functions_total = report.functions_selected = 4;
   report.functions_instrumented = 1;
+  report.code = {.hooked = 100, .stays = 20, .stubs = 3, .padding = 4, .unknown = 5};
   report.skipped = {{"a", OldAddr(1), {ReasonCode::jump_not_understood, OldAddr(0x11)}},
                     {"b", OldAddr(2), {ReasonCode::jump_not_reached, OldAddr(0x22)}},
                     {"c", OldAddr(3), {ReasonCode::jump_not_understood, OldAddr(0x33)}}};
@@ -61,8 +62,19 @@ TEST_CASE("the report counts by reason, whatever the address") {
   write_text(text, report);
   CHECK(text.str() ==
         "1 of 4 functions instrumented, 0 returns, 0 tail jumps, 0 jump tables\n"
+        "code: 100 bytes in these functions, 20 in functions left in place, 7 in stubs and padding, 5 in no function "
+        "that is "
+        "known\n"
         "       1  left in place: indirect jump at ... is not reached\n"
         "       2  left in place: indirect jump at ... is not understood\n");
   write_json(json, report);
   CHECK(json.str().find("\"reason\": \"indirect jump at 0x33 is not understood\"") != std::string::npos);
+}
+
+TEST_CASE("how little of the code has hooks is told in whole percents, rounded down") {
+  CHECK(low_coverage({.hooked = 94'990, .stays = 10, .padding = 1'000'000, .unknown = 5'000}) ==
+        "only 94 % of the code is in functions with hooks: 5000 bytes are in no function that is known, 10 bytes are "
+        "in functions that stay in place");
+  CHECK(low_coverage({.hooked = 9, .stays = 10'000}) ==
+        "less than 1 % of the code is in functions with hooks: 10000 bytes are in functions that stay in place");
 }

@@ -1,0 +1,56 @@
+// What profld -b puts into a rewritten program for readers, to turn counters into executions of basic blocks: the section
+// .prof.blocks. Not mapped at run time.
+//
+// A block leads from one place of its function to another: its places are where paths meet. Control that comes to a place
+// goes on from there, so the counts of the blocks that lead to it add up to those of the blocks that lead away from it.
+// Place 0 is all that is outside of the function, for which that does not hold. Some of the blocks have counters. Those
+// that have none make no circle, whatever the direction: at some place there always is a single one whose count is not
+// known yet, and it follows from those of the others there.
+//
+// Counter i of a thread is word i of its counters (format.h, Counters).
+//
+// Little-endian.
+
+#ifndef LIBPROF_FORMAT_BLOCKS_H
+#define LIBPROF_FORMAT_BLOCKS_H
+
+#include <stdint.h>
+
+namespace prof_format {
+
+inline constexpr char kBlocksSection[] = ".prof.blocks";
+inline constexpr char kBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '1'};
+
+struct BlocksHeader {
+  char magic[8];
+  uint32_t function_size;  // sizeof(BlockFunction); a later version may make both longer
+  uint32_t block_size;     // sizeof(BlockEntry)
+  uint64_t functions;      // BlockFunction structures that follow
+  uint64_t blocks;         // BlockEntry structures behind them: those of the first function, then of the second, ...
+  uint64_t counters;       // words
+};
+
+struct BlockFunction {
+  uint64_t entry;   // address in the original
+  uint32_t blocks;  // how many it has
+  uint32_t places;  // numbered from 0
+};
+
+struct BlockEntry {
+  int32_t offset;    // of its first instruction in the original, from the entry
+  uint32_t size;     // bytes
+  uint32_t from;     // the place that it begins at
+  uint32_t to;       // the place that it ends at
+  uint32_t counter;  // kNoCounter: it has none
+};
+
+inline constexpr uint32_t kNoCounter = 0xffffffff;
+
+// For the runtime: the program header of this type says where the counters lie that threads without ones of their own use.
+// Code increments them by instructions with the segment register gs, whose base is the distance from them to the
+// thread's own counters. They fill whole pages.
+inline constexpr uint32_t kCountersSegment = 0x6f50524f;
+
+}  // namespace prof_format
+
+#endif

@@ -1,0 +1,223 @@
+// The format of a trace: which instructions a program ran, one after the other, and which memory they touched.
+//
+// Three write it: prof trace, which steps a program through gdbserver or through proftarget (prof/trace/trace_writer.h),
+// and a program that `profld --trace` rewrote, whose runtime maps the file and leaves it as trace.<pid>.
+//
+//   TraceHeader                what the file is
+//   TraceChunk, its bytes      appended, one after the other, each at a multiple of 8 bytes
+//   TraceChunk, its bytes
+//   ...
+//   TraceChunk, TraceEnd       how the program ended: a trace without it is a part of one
+//
+// A reader may read while the file grows: the bytes of a chunk are there when its header is, but for windows (below). A
+// chunk that goes on behind the end of the file was torn, and so was what follows one without kChunkMagic. All that is in
+// front of it holds.
+//
+// What chunks tell of one thread stands in the order in which it happened. Those of several threads stand in the order in
+// which they were full. A module, or code, that changes stands in front of the first chunk with steps in it.
+//
+// Steps. What was stepped is written as runs: instructions that lie one behind the other, and ran so. A run that occurred
+// in the same chunk before is named by its number, and one that again follows the one that it followed the last time is
+// counted only. So a chunk can be read without any other. Its bytes, once they are unpacked:
+//
+//   uint64_t size of the flow, in bytes; the flow; behind it the addresses, up to the end of the chunk
+//
+// Both are varints (LEB128), "signed" ones with the sign in the lowest bit (0, -1, 1, -2, ... are 0, 1, 2, 3, ...).
+//
+//   flow:   0 start count instruction...   a run that is new: its start (signed, from the end of the run before; of the
+//                                          first in a chunk: from 0), how many instructions it has, and what they are.
+//                                          It gets the next number: 0, 1, 2, ...
+//           1 times                        so many runs, each the one that followed the run before it the last time
+//           2 event                        something happened (below) before the next run
+//           3 + n                          run n
+//   instruction:   length + 16 * accesses, and, if these are 15 or more (15 is written), how many more; for each access:
+//                  size in bytes * 8 + kAccess... flags
+//   addresses:     of each run that is named by the flow, of each of its accesses in their order: the address, signed,
+//                  less what it was when that run ran last plus by how much it changed then; the first time: less the
+//                  address before it in the chunk. An access of a repeated instruction (kAccessRepeated) has behind it
+//                  how often it was made: elements that follow each other, up, or with kAccessDown down, from the address.
+//
+//   event:  kind (TraceEventKind), how many values, the values
+//
+// An instruction with a prefix rep is one instruction, however often it repeats itself. What decides nothing is left out:
+// without kTraceMemory there are no accesses.
+//
+// Blocks. A rewritten program writes words into windows: parts of the file that are mapped into its memory, each of them a
+// chunk of kind kChunkBlocks, never packed. What is not written yet is 0, and is skipped. A word of 2 or 4 bytes is the
+// number of a basic block + 1, which ran as a whole, and before it the one that the table says to have run there, if it names
+// one. Words of 8 bytes are, by their upper 16 bits, a block (kWordBlock: number + 1 in the lower 32 bits) or a value, an
+// address or a count, that belongs to a block: values come behind their block in the order of the table. No value has these
+// upper bits. A value may be 0, which is told from what is not written by something that stands behind it: so a window has no
+// gap while a block waits for values. A signal handler's blocks may stand between a block and its values: a value belongs to
+// the last block that waits for one. The table of blocks tells what a reader makes of them: instructions, and accesses at a
+// constant address, or at a distance from a value.
+//
+// A ring (kTraceRing) has the last windows only: `sequence` tells their order.
+//
+// All integers are little-endian. Readers believe nothing in it.
+
+#ifndef LIBPROF_FORMAT_TRACE_H
+#define LIBPROF_FORMAT_TRACE_H
+
+#include <stdint.h>
+
+namespace prof_format {
+
+inline constexpr char kTraceMagic[8] = {'\x7f', 'P', 'T', 'R', 'C', '\r', '\n', '\x1a'};
+inline constexpr uint32_t kTraceVersion = 1;
+inline constexpr uint32_t kTraceByteOrder = 0x01020304;
+
+// What wrote it.
+enum TraceOrigin : uint32_t { kTraceGdbserver = 1, kTraceTarget = 2, kTraceInlined = 3 };
+
+enum TraceFlags : uint32_t {
+  kTraceMemory = 1,  // accesses to memory are in it
+  kTraceRing = 2,    // only the last of it was kept
+};
+
+struct TraceHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t byte_order;   // kTraceByteOrder
+  uint32_t header_size;  // sizeof(TraceHeader); the first chunk is behind it
+  uint32_t origin;       // TraceOrigin
+  uint32_t flags;        // TraceFlags
+  uint32_t pid;          // of the program; of the first process if it has several
+  uint64_t start_time;   // nanoseconds since 1970; 0 if unknown
+  uint64_t reserved[3];
+};
+
+inline constexpr uint32_t kChunkMagic = 0x4b484354;  // "TCHK"
+
+enum TraceChunkKind : uint16_t {
+  kChunkCommand = 1,     // the path of the program, then its arguments: each ends with a 0 byte
+  kChunkModule = 2,      // TraceModule: a file was mapped
+  kChunkCode = 3,        // bytes that ran: TraceCode and its bytes, and again, up to the end
+  kChunkSteps = 4,       // of one thread, see above
+  kChunkBlocks = 5,      // of one thread, a window: see above
+  kChunkBlockTable = 6,  // TraceBlocks
+  kChunkEvents = 7,      // of one thread: events as in the flow of steps, one behind the other
+  kChunkEnd = 8,         // TraceEnd
+  kChunkPadding = 9,     // nothing
+};
+
+enum TraceEncoding : uint8_t { kTraceRaw = 0, kTraceZstd = 1 };  // zstd: one frame
+
+struct TraceChunk {
+  uint32_t magic;     // kChunkMagic
+  uint16_t kind;      // TraceChunkKind; readers pass over those that they do not know
+  uint8_t encoding;   // TraceEncoding
+  uint8_t word_size;  // kChunkBlocks: 2, 4 or 8 bytes
+  uint32_t process;   // its number (pid)
+  uint32_t thread;    // number of the thread (tid); 0: none
+  uint64_t stored;    // bytes that follow; the next chunk begins at the next multiple of 8 behind them
+  uint64_t size;      // bytes once they are unpacked; raw: the same
+  uint32_t module;    // kChunkBlocks, kChunkBlockTable: number of the module that the blocks are of
+  uint32_t reserved;
+  uint64_t sequence;  // kChunkBlocks: windows of a thread are numbered from 1; 0 elsewhere
+};
+
+// More is damage: bytes of a packed chunk once it is unpacked, and instructions of a chunk of steps.
+inline constexpr uint64_t kMostChunkBytes = uint64_t(1) << 24;
+inline constexpr uint64_t kMostChunkInstructions = uint64_t(1) << 25;
+
+// Behind it the path, and the build-id: raw bytes.
+struct TraceModule {
+  uint64_t start, end;  // addresses in memory that the file, or a part of it, takes
+  uint64_t offset;      // in the file of what is at `start`
+  uint64_t bias;        // address in memory less link-time address; kUnknownBias: a reader finds it by the offset
+  uint32_t number;     // of the module, as chunks of blocks have it; the ranges of one file share it, or have their own
+  uint32_t path_size;  // bytes, without a 0 at the end
+  uint32_t build_id_size;
+  uint32_t reserved;
+};
+inline constexpr uint64_t kUnknownBias = ~uint64_t(0);
+
+// Behind it the bytes.
+struct TraceCode {
+  uint64_t address;
+  uint64_t size;
+};
+
+// The table of the blocks of a module. Behind it `blocks` TraceBlock, `operands` TraceOperand, `code_size` bytes of code:
+// those of all blocks, one behind the other.
+struct TraceBlocks {
+  uint64_t blocks, operands, code_size;
+  uint32_t block_size;    // sizeof(TraceBlock)
+  uint32_t operand_size;  // sizeof(TraceOperand)
+};
+
+struct TraceBlock {
+  uint64_t address;       // in the original program, link-time: the bias of the module is added
+  uint64_t code;          // where its bytes begin in those of the table
+  uint32_t size;          // bytes of its code
+  uint32_t instructions;  // which these bytes are
+  uint32_t operands;      // TraceOperand, behind those of the block before
+  uint32_t values;        // words of values that follow each execution
+  // Number + 1 of a block that ran just before it and wrote no word, which stands before it in the table; 0: none. A block
+  // without code stands for the blocks before it alone. At most kMostBlocksBefore follow each other so.
+  uint32_t before;
+  uint32_t reserved;
+};
+
+inline constexpr uint32_t kMostBlocksBefore = 256;
+
+// An access to memory in a block: in the order in which they happen.
+struct TraceOperand {
+  uint32_t instruction;  // which of the block's, from 0
+  uint16_t size;         // bytes
+  uint8_t flags;         // kAccess...
+  uint8_t reserved;
+  uint16_t value;    // which value of the block is added to `addend`; kNoValue: none
+  uint16_t count;    // kAccessRepeated: which value says how often; else kNoValue
+  uint32_t segment;  // 0; or 1: `addend` without a value is link-time, and the module's bias is added
+  int64_t addend;
+};
+inline constexpr uint16_t kNoValue = 0xffff;
+
+inline constexpr unsigned kWordTagShift = 48;
+inline constexpr uint64_t kWordBlock = 0xb10c;  // upper 16 bits of a word of 8 bytes that is a block
+inline constexpr uint64_t kWordBlockTag = kWordBlock << kWordTagShift;
+
+enum TraceAccessFlags : uint8_t {
+  kAccessWrite = 1,     // a store; else a load. What does both is two accesses.
+  kAccessRepeated = 2,  // of rep: has a count
+  kAccessDown = 4,      // repeated with the direction flag set
+};
+
+enum TraceEventKind : uint32_t {
+  kEventThreadBegin = 1,  // the thread's number
+  kEventThreadEnd = 2,    // the thread's number
+  kEventFork = 3,         // the child's number
+  kEventExec = 4,         // no values: all modules are forgotten
+  kEventSignal = 5,       // the signal's number: it reaches the thread here
+  kEventSystemCall =
+      6,           // number; result (two's complement); then for each range of memory that the kernel read or wrote:
+                   // address, bytes, flags (kAccessWrite: the kernel wrote)
+  kEventLost = 7,  // so many instructions are missing here; 0: it is not known how many
+};
+
+enum TraceEndReason : uint32_t {
+  kEndExit = 1,      // status: the exit status
+  kEndSignal = 2,    // status: the signal
+  kEndLimit = 3,     // the file was not to be larger (--limit)
+  kEndDiskFull = 4,  // status: the errno value
+  kEndLink = 5,      // the link to the target broke
+  kEndDetached = 6,  // the program went on without being traced
+};
+
+struct TraceEnd {
+  uint32_t reason;        // TraceEndReason
+  uint32_t status;        // see there
+  uint64_t instructions;  // all that were written; kUnknownTotal if the writer did not count
+  uint64_t accesses;      // the same
+};
+inline constexpr uint64_t kUnknownTotal = ~uint64_t(0);
+
+static_assert(sizeof(TraceHeader) == 64 && sizeof(TraceChunk) == 48 && sizeof(TraceModule) == 48);
+static_assert(sizeof(TraceBlocks) == 32 && sizeof(TraceBlock) == 40 && sizeof(TraceOperand) == 24 &&
+              sizeof(TraceEnd) == 24);
+
+}  // namespace prof_format
+
+#endif

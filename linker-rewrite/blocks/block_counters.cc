@@ -1,0 +1,280 @@
+// As few counters as possible, where they cost least.
+//
+// Which blocks. Let a PLACE be where paths meet: the ends of some blocks and the starts of those that control goes on to
+// from there. (If A goes on to B or C, and D to C only, then A and D end in the place where B and C start.) So a block
+// leads from one place to another, as an edge of a graph does, and what comes to a place goes away from it. Therefore, if
+// the counters of some blocks are left out, their counts follow from the others, as long as they make no circle
+// (whatever its direction): a place with a single unknown block gives its count, and so on. The most that can be left
+// out is a spanning tree, and of all of these we take the one with most executions, as far as loops let us guess
+// (Knuth and Stevenson 1973, for counters in blocks; Ball and Larus 1994, for such on edges).
+//
+// What is outside. Where control enters and leaves the function is one place, 0. Calls may not return, or return twice;
+// so a block that ends with a call ends in place 0, and the one behind it starts there. So nothing is concluded from
+// before a call to behind it, and counts are exact whichever way control leaves (exit, throw, longjmp), also while
+// functions are open.
+//
+// Where. The increment changes the flags (all but the carry), so it stands in front of an instruction of the block at
+// which they are dead; mostly the one that sets them for the jump at the end. It needs no register: threads find their
+// own counters by the segment register gs, which programs do not use (libprof/block_counters.cc). A block without such
+// a point (a second jump that looks at the same comparison) gets its counter at its start, and behind it the comparison
+// once more, if that is one of registers that have not changed since. Otherwise it gets none. If that does not leave enough,
+// nothing is counted in the function.
+//
+// An increment does not stand where nothing may (may_insert_before in arrivals.h).
+
+#include "block_counters.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/x86/semantics.h"
+#include "live_flags.h"
+
+namespace profld {
+
+namespace {
+
+constexpr double kLoop = 8;           // how often a loop is taken to run
+constexpr unsigned kDeepest = 8;      // loops within each other that are told apart
+constexpr double kSeldom = 1.0 / 64;  // how often a part is taken to run that was split off
+constexpr double kTwice = 2;          // what an increment costs behind which a comparison is made again
+constexpr double kNever = std::numeric_limits<double>::infinity();  // to be counted
+
+// Sets of numbers that are joined.
+class Sets {
+ public:
+  explicit Sets(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0u); }
+
+  uint32_t find(uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  // False if they were in one set already.
+  bool join(uint32_t a, uint32_t b) {
+    a = find(a);
+    b = find(b);
+    parent_[std::max(a, b)] = std::min(a, b);  // so 0 stays the number of its set
+    return a != b;
+  }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+class FunctionCounters {
+ public:
+  FunctionCounters(const Program& program, const Group& group, const Arrivals& arrivals, const FlagPassing& passing)
+      : group_(group),
+        arrivals_(arrivals),
+        graph_(program, group, arrivals),
+        live_(program, group, graph_, passing),
+        sets_(1 + 2 * graph_.blocks().size()) {}
+
+  // False if it cannot be counted. Counters are numbered from 0.
+  bool place(CountedFunction& function, std::vector<std::vector<CounterPlace>>& of_part) {
+    find_points();
+    join_places();
+    if (!choose()) return false;
+    number_places(function);
+    of_part.resize(group_.code.parts.size());
+    function.entry = group_.code.entry;
+    uint32_t counters = 0;
+    for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
+      const BasicBlock& block = graph_.blocks()[b];
+      function.blocks.push_back({graph_.range(block), numbers_[start_of(b)], numbers_[end_of(b)], CountedBlock::kNone});
+      if (!is_counted_[b]) continue;
+      of_part[block.part].push_back({points_[b]->insn, counters, points_[b]->again});
+      function.blocks.back().counter = counters++;
+    }
+    return true;
+  }
+
+ private:
+  struct Point {
+    uint32_t insn;
+    ByteView again;
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kMostBlocksBack = 4;
+
+  static uint32_t start_of(uint32_t block) { return 1 + 2 * block; }
+  static uint32_t end_of(uint32_t block) { return 2 + 2 * block; }
+
+  bool may_stand_before(const BasicBlock& b, uint32_t i) const {
+    const Code& code = group_.code.parts[b.part];
+    return may_insert_before(code, code.insns[i], arrivals_);
+  }
+
+  // For each block the first instruction that an increment may stand before, if there is one.
+  void find_points() {
+    points_.resize(graph_.blocks().size());
+    for (uint32_t b = 0; b < points_.size(); ++b)
+      live_.each_insn(b, [&](uint32_t i, Flags live) {
+        if (live == 0 && may_stand_before(graph_.blocks()[b], i)) points_[b] = Point{i, {}};
+      });
+    const std::vector<uint32_t> before = only_predecessors();
+    for (uint32_t b = 0; b < points_.size(); ++b)
+      if (!points_[b]) compare_again(b, before);
+  }
+
+  // By block, the one that control comes from; kNone if it comes from several, or from outside.
+  std::vector<uint32_t> only_predecessors() const {
+    std::vector<uint32_t> before(graph_.blocks().size(), kNone), count(before.size());
+    for (uint32_t b = 0; b < before.size(); ++b)
+      for (const uint32_t s : graph_.successors(b)) {
+        before[s] = b;
+        ++count[s];
+      }
+    for (uint32_t b = 0; b < before.size(); ++b)
+      if (count[b] != 1 || graph_.blocks()[b].entered) before[b] = kNone;
+    return before;
+  }
+
+  // The flags that are live at the start of the block are those of a comparison in a block before it, which can be made
+  // once more.
+  void compare_again(uint32_t b, const std::vector<uint32_t>& before) {
+    const uint32_t start = graph_.blocks()[b].first;
+    if (!may_stand_before(graph_.blocks()[b], start)) return;
+    uint16_t written = 0;  // general registers, since
+    for (uint32_t a = before[b], n = 0; a != kNone && n < kMostBlocksBack; a = before[a], ++n) {
+      const BasicBlock& block = graph_.blocks()[a];
+      const Code& code = group_.code.parts[block.part];
+      for (uint32_t i = block.end; i-- > block.first;) {
+        const Insn& insn = code.insns[i];
+        const FlagEffect effect = flag_effect_of(code, insn);
+        const Semantics semantics = semantics_of(code, insn);
+        if (effect.is_comparison) {
+          if ((semantics.reads & written) == 0) points_[b] = Point{start, code.bytes_of(insn)};
+          return;
+        }
+        const bool is_jump = insn.flow == Flow::jump_if || insn.flow == Flow::jump;
+        const bool is_move = insn.flow == Flow::next && !effect.overwrites && semantics.action == Action::move;
+        if (!is_jump && !is_move) return;
+        written |= semantics.writes;
+      }
+    }
+  }
+
+  void join_places() {
+    for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
+      if (graph_.blocks()[b].entered) sets_.join(0, start_of(b));
+      if (graph_.blocks()[b].leaves) sets_.join(0, end_of(b));
+      for (const uint32_t s : graph_.successors(b)) sets_.join(end_of(b), start_of(s));
+    }
+    of_place_.resize(1 + 2 * graph_.blocks().size());
+    for (uint32_t i = 0; i < of_place_.size(); ++i) of_place_[i] = sets_.find(i);
+  }
+
+  // A jump back makes a loop of all that stands between.
+  std::vector<double> weights() const {
+    const std::vector<BasicBlock>& blocks = graph_.blocks();
+    std::vector<int> change(blocks.size() + 1);
+    for (uint32_t b = 0; b < blocks.size(); ++b)
+      for (const uint32_t s : graph_.successors(b))
+        if (s <= b && blocks[s].part == blocks[b].part) {
+          ++change[s];
+          --change[b + 1];
+        }
+    std::vector<double> weights;
+    int depth = 0;
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      depth += change[b];
+      weights.push_back(blocks[b].part == 0 ? 1 : kSeldom);
+      for (unsigned i = 0; i < std::min(unsigned(depth), kDeepest); ++i) weights[b] *= kLoop;
+      if (!points_[b])
+        weights[b] = kNever;
+      else if (!points_[b]->again.empty())
+        weights[b] *= kTwice;
+    }
+    return weights;
+  }
+
+  bool choose() {
+    const std::vector<double> weight = weights();
+    std::vector<uint32_t> order(weight.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return weight[a] > weight[b]; });
+    is_counted_.resize(weight.size());
+    for (const uint32_t b : order) {
+      is_counted_[b] = !sets_.join(start_of(b), end_of(b));
+      if (is_counted_[b] && !points_[b]) return false;
+    }
+    return true;
+  }
+
+  void number_places(CountedFunction& function) {
+    numbers_.assign(of_place_.size(), 0);
+    for (uint32_t i = 0; i < of_place_.size(); ++i)
+      numbers_[i] = of_place_[i] == i ? function.places++ : numbers_[of_place_[i]];
+  }
+
+  const Group& group_;
+  const Arrivals& arrivals_;
+  const FlowGraph graph_;
+  const LiveFlags live_;
+  Sets sets_;  // of place 0 and the starts and ends of blocks
+  std::vector<std::optional<Point>> points_;
+  std::vector<uint32_t> of_place_;  // by start and end of block: the least that is the same place
+  std::vector<uint32_t> numbers_;   // the same, numbered
+  std::vector<bool> is_counted_;
+};
+
+}  // namespace
+
+void refuse_use_of_gs(const Program& program) {
+  std::atomic<bool> is_used = false;
+  parallel_for(program.groups.size(), [&](size_t g) {
+    for (const Code& code : program.groups[g].code.parts)
+      for (const Insn& insn : code.insns)
+        if (flag_effect_of(code, insn).uses_gs) is_used = true;
+  });
+  if (is_used) throw refusal(Refusal::uses_gs);
+}
+
+BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries, bool are_shared) {
+  refuse_use_of_gs(program);
+  const Arrivals arrivals = find_arrivals(program, old_entries);
+  const FlagPassing passing = find_flag_passing(program, arrivals, kFlagsOfIncrement);
+  struct Found {
+    CountedFunction function;
+    std::vector<std::vector<CounterPlace>> of_part;
+    bool is_counted = false;
+  };
+  std::vector<Found> found(program.groups.size());
+  parallel_for(found.size(), [&](size_t g) {
+    const Group& group = program.groups[g];
+    if (group.moves())
+      found[g].is_counted =
+          FunctionCounters(program, group, arrivals, passing).place(found[g].function, found[g].of_part);
+  });
+
+  BlockCounters all;
+  all.are_locked = are_shared;
+  all.of_range.resize(program.ranges.size());
+  for (size_t g = 0; g < found.size(); ++g) {
+    const Group& group = program.groups[g];
+    if (!group.moves()) continue;
+    if (!found[g].is_counted) {
+      ++all.uncounted;
+      continue;
+    }
+    const uint32_t first = all.counters;
+    for (size_t p = 0; p < found[g].of_part.size(); ++p) {
+      for (CounterPlace& place : found[g].of_part[p]) {
+        place.number += first;
+        place.is_locked = are_shared;
+        ++all.counters;
+      }
+      all.of_range[group.ranges[p]] = std::move(found[g].of_part[p]);
+    }
+    for (CountedBlock& block : found[g].function.blocks)
+      if (block.counter != CountedBlock::kNone) block.counter += first;
+    all.functions.push_back(std::move(found[g].function));
+  }
+  return all;
+}
+
+}  // namespace profld

@@ -1,0 +1,82 @@
+// Which basic blocks of the functions that move get a counter (profld -b), and where it stands: see block_counters.cc.
+
+#ifndef LINKER_REWRITE_BLOCKS_BLOCK_COUNTERS_H
+#define LINKER_REWRITE_BLOCKS_BLOCK_COUNTERS_H
+
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "linker-rewrite/program/program.h"
+#include "linker-rewrite/x86/record_code.h"
+
+namespace profld {
+
+// An increment before an instruction, or the code of a record. Jumps to the instruction come to it.
+struct CounterPlace {
+  uint32_t insn;           // index in the range
+  uint32_t number;         // of the counter, in the program; of the block that is recorded
+  ByteView again{};        // an instruction that follows the increment, and sets the flags as they were
+  bool is_locked = false;  // the increment is one that other threads' increments of the same counter do not disturb
+  std::optional<RecordCode> record{};
+};
+
+// A record that is written where control goes one of the two ways on from a conditional jump.
+struct EdgeRecord {
+  uint32_t insn;    // the jump: index in the range
+  bool is_taken;    // on the way to its target; else behind it
+  uint32_t number;  // that is recorded
+  RecordCode record;
+};
+
+// A basic block that writes records, or that another one stands for; or, if it is empty, the way from `before` to another
+// (trace_records.cc).
+struct TracedBlock {
+  OldRange range;
+  uint32_t instructions;
+  uint32_t before;  // the block before it, which writes none; kNone: there is none
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+};
+
+// What a reader needs to find out how often a block ran. Control comes from one of the places where paths meet, runs
+// through the block, and goes to another of these. 0 is all that is outside of the function.
+struct CountedBlock {
+  OldRange range;
+  uint32_t from, to;  // places, numbered within the function
+  uint32_t counter;   // in the program; kNone: its count is to be computed
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+};
+
+struct CountedFunction {
+  OldAddr entry;
+  uint32_t places = 0;
+  std::vector<CountedBlock> blocks;  // by part, ascending in each
+};
+
+struct BlockCounters {
+  std::vector<std::vector<CounterPlace>> of_range;  // by range of the program, ascending by instruction
+  std::vector<std::vector<EdgeRecord>> edges;       // the same; one at most for a jump
+  std::vector<CountedFunction> functions;           // in the order of their groups
+  uint32_t counters = 0;
+  bool are_locked = false;          // see decide/shared_counters.cc
+  std::vector<TracedBlock> traced;  // by the number in their records
+  uint8_t record_size = 0;          // bytes
+  uint64_t uncounted = 0;           // functions with a block that there is no room for a counter in
+
+  const std::vector<CounterPlace>* places(uint32_t range) const {
+    return of_range.empty() ? nullptr : &of_range[range];
+  }
+  const std::vector<EdgeRecord>* edges_of(uint32_t range) const { return edges.empty() ? nullptr : &edges[range]; }
+};
+
+// Of all groups that move. `old_entries`: instructions whose originals lead to their copies. `are_shared`: by threads, so
+// increments have to be locked. Throws Error if the program uses what counting needs for itself.
+BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries,
+                                   bool are_shared = false);
+
+// Throws Error if the program uses the segment register gs, by which threads find what is their own.
+void refuse_use_of_gs(const Program& program);
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,63 @@
+// The basic blocks of a group, and how control passes between them.
+//
+// A block ends at a call, and at a system call: what is called may not return (exit, throw, longjmp), or return more often
+// than it was called (setjmp, fork). So does control leave the graph there, and enter it behind.
+
+#ifndef LINKER_REWRITE_BLOCKS_FLOW_GRAPH_H
+#define LINKER_REWRITE_BLOCKS_FLOW_GRAPH_H
+
+#include <span>
+#include <vector>
+
+#include "arrivals.h"
+
+namespace profld {
+
+struct BasicBlock {
+  uint32_t part;             // of the group
+  uint32_t first, end;       // its instructions: indexes in the part
+  uint32_t first_successor;  // index in FlowGraph::successors; those up to the next block's are its own
+  bool entered;              // control may come from outside the graph
+  bool leaves;               // control may leave the graph at its end
+  bool to_labels = false;    // then it may go on wherever control enters the group: it ends with a jump to labels
+};
+
+class FlowGraph {
+ public:
+  FlowGraph(const Program& program, const Group& group, const Arrivals& arrivals);
+
+  // By part, ascending in each.
+  const std::vector<BasicBlock>& blocks() const { return blocks_; }
+  std::span<const uint32_t> successors(size_t block) const {
+    const size_t end = block + 1 < blocks_.size() ? blocks_[block + 1].first_successor : successors_.size();
+    return std::span(successors_).subspan(blocks_[block].first_successor, end - blocks_[block].first_successor);
+  }
+  const Insn& last_insn(const BasicBlock& b) const { return code_.parts[b.part].insns[b.end - 1]; }
+  OldRange range(const BasicBlock& b) const {
+    const Code& code = code_.parts[b.part];
+    return {code.address(code.insns[b.first]), code.next(last_insn(b))};
+  }
+
+ private:
+  void find_leaders();
+  void lead(OldAddr at);  // if it is in this group
+  void cut();
+  void connect();
+  std::optional<uint32_t> block_at(OldAddr at) const;
+  void pass_to(OldAddr at, BasicBlock& from);
+  void jump_indirectly(BasicBlock& from);
+  bool is_own(OldAddr at) const;
+
+  const Program& program_;
+  const Group& group_;
+  const FunctionCode& code_;
+  const Arrivals& arrivals_;
+  std::vector<std::vector<bool>> leaders_;  // by part and instruction
+  std::vector<uint32_t> first_block_;       // by part
+  std::vector<BasicBlock> blocks_;
+  std::vector<uint32_t> successors_;
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,81 @@
+// The problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
+// hooks (profld -b --no-hooks) that may be never: then it increments the counters of the thread that made it, at the same
+// time as that one, and of two such increments one may be lost.
+//
+// The way taken. libprof-sampler.so stands in the place of the functions by which programs make threads, and gives each of
+// them its counters before it runs. So threads share none, unless they are made in another way: by a system call of the
+// program's own; by the C library for itself, when it is asked to call a function of the program's in a thread
+// (SIGEV_THREAD and the like); or by clone. A program that may do any of that gets increments with the prefix lock, which
+// are never lost, and cost about twenty cycles. The same holds with another runtime, unless the program is static and makes
+// no thread.
+//
+// Forked children are alike: until the runtime knows of them, they count in their parent's profile. The C library tells it
+// of fork, but not of _Fork, and in a static program of neither.
+//
+// Limit. A library may make threads by system calls of its own, and have them call functions of the program.
+
+#include "shared_counters.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string_view>
+
+#include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/x86/decode_cache.h"
+#include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/system_calls.h"
+
+namespace profld {
+
+namespace {
+
+// Functions of C libraries that make threads, or processes, without the runtime's knowledge. Without the underscores before
+// them.
+constexpr std::string_view kMakers[] = {"aio_fsync",   "aio_fsync64",  "aio_read",  "aio_read64",  "aio_write",
+                                        "aio_write64", "clone",        "clone3",    "Fork",        "getaddrinfo_a",
+                                        "lio_listio",  "lio_listio64", "mq_notify", "timer_create"};
+
+bool is_maker(std::string_view name) {
+  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+  return std::ranges::find(kMakers, name) != std::end(kMakers);
+}
+
+bool imports_makers(const Image& image) {
+  return std::ranges::any_of(image.dynamic_symbols(),
+                             [](const Symbol& s) { return s.section == SHN_UNDEF && is_maker(s.name); });
+}
+
+// Whether the code has a system call that makes threads or processes, or one of which the number is not known, or that is
+// made as 32-bit programs make theirs, whose numbers are others. (vfork lets the caller wait.)
+bool may_make_threads(const Code& code) {
+  for (size_t i = 0; i < code.insns.size(); ++i) {
+    const ByteView bytes = code.bytes_of(code.insns[i]);
+    const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);
+    if (!cached || !cached->enters_kernel()) continue;
+    if (!is_system_call(bytes)) return true;
+    const int64_t number = system_call_number(code, i);
+    if (number == SYS_clone || number == SYS_clone3 || number == SYS_fork || number < 0) return true;
+  }
+  return false;
+}
+
+bool may_make_threads(const Program& program) {
+  std::atomic<bool> found = false;
+  parallel_for(program.groups.size(), [&](size_t g) {
+    for (const Code& code : program.groups[g].code.parts)
+      if (may_make_threads(code)) found = true;
+  });
+  return found;
+}
+
+}  // namespace
+
+bool may_share_counters(const Program& program, bool runtime_begins_threads) {
+  const Image& image = *program.image;
+  if (!image.is_static() && (!runtime_begins_threads || imports_makers(image))) return true;
+  return may_make_threads(program);
+}
+
+}  // namespace profld

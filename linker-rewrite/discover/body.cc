@@ -1,0 +1,346 @@
+// Recursive traversal: code is decoded from a start on, along all its branches. What the stack looks like is followed at
+// the same time (stack_state.h), since it tells a jump within a function from a tail call.
+//
+// A jump within the window may be a tail call of a function that nobody calls. It is taken for one if the stack is as at
+// the entry, if compilers would let a function start at its target, and if nothing but such jumps leads there.
+//
+// A call of a function that returns may not return itself, such as error(1, ...), and what follows belongs to another
+// path. That is seen where the two paths meet with stacks of different heights; then all begins again without it. If it
+// is not seen, no harm is done: a copy has its instructions in the original's order, and goes on behind the call as that
+// does.
+//
+// The state is kept at leaders, and joined where paths meet, until nothing changes. Then all is gone through once more,
+// to collect what the body refers to.
+
+#include "body.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "linker-rewrite/x86/decode_cache.h"
+#include "linker-rewrite/x86/encoding.h"
+
+namespace profld {
+
+namespace {
+
+class Explorer {
+ public:
+  Explorer(const Image& image, OldRange window, const std::vector<OldAddr>& inside, const Surroundings& surroundings)
+      : image_(image), inside_(inside), surroundings_(surroundings) {
+    body_.window = window;
+    code_.range = window;
+    if (const auto bytes = image.bytes(window.start, window.size()))
+      code_.bytes = *bytes;
+    else
+      body_.is_understood = false;
+  }
+
+  Body explore(const std::vector<BodyEntry>& entries) {
+    if (!body_.is_understood) return std::move(body_);
+    constexpr unsigned kMostTimes = 64;
+    for (unsigned i = 0; i == 0 || (std::exchange(wrong_, false) && i < kMostTimes); ++i) {
+      begin_again();
+      follow(entries);
+    }
+    collecting_ = true;
+    for (const auto& [at, leader] : leaders_) block(at);
+    finish();
+    return std::move(body_);
+  }
+
+ private:
+  void begin_again() {
+    body_.is_understood = true;
+    marks_.clear();
+    is_leader_.clear();
+    leaders_.clear();
+    pending_.clear();
+    suspected_.clear();
+    states_at_.clear();
+    within_.clear();
+  }
+
+  void follow(const std::vector<BodyEntry>& entries) {
+    for (const BodyEntry& e : entries) reach(offset(e.at), e.state, Way::other);
+    work();
+    // A jump that seemed to leave leads to where control comes in another way as well.
+    for (bool again = true; again;) {
+      again = false;
+      for (const auto& [from, target] : std::exchange(suspected_, {})) {
+        if (mark(target) == Mark::none) {
+          suspected_.emplace(from, target);
+          continue;
+        }
+        within_.insert(target);
+        reach(target, states_at_.at(from), Way::jump);
+        again = true;
+      }
+      work();
+    }
+  }
+
+  enum class Mark : uint8_t { none, instruction, inside };
+  enum class Way : uint8_t { jump, other };  // jump: with the stack as at the entry
+  struct Leader {
+    StackState state;
+    bool only_jumped_to = true;
+    uint32_t behind_call = kNone;  // control comes straight from this call, and on no other path
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  uint32_t offset(OldAddr a) const { return uint32_t(a - body_.window.start); }
+  OldAddr address(uint32_t o) const { return body_.window.start + o; }
+  Mark mark(uint32_t o) const { return o < marks_.size() ? marks_[o] : Mark::none; }
+  bool is_leader(uint32_t o) const { return o < is_leader_.size() && is_leader_[o]; }
+
+  void work() {
+    while (!pending_.empty() && !wrong_) {
+      const uint32_t o = *pending_.begin();
+      pending_.erase(pending_.begin());
+      block(o);
+    }
+  }
+
+  void reach(uint32_t o, const StackState& state, Way way) {
+    if (collecting_) return;
+    auto [it, added] = leaders_.try_emplace(o, Leader{state, true, behind_call_});
+    if (way == Way::other) it->second.only_jumped_to = false;
+    if (!added) {
+      Leader& there = it->second;
+      if (there.state.contradicts(state) && (there.behind_call == kNone) != (behind_call_ == kNone)) {
+        endless_.insert(behind_call_ != kNone ? behind_call_ : there.behind_call);
+        wrong_ = true;
+      }
+      if (there.behind_call != behind_call_) there.behind_call = kNone;
+      if (there.state.merge(state)) pending_.insert(o);
+      return;
+    }
+    if (mark(o) == Mark::inside) body_.is_understood = false;
+    if (is_leader_.size() <= o) is_leader_.resize(size_t(o) + 64);
+    is_leader_[o] = true;
+    pending_.insert(o);
+    // In the middle of a block: the first part reaches it as well.
+    if (mark(o) == Mark::instruction && it != leaders_.begin()) pending_.insert(std::prev(it)->first);
+  }
+
+  const Insn* decode(uint32_t o) {
+    const Insn* insn = DecodeCache::of_this_thread().find_insn(code_.bytes.subspan(o));
+    if (!insn) {
+      body_.is_understood = false;
+      return nullptr;
+    }
+    const uint32_t end = o + insn->length;
+    if (marks_.size() < end) marks_.resize(end + 64);
+    if (marks_[o] == Mark::inside) body_.is_understood = false;
+    marks_[o] = Mark::instruction;
+    for (uint32_t i = o + 1; i < end; ++i) {
+      if (marks_[i] == Mark::instruction) body_.is_understood = false;
+      marks_[i] = Mark::inside;
+    }
+    return insn;
+  }
+
+  // From a leader to where control does not go on, or to the next leader.
+  void block(uint32_t from) {
+    StackState state = leaders_.at(from).state;
+    behind_call_ = leaders_.at(from).behind_call;
+    for (uint32_t o = from; body_.is_understood;) {
+      if (o != from && is_leader(o)) return reach(o, state, Way::other);
+      if (o >= body_.window.size()) {
+        // Behind a call and in front of a function, control does not come there.
+        if (behind_call_ == kNone || !may_start_function(image_, body_.window.end))
+          leave(last_, body_.window.end, false, state);
+        return;
+      }
+      const Insn* known = decode(o);
+      if (!known) return;
+      Insn insn = *known;
+      insn.offset = o;
+      last_ = o;
+      const StackState before = state;
+      const Semantics op = semantics_of(code_, insn);
+      const uint8_t breaches = state.step(op, insn.flow, o);
+      if (collecting_) collect(insn, before, breaches);
+      if (!goes_on(insn, before, state)) return;
+      o += insn.length;
+    }
+  }
+
+  bool goes_on(const Insn& insn, const StackState& before, const StackState& after) {
+    switch (insn.flow) {
+      case Flow::next:
+        return true;
+      case Flow::call:
+      case Flow::call_indirect: {
+        if (calls_what_follows(insn)) return true;
+        const auto returns = surroundings_.returns(insn, code_.target(insn));
+        if (collecting_ && returns == Surroundings::Returns::unknown) body_.waiting.push_back(code_.target(insn));
+        if (returns != Surroundings::Returns::yes || endless_.contains(insn.offset)) return false;
+        behind_call_ = insn.offset;
+        return !skips_padding(insn.offset + insn.length, after);
+      }
+      case Flow::jump:
+        jump(insn.offset, code_.target(insn), true, before);
+        return false;
+      case Flow::jump_if:
+      case Flow::jump_if_short:
+        jump(insn.offset, code_.target(insn), false, after);
+        return true;
+      case Flow::jump_indirect:
+        jump_indirectly(insn.offset, before);
+        return false;
+      case Flow::ret:
+        if (collecting_) {
+          body_.returns = true;
+          body_.breaches |= before.breaches_at_return();
+        }
+        return false;
+      case Flow::stop:
+        return false;
+    }
+    return false;
+  }
+
+  // That is how code learns where it is: it takes the return address off the stack. No function begins there.
+  bool calls_what_follows(const Insn& insn) const {
+    return insn.flow == Flow::call && code_.target(insn) == address(insn.offset + insn.length);
+  }
+
+  // Padding behind a call stands before a loop, or the call does not return and another function follows.
+  bool skips_padding(uint32_t from, const StackState& state) {
+    uint32_t o = from;
+    while (o < body_.window.size()) {
+      const CachedInsn* in = DecodeCache::of_this_thread().find(code_.bytes.subspan(o));
+      if (!in || !in->is_no_operation()) break;
+      o += in->insn.length;
+    }
+    if (o == from || o >= body_.window.size() || !may_start_function(image_, address(o))) return false;
+    reach(o, state, Way::jump);
+    return true;
+  }
+
+  void jump(uint32_t from, OldAddr target, bool unconditional, const StackState& state) {
+    if (!body_.window.contains(target)) return leave(from, target, unconditional, state);
+    const bool empty = unconditional && state.is_as_at_entry();
+    const uint32_t to = offset(target);
+    if (empty && target > address(from) && !within_.contains(to) && (mark(to) == Mark::none || collecting_) &&
+        !std::ranges::binary_search(inside_, target) && may_start_function(image_, target)) {
+      if (collecting_) {
+        if (suspected_.contains(from)) leave(from, target, true, state);
+        return;
+      }
+      suspected_.insert_or_assign(from, to);
+      states_at_.insert_or_assign(from, state);
+      return;
+    }
+    reach(to, state, empty ? Way::jump : Way::other);
+  }
+
+  void jump_indirectly(uint32_t from, const StackState& state) {
+    const std::vector<OldAddr>* targets = surroundings_.targets_of(address(from));
+    if (!targets) {
+      if (collecting_) body_.jumps.push_back({address(from), {}, true, state});
+      return;
+    }
+    for (OldAddr t : *targets)
+      if (body_.window.contains(t))
+        reach(offset(t), state, Way::other);
+      else
+        leave(from, t, false, state);
+    if (!collecting_ || !targets->empty()) return;
+    body_.returns = true;
+    body_.breaches |= state.breaches_at_return();
+  }
+
+  void leave(uint32_t from, OldAddr target, bool is_jump, const StackState& state) {
+    if (collecting_) body_.exits.push_back({address(from), target, is_jump, state});
+  }
+
+  void collect(const Insn& insn, const StackState& before, uint8_t breaches) {
+    const OldAddr at = address(insn.offset);
+    body_.breaches |= breaches;
+    const auto frame = before.frame_address();
+    if (body_.rows.empty() || !(body_.rows.back().frame_address == frame)) body_.rows.push_back({at, frame});
+    if (calls_what_follows(insn)) return;
+    if (insn.flow == Flow::call) {
+      body_.calls.push_back(code_.target(insn));
+    } else if (insn.rip_relative) {
+      const OldAddr a = code_.target(insn);
+      if (!image_.is_code(a))
+        body_.data.push_back(a);
+      else if (takes_address(code_, insn))
+        body_.code.push_back(a);
+    } else if (insn.field_size == 0 && !image_.is_position_independent()) {
+      const auto number = number_kept_by(code_.bytes_of(insn));
+      if (number && image_.is_code(OldAddr(*number)))
+        body_.code.emplace_back(*number);
+      else if (const auto last = last_number<uint32_t>(code_.bytes_of(insn));
+               last && image_.span().contains(OldAddr(*last)))
+        body_.data.emplace_back(*last);
+    }
+  }
+
+  void finish() {
+    body_.is_insn.resize(marks_.size());
+    for (uint32_t o = 0; o < marks_.size(); ++o) {
+      if (marks_[o] == Mark::none) continue;
+      body_.is_insn[o] = marks_[o] == Mark::instruction;
+      const OldAddr a = address(o);
+      if (body_.runs.empty() || (body_.runs.back().end != a && !is_filled({body_.runs.back().end, a})))
+        body_.runs.push_back({a, a});
+      body_.runs.back().end = a + 1;
+    }
+    for (const auto& [o, leader] : leaders_)
+      if (leader.only_jumped_to) body_.jumped_to.push_back(address(o));
+  }
+
+  bool is_filled(OldRange r) const {
+    for (OldAddr a = r.start; a < r.end;) {
+      const CachedInsn* in = DecodeCache::of_this_thread().find(code_.bytes.subspan(offset(a), r.end - a));
+      if (!in || !in->is_no_operation()) return false;
+      a += in->insn.length;
+    }
+    return true;
+  }
+
+  const Image& image_;
+  const std::vector<OldAddr>& inside_;
+  const Surroundings& surroundings_;
+  Code code_;
+  Body body_;
+  std::vector<Mark> marks_;
+  std::vector<bool> is_leader_;
+  std::map<uint32_t, Leader> leaders_;
+  std::set<uint32_t> pending_;                // leaders whose state changed
+  std::map<uint32_t, uint32_t> suspected_;    // jumps that seem to leave, and their targets
+  std::map<uint32_t, StackState> states_at_;  // of those jumps
+  std::set<uint32_t> within_;                 // targets of jumps that seemed to leave
+  std::set<uint32_t> endless_;                // calls that cannot return: what follows contradicts other paths
+  uint32_t behind_call_ = kNone;
+  bool wrong_ = false;  // there is one more of these
+  uint32_t last_ = 0;
+  bool collecting_ = false;
+};
+
+}  // namespace
+
+Body explore(const Image& image, OldRange window, const std::vector<BodyEntry>& entries,
+             const std::vector<OldAddr>& inside, const Surroundings& surroundings) {
+  return Explorer(image, window, inside, surroundings).explore(entries);
+}
+
+bool may_start_function(const Image& image, OldAddr a) {
+  if (a.value % kCodeAlignment != 0) return false;
+  for (uint64_t length = 1; length <= kMaxInstructionLength; ++length) {
+    const auto bytes = image.bytes(a - length, length);
+    if (!bytes) return true;
+    const CachedInsn* in = DecodeCache::of_this_thread().find(*bytes);
+    if (in && in->insn.length == length && (in->is_no_operation() || in->ends_control() || in->insn.flow == Flow::call))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace profld

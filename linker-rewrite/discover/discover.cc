@@ -1,0 +1,88 @@
+// A stripped program without unwind tables says of its functions only how they are used. Here they are found by that:
+//
+//   * Starts are the entry point, exports, what is called, what the dynamic linker writes the address of into data, what
+//     instructions take the address of, and where jumps lead that leave a function (roots.cc, search.cc).
+//   * A body is what control reaches from a start, with the jump tables that are understood (body.cc,
+//     jumps_of_bodies.cc) and without what follows calls that do not return.
+//   * The stack is followed through each body (stack_state.cc). So it is known at each jump whether it may be a tail
+//     call, as unwind tables tell it elsewhere.
+//
+// What is wrong with that? An address that is taken may be a label's. It is taken for a function's only if control does
+// not come there otherwise, and if the code there keeps what functions keep. At a fixed address numbers may be no
+// addresses at all; so it has to be where compilers let functions start, too, and behind no jump that is not understood.
+// A jump may be a tail call or not: see body.cc. Code that nothing leads to stays unknown. It stays where it is, and
+// what it refers to is found by a linear sweep (move/entry_jumps.cc), as for all code in no function.
+//
+// The result is a table of what was found, in the form of unwind tables, so that all other stages need not know that
+// there is none (made_frames.cc). A function stays if its jumps are not understood, or if the height of the stack is not
+// known, or not right, where it leaves.
+//
+// Where tables describe all code that is used, nothing is searched for.
+
+#include "discover.h"
+
+#include <algorithm>
+
+#include "search.h"
+
+namespace profld {
+
+namespace {
+
+// Where the frame of the caller is, at an exit.
+bool height_is_known(const StackState& s) {
+  const auto frame = s.frame_address();
+  return frame.has_value();
+}
+
+std::optional<Reason> why_it_stays(const Start& s) {
+  if (s.unresolved) return s.unresolved;
+  if (!s.body.jumps.empty()) return Reason(ReasonCode::jump_not_understood, s.body.jumps.front().at);
+  constexpr uint8_t kStack = kLeavesInFrame | kHeightUnknown;
+  const uint8_t wrong = s.kind == Start::Kind::pointer ? uint8_t(UINT8_MAX) : kStack;
+  if (s.body.breaches & wrong) return Reason(ReasonCode::stack_not_followed);
+  for (const BodyExit& e : s.body.exits)
+    if (!height_is_known(e.state)) return Reason(ReasonCode::stack_not_followed);
+  return std::nullopt;
+}
+
+// The rows that hold in `range`, the first at its start.
+std::vector<FrameRow> rows_of(const std::vector<FrameRow>& rows, OldRange range) {
+  auto from = std::ranges::upper_bound(rows, range.start, {}, &FrameRow::at);
+  if (from != rows.begin()) --from;
+  const auto to = std::ranges::lower_bound(rows, range.end, {}, &FrameRow::at);
+  std::vector<FrameRow> taken(from, std::max(from, to));
+  if (taken.empty()) taken.push_back({range.start, std::nullopt});
+  taken.front().at = range.start;
+  return taken;
+}
+
+void append_found(std::vector<FoundRange>& found, const Image& image, OldAddr start, const Start& s) {
+  const std::optional<Reason> stays = why_it_stays(s);
+  constexpr StackState::FrameAddress kEmpty{kRsp, 8};
+  for (const OldRange& run : s.body.runs) {
+    FoundRange f;
+    f.range = run;
+    f.is_start = run.start == start && (s.kind != Start::Kind::jumped || s.state.frame_address() == kEmpty);
+    f.no_return_address = run.start == image.entry() && image.link_type() != LinkType::shared_library;
+    f.stays = stays;
+    f.rows = rows_of(s.body.rows, run);
+    found.push_back(std::move(f));
+  }
+}
+
+}  // namespace
+
+std::optional<MadeFrames> discover_functions(const Program& program) {
+  const std::vector<OldRange> undescribed = undescribed_code(program);
+  const Roots roots = find_roots(program, undescribed);
+  if (!roots.any) return std::nullopt;
+  Search search(program);
+  search.run(roots);
+  std::vector<FoundRange> found;
+  for (const auto& [start, s] : search.starts())
+    if (s.body.is_understood) append_found(found, *program.image, start, s);
+  return make_frames(*program.frames, found);
+}
+
+}  // namespace profld

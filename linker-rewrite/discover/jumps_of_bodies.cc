@@ -1,0 +1,242 @@
+// Indirect jumps of bodies. The analysis of jumps wants a function's code from its first byte to its last, but where a
+// body with such a jump ends is not known: its last part may be reached through the table alone. So the analysis gets
+// the code that is known to belong to the body, and more of what follows only when an entry of a table leads there.
+
+#include <algorithm>
+
+#include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/jumps/tables.h"
+#include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/linear_sweep.h"
+#include "search.h"
+
+namespace profld {
+
+namespace {
+
+// The code of a range, up to the first bytes that are no instruction.
+std::optional<Code> decode_as_far_as_possible(const Image& image, OldRange range) {
+  while (range.size() != 0) {
+    auto code = decode(image, range);
+    if (code) return std::move(*code);
+    const OldAddr end = code.error().at;
+    if (end <= range.start || end >= range.end) break;
+    range.end = end;
+  }
+  return std::nullopt;
+}
+
+OldAddr next_possible_start(const Image& image, OldAddr from, OldAddr limit) {
+  for (OldAddr a(align_up(from.value, kCodeAlignment)); a < limit; a += kCodeAlignment)
+    if (may_start_function(image, a)) return a;
+  return limit;
+}
+
+// What the analysis says of the jumps of one body and its fragments.
+struct Resolved {
+  std::optional<Reason> why;  // why they are not understood
+  std::map<OldAddr, std::vector<OldAddr>> targets;
+  OldAddr outside;  // where an entry leads that belongs to no body
+};
+
+std::vector<OldAddr> targets_in(const JumpTable& table, OldAddr end) {
+  std::vector<OldAddr> targets(table.targets.begin(), table.targets.begin() + ptrdiff_t(table.likely));
+  std::erase(targets, end);  // stands for an index that cannot occur
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  return targets;
+}
+
+// The end of a function stands for an index that cannot occur, but what follows may belong to the function.
+bool leads_to_end(const FunctionCode& function, const IndirectJumps& indirect) {
+  const OldAddr end = function.parts.front().range.end;
+  return std::ranges::any_of(indirect.tables, [&](const JumpTable& t) {
+    return std::find(t.targets.begin(), t.targets.begin() + ptrdiff_t(t.likely), end) !=
+           t.targets.begin() + ptrdiff_t(t.likely);
+  });
+}
+
+// The labels of a computed goto, which may lead to any of them. In data, words that follow each other are a table if one
+// of them leads into the code that certainly belongs to the body, which ends at `end`.
+std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, const FunctionCode& function,
+                               const IndirectJumps& indirect, OldAddr end) {
+  const OldRange window = function.parts.front().range;
+  std::vector<std::pair<OldAddr, OldAddr>> words;
+  for (const auto& w : data.code_pointers)
+    if (window.contains(w.second) && w.second != window.start &&
+        (image.is_position_independent() ||
+         std::ranges::find(indirect.label_words, w.first) != indirect.label_words.end()))
+      words.push_back(w);
+  std::sort(words.begin(), words.end());
+  std::vector<OldAddr> labels;
+  for (auto from = words.begin(); from != words.end();) {
+    auto to = from;
+    bool leads_inside = false;
+    do {
+      leads_inside |= to->second < end;
+      ++to;
+    } while (to != words.end() && to->first == std::prev(to)->first + 8);
+    if (leads_inside)
+      for (auto w = from; w != to; ++w) labels.push_back(w->second);
+    from = to;
+  }
+  for (const LabelUse& u : indirect.label_uses)
+    if (window.contains(u.label)) labels.push_back(u.label);
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  return labels;
+}
+
+Resolved take_result(const Image& image, const DataReferences& data, const FunctionCode& function,
+                     const IndirectJumps& indirect, OldAddr end) {
+  Resolved r;
+  for (const IndirectJump& j : indirect.jumps) {
+    const Code& part = function.parts[j.at.part];
+    const OldAddr at = part.address(part.insns[j.at.insn]);
+    std::vector<OldAddr>& targets = r.targets[at];
+    if (j.kind == JumpKind::labels) {
+      targets = labels_of(image, data, function, indirect, end);
+      if (targets.empty()) r.why = Reason(ReasonCode::jump_not_understood, at);
+    }
+    if (j.kind == JumpKind::table) targets = targets_in(indirect.tables[j.table], function.parts.front().range.end);
+  }
+  return r;
+}
+
+// `end`: of the code that certainly belongs to the body. `fragments`: the other parts.
+Resolved resolve(const Image& image, const EhFrame& frames, const DataReferences& data, OldRange window, OldAddr end,
+                 const std::vector<OldRange>& fragments) {
+  constexpr unsigned kMostAttempts = 24;
+  Resolved last;
+  const OldAddr certain_end = end;
+  end = next_possible_start(image, end, window.end);
+  for (unsigned attempt = 0; attempt < kMostAttempts; ++attempt) {
+    FunctionCode function;
+    function.entry = window.start;
+    auto main = decode_as_far_as_possible(image, {window.start, end});
+    if (!main) break;
+    function.parts.push_back(std::move(*main));
+    for (const OldRange& f : fragments)
+      if (auto part = decode_as_far_as_possible(image, f)) function.parts.push_back(std::move(*part));
+    const auto indirect = resolve_indirect_jumps(image, frames, data, function);
+    if (indirect && (end >= window.end || !leads_to_end(function, *indirect)))
+      return take_result(image, data, function, *indirect, certain_end);
+    last.why = indirect ? std::nullopt : std::optional(indirect.error().reason);
+    const OldAddr outside = indirect ? OldAddr() : indirect.error().outside;
+    if (outside != OldAddr() && !window.contains(outside)) {
+      last.outside = outside;
+      break;
+    }
+    if (end >= window.end) break;
+    // A few steps, then longer and longer ones.
+    const OldAddr wanted = outside > end ? outside : end;
+    const uint64_t step = attempt < 8 ? 1 : uint64_t(1) << attempt;
+    end = next_possible_start(image, wanted + step, window.end);
+  }
+  if (!last.why) last.why = Reason(ReasonCode::jump_not_understood, window.start);
+  return last;
+}
+
+}  // namespace
+
+// Where objects begin: a table without a known bound ends there. Code that was not found yet has tables as well. So the
+// addresses are taken into account that such code would take, if it were code.
+void Search::find_objects() {
+  for (const Relocation& r : image_.relocations())
+    if (r.type == R_X86_64_RELATIVE && !image_.is_code(OldAddr(uint64_t(r.addend))))
+      objects_.emplace_back(uint64_t(r.addend));
+  for (const Symbol& s : image_.dynamic_symbols())
+    if (s.type == STT_OBJECT && s.section != SHN_UNDEF) objects_.push_back(s.address);
+  for (const Group& g : program_.groups)
+    for (const Code& code : g.code.parts)
+      for (const Insn& insn : code.insns)
+        if (insn.rip_relative) objects_.push_back(code.target(insn));
+  const std::vector<OldAddr> taken = parallel_collect<OldAddr>(
+      undescribed_.size(),
+      [&](size_t i, std::vector<OldAddr>& out) {
+        linear_sweep(image_, undescribed_[i], [&](OldAddr at, const CachedInsn& in, std::optional<OldAddr>) {
+          const auto bytes = image_.bytes(at, in.insn.length);
+          if (!bytes || !in.insn.rip_relative || !is_lea(*bytes, in.insn.field)) return;
+          const OldAddr target = at + in.insn.length + uint64_t(in.displacement.read(bytes->data()));
+          if (image_.span().contains(target) && !image_.is_code(target)) out.push_back(target);
+        });
+      },
+      1);
+  objects_.insert(objects_.end(), taken.begin(), taken.end());
+}
+
+DataReferences Search::data_references() const {
+  DataReferences data;
+  data.object_starts = objects_;
+  for (const auto& [at, s] : starts_)
+    data.object_starts.insert(data.object_starts.end(), s.body.data.begin(), s.body.data.end());
+  for (const Relocation& r : image_.relocations())
+    if (r.type == R_X86_64_RELATIVE && image_.is_code(OldAddr(uint64_t(r.addend))))
+      data.code_pointers.emplace_back(r.where, OldAddr(uint64_t(r.addend)));
+  if (!image_.is_position_independent()) data.code_pointers = find_apparent_code_pointers(image_);
+  parallel_sort(data.object_starts);
+  data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
+  parallel_sort(data.code_pointers, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second < b.second : a.first < b.first;
+  });
+  return data;
+}
+
+bool Search::resolve_jumps() {
+  struct Wanted {
+    OldAddr start;
+    std::vector<OldRange> fragments;
+    std::vector<OldAddr> jumps;  // not understood so far; and what limits the code in which they go
+    Resolved result;
+  };
+  std::map<OldAddr, Wanted> by_root;
+  for (const auto& [at, s] : starts_)
+    if (!s.body.jumps.empty() && s.body.is_understood) {
+      Wanted& w = by_root.try_emplace(root_of(at), Wanted{root_of(at), {}, {}, {}}).first->second;
+      for (const BodyExit& j : s.body.jumps) w.jumps.push_back(j.at);
+      w.jumps.push_back(s.body.window.end);
+    }
+  for (const auto& [at, s] : starts_)
+    if (s.kind == Start::Kind::jumped && !s.body.runs.empty())
+      if (const auto w = by_root.find(root_of(at)); w != by_root.end() && at != w->first)
+        w->second.fragments.push_back({at, s.body.runs.back().end});
+  std::vector<Wanted> wanted;
+  for (auto& [root, w] : by_root) {
+    Start& s = starts_.at(root);
+    if (s.body.runs.empty() || s.tried == w.jumps) continue;
+    s.tried = w.jumps;
+    wanted.push_back(std::move(w));
+  }
+  if (wanted.empty()) return false;
+  const DataReferences data = data_references();
+  parallel_for(
+      wanted.size(),
+      [&](size_t i) {
+        const Body& b = starts_.at(wanted[i].start).body;
+        wanted[i].result = resolve(image_, *program_.frames, data, b.window, b.runs.back().end, wanted[i].fragments);
+      },
+      1);
+  for (Wanted& w : wanted) {
+    Start& s = starts_.at(w.start);
+    s.unresolved = w.result.why;
+    if (w.result.outside != OldAddr() && is_undescribed(w.result.outside) && !starts_.contains(w.result.outside)) {
+      // A fragment that the table alone leads to. Compilers put fragments close together.
+      const auto g = owner(w.result.outside);
+      const bool is_next = g != starts_.end() && g->second.explored && !g->second.body.runs.empty() &&
+                           g->second.body.runs.back().end == w.result.outside;
+      if (is_next && !s.body.jumps.empty()) {
+        add(w.result.outside, Start::Kind::jumped, s.body.jumps.front().state, w.start);
+        s.tried.clear();
+      }
+    }
+    for (auto& [jump, targets] : w.result.targets) {
+      s.targets.insert_or_assign(jump, std::move(targets));
+      jumps_.insert_or_assign(jump, w.start);
+    }
+    queue(w.start);
+    for (const OldRange& f : w.fragments) queue(f.start);
+  }
+  return true;
+}
+
+}  // namespace profld

@@ -1,0 +1,312 @@
+// The search goes on from start to start until nothing new is found. A body ends at each call of which it is not known
+// that it returns; it is explored again when that is known. So nothing is ever taken for code that may be none.
+
+#include "search.h"
+
+#include <algorithm>
+
+#include "linker-rewrite/base/parallel.h"
+
+namespace profld {
+
+namespace {
+
+void sort_unique(std::vector<OldAddr>& v) {
+  std::sort(v.begin(), v.end());
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+}  // namespace
+
+Search::Search(const Program& program)
+    : program_(program),
+      image_(*program.image),
+      undescribed_(undescribed_code(program)),
+      noreturn_(*program.image, *program.frames) {}
+
+void Search::run(const Roots& roots) {
+  for (OldAddr a : roots.starts) add(a, Start::Kind::function, StackState::at_entry());
+  pointers_.insert(roots.pointers.begin(), roots.pointers.end());
+  const std::vector<OldAddr> in_data = pointers_in_data();
+  find_objects();
+  for (;;) {
+    explore_queued();
+    if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
+    if (resolve_jumps()) continue;
+    if (!accept_pointers(in_data, true)) break;
+  }
+}
+
+// ---- What bodies ask.
+
+bool Search::known_never_returns(OldAddr target, bool through_word) const {
+  const std::lock_guard lock(noreturn_mutex_);
+  const auto [it, added] = never_returns_.try_emplace(target, false);
+  if (!added) return it->second;
+  Insn call;
+  call.flow = through_word ? Flow::call_indirect : Flow::call;
+  call.rip_relative = through_word;
+  return it->second = noreturn_.never_returns(call, target);
+}
+
+Surroundings::Returns Search::returns(const Insn& call, OldAddr target) const {
+  if (call.flow == Flow::call_indirect)
+    return call.rip_relative && known_never_returns(target, true) ? Returns::no : Returns::yes;
+  if (!is_undescribed(target)) return known_never_returns(target, false) ? Returns::no : Returns::yes;
+  const auto s = starts_.find(target);
+  return s != starts_.end() && s->second.returns ? Returns::yes : Returns::unknown;
+}
+
+const std::vector<OldAddr>* Search::targets_of(OldAddr jump) const {
+  const auto start = jumps_.find(jump);
+  if (start == jumps_.end()) return nullptr;
+  const auto s = starts_.find(start->second);
+  if (s == starts_.end()) return nullptr;
+  const auto targets = s->second.targets.find(jump);
+  return targets != s->second.targets.end() ? &targets->second : nullptr;
+}
+
+// ---- Starts.
+
+OldRange Search::window(OldAddr start) const {
+  OldRange w{start, range_with(undescribed_, start)->end};
+  if (const auto next = starts_.upper_bound(start); next != starts_.end()) w.end = std::min(w.end, next->first);
+  return w;
+}
+
+std::map<OldAddr, Start>::iterator Search::owner(OldAddr a) {
+  auto s = starts_.upper_bound(a);
+  if (s == starts_.begin()) return starts_.end();
+  --s;
+  return window(s->first).contains(a) ? s : starts_.end();
+}
+
+// The start of the function that a body is a fragment of, as far as that is known; else its own start.
+OldAddr Search::root_of(OldAddr start) const {
+  constexpr unsigned kMostSteps = 16;
+  for (unsigned i = 0; i < kMostSteps; ++i) {
+    const auto s = starts_.find(start);
+    if (s == starts_.end() || s->second.kind != Start::Kind::jumped || s->second.root == OldAddr()) break;
+    start = s->second.root;
+  }
+  return start;
+}
+
+void Search::queue(OldAddr start) {
+  const auto s = starts_.find(start);
+  if (s == starts_.end() || std::exchange(s->second.queued, true)) return;
+  queue_.push_back(start);
+}
+
+void Search::add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr root, bool may_be_inside) {
+  const auto [it, added] = starts_.try_emplace(at);
+  Start& s = it->second;
+  if (added) {
+    if (it != starts_.begin())
+      if (auto before = std::prev(it);
+          before->second.explored && !before->second.body.runs.empty() && before->second.body.runs.back().end > at)
+        queue(before->first);
+    s.kind = kind;
+    s.state = state;
+    s.root = root;
+    s.may_be_inside = may_be_inside;
+    queue(at);
+  } else if (kind != Start::Kind::jumped) {
+    if (s.kind != Start::Kind::jumped) {
+      if (kind == Start::Kind::function) s.kind = kind;
+      return;
+    }
+    s.kind = kind;
+    s.state = StackState::at_entry();
+    s.root = OldAddr();
+    queue(at);
+  } else if (s.kind == Start::Kind::jumped) {
+    if (s.root != root) s.root = OldAddr();
+    if (s.state.merge(state)) queue(at);
+  }
+}
+
+void Search::add_entry(OldAddr start, OldAddr at, const StackState& state) {
+  Start& s = starts_.at(start);
+  for (BodyEntry& e : s.others)
+    if (e.at == at) {
+      if (e.state.merge(state)) queue(start);
+      return;
+    }
+  s.others.push_back({at, state});
+  queue(start);
+}
+
+// What seemed to be a function goes on in the body that jumps to it.
+void Search::remove_inside(OldAddr start) {
+  const OldAddr root = starts_.at(start).root;
+  auto next = starts_.erase(starts_.find(start));
+  // What followed it, and was taken for fragments because its start lay between.
+  while (next != starts_.end() && next->second.kind == Start::Kind::jumped && next->second.root == root)
+    next = starts_.erase(next);
+  std::vector<OldAddr>& inside = starts_.at(root).inside;
+  inside.insert(std::ranges::upper_bound(inside, start), start);
+  queue(root);
+}
+
+// ---- Bodies.
+
+void Search::explore_queued() {
+  while (!queue_.empty()) {
+    std::vector<OldAddr> batch = std::exchange(queue_, {});
+    sort_unique(batch);
+    std::vector<Body> bodies(batch.size());
+    std::erase_if(batch, [&](OldAddr a) { return !starts_.contains(a); });
+    for (OldAddr a : batch) starts_.at(a).queued = false;
+    parallel_for(
+        batch.size(),
+        [&](size_t i) {
+          const Start& s = starts_.at(batch[i]);
+          std::vector<BodyEntry> entries{{batch[i], s.state}};
+          const OldRange w = window(batch[i]);
+          for (const BodyEntry& e : s.others)
+            if (w.contains(e.at)) entries.push_back(e);
+          bodies[i] = explore(image_, w, entries, s.inside, *this);
+        },
+        4);
+    for (size_t i = 0; i < batch.size(); ++i)
+      if (starts_.contains(batch[i])) apply(batch[i], std::move(bodies[i]));
+  }
+}
+
+void Search::apply(OldAddr start, Body body) {
+  Start& s = starts_.at(start);
+  s.body = std::move(body);
+  s.explored = true;
+  // References of what is not code would lead anywhere.
+  if (!s.body.is_understood) return set_returns(start);
+  const Body& b = s.body;
+  constexpr uint64_t kLeastFunction = 4;  // bytes
+  if (s.may_be_inside && s.kind == Start::Kind::jumped && s.root != OldAddr() && starts_.contains(s.root)) {
+    const Body& from = starts_.at(s.root).body;
+    const bool goes_back = std::ranges::any_of(
+        b.exits, [&](const BodyExit& e) { return e.target > s.root && e.target < start && from.reaches(e.target); });
+    if (goes_back || b.breaches != 0 || b.runs.empty() || b.runs.front().size() < kLeastFunction)
+      return remove_inside(start);
+  }
+  for (OldAddr c : b.calls)
+    if (is_undescribed(c) && !b.reaches(c)) add(c, Start::Kind::function, StackState::at_entry());
+  for (OldAddr c : b.calls)
+    if (is_undescribed(c) && c != start && b.reaches(c) && may_start_function(image_, c))
+      add(c, Start::Kind::function, StackState::at_entry());
+  for (OldAddr a : b.code)
+    if (is_undescribed(a)) pointers_.insert(a);
+  for (OldAddr w : b.waiting) {
+    waiting_[w].push_back(start);
+    if (const auto there = starts_.find(w); there != starts_.end() && there->second.returns) queue(start);
+  }
+  bool returns = b.returns || s.unresolved;
+  const std::vector<BodyExit> exits = b.exits;  // starts may be added
+  for (const BodyExit& e : exits) returns |= leave(start, e);
+  if (returns) set_returns(start);
+}
+
+// True if it is known that control comes to a return, where the exit leads.
+bool Search::leave(OldAddr from, const BodyExit& e) {
+  if (!is_undescribed(e.target)) {
+    // Into code that is described, or out of all code.
+    return !image_.is_code(e.target) || !known_never_returns(e.target, false);
+  }
+  const bool like_tail_call = e.is_jump && e.state.is_as_at_entry() && may_start_function(image_, e.target);
+  OldAddr leads_to = e.target;
+  if (const auto there = starts_.find(e.target); there != starts_.end()) {
+    add(e.target, Start::Kind::jumped, e.state, root_of(from));
+  } else {
+    const auto g = owner(e.target);
+    const OldAddr root = root_of(from);
+    if (g != starts_.end() && g->second.explored &&
+        (g->second.body.reaches(e.target) || (g->first == root && !like_tail_call))) {
+      leads_to = g->first;
+      if (g->first == root) add_entry(g->first, e.target, e.state);
+    } else {
+      const bool may_be_inside = g != starts_.end() && g->first == from && like_tail_call;
+      add(e.target, Start::Kind::jumped, e.state, may_be_inside ? from : root, may_be_inside);
+    }
+  }
+  if (leads_to == from) return false;
+  if (starts_.at(leads_to).returns) return true;
+  followers_[leads_to].push_back(from);
+  return false;
+}
+
+void Search::set_returns(OldAddr start) {
+  std::vector<OldAddr> pending{start};
+  while (!pending.empty()) {
+    const OldAddr a = pending.back();
+    pending.pop_back();
+    const auto s = starts_.find(a);
+    if (s == starts_.end() || std::exchange(s->second.returns, true)) continue;
+    if (const auto w = waiting_.find(a); w != waiting_.end()) {
+      for (OldAddr caller : w->second) queue(caller);
+      waiting_.erase(w);
+    }
+    if (const auto f = followers_.find(a); f != followers_.end()) {
+      pending.insert(pending.end(), f->second.begin(), f->second.end());
+      followers_.erase(f);
+    }
+  }
+}
+
+// ---- Pointers.
+
+bool Search::is_like_function(const Body& body) const {
+  return body.is_understood && body.breaches == 0 && !body.runs.empty();
+}
+
+// Accepts those that are functions' starts, as far as that can be told. `cautiously`: the numbers may be no addresses,
+// or labels of functions whose jumps are not understood yet.
+bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously) {
+  std::vector<OldAddr> tried;
+  for (OldAddr a : candidates) {
+    if (starts_.contains(a)) continue;
+    const auto g = owner(a);
+    if (g != starts_.end()) {
+      const Body& b = g->second.body;
+      if (b.reaches(a) && !(std::ranges::binary_search(b.jumped_to, a) && may_start_function(image_, a))) continue;
+      // Behind a jump that is not understood: a label, perhaps.
+      if (!b.reaches(a) && !b.jumps.empty() && (cautiously || !may_start_function(image_, a))) continue;
+    }
+    if (cautiously && !may_start_function(image_, a)) continue;
+    // The more is known of what it calls, the more there is to object to.
+    if (const auto r = refused_.find(a); r != refused_.end() && r->second == window(a).end) continue;
+    tried.push_back(a);
+  }
+  std::vector<Body> bodies(tried.size());
+  parallel_for(
+      tried.size(),
+      [&](size_t i) {
+        bodies[i] = explore(image_, window(tried[i]), {{tried[i], StackState::at_entry()}}, {}, *this);
+      },
+      4);
+  bool any = false;
+  OldAddr behind_jump;  // the end of the window in which a jump is not understood
+  for (size_t i = 0; i < tried.size(); ++i) {
+    if (!is_like_function(bodies[i])) {
+      refused_[tried[i]] = bodies[i].window.end;
+      continue;
+    }
+    if (tried[i] < behind_jump && (cautiously || !may_start_function(image_, tried[i]))) continue;
+    if (starts_.contains(tried[i])) continue;
+    if (!bodies[i].jumps.empty()) behind_jump = std::max(behind_jump, bodies[i].window.end);
+    add(tried[i], Start::Kind::pointer, StackState::at_entry());
+    any = true;
+  }
+  return any;
+}
+
+// At a fixed address: words of data that may be addresses of code.
+std::vector<OldAddr> Search::pointers_in_data() const {
+  std::vector<OldAddr> pointers;
+  if (image_.is_position_independent()) return pointers;
+  for (const auto& [word, target] : find_apparent_code_pointers(image_))
+    if (is_undescribed(target)) pointers.push_back(target);
+  sort_unique(pointers);
+  return pointers;
+}
+
+}  // namespace profld

@@ -1,0 +1,95 @@
+// The search for functions in code that no table describes: its starts, and what is known of each. See discover.cc.
+
+#ifndef LINKER_REWRITE_DISCOVER_SEARCH_H
+#define LINKER_REWRITE_DISCOVER_SEARCH_H
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "body.h"
+#include "linker-rewrite/program/data_references.h"
+#include "linker-rewrite/program/noreturn.h"
+#include "roots.h"
+
+namespace profld {
+
+// An address at which a body starts.
+struct Start {
+  enum class Kind : uint8_t {
+    function,  // called, exported, known by a symbol
+    pointer,   // its address is taken, and its code is like a function's
+    jumped,    // jumped to: a fragment, or a function that is only called by tail calls
+  };
+  Kind kind = Kind::function;
+  bool may_be_inside = false;     // jumped: it may be a part of the body that jumps there, which is in front of it
+  StackState state;               // there
+  OldAddr root;                   // jumped: the start of the only body that jumps there; 0 if there are several
+  std::vector<BodyEntry> others;  // where other bodies come back into it
+  std::vector<OldAddr> inside;    // see explore()
+  std::map<OldAddr, std::vector<OldAddr>> targets;  // of its indirect jumps; see Surroundings
+  std::optional<Reason> unresolved;                 // why one of these is not understood
+  std::vector<OldAddr> tried;  // these jumps, and the ends of the windows that they were looked at in
+  Body body;
+  bool explored = false;
+  bool queued = false;
+  bool returns = false;
+};
+
+class Search : public Surroundings {
+ public:
+  explicit Search(const Program& program);
+
+  // Finds all starts, as far as they can be understood.
+  void run(const Roots& roots);
+  const std::map<OldAddr, Start>& starts() const { return starts_; }
+
+  Returns returns(const Insn& call, OldAddr target) const override;
+  const std::vector<OldAddr>* targets_of(OldAddr jump) const override;
+
+ private:
+  bool is_undescribed(OldAddr a) const { return range_with(undescribed_, a) != nullptr; }
+  bool known_never_returns(OldAddr target, bool through_word) const;
+  std::map<OldAddr, Start>::iterator owner(OldAddr a);  // of the window that `a` lies in; end() if none does
+  OldAddr root_of(OldAddr start) const;
+  OldRange window(OldAddr start) const;
+
+  void add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr root = OldAddr(), bool may_be_inside = false);
+  void add_entry(OldAddr start, OldAddr at, const StackState& state);
+  void queue(OldAddr start);
+  void explore_queued();
+  void apply(OldAddr start, Body body);
+  bool leave(OldAddr from, const BodyExit& exit);
+  void remove_inside(OldAddr start);
+  void set_returns(OldAddr start);
+  bool leads_to_return(const BodyExit& exit);
+
+  bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
+  bool is_like_function(const Body& body) const;
+  std::vector<OldAddr> pointers_in_data() const;
+
+  bool resolve_jumps();
+  void find_objects();
+  DataReferences data_references() const;
+
+  const Program& program_;
+  const Image& image_;
+  const std::vector<OldRange> undescribed_;
+  std::map<OldAddr, Start> starts_;
+  std::set<OldAddr> pointers_;                    // addresses of functions or of labels
+  std::unordered_map<OldAddr, OldAddr> refused_;  // of these, what is no function, and the end of its window
+  std::vector<OldAddr> queue_;
+  std::vector<OldAddr> objects_;                                 // in data, as far as known before anything is explored
+  std::unordered_map<OldAddr, std::vector<OldAddr>> waiting_;    // bodies that stop at a call of this start
+  std::unordered_map<OldAddr, std::vector<OldAddr>> followers_;  // bodies that return if this start does
+  std::map<OldAddr, OldAddr> jumps_;  // indirect jumps whose targets are known, and the starts of their bodies
+  mutable std::mutex noreturn_mutex_;
+  mutable Noreturn noreturn_;
+  mutable std::unordered_map<OldAddr, bool> never_returns_;  // of functions and words outside of undescribed code
+};
+
+}  // namespace profld
+
+#endif

@@ -1,0 +1,31 @@
+// What stands in the bytes outside functions, if it is code: they are decoded blindly (x86/linear_sweep.h). A program may have
+// hundreds of megabytes of them, so this is done once, for all who ask.
+
+#ifndef LINKER_REWRITE_MOVE_UNKNOWN_CODE_H
+#define LINKER_REWRITE_MOVE_UNKNOWN_CODE_H
+
+#include <vector>
+
+#include "linker-rewrite/base/code_set.h"
+#include "linker-rewrite/program/program.h"
+
+namespace profld {
+
+struct UnknownCode {
+  std::vector<OldRange> ranges;         // all bytes of code outside functions, ascending
+  CodeSet named;                        // addresses there that instructions there name
+  std::vector<OldAddr> into_functions;  // addresses in functions that instructions there name; ascending, each once
+  std::vector<OldRange> fillings;       // no-operations there that control does not run into; ascending, may overlap
+};
+
+// All executable bytes that belong to no function: code that no table describes, and padding. Ascending.
+std::vector<OldRange> code_outside_functions(const Program& program);
+
+UnknownCode find_unknown_code(const Program& program);
+
+// The end of the no-operations that start at `at`, at most `limit`. Sets `several_bytes` if one of them has more than two.
+OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes);
+
+}  // namespace profld
+
+#endif

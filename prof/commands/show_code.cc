@@ -1,0 +1,83 @@
+#include "show_code.h"
+
+#include <filesystem>
+
+#include "message.h"
+#include "prof/model/modules.h"
+#include "prof/views/code_views.h"
+
+namespace prof {
+
+namespace {
+
+SourceText sources_of(const Options& options, const Analysis& analysis) {
+  std::vector<std::string> folders = {"."};
+  const std::string folder = std::filesystem::path(analysis.program).parent_path().string();
+  if (!folder.empty()) folders.push_back(folder);
+  folders.insert(folders.end(), options.debug_files.beside.begin(), options.debug_files.beside.end());
+  return SourceText(std::move(folders));
+}
+
+void say_if_any(const std::string& remark) {
+  if (!remark.empty()) say_all({remark});
+}
+
+void say_uncounted(const Analysis& analysis, const char* what) {
+  say_if_any(analysis.profiles.at(0) + ": blocks were not counted; " + what + " need profld -b");
+}
+
+void annotate_source(const Options& options, Analysis& analysis, Output& out) {
+  add_uncalled_functions(analysis, !analysis.function_filter.is_empty());
+  SourceText sources = sources_of(options, analysis);
+  const Annotation annotation = annotate(analysis, selected_code(analysis), options.debug_files, sources);
+  say_all(annotation.remarks);
+  if (!annotation.has_executions) say_uncounted(analysis, "executions of lines");
+  for (const AnnotatedFile& file : annotation.files) sources.lines(file.path);
+  say_if_any(sources.remark());
+  print_annotation(analysis, annotation, sources, options.table.columns, out);
+}
+
+void annotate_instructions(const Options& options, Analysis& analysis, Output& out) {
+  add_uncalled_functions(analysis, true);
+  const Disassembly disassembly = disassemble(analysis, selected_code(analysis), options.debug_files);
+  say_all(disassembly.remarks);
+  if (!disassembly.has_executions) say_uncounted(analysis, "executions of instructions");
+  SourceText sources = sources_of(options, analysis);
+  for (const DisassembledFunction& function : disassembly.functions)
+    for (const DisassembledInstruction& instruction : function.instructions)
+      if (instruction.line != 0) sources.lines(instruction.file);
+  say_if_any(sources.remark());
+  print_disassembly(analysis, disassembly, sources, options.table.columns, out);
+}
+
+void show_call_sites(const Options& options, const Analysis& analysis, Output& out) {
+  std::vector<std::string> remarks;
+  std::vector<CallSite> sites = call_sites(analysis, options.debug_files, remarks);
+  const std::vector<bool> selected = selected_functions(analysis, Modules(analysis));
+  std::erase_if(sites, [&](const CallSite& site) { return !selected[site.caller] && !selected[site.callee]; });
+  say_all(remarks);
+  print_call_sites(analysis, sites, options.debug_files, options.table.columns, out);
+}
+
+}  // namespace
+
+bool is_of_code(Options::View view) {
+  using View = Options::View;
+  return view == View::annotation || view == View::disassembly || view == View::call_sites;
+}
+
+void print_code(const Options& options, Analysis& analysis, Output& out) {
+  switch (options.view) {
+    case Options::View::annotation:
+      return annotate_source(options, analysis, out);
+    case Options::View::disassembly:
+      return annotate_instructions(options, analysis, out);
+    case Options::View::call_sites:
+      say_all(check_patterns(analysis));
+      return show_call_sites(options, analysis, out);
+    default:
+      break;
+  }
+}
+
+}  // namespace prof

@@ -1,0 +1,68 @@
+// What exports write of a profile: a list of contexts, each with its own calls and times.
+//
+// Viewers add up themselves: a context has what it did itself, and a function's total is the sum of the contexts below
+// it. The list is in the order of a walk through the tree, each context directly before those below it, so a level is
+// all that is needed to know the callers.
+//
+// Rounding. Times are cycles here and nanoseconds there. If each context were rounded by itself, the sum of a function
+// with a thousand contexts would be off by many nanoseconds. So it is the running sum of a function that is rounded, and a
+// context gets what that grew by: the sum over a function's contexts is its time to the nanosecond.
+//
+// Depth. The tree may be a million levels deep, and most formats write all callers of each context: a terabyte. What is
+// deeper than kDeepest levels is summed up by function, and stands below a context "..." at that level.
+
+#ifndef PROF_EXPORT_CONTEXTS_H
+#define PROF_EXPORT_CONTEXTS_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "prof/model/analysis.h"
+
+namespace prof {
+
+// What is known of each context. `time` is elapsed time of two runs, and what PROFTYPE says else; `processor`, of two
+// runs, that of the run with times on a processor.
+enum class Measure { calls, time, processor, waiting };
+
+constexpr size_t kMostMeasures = 3;
+using Values = std::array<uint64_t, kMostMeasures>;  // as many of them as there are measures
+
+// Those that a profile has; the first is what its views sort by.
+std::vector<Measure> measures_of(const Analysis& analysis);
+
+// "calls", "time", "elapsed", "cpu" or "waiting".
+const char* name_of(Measure measure, const Analysis& analysis);
+
+// Calls or cycles of a node itself.
+uint64_t self_of(const Analysis& analysis, Measure measure, size_t node);
+
+// By function, what is of none of its nodes, calls or cycles: samples of functions that no calls are known of.
+std::vector<Values> self_without_nodes(const Analysis& analysis, const std::vector<Measure>& measures);
+
+uint64_t nanoseconds(const Analysis& analysis, uint64_t cycles);
+
+struct Context {
+  static constexpr uint32_t kBetween = UINT32_MAX;  // a function: "...", for levels that are left out
+
+  uint32_t function;
+  uint32_t level;  // 0: called from outside
+  Values self;     // calls, or nanoseconds
+};
+
+constexpr uint32_t kDeepest = 500;
+constexpr const char* kNameBetween = "...";
+
+std::vector<Context> contexts_of(const Analysis& analysis, const std::vector<Measure>& measures);
+
+// A function's name as it is printed, with its library: "inflate [libz.so.1]".
+std::string printed_name(const Analysis& analysis, uint32_t function);
+
+// Whose calls a part is of: "process 12, thread 13 worker"; "" if it is of all.
+std::string part_name(const Analysis& part);
+
+}  // namespace prof
+
+#endif

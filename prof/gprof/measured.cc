@@ -1,0 +1,139 @@
+#include "measured.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "assemble.h"
+#include "prof/model/tree_walk.h"
+
+namespace prof::gprof {
+
+namespace {
+
+// Functions, arcs and cycles of an analysis. Own times and calls are there; times of arcs are not.
+class TreeGraph {
+ public:
+  explicit TreeGraph(const Analysis& analysis) : analysis_(analysis) {
+    graph_.is_measured = true;
+    graph_.has_histogram = graph_.has_arcs = true;
+    graph_.rate = analysis.tsc_hz > 0 ? analysis.tsc_hz : 1e9;
+    add_functions();
+    add_arcs();
+    count_self_calls(graph_);
+    number_functions(graph_);
+    link_cycles(graph_);
+  }
+
+  // With the times of the tree.
+  CallGraph measured() && {
+    measure_arcs();
+    for (uint32_t f = 0; f < analysis_.sums.size(); ++f) set_times(at_[f], analysis_.sums[f].total);
+    for (uint32_t c = graph_.function_count; c < graph_.functions.size(); ++c) {
+      Function& whole = graph_.functions[c];
+      for (uint32_t m = whole.next_member; m != kNone; m = graph_.functions[m].next_member)
+        whole.ticks += graph_.functions[m].ticks;
+      set_times(c, cycle_totals_[c - graph_.function_count]);
+    }
+    graph_.shown_ticks = graph_.total_ticks;
+    order_entries(graph_);
+    return std::move(graph_);
+  }
+
+  CallGraph propagated() && {
+    propagate(graph_);
+    order_entries(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  // In order of address, as gprof has them, one object after the other; behind them what stands for unknown callers.
+  void add_functions() {
+    const std::vector<prof::Function>& functions = analysis_.functions.functions();
+    std::vector<uint32_t> order(analysis_.sums.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(functions[a].object, functions[a].address) <
+             std::pair(functions[b].object, functions[b].address);
+    });
+    at_.resize(order.size());
+    for (const uint32_t f : order) {
+      at_[f] = uint32_t(graph_.functions.size());
+      Function function;
+      function.address = function.end = functions[f].address;
+      function.name = function.printed = analysis_.functions.name_with_module(functions[f]);
+      function.ticks = double(analysis_.sums[f].self);
+      graph_.total_ticks += function.ticks;
+      graph_.functions.push_back(std::move(function));
+    }
+    Function outside;
+    outside.name = outside.printed = "<spontaneous>";
+    outside.is_outside = true;
+    outside.is_printed = false;
+    graph_.functions.push_back(std::move(outside));
+    graph_.function_count = uint32_t(graph_.functions.size());
+  }
+
+  uint32_t caller_of(const CallNode& node) const {
+    return node.parent == 0 ? graph_.function_count - 1 : at_[analysis_.tree.nodes[node.parent].function];
+  }
+
+  void add_arcs() {
+    const std::vector<CallNode>& nodes = analysis_.tree.nodes;
+    std::vector<Arc> arcs;
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      const uint32_t callee = at_[nodes[i].function];
+      arcs.push_back({caller_of(nodes[i]), callee, nodes[i].calls});
+      add_up(graph_.functions[callee].calls, nodes[i].calls);
+    }
+    std::sort(arcs.begin(), arcs.end(),
+              [](const Arc& a, const Arc& b) { return std::pair(a.caller, a.callee) < std::pair(b.caller, b.callee); });
+    for (const Arc& arc : arcs) add_arc(graph_, arc.caller, arc.callee, arc.calls);
+  }
+
+  // See measured.h for what counts where.
+  void measure_arcs() {
+    const std::vector<CallNode>& nodes = analysis_.tree.nodes;
+    std::vector<uint32_t> depth(graph_.functions.size());  // how many calls of a function or cycle are running
+    std::vector<uint32_t> outermost(graph_.functions.size(), kNone);  // the arc that led to the first of them
+    std::vector<double> inclusive(graph_.arcs.size());
+    cycle_totals_.resize(graph_.cycle_count());
+    const auto enter = [&](uint32_t i, uint32_t) {
+      const CallNode& node = nodes[i];
+      const uint32_t callee = at_[node.function], head = graph_.functions[callee].head;
+      if (depth[callee]++ == 0) {
+        outermost[callee] = graph_.arc_of.at(uint64_t(caller_of(node)) << 32 | callee);
+        inclusive[outermost[callee]] += double(node.total);
+      }
+      if (head != callee && depth[head]++ == 0) add_up(cycle_totals_[head - graph_.function_count], node.total);
+      graph_.arcs[outermost[callee]].ticks += double(node.self);
+    };
+    const auto leave = [&](uint32_t i) {
+      const uint32_t callee = at_[nodes[i].function], head = graph_.functions[callee].head;
+      --depth[callee];
+      if (head != callee) --depth[head];
+    };
+    walk(analysis_.tree, enter, leave);
+    for (size_t a = 0; a < graph_.arcs.size(); ++a)
+      graph_.arcs[a].child_ticks = std::max(0.0, inclusive[a] - graph_.arcs[a].ticks);
+  }
+
+  void set_times(uint32_t f, uint64_t total) {
+    Function& function = graph_.functions[f];
+    function.fraction = 1;
+    function.self_shown = function.ticks;
+    function.child_ticks = function.children_shown = std::max(0.0, double(total) - function.ticks);
+  }
+
+  const Analysis& analysis_;
+  CallGraph graph_;
+  std::vector<uint32_t> at_;            // by function of the analysis: its index in the graph
+  std::vector<uint64_t> cycle_totals_;  // cycles of the clock, by cycle of functions
+};
+
+}  // namespace
+
+CallGraph measured_graph(const Analysis& analysis) { return TreeGraph(analysis).measured(); }
+
+CallGraph propagated_graph(const Analysis& analysis) { return TreeGraph(analysis).propagated(); }
+
+}  // namespace prof::gprof

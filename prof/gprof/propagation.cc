@@ -1,0 +1,161 @@
+#include "propagation.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+namespace prof::gprof {
+
+namespace {
+
+// Functions from those that call nothing up to their callers.
+std::vector<uint32_t> topological_order(const CallGraph& graph) {
+  std::vector<uint32_t> order(graph.function_count);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return graph.functions[a].order < graph.functions[b].order; });
+  return order;
+}
+
+class Propagation {
+ public:
+  Propagation(CallGraph& graph, const Selection& selection, const Trace& trace)
+      : graph_(graph), selection_(selection), trace_(trace), order_(topological_order(graph)) {}
+
+  void pass_flags_down() {
+    graph_.shown_ticks = 0;
+    uint32_t done = kNone;
+    for (size_t i = order_.size(); i-- > 0;) {
+      Function& f = graph_.functions[order_[i]];
+      // Members of a cycle stand one after the other, and inherit together.
+      if (std::exchange(done, f.head) != f.head) graph_.is_cycle(f.head) ? inherit_cycle(f.head) : inherit(order_[i]);
+      choose(order_[i]);
+      f.self_shown = f.ticks * f.fraction;
+      graph_.shown_ticks += f.self_shown;
+      if (trace_.has(Trace::propagation))
+        say("[propagation] %.300s: %s, fraction %f, shows %f of %f ticks", f.name.c_str(),
+            f.is_printed ? "printed" : "not printed", f.fraction, f.self_shown, f.ticks);
+    }
+  }
+
+  void pass_times_up() {
+    add_up_cycles();
+    for (const uint32_t f : order_) gather(f);
+  }
+
+ private:
+  template <class... Values>
+  void say(const char* format, Values... values) {
+    char text[1024];
+    std::snprintf(text, sizeof text, format, values...);
+    trace_.print(text);
+  }
+
+  // gprof's lists of arcs begin with the newest, and sums of floating-point numbers depend on the order.
+  template <class Use>
+  void for_callers(uint32_t f, Use use) {
+    const std::vector<uint32_t>& callers = graph_.functions[f].callers;
+    for (size_t i = callers.size(); i-- > 0;) use(graph_.arcs[callers[i]]);
+  }
+
+  static void take_part(Function& to, const Function& caller, const Arc& arc) {
+    to.is_printed = to.is_printed || caller.is_printed;
+    if (to.calls != 0) to.fraction += caller.fraction * (double(arc.calls) / double(to.calls));
+  }
+
+  void inherit(uint32_t f) {
+    Function& function = graph_.functions[f];
+    function.is_printed = false;
+    function.fraction = 0;
+    for_callers(f, [&](const Arc& arc) {
+      if (arc.caller != f) take_part(function, graph_.functions[arc.caller], arc);
+    });
+  }
+
+  void inherit_cycle(uint32_t cycle) {
+    Function& whole = graph_.functions[cycle];
+    whole.is_printed = false;
+    whole.fraction = 0;
+    for (uint32_t m = whole.next_member; m != kNone; m = graph_.functions[m].next_member)
+      for_callers(m, [&](const Arc& arc) {
+        if (graph_.functions[arc.caller].head != cycle) take_part(whole, graph_.functions[arc.caller], arc);
+      });
+    for (uint32_t m = whole.next_member; m != kNone; m = graph_.functions[m].next_member) {
+      graph_.functions[m].is_printed = whole.is_printed;
+      graph_.functions[m].fraction = whole.fraction;
+    }
+  }
+
+  // What the user chose goes before what was inherited.
+  void choose(uint32_t f) {
+    Function& function = graph_.functions[f];
+    const Choice &graph = selection_.graph, &time = selection_.time;
+    if (!function.is_printed)
+      function.is_printed = graph.holds(f);
+    else if (!graph.is_taken(f) && graph.is_left_out(f))
+      function.is_printed = false;
+    if (function.fraction == 0)
+      function.fraction = time.holds(f) ? 1 : 0;
+    else if (!time.is_taken(f) && time.is_left_out(f))
+      function.fraction = 0;
+  }
+
+  void add_up_cycles() {
+    for (uint32_t c = graph_.function_count; c < graph_.functions.size(); ++c) {
+      Function& whole = graph_.functions[c];
+      for (uint32_t m = whole.next_member; m != kNone; m = graph_.functions[m].next_member)
+        if (graph_.functions[m].fraction != 0) whole.ticks += graph_.functions[m].ticks;
+      whole.self_shown = whole.fraction * whole.ticks;
+    }
+  }
+
+  void gather(uint32_t caller) {
+    const Function& f = graph_.functions[caller];
+    if (f.fraction == 0) return;
+    for (size_t i = f.callees.size(); i-- > 0;) gather_along(graph_.arcs[f.callees[i]]);
+  }
+
+  void gather_along(Arc& arc) {
+    Function& caller = graph_.functions[arc.caller];
+    const Function& callee = graph_.functions[arc.callee];
+    if (arc.calls == 0 || graph_.is_within_cycle(arc) || callee.fraction == 0) return;
+    const Function& from = graph_.functions[callee.head];  // its cycle as a whole, or itself
+    if (from.calls == 0) return;
+    const double part = double(arc.calls) / double(from.calls);
+    arc.ticks = from.ticks * part;
+    arc.child_ticks = from.child_ticks * part;
+    const double share = arc.ticks + arc.child_ticks;
+    caller.child_ticks += share;
+    const double shown = caller.fraction * share;
+    caller.children_shown += shown;
+    arc.ticks *= caller.fraction;
+    arc.child_ticks *= caller.fraction;
+    if (graph_.is_cycle(caller.head)) {
+      graph_.functions[caller.head].child_ticks += share;
+      graph_.functions[caller.head].children_shown += shown;
+    }
+    if (trace_.has(Trace::propagation))
+      say("[propagation] %.300s gets %f ticks of %.300s, %f of its calls", caller.name.c_str(), share,
+          callee.name.c_str(), part);
+  }
+
+  CallGraph& graph_;
+  const Selection& selection_;
+  const Trace& trace_;
+  std::vector<uint32_t> order_;
+};
+
+}  // namespace
+
+void propagate_flags(CallGraph& graph, const Selection& selection, const Trace& trace) {
+  Propagation(graph, selection, trace).pass_flags_down();
+}
+
+void propagate(CallGraph& graph, const Selection& selection, const Trace& trace) {
+  Propagation propagation(graph, selection, trace);
+  propagation.pass_flags_down();
+  propagation.pass_times_up();
+}
+
+}  // namespace prof::gprof

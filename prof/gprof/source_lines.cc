@@ -1,0 +1,188 @@
+#include "source_lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace prof::gprof {
+
+namespace {
+
+constexpr unsigned kMostDepth = 200;
+constexpr uint64_t kMostEntries = 100'000'000;  // more come from damaged files
+
+// Texts, each once.
+class Texts {
+ public:
+  uint32_t index_of(const std::string& text) { return index_.try_emplace(text, uint32_t(index_.size())).first->second; }
+  std::vector<std::string> list() const {
+    std::vector<std::string> texts(index_.size());
+    for (const auto& [text, index] : index_) texts[index] = text;
+    return texts;
+  }
+
+ private:
+  std::map<std::string, uint32_t> index_;
+};
+
+// Addresses that something is said of, a line or a function: what the meaning of `what' is.
+struct Stretch {
+  uint64_t start, end;
+  uint32_t what;
+};
+
+class Reader {
+ public:
+  explicit Reader(Dwarf* dwarf) : dwarf_(dwarf) { functions.index_of(""); }
+
+  void read() {
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die entry;
+    while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &entry, nullptr) == 0) {
+      if (dwarf_tag(&entry) != DW_TAG_compile_unit) continue;
+      read_lines(entry);
+      read_functions(entry, 0);
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const Stretch& a, const Stretch& b) { return a.start < b.start; });
+    // Outer functions before those inlined into them.
+    std::stable_sort(bodies.begin(), bodies.end(), [](const Stretch& a, const Stretch& b) {
+      return a.start != b.start ? a.start < b.start : a.end > b.end;
+    });
+  }
+
+  Texts files, functions;
+  std::vector<std::pair<uint32_t, unsigned>> places;  // file and line, what `lines' say
+  std::vector<Stretch> lines, bodies;
+
+ private:
+  // The path of a file, from the folder in which the compiler ran.
+  static std::string path_of(const char* file, Dwarf_Die& unit) {
+    if (*file == '/') return file;
+    Dwarf_Attribute attribute;
+    const char* folder = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
+    return folder && *folder ? std::string(folder) + "/" + file : file;
+  }
+
+  void read_lines(Dwarf_Die& unit) {
+    Dwarf_Lines* rows = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrclines(&unit, &rows, &count) != 0) return;
+    std::map<std::string, uint32_t, std::less<>> known;  // by what libdw calls them
+    for (size_t i = 0; i + 1 < count; ++i) {
+      Dwarf_Line* row = dwarf_onesrcline(rows, i);
+      Dwarf_Addr start = 0, end = 0;
+      int line = 0;
+      bool is_end = true;
+      if (dwarf_lineendsequence(row, &is_end) != 0 || is_end) continue;
+      if (dwarf_lineaddr(row, &start) != 0 || dwarf_lineno(row, &line) != 0) continue;
+      // Of several rows for an address the last one is right.
+      if (dwarf_lineaddr(dwarf_onesrcline(rows, i + 1), &end) != 0 || start >= end) continue;
+      const char* file = dwarf_linesrc(row, nullptr, nullptr);
+      if (!file || line <= 0) continue;
+      auto at = known.find(std::string_view(file));
+      if (at == known.end()) at = known.emplace(file, files.index_of(path_of(file, unit))).first;
+      lines.push_back({start, end, uint32_t(places.size())});
+      places.emplace_back(at->second, unsigned(line));
+    }
+  }
+
+  static std::string name_of(Dwarf_Die& entry) {
+    Dwarf_Attribute attribute;
+    for (const unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
+      const char* name = dwarf_formstring(dwarf_attr_integrate(&entry, kind, &attribute));
+      if (name && *name) return name;
+    }
+    return "";
+  }
+
+  void add_body(Dwarf_Die& entry) {
+    std::optional<uint32_t> name;
+    Dwarf_Addr base = 0, start = 0, end = 0;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(&entry, at, &base, &start, &end)) > 0;) {
+      if (start >= end || ++entries_ > kMostEntries) continue;
+      if (!name) name = functions.index_of(name_of(entry));
+      bodies.push_back({start, end, *name});
+    }
+  }
+
+  void read_functions(Dwarf_Die& parent, unsigned depth) {
+    Dwarf_Die child;
+    if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return;
+    do {
+      if (++entries_ > kMostEntries) return;
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) add_body(child);
+      if (dwarf_haschildren(&child) > 0) read_functions(child, depth + 1);
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+
+  Dwarf* dwarf_;
+  uint64_t entries_ = 0;
+};
+
+// What is said of addresses that one goes through in their order: by the last stretch to begin, of those that have not
+// ended.
+class Cursor {
+ public:
+  explicit Cursor(const std::vector<Stretch>& stretches) : stretches_(stretches) {}
+
+  const Stretch* at(uint64_t address) {
+    for (; next_ < stretches_.size() && stretches_[next_].start <= address; ++next_)
+      open_.push_back(&stretches_[next_]);
+    while (!open_.empty() && open_.back()->end <= address) open_.pop_back();
+    return open_.empty() ? nullptr : open_.back();
+  }
+
+ private:
+  const std::vector<Stretch>& stretches_;
+  size_t next_ = 0;
+  std::vector<const Stretch*> open_;
+};
+
+std::vector<SourceRange> ranges_of(const Reader& reader) {
+  std::set<uint64_t> bounds;
+  for (const auto* list : {&reader.lines, &reader.bodies})
+    for (const Stretch& stretch : *list) bounds.insert({stretch.start, stretch.end});
+  std::vector<SourceRange> ranges;
+  Cursor line(reader.lines), body(reader.bodies);
+  for (auto bound = bounds.begin(); bound != bounds.end(); ++bound) {
+    const Stretch *row = line.at(*bound), *function = body.at(*bound);
+    if (!row) continue;
+    const auto [file, number] = reader.places[row->what];
+    const SourceRange range = {*bound, *std::next(bound), file, number, function ? function->what : 0};
+    if (!ranges.empty()) {
+      SourceRange& last = ranges.back();
+      if (last.end == range.start && last.file == file && last.line == number && last.function == range.function) {
+        last.end = range.end;
+        continue;
+      }
+    }
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+}  // namespace
+
+SourceLines::SourceLines(const ElfFile& file) {
+  const std::unique_ptr<Dwarf, int (*)(Dwarf*)> dwarf(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr), dwarf_end);
+  if (!dwarf) return;
+  Reader reader(dwarf.get());
+  reader.read();
+  ranges_ = ranges_of(reader);
+  files_ = reader.files.list();
+  functions_ = reader.functions.list();
+}
+
+const SourceRange* SourceLines::find(uint64_t address) const {
+  auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                [](uint64_t a, const SourceRange& range) { return a < range.start; });
+  if (after == ranges_.begin() || address >= std::prev(after)->end) return nullptr;
+  return &*std::prev(after);
+}
+
+}  // namespace prof::gprof

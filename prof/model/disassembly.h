@@ -1,0 +1,40 @@
+// The instructions of functions as they were before profld rewrote them, and how often each ran.
+
+#ifndef PROF_MODEL_DISASSEMBLY_H
+#define PROF_MODEL_DISASSEMBLY_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis.h"
+
+namespace prof {
+
+struct DisassembledInstruction {
+  uint64_t address = 0;
+  std::optional<uint64_t> executions = {};
+  std::string text;  // as AT&T writes it; behind it what it refers to: <main+0x1c>
+  // What it was made of: a path as the compiler saw it; empty, and 0, if nothing tells.
+  std::string file;
+  uint32_t line = 0;
+};
+
+struct DisassembledFunction {
+  uint32_t function = 0;  // of the analysis
+  std::vector<DisassembledInstruction> instructions;
+};
+
+struct Disassembly {
+  bool has_executions = false;  // blocks were counted
+  std::vector<DisassembledFunction> functions;
+  std::vector<std::string> remarks;  // on what is missing
+};
+
+// Of functions of the analysis.
+Disassembly disassemble(const Analysis& analysis, const std::vector<uint32_t>& functions, const DebugSearch& search);
+
+}  // namespace prof
+
+#endif

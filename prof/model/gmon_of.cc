@@ -1,0 +1,246 @@
+#include "gmon_of.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "gmon_ranges.h"
+
+namespace prof {
+
+namespace {
+
+constexpr uint64_t kMostTicks = UINT16_MAX;  // that a record of a file has room for; more are several records
+constexpr uint64_t kEnoughRecords = 20'000;  // of histograms; more take gprof seconds to read
+constexpr uint64_t kEnoughBytes = 16'000'000;
+constexpr uint32_t kLeastRate = 100;       // ticks per second
+constexpr uint32_t kProgram = 0;           // index of the program among the objects
+constexpr uint32_t kOutside = UINT32_MAX;  // in the place of a function's index
+
+// A program or a library of an analysis, as gprof can show it.
+class Shown {
+ public:
+  Shown(const Analysis& analysis, uint32_t object) : analysis_(analysis), object_(object) {
+    const std::vector<CallNode>& nodes = analysis.tree.nodes;
+    nearest_.assign(nodes.size(), kOutside);
+    for (size_t i = 1; i < nodes.size(); ++i)
+      nearest_[i] = has(function_of(nodes[i])) ? nodes[i].function : nearest_[nodes[i].parent];
+  }
+
+  bool has(const Function& function) const { return function.object == object_; }
+
+  // The nearest of its functions among the ancestors of a node and itself; kOutside if there is none. Other code is left
+  // out: if main gives a comparison function to the sort of a library, gprof shows it as called by main.
+  uint32_t nearest(size_t node) const { return nearest_[node]; }
+
+  // Self cycles by bin; an import's are its caller's. Two entries in one unit of two bytes cannot be told apart; gprof
+  // gives the sum to the later.
+  std::map<uint64_t, uint64_t> bins() const {
+    std::map<uint64_t, uint64_t> cycles;
+    const std::vector<Function>& functions = analysis_.functions.functions();
+    const auto give = [&](const Function& function, uint64_t self) {
+      if (self != 0) cycles[function.address & ~uint64_t(1)] += self;
+    };
+    for (size_t f = 0; f < analysis_.sums.size(); ++f)
+      if (has(functions[f])) give(functions[f], analysis_.sums[f].self);
+    const std::vector<CallNode>& nodes = analysis_.tree.nodes;
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      if (!function_of(nodes[i]).is_import) continue;
+      uint32_t caller = nodes[i].parent;
+      while (caller != 0 && function_of(nodes[caller]).is_import) caller = nodes[caller].parent;
+      if (caller != 0 && has(function_of(nodes[caller]))) give(function_of(nodes[caller]), nodes[i].self);
+    }
+    return cycles;
+  }
+
+ private:
+  const Function& function_of(const CallNode& node) const { return analysis_.functions.functions()[node.function]; }
+
+  const Analysis& analysis_;
+  uint32_t object_;
+  std::vector<uint32_t> nearest_;  // by node
+};
+
+// Ticks per second: the finest power of ten for which the numbers fit.
+uint32_t choose_rate(const Analysis& analysis, const std::map<uint64_t, uint64_t>& cycles) {
+  double sum = 0, greatest = 0;
+  for (const auto& [address, c] : cycles) {
+    sum += analysis.seconds(c);
+    greatest = std::max(greatest, analysis.seconds(c));
+  }
+  constexpr double kMostInGprof = INT32_MAX;  // per bin: gprof adds them up in an int
+  uint32_t rate = 1'000'000;
+  while (rate > kLeastRate && (greatest * rate > kMostInGprof || sum * rate / kMostTicks > double(kEnoughRecords)))
+    rate /= 10;
+  return rate;
+}
+
+// What they take in a file.
+uint64_t bytes_of(const std::vector<GmonHistogram>& histograms) {
+  uint64_t bytes = 0;
+  for (const GmonHistogram& h : histograms) {
+    const uint64_t most = h.bins.empty() ? 0 : *std::ranges::max_element(h.bins);
+    bytes += (most / kMostTicks + 1) * h.bins.size() * sizeof(uint16_t);
+  }
+  return bytes;
+}
+
+// Of samples by address.
+std::vector<GmonHistogram> sampled_histograms(const Analysis& analysis, uint32_t object) {
+  const uint64_t period = analysis.sampled ? analysis.sampled->period : analysis.sample_period;
+  const uint32_t rate =
+      uint32_t(std::clamp(std::llround(1e9 / double(std::max<uint64_t>(period, 1))), 1LL, 1'000'000'000LL));
+  std::map<uint64_t, uint64_t> samples;
+  for (const AddressSamples& at : analysis.histogram)
+    if (at.object == object) samples[at.address & ~uint64_t(1)] += at.samples;
+  return histograms_at(samples, histogram_borders(analysis.functions.objects()[object]), rate);
+}
+
+std::vector<GmonHistogram> histograms_of(const Analysis& analysis, const Shown& shown, uint32_t object) {
+  std::map<uint64_t, uint64_t> cycles = shown.bins();
+  uint32_t rate = choose_rate(analysis, cycles);
+  // Without any histogram gprof prints no flat profile, and its call graph is full of nan.
+  if (cycles.empty()) {
+    const std::vector<Function>& functions = analysis.functions.functions();
+    const auto first = std::ranges::find_if(functions, [&](const Function& f) { return shown.has(f); });
+    cycles[first == functions.end() ? 0 : first->address & ~uint64_t(1)] = 0;
+  }
+  const std::vector<uint64_t> borders = histogram_borders(analysis.functions.objects()[object]);
+  for (;; rate /= 10) {
+    std::map<uint64_t, uint64_t> ticks;
+    for (const auto& [address, c] : cycles) ticks[address] = uint64_t(std::llround(analysis.seconds(c) * rate));
+    std::vector<GmonHistogram> histograms = histograms_at(ticks, borders, rate);
+    if (rate <= kLeastRate || bytes_of(histograms) <= kEnoughBytes) return histograms;
+  }
+}
+
+// The instructions by which functions call others.
+class Sites {
+ public:
+  Sites(const Analysis& analysis, uint32_t object, const std::vector<CallSite>& sites)
+      : analysis_(analysis), object_(object), sites_(sites) {}
+
+  // Without hooks all functions are below the root, as if they had been called from outside. Puts arcs from the instructions
+  // that called in the place of arcs from there, as far as these are known.
+  void take_from(std::optional<uint64_t> outside, std::vector<GmonArc>& arcs) const {
+    const std::vector<Function>& functions = analysis_.functions.functions();
+    std::map<uint64_t, uint64_t> known;  // calls, by function called
+    const size_t count = arcs.size();
+    for (const CallSite& site : sites_) {
+      if (functions[site.callee].object != object_) continue;
+      const uint64_t from = is_known_to_gprof(site) ? site.address : functions[site.caller].address;
+      arcs.push_back({from, functions[site.callee].address, site.calls});
+      add_up(known[functions[site.callee].address], site.calls);
+    }
+    for (size_t i = 0; i < count; ++i)
+      if (arcs[i].from == outside) arcs[i].calls -= std::min(arcs[i].calls, known[arcs[i].to]);
+  }
+
+  // Adds arcs for all calls of one function by another.
+  void add(uint32_t caller, uint32_t callee, uint64_t calls, std::vector<GmonArc>& arcs) const {
+    const std::vector<Function>& functions = analysis_.functions.functions();
+    const uint64_t from = functions[caller].address, to = functions[callee].address;
+    auto site = std::ranges::lower_bound(sites_, std::pair(caller, callee), {}, ends_of);
+    for (; site != sites_.end() && ends_of(*site) == std::pair(caller, callee); ++site) {
+      const uint64_t here = std::min(calls, site->calls);
+      arcs.push_back({site->is_instruction && is_known_to_gprof(*site) ? site->address : from, to, here});
+      calls -= here;
+    }
+    if (calls != 0) arcs.push_back({from, to, calls});
+  }
+
+ private:
+  static std::pair<uint32_t, uint32_t> ends_of(const CallSite& site) { return {site.caller, site.callee}; }
+
+  // A fragment, foo.cold, lies in what gprof takes for another function.
+  bool is_known_to_gprof(const CallSite& site) const {
+    const Function& caller = analysis_.functions.functions()[site.caller];
+    const Symbol* symbol = analysis_.functions.objects()[caller.object].symbols().find(site.address);
+    return symbol && symbol->address == caller.address;
+  }
+
+  const Analysis& analysis_;
+  const uint32_t object_;
+  const std::vector<CallSite>& sites_;  // by caller and function called
+};
+
+// `left_out` is set to how many calls are left out.
+std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::optional<uint64_t> outside,
+                             const Sites& sites, uint64_t& left_out) {
+  const std::vector<CallNode>& nodes = analysis.tree.nodes;
+  const std::vector<Function>& functions = analysis.functions.functions();
+  left_out = 0;
+  std::vector<GmonArc> arcs;
+  struct Calls {
+    uint32_t caller, callee;
+    uint64_t number;
+    auto ends() const { return std::pair(caller, callee); }
+  };
+  std::vector<Calls> own;  // the caller's, not through others
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const uint32_t caller = shown.nearest(nodes[i].parent), callee = nodes[i].function;
+    if (!shown.has(functions[callee])) continue;
+    const uint64_t to = functions[callee].address;
+    if (caller != kOutside && nodes[nodes[i].parent].function == caller) {
+      own.push_back({caller, callee, nodes[i].calls});
+    } else if (caller != kOutside) {
+      arcs.push_back({functions[caller].address, to, nodes[i].calls});
+    } else if (outside && *outside != to) {
+      arcs.push_back({*outside, to, nodes[i].calls});
+    } else if (!outside) {
+      add_up(left_out, nodes[i].calls);
+    }
+  }
+  std::ranges::sort(own, {}, &Calls::ends);
+  for (auto same = own.begin(); same != own.end();) {
+    uint64_t calls = 0;
+    auto end = same;
+    for (; end != own.end() && end->ends() == same->ends(); ++end) add_up(calls, end->number);
+    sites.add(same->caller, same->callee, calls, arcs);
+    same = end;
+  }
+  if (!analysis.has_hooks) sites.take_from(outside, arcs);
+  std::ranges::sort(
+      arcs, [](const GmonArc& a, const GmonArc& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+  std::vector<GmonArc> sums;
+  for (const GmonArc& arc : arcs) {
+    const bool is_same = !sums.empty() && sums.back().from == arc.from && sums.back().to == arc.to;
+    if (is_same) {
+      add_up(sums.back().calls, arc.calls);
+    } else {
+      sums.push_back(arc);
+    }
+  }
+  std::erase_if(sums, [](const GmonArc& arc) { return arc.calls == 0; });
+  return sums;
+}
+
+}  // namespace
+
+std::optional<uint64_t> outside_of_object(const Analysis& analysis, uint32_t object) {
+  const SymbolTable& symbols = analysis.functions.objects()[object].symbols();
+  if (const Symbol* start = symbols.find_name(object == kProgram ? "_start" : "_init")) return start->address;
+  if (object == kProgram) return std::nullopt;
+  uint64_t first = UINT64_MAX;
+  for (const Function& f : analysis.functions.functions())
+    if (f.object == object) first = std::min(first, f.address);
+  return first < 16 ? std::nullopt : std::optional(first - 16);
+}
+
+const char* name_of_outside(uint32_t object) { return object == kProgram ? "_start" : "<spontaneous>"; }
+
+Gmon gmon_of(const Analysis& analysis, uint32_t object, uint64_t* calls_left_out, const std::vector<CallSite>& sites) {
+  const Shown shown(analysis, object);
+  Gmon gmon;
+  if (analysis.timed) gmon.histograms = sampled_histograms(analysis, object);
+  if (gmon.histograms.empty()) gmon.histograms = histograms_of(analysis, shown, object);
+  uint64_t left_out = 0;
+  gmon.arcs = arcs_of(analysis, shown, outside_of_object(analysis, object), Sites(analysis, object, sites), left_out);
+  if (calls_left_out) *calls_left_out = left_out;
+  for (const BlockCount& block : analysis.blocks)
+    if (block.object == object) gmon.blocks.push_back({block.address, block.count});
+  return gmon;
+}
+
+}  // namespace prof

@@ -1,0 +1,130 @@
+// Each function by itself. The blocks without counters make a forest of its places, which is taken apart from its leaves:
+// a place with a single block that is not known yet gives that block's count. Place 0 gives none, so it is left to the
+// end.
+
+#include "block_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libprof/format/blocks.h"
+
+namespace prof {
+
+namespace {
+
+using prof_format::BlockEntry;
+using prof_format::BlockFunction;
+using prof_format::BlocksHeader;
+
+class Solver {
+ public:
+  explicit Solver(const std::vector<uint64_t>& counters) : counters_(counters) {}
+
+  // Appends the blocks of a function to `runs`. Those that name places it does not have are left out.
+  void solve(const BlockFunction& function, const std::vector<BlockEntry>& blocks, std::vector<BlockRuns>& runs) {
+    places_.assign(function.places, {});
+    counts_.assign(blocks.size(), 0);
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      const BlockEntry& block = blocks[b];
+      if (!is_whole(block)) continue;
+      if (block.counter != prof_format::kNoCounter) {
+        set(b, block, block.counter < counters_.size() ? counters_[block.counter] : 0);
+      } else if (block.from != block.to) {
+        for (const uint32_t p : {block.from, block.to}) {
+          ++places_[p].unknown;
+          places_[p].sum_of_unknown += b;
+        }
+      }
+    }
+    for (uint32_t p = 1; p < places_.size(); ++p) follow(p, blocks);
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      if (!is_whole(blocks[b])) continue;
+      const auto count = int64_t(counts_[b]);
+      runs.push_back(
+          {function.entry + uint64_t(int64_t(blocks[b].offset)), blocks[b].size, count < 0 ? 0 : uint64_t(count)});
+    }
+  }
+
+ private:
+  struct Place {
+    uint32_t unknown = 0;         // how many blocks there have no count yet
+    uint64_t sum_of_unknown = 0;  // of their indexes: of a single one, that is its index
+    uint64_t surplus = 0;         // what came here less what went away, of the others
+  };
+
+  bool is_whole(const BlockEntry& block) const { return block.from < places_.size() && block.to < places_.size(); }
+
+  void set(uint32_t b, const BlockEntry& block, uint64_t count) {
+    counts_[b] = count;
+    places_[block.to].surplus += count;
+    places_[block.from].surplus -= count;
+  }
+
+  // From a place with a single unknown block on, as long as there are such.
+  void follow(uint32_t p, const std::vector<BlockEntry>& blocks) {
+    while (p != 0 && places_[p].unknown == 1) {
+      const auto b = uint32_t(places_[p].sum_of_unknown);
+      const BlockEntry& block = blocks[b];
+      const uint64_t surplus = places_[p].surplus;
+      set(b, block, block.to == p ? 0 - surplus : surplus);
+      for (const uint32_t end : {block.from, block.to}) {
+        --places_[end].unknown;
+        places_[end].sum_of_unknown -= b;
+      }
+      p = block.to == p ? block.from : block.to;
+    }
+  }
+
+  const std::vector<uint64_t>& counters_;
+  std::vector<Place> places_;
+  std::vector<uint64_t> counts_;
+};
+
+// Structures of a section, one after the other, which may be longer than we know them.
+template <class T>
+class Structures {
+ public:
+  Structures(std::string_view bytes, uint32_t size, uint64_t count)
+      : bytes_(bytes), size_(size), count_(size < sizeof(T) ? 0 : std::min<uint64_t>(count, bytes.size() / size)) {}
+  uint64_t count() const { return count_; }
+  std::string_view behind() const { return bytes_.substr(count_ * size_); }
+  T operator[](uint64_t i) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + i * size_, sizeof value);
+    return value;
+  }
+
+ private:
+  std::string_view bytes_;
+  uint32_t size_;
+  uint64_t count_;
+};
+
+}  // namespace
+
+std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<uint64_t>& counters) {
+  BlocksHeader header;
+  if (section.size() < sizeof header) return {};
+  std::memcpy(&header, section.data(), sizeof header);
+  if (std::memcmp(header.magic, prof_format::kBlocksMagic, sizeof header.magic) != 0) return {};
+  const Structures<BlockFunction> functions(section.substr(sizeof header), header.function_size, header.functions);
+  const Structures<BlockEntry> entries(functions.behind(), header.block_size, header.blocks);
+
+  std::vector<BlockRuns> runs;
+  runs.reserve(entries.count());
+  Solver solver(counters);
+  std::vector<BlockEntry> blocks;
+  uint64_t next = 0;
+  for (uint64_t f = 0; f < functions.count(); ++f) {
+    const BlockFunction function = functions[f];
+    const uint64_t most_places = 1 + 2 * uint64_t(function.blocks);
+    if (function.blocks > entries.count() - next || function.places > most_places) break;
+    blocks.clear();
+    for (uint64_t end = next + function.blocks; next < end; ++next) blocks.push_back(entries[next]);
+    solver.solve(function, blocks, runs);
+  }
+  return runs;
+}
+
+}  // namespace prof

@@ -1,0 +1,32 @@
+// From addresses of instructions in copies to those of the originals: the section .prof.steps (libprof/format/map.h).
+
+#ifndef PROF_READ_COPY_STEPS_H
+#define PROF_READ_COPY_STEPS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elf_file.h"
+
+namespace prof {
+
+class CopySteps {
+ public:
+  // Of a file, which need not have been rewritten. What is damaged is taken to be absent.
+  explicit CopySteps(const ElfFile& file);
+
+  // An address in the original instruction that an address (link-time) in a copy is of: its first byte, or, if something
+  // stands before it in the copy, any of its bytes. Of an address outside all copies, itself; of a copy whose
+  // instructions are not known, the start of the original.
+  uint64_t original(uint64_t address) const;
+
+ private:
+  std::vector<prof_format::MapEntry> map_;  // sorted by `copy`
+  std::string bytes_;                       // of the section
+  std::vector<size_t> starts_;              // by entry of the map: where its steps begin in bytes_
+};
+
+}  // namespace prof
+
+#endif

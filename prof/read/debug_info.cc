@@ -1,0 +1,214 @@
+#include "debug_info.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwelf.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace prof {
+
+namespace {
+
+// The name for linkers if it has one, else that in the source.
+std::string name_of(Dwarf_Die& entry) {
+  Dwarf_Attribute attribute;
+  for (unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
+    const char* name = dwarf_formstring(dwarf_attr_integrate(&entry, kind, &attribute));
+    if (name && *name) return name;
+  }
+  return "";
+}
+
+// Not dwarf_decl_file of libdw, to which the number 0 is no file: that is how DWARF 5 numbers the file that was compiled.
+std::string file_of(Dwarf_Die& entry) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word number = 0;
+  if (dwarf_formudata(dwarf_attr_integrate(&entry, DW_AT_decl_file, &attribute), &number) != 0) return "";
+  Dwarf_Die unit;
+  Dwarf_Half version = 0;
+  Dwarf_Files* files = nullptr;
+  size_t count = 0;
+  if (!dwarf_cu_die(attribute.cu, &unit, &version, nullptr, nullptr, nullptr, nullptr, nullptr)) return "";
+  if ((number == 0 && version < 5) || dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) return "";
+  const char* file = dwarf_filesrc(files, number, nullptr, nullptr);
+  return file ? file : "";
+}
+
+unsigned line_of(Dwarf_Die& entry) {
+  int line = 0;
+  return dwarf_decl_line(&entry, &line) == 0 && line > 0 ? unsigned(line) : 0;
+}
+
+}  // namespace
+
+DebugInfo::DebugInfo(const ElfFile& file) : dwarf_(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr)) {}
+
+DebugInfo::~DebugInfo() {
+  dwarf_end(dwarf_);
+  dwarf_end(dwz_);
+}
+
+DwzLink DebugInfo::dwz_link() const {
+  const char* name = nullptr;
+  const void* id = nullptr;
+  const ssize_t size = dwarf_ ? dwelf_dwarf_gnu_debugaltlink(dwarf_, &name, &id) : 0;
+  if (size <= 0 || !name) return {};
+  return {name, std::string(static_cast<const char*>(id), size_t(size))};
+}
+
+void DebugInfo::set_dwz_file(const ElfFile& file) {
+  dwz_ = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
+  if (dwz_ && dwarf_) dwarf_setalt(dwarf_, dwz_);
+}
+
+const DebugInfo::Range* DebugInfo::find(const Ranges& ranges, uint64_t address) {
+  auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                [](uint64_t a, const Range& range) { return a < range.start; });
+  if (after == ranges.begin() || address >= std::prev(after)->end) return nullptr;
+  return &*std::prev(after);
+}
+
+void DebugInfo::add_ranges(Dwarf_Die& entry, Ranges& to) {
+  Dwarf_Addr base = 0, start = 0, end = 0;
+  for (ptrdiff_t at = 0; (at = dwarf_ranges(&entry, at, &base, &start, &end)) > 0 && !is_exhausted();)
+    if (start < end) to.push_back({start, end, entry});
+}
+
+uint64_t DebugInfo::bytes_of(Dwarf_Die& entry) {
+  uint64_t bytes = 0;
+  Dwarf_Addr base = 0, start = 0, end = 0;
+  for (ptrdiff_t at = 0; (at = dwarf_ranges(&entry, at, &base, &start, &end)) > 0 && !is_exhausted();)
+    if (start < end) bytes += end - start;
+  return bytes;
+}
+
+void DebugInfo::read_units() {
+  has_units_ = true;
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die entry;
+  while (dwarf_ && dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &entry, nullptr) == 0 && !is_exhausted())
+    if (dwarf_tag(&entry) == DW_TAG_compile_unit) add_ranges(entry, units_);
+  std::sort(units_.begin(), units_.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
+}
+
+void DebugInfo::add_functions(Dwarf_Die& parent, unsigned depth, Ranges& to) {
+  Dwarf_Die child;
+  if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return;
+  do {
+    if (is_exhausted()) return;
+    const size_t before = to.size();
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_subprogram:
+        add_ranges(child, to);
+        if (to.size() > before) add_functions(child, depth + 1, to);  // functions inside functions
+        break;
+      case DW_TAG_namespace:
+      case DW_TAG_module:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+      case DW_TAG_union_type:
+      case DW_TAG_lexical_block:
+        add_functions(child, depth + 1, to);
+        break;
+      default:
+        break;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// Returns how many bytes of the parent's code are of inlined functions. `known`: where an origin is in `to`.
+uint64_t DebugInfo::add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<InlinedFunction>& to,
+                                std::map<const void*, size_t>& known) {
+  uint64_t covered = 0;
+  Dwarf_Die child;
+  if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return 0;
+  do {
+    if (is_exhausted()) break;
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
+      covered += add_inlined(child, depth + 1, to, known);
+    } else if (tag == DW_TAG_inlined_subroutine) {
+      const uint64_t bytes = bytes_of(child), inside = add_inlined(child, depth + 1, to, known);
+      Dwarf_Attribute attribute;
+      Dwarf_Die origin;
+      if (!dwarf_formref_die(dwarf_attr(&child, DW_AT_abstract_origin, &attribute), &origin)) continue;
+      const auto [at, is_new] = known.try_emplace(origin.addr, to.size());
+      if (is_new) to.push_back({name_of(origin), "", file_of(origin), line_of(origin), 0, 0});
+      ++to[at->second].places;
+      to[at->second].bytes += bytes - std::min(bytes, inside);
+      covered += bytes;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return covered;
+}
+
+std::optional<SourceLine> DebugInfo::line_at(uint64_t address) {
+  if (!has_units_) read_units();
+  const Range* unit = find(units_, address);
+  if (!unit) return {};
+  Dwarf_Die entry = unit->entry;
+  Dwarf_Line* row = dwarf_getsrc_die(&entry, address);
+  int number = 0;
+  const char* file = row ? dwarf_linesrc(row, nullptr, nullptr) : nullptr;
+  if (!file || dwarf_lineno(row, &number) != 0 || number <= 0) return {};
+  return SourceLine{file, unsigned(number)};
+}
+
+void DebugInfo::add_labels(Dwarf_Die& parent, unsigned depth, std::vector<SourceLabel>& to) {
+  Dwarf_Die child;
+  if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return;
+  do {
+    if (is_exhausted()) return;
+    const int tag = dwarf_tag(&child);
+    Dwarf_Addr address = 0;
+    if (tag == DW_TAG_label && dwarf_lowpc(&child, &address) == 0)
+      to.push_back({address, file_of(child), line_of(child)});
+    else if (tag == DW_TAG_lexical_block)
+      add_labels(child, depth + 1, to);
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+std::optional<FunctionSource> DebugInfo::find(uint64_t address) {
+  if (!has_units_) read_units();
+  const Range* unit = find(units_, address);
+  if (!unit) return {};
+  Dwarf_Die unit_entry = unit->entry;
+  const auto [at, is_new] = functions_.try_emplace(dwarf_dieoffset(&unit_entry));
+  Ranges& functions = at->second;
+  if (is_new) {
+    add_functions(unit_entry, 0, functions);
+    std::sort(functions.begin(), functions.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
+  }
+  const Range* function = find(functions, address);
+  if (!function) return {};
+  Dwarf_Die entry = function->entry;
+  Dwarf_Attribute result;
+  FunctionSource source{file_of(entry),
+                        line_of(entry),
+                        bytes_of(entry),
+                        {},
+                        dwarf_attr_integrate(&entry, DW_AT_type, &result) != nullptr};
+  add_labels(entry, 0, source.labels);
+  std::map<const void*, size_t> known;
+  add_inlined(entry, 0, source.inlined, known);
+  for (InlinedFunction& f : source.inlined) f.name = f.raw_name;
+  std::erase_if(source.inlined, [](const InlinedFunction& f) { return f.raw_name.empty(); });
+  std::sort(source.inlined.begin(), source.inlined.end(), [](const InlinedFunction& a, const InlinedFunction& b) {
+    return std::tie(b.bytes, a.raw_name, a.line) < std::tie(a.bytes, b.raw_name, b.line);
+  });
+  return source;
+}
+
+const LineTable& DebugInfo::lines_at(uint64_t address) {
+  static const LineTable none;
+  if (!has_units_) read_units();
+  const Range* unit = find(units_, address);
+  if (!unit) return none;
+  Dwarf_Die entry = unit->entry;
+  const auto [at, is_new] = lines_.try_emplace(dwarf_dieoffset(&entry));
+  if (is_new) at->second = read_line_table(entry);
+  return at->second;
+}
+
+}  // namespace prof

@@ -1,0 +1,120 @@
+// Debug information (DWARF), as far as it tells what was inlined: of the function at an address, where it stands in the
+// source, and which functions the compiler put into its code instead of calling them.
+//
+// libdw reads it. Programs have up to gigabytes of it, so only the list of its units is read as a whole: each is the
+// information on one file that was compiled, and says which addresses its code has. (The table .debug_aranges has the
+// same, but clang writes none.) The functions of a unit are looked through when an address in it is asked for.
+//
+// An inlined function has an entry in that of the function whose code it is in, with the addresses of that part. What was
+// inlined into an inlined function stands inside its entry; its bytes are counted for itself alone, so that all parts
+// together are no more than the whole. Names and lines are in the entries that these refer to (abstract origins), which may
+// lie in another file, made by dwz(1).
+//
+// The file may be damaged in any way. libdw checks its own bounds; entries that lead in circles or repeat each other
+// without end are left after a great number of steps.
+//
+// Not read: debug information outside the program's own files (-gsplit-dwarf).
+
+#ifndef PROF_READ_DEBUG_INFO_H
+#define PROF_READ_DEBUG_INFO_H
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf_file.h"
+#include "line_table.h"
+
+namespace prof {
+
+struct InlinedFunction {
+  std::string raw_name;  // as linkers would call it
+  std::string name;      // for people; the same, unless somebody demangled it
+  std::string file;      // where it stands in the source: a path, as the compiler saw it; empty if unknown
+  unsigned line = 0;
+  uint64_t places = 0;  // how often it is in the function's code
+  uint64_t bytes = 0;   // of the code, without those of functions inlined into it
+};
+
+// A label of the source: of goto, not of switch.
+struct SourceLabel {
+  uint64_t address = 0;  // link-time
+  std::string file;
+  unsigned line = 0;
+};
+
+struct FunctionSource {
+  std::string file;  // as above; empty if nothing is known
+  unsigned line = 0;
+  uint64_t bytes = 0;                    // of code
+  std::vector<InlinedFunction> inlined;  // that with the most bytes first
+  bool has_result = false;               // it returns a value
+  std::vector<SourceLabel> labels = {};
+};
+
+struct SourceLine {
+  std::string file;  // a path, as the compiler saw it
+  unsigned line = 0;
+};
+
+// What dwz moved into another file: the file's name, and its build-id (raw bytes); empty if it moved nothing.
+struct DwzLink {
+  std::string name, build_id;
+};
+
+class DebugInfo {
+ public:
+  // `file` must outlive this object. Without debug information in it, nothing is found.
+  explicit DebugInfo(const ElfFile& file);
+  DebugInfo(const DebugInfo&) = delete;
+  ~DebugInfo();
+
+  DwzLink dwz_link() const;
+  // Before the first look-up, the file of dwz_link, which must outlive this object.
+  void set_dwz_file(const ElfFile& file);
+
+  // The function whose code is at a link-time address.
+  std::optional<FunctionSource> find(uint64_t address);
+
+  // The line of the source that the instruction at a link-time address was made of, by the line table.
+  std::optional<SourceLine> line_at(uint64_t address);
+
+  // The lines of all code of the compiled file that has the code at a link-time address. It lives as long as this object.
+  const LineTable& lines_at(uint64_t address);
+
+ private:
+  struct Range {
+    uint64_t start, end;
+    Dwarf_Die entry;  // of a unit, or of a function
+  };
+  using Ranges = std::vector<Range>;  // by start
+
+  static const Range* find(const Ranges& ranges, uint64_t address);
+  bool is_exhausted() { return ++steps_ > kMostSteps; }
+  void add_ranges(Dwarf_Die& entry, Ranges& to);
+  uint64_t bytes_of(Dwarf_Die& entry);
+  void read_units();
+  void add_functions(Dwarf_Die& parent, unsigned depth, Ranges& to);
+  void add_labels(Dwarf_Die& parent, unsigned depth, std::vector<SourceLabel>& to);
+  uint64_t add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<InlinedFunction>& to,
+                       std::map<const void*, size_t>& known);
+
+  static constexpr uint64_t kMostSteps = 100'000'000;
+  static constexpr unsigned kMostDepth = 200;
+
+  Dwarf* dwarf_ = nullptr;
+  Dwarf* dwz_ = nullptr;
+  uint64_t steps_ = 0;
+  bool has_units_ = false;
+  Ranges units_;
+  std::map<Dwarf_Off, Ranges> functions_;  // by the offset of their unit
+  std::map<Dwarf_Off, LineTable> lines_;   // the same
+};
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,379 @@
+#include "stepper.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "libprof/format/trace.h"
+
+namespace prof::target {
+
+namespace {
+
+using remote::Registers;
+
+constexpr int kNotified = SIGTRAP;     // si_code of a stop that the kernel makes before a handler begins
+constexpr unsigned char kInt1 = 0xf1;  // icebp
+constexpr long kRestartBlock = -516;   // of the kernel, include/linux/errno.h
+constexpr long kFirstRestart = -512;
+
+// Whether a system call returned that a signal interrupted, before the kernel has decided what the program sees of that.
+bool is_interrupted(const user_regs_struct& registers) {
+  const long result = long(registers.rax);
+  return long(registers.orig_rax) >= 0 && result >= kRestartBlock && result <= kFirstRestart && result != -515;
+}
+
+bool set_debug_register(pid_t thread, size_t number, uint64_t value) {
+  return ptrace(PTRACE_POKEUSER, thread, offsetof(user, u_debugreg) + number * sizeof(long), value) == 0;
+}
+
+bool maps_code(const user_regs_struct& before) {
+  return before.rax == SYS_mmap && (before.rdx & PROT_EXEC) && int(before.r8) >= 0;
+}
+
+// Whether the SIGTRAP of a step waits for the thread, which was stopped for another reason first. Where nobody takes it, it would
+// end the program.
+bool has_trap_to_come(pid_t thread) {
+  __ptrace_peeksiginfo_args which = {0, 0, 16};
+  siginfo_t found[16];
+  const long count = ptrace(PTRACE_PEEKSIGINFO, thread, &which, found);
+  for (long i = 0; i < count; ++i)
+    if (found[i].si_signo == SIGTRAP && found[i].si_code > 0) return true;
+  return false;
+}
+
+}  // namespace
+
+void Stepper::take(pid_t number) {
+  auto& made = threads_[number];
+  made = std::make_unique<Thread>();
+  made->number = number;
+  made->process = process_of(number);
+  if (made->process == 0) made->process = number;
+  const bool is_new = !processes_.contains(made->process);
+  processes_[made->process];
+  made->records.event(prof_format::kEventThreadBegin, {uint64_t(number)});
+  if (is_new) tell_maps(*made);
+}
+
+int Stepper::run(pid_t program) {
+  program_ = program;
+  for (const auto& [number, thread] : threads_) resume(*thread, 0);
+  while (!threads_.empty() && !connection_.is_broken()) {
+    int status = 0;
+    const pid_t number = waitpid(-1, &status, __WALL);
+    if (number > 0)
+      on_status(number, status);
+    else if (errno != EINTR)
+      break;
+  }
+  send_all();
+  return status_;
+}
+
+void Stepper::on_status(pid_t number, int status) {
+  const auto found = threads_.find(number);
+  const bool has_ended = WIFEXITED(status) || WIFSIGNALED(status);
+  if (found == threads_.end()) {
+    if (number == program_ && has_ended) status_ = status;
+    if (has_ended) return;
+    // A thread or process that was just made: its first stop.
+    const pid_t process = process_of(number);
+    if (!settings_.follows_forks && !processes_.contains(process)) {
+      ptrace(PTRACE_DETACH, number, nullptr, 0L);
+      return;
+    }
+    take(number);
+    resume(*threads_[number], 0);
+    return;
+  }
+  Thread& thread = *found->second;
+  if (thread.stretch) {
+    if (has_ended)
+      thread.records.event(prof_format::kEventLost, {0});  // how far it came is not known any more
+    else
+      record_stretch(thread);
+    thread.stretch.reset();
+    thread.is_known = false;
+  }
+  if (has_ended) {
+    on_end(thread, status);
+    return;
+  }
+  const int event = status >> 16, signal = WSTOPSIG(status);
+  if (event == PTRACE_EVENT_STOP && number == program_ && connection_.wants_stop()) {
+    let_go(number);
+  } else if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {  // SIGSTOP, perhaps, stopped all threads of the process
+    ptrace(PTRACE_LISTEN, number, nullptr, 0L);
+  } else if (event == PTRACE_EVENT_STOP &&
+             has_trap_to_come(number)) {  // SIGCONT came before the end of a step was told
+    ptrace(PTRACE_CONT, number, nullptr, 0L);
+  } else if (event != 0) {
+    on_event(thread, event);
+  } else if (signal == SIGTRAP) {
+    on_trap(thread);
+  } else {
+    thread.records.event(prof_format::kEventSignal, {uint64_t(signal)});
+    resume(thread, signal);
+  }
+}
+
+void Stepper::on_event(Thread& thread, int event) {
+  unsigned long message = 0;
+  ptrace(PTRACE_GETEVENTMSG, thread.number, nullptr, &message);
+  switch (event) {
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+      thread.records.event(prof_format::kEventFork, {message});
+      [[fallthrough]];
+    case PTRACE_EVENT_CLONE:
+    case PTRACE_EVENT_VFORK_DONE:
+      ptrace(PTRACE_SINGLESTEP, thread.number, nullptr, 0L);  // it is still in the system call
+      return;
+    case PTRACE_EVENT_EXEC:
+      // It may have been another thread's call, which has this one's number now.
+      if (const auto caller = threads_.find(pid_t(message)); caller != threads_.end()) {
+        Thread& from = *caller->second;
+        if (from.is_known) {
+          record_step(from);
+          if (from.call) from.records.event(prof_format::kEventSystemCall, from.call->event(0));
+        }
+        send(from);
+        if (&from != &thread) threads_.erase(caller);
+      }
+      thread.records.event(prof_format::kEventExec, {});
+      processes_[thread.process].code.clear();
+      processes_[thread.process].straight.forget();
+      thread.has_breakpoint = false;
+      tell_maps(thread);
+      send_all();
+      thread.is_known = false;
+      break;
+    default:
+      break;
+  }
+  resume(thread, 0);
+}
+
+void Stepper::on_trap(Thread& thread) {
+  siginfo_t info = {};
+  if (ptrace(PTRACE_GETSIGINFO, thread.number, nullptr, &info) != 0) return;  // it is gone: its end will be told
+  switch (info.si_code) {
+    case TRAP_TRACE:
+      record(thread);
+      break;
+    case TRAP_BRKPT: {
+      user_regs_struct now;
+      if (!get_registers(thread.number, now)) return;
+      const bool has_moved = !thread.is_known || now.rip != thread.raw.rip;
+      if (!thread.code.empty() && uint8_t(thread.code[0]) == kInt1) {
+        record(thread);
+        resume(thread, SIGTRAP);
+        return;
+      }
+      if (thread.call && has_moved)
+        record(thread);
+      else if (thread.restart && !has_moved)
+        record_restart(thread);
+      break;  // else: the end of a system call that made this thread or program
+    }
+    case SI_KERNEL:  // int3
+      record(thread);
+      resume(thread, SIGTRAP);
+      return;
+    case kNotified:
+    case TRAP_HWBKPT:  // the end of a stretch, which was recorded
+      break;
+    default:
+      thread.records.event(prof_format::kEventSignal, {SIGTRAP});
+      resume(thread, SIGTRAP);
+      return;
+  }
+  resume(thread, 0);
+}
+
+void Stepper::on_end(Thread& thread, int status) {
+  // The last thing that it did was a system call that does not return.
+  if (WIFEXITED(status) && thread.is_known && thread.call) record_step(thread);
+  thread.records.event(prof_format::kEventThreadEnd, {uint64_t(thread.number)});
+  if (thread.number == program_) status_ = status;
+  send(thread);
+  const pid_t process = thread.process;
+  threads_.erase(thread.number);
+  for (const auto& [number, other] : threads_) {
+    if (other->process == process) return;
+  }
+  processes_.erase(process);
+}
+
+bool Stepper::look(Thread& thread) {
+  thread.is_known = false;
+  if (!get_registers(thread.number, thread.raw)) return false;
+  char bytes[remote::kLongestInstruction];
+  const size_t size = read_code(thread.number, thread.raw.rip, bytes);
+  Process& process = processes_[thread.process];
+  auto found = process.code.find(thread.raw.rip);
+  const bool is_new = found == process.code.end();
+  if (is_new || found->second.size != size || std::memcmp(found->second.bytes.data(), &bytes, size) != 0) {
+    if (!is_new) {
+      send_all();  // what was recorded up to now ran the old bytes
+      process.straight.forget();
+    }
+    Code& code = process.code[thread.raw.rip];
+    code.size = uint8_t(size);
+    std::memcpy(code.bytes.data(), &bytes, size);
+    remote::add_definition(process.definitions, thread.raw.rip, {code.bytes.data(), code.size});
+    found = process.code.find(thread.raw.rip);
+  }
+  thread.code = {found->second.bytes.data(), found->second.size};
+  thread.call.reset();
+  if (remote::is_system_call(thread.code)) {
+    const pid_t number = thread.number;
+    thread.call.emplace(registers_of(thread.raw),
+                        [number](uint64_t address, size_t most) { return read_memory(number, address, most); });
+  } else if (!settings_.by_blocks && may_need_vectors(thread.code)) {
+    thread.records.vectors(vectors_of(thread.number));
+  }
+  thread.is_known = true;
+  return true;
+}
+
+void Stepper::record(Thread& thread) {
+  if (!thread.is_known) return;
+  record_step(thread);
+  thread.restart.reset();
+  if (thread.call) record_call(thread);
+  if (thread.records.size() + processes_[thread.process].definitions.size() >= settings_.buffer) send(thread);
+}
+
+void Stepper::record_step(Thread& thread) {
+  if (!settings_.by_blocks) {
+    thread.records.step(registers_of(thread.raw));
+    return;
+  }
+  user_regs_struct now;
+  if (get_registers(thread.number, now)) {
+    if (now.rip == thread.raw.rip && is_repeated(thread.code)) return;  // it goes on
+    processes_[thread.process].straight.learn(thread.raw.rip, thread.code, now.rip);
+  }
+  thread.records.block(thread.raw.rip, 1);
+  if (loads_stack_segment(thread.code)) thread.records.event(prof_format::kEventLost, {1});  // the next one ran with it
+}
+
+// Its bytes are still those that were learnt.
+bool Stepper::is_unchanged(const Thread& thread, const StraightCode::Stretch& stretch) const {
+  for (const StraightCode::Piece& piece : stretch.pieces) {
+    if (read_memory(thread.number, piece.start, piece.bytes.size()) != piece.bytes) return false;
+  }
+  return true;
+}
+
+// A debug register of the processor, which the kernel keeps for each thread.
+bool Stepper::set_breakpoint(Thread& thread, uint64_t address) const {
+  constexpr long kEnabled = 1;  // the first register; stops before the instruction runs
+  if (thread.has_breakpoint && thread.breakpoint == address) return true;
+  if (!set_debug_register(thread.number, 0, address)) return false;
+  if (!thread.has_breakpoint && !set_debug_register(thread.number, 7, kEnabled)) return false;
+  thread.has_breakpoint = true;
+  thread.breakpoint = address;
+  return true;
+}
+
+bool Stepper::run_stretch(Thread& thread) {
+  StraightCode& straight = processes_[thread.process].straight;
+  const StraightCode::Stretch* const stretch = straight.find(thread.raw.rip);
+  if (!stretch) return false;
+  if (!is_unchanged(thread, *stretch)) {
+    straight.forget();
+    return false;
+  }
+  if (!set_breakpoint(thread, stretch->end)) return false;
+  thread.stretch = *stretch;
+  ptrace(PTRACE_CONT, thread.number, nullptr, 0L);
+  return true;
+}
+
+void Stepper::record_stretch(Thread& thread) {
+  user_regs_struct now;
+  if (!get_registers(thread.number, now)) return;
+  Process& process = processes_[thread.process];
+  const auto run = process.straight.instructions_before(*thread.stretch, now.rip);
+  if (!run) thread.records.event(prof_format::kEventLost, {0});
+  uint64_t rest = run.value_or(0);
+  for (const StraightCode::Piece& piece : thread.stretch->pieces) {
+    const uint64_t n = std::min<uint64_t>(piece.instructions, rest);
+    if (n != 0) thread.records.block(piece.start, n);
+    rest -= n;
+  }
+  thread.restart.reset();
+  if (thread.records.size() + process.definitions.size() >= settings_.buffer) send(thread);
+}
+
+void Stepper::record_call(Thread& thread) {
+  user_regs_struct now;
+  if (!get_registers(thread.number, now)) return;
+  thread.records.event(prof_format::kEventSystemCall, thread.call->event(now.rax));
+  if (is_interrupted(now)) thread.restart = thread.raw;
+  if (maps_code(thread.raw) && long(now.rax) > 0) tell_maps(thread);
+}
+
+void Stepper::record_restart(Thread& thread) {
+  user_regs_struct again = *thread.restart;
+  if (long(thread.raw.rax) == kRestartBlock) again.rax = SYS_restart_syscall;
+  thread.raw = again;
+  thread.call.emplace(registers_of(again), [](uint64_t, size_t) { return std::string(); });
+  record_step(thread);
+  thread.restart.reset();
+  record_call(thread);
+}
+
+void Stepper::resume(Thread& thread, int signal) {
+  if (look(thread) && settings_.by_blocks && signal == 0 && run_stretch(thread)) return;
+  ptrace(PTRACE_SINGLESTEP, thread.number, nullptr, long(signal));
+}
+
+void Stepper::tell_maps(Thread& thread) { thread.records.maps(file_of_process(thread.process, "maps")); }
+
+void Stepper::send(Thread& thread) {
+  Process& process = processes_[thread.process];
+  if (thread.records.size() == 0 && process.definitions.empty()) return;
+  connection_.send(remote::records_packet(uint32_t(thread.process), uint32_t(thread.number), process.definitions,
+                                          thread.records.take()));
+  process.definitions.clear();
+}
+
+void Stepper::send_all() {
+  for (const auto& [number, thread] : threads_) send(*thread);
+}
+
+void Stepper::let_go(pid_t stopped) {
+  send_all();
+  for (const auto& [number, thread] : threads_) {
+    int status = 0, signal = 0;
+    if (number != stopped) {
+      ptrace(PTRACE_INTERRUPT, number, nullptr, nullptr);
+      if (waitpid(number, &status, __WALL) != number || !WIFSTOPPED(status)) continue;
+      if (status >> 16 == 0 && WSTOPSIG(status) != SIGTRAP) signal = WSTOPSIG(status);
+    }
+    if (thread->has_breakpoint) set_debug_register(number, 7, 0);
+    if (has_trap_to_come(number)) {
+      ptrace(PTRACE_CONT, number, nullptr, 0L);
+      if (waitpid(number, &status, __WALL) != number || !WIFSTOPPED(status)) continue;
+    }
+    ptrace(PTRACE_DETACH, number, nullptr, long(signal));
+  }
+  threads_.clear();
+  while (waitpid(program_, &status_, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace prof::target

@@ -1,0 +1,112 @@
+// Steps a program by itself, and sends what it did as records (prof/remote/records.h), a buffer at a time.
+//
+// A thread that is stopped says what it is about to do: its registers, and the bytes at its instruction pointer. When it has
+// stopped the next time, the way it stopped tells whether it did that: a trap of the processor, or the end of a system call,
+// means yes; a signal that waits to be delivered, or a handler that is about to begin, means no. Only what was done is
+// recorded. So the count of instructions is exact whatever signals come.
+//
+// The bytes of each instruction are read before each step: the program may have changed them.
+//
+// With `blocks` what always runs as a whole (straight_code.h) runs up to a breakpoint of the processor, which changes neither
+// the program's code nor other threads. When the thread stops anywhere in there, for a signal perhaps, the instruction that it
+// is at tells how many have run. Registers in between are not known, and so none are recorded.
+//
+// All threads are stepped side by side, each when it has stopped. They are on one processor, so which of them goes on is
+// the kernel's choice as ever.
+
+#ifndef PROF_TARGET_STEPPER_H
+#define PROF_TARGET_STEPPER_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "prof/remote/connection.h"
+#include "prof/remote/records.h"
+#include "prof/remote/system_calls.h"
+#include "straight_code.h"
+#include "tracee.h"
+
+namespace prof::target {
+
+struct StepSettings {
+  size_t buffer = 0;           // bytes of records that are gathered before they are sent; 0: each step is sent
+  bool follows_forks = false;  // processes that the program makes are stepped, too; else they go on by themselves
+  bool by_blocks = false;      // only which instructions ran is recorded
+};
+
+class Stepper {
+ public:
+  Stepper(remote::Connection& connection, const StepSettings& settings)
+      : connection_(connection), settings_(settings) {}
+
+  // Takes a thread that is stopped.
+  void take(pid_t thread);
+
+  // Steps until all threads have ended, or the link is broken. When the other side asks to stop, the program goes on without
+  // being stepped, and its end is waited for. Returns the status of waitpid of the process `program`.
+  int run(pid_t program);
+
+ private:
+  struct Code {
+    std::array<char, remote::kLongestInstruction> bytes;
+    uint8_t size;
+  };
+  struct Process {
+    std::unordered_map<uint64_t, Code> code;  // as it was told
+    std::string definitions;                  // not sent yet
+    StraightCode straight;
+  };
+  struct Thread {
+    pid_t number = 0, process = 0;
+    remote::RecordWriter records;
+    user_regs_struct raw = {};                // its registers, as it is stopped
+    std::string_view code;                    // what it is about to run; of Process::code
+    std::optional<remote::SystemCall> call;   // if that is a system call
+    std::optional<user_regs_struct> restart;  // behind a system call that was interrupted: the kernel may make it again
+    bool is_known = false;                    // raw, code and call are what it is about to do
+    std::optional<StraightCode::Stretch> stretch;  // that it runs
+    bool has_breakpoint = false;                   // it can have one
+    uint64_t breakpoint = 0;                       // where that is
+  };
+
+  void on_status(pid_t number, int status);
+  void on_event(Thread& thread, int event);
+  void on_trap(Thread& thread);
+  void on_end(Thread& thread, int status);
+
+  bool look(Thread& thread);            // reads what it is about to do; false if it is gone
+  void define(Thread& thread);          // its code
+  void record(Thread& thread);          // it did what it was about to do
+  void record_call(Thread& thread);     // a system call has returned
+  void record_restart(Thread& thread);  // the one that was interrupted was made again
+  void resume(Thread& thread, int signal);
+  void tell_maps(Thread& thread);
+  void record_step(Thread& thread);
+  bool run_stretch(Thread& thread);     // lets it run up to a breakpoint; false if that cannot be
+  void record_stretch(Thread& thread);  // as far as it has run
+  bool is_unchanged(const Thread& thread, const StraightCode::Stretch& stretch) const;
+  bool set_breakpoint(Thread& thread, uint64_t address) const;
+  void send(Thread& thread);
+  void send_all();
+  void let_go(pid_t stopped);
+
+  remote::Connection& connection_;
+  const StepSettings settings_;
+  std::map<pid_t, std::unique_ptr<Thread>> threads_;
+  std::map<pid_t, Process> processes_;
+  pid_t program_ = 0;
+  int status_ = 0;
+};
+
+}  // namespace prof::target
+
+#endif

@@ -1,0 +1,109 @@
+#include "block_table.h"
+
+#include <algorithm>
+
+#include "prof/read/instructions.h"
+#include "varint.h"
+
+namespace prof {
+
+using namespace prof_format;
+
+namespace {
+
+constexpr uint32_t kMostValues = 4096;                  // of one block
+constexpr uint64_t kLargestAccess = uint64_t(1) << 34;  // bytes of a repeated one
+
+}  // namespace
+
+BlockTable::BlockTable(std::string_view bytes) {
+  TraceBytes all(bytes);
+  const auto head = all.read<TraceBlocks>();
+  if (head.block_size != sizeof(TraceBlock) || head.operand_size != sizeof(TraceOperand) ||
+      head.blocks > all.remaining() / sizeof(TraceBlock) || head.operands > all.remaining() / sizeof(TraceOperand))
+    throw DamagedTrace("the table of blocks has no size that it can have");
+  blocks_.reserve(size_t(head.blocks));
+  for (uint64_t i = 0; i < head.blocks; ++i) blocks_.push_back(all.read<TraceBlock>());
+  operands_.reserve(size_t(head.operands));
+  for (uint64_t i = 0; i < head.operands; ++i) operands_.push_back(all.read<TraceOperand>());
+  code_ = all.take(head.code_size);
+
+  find_chains();
+  uint64_t operand = 0;
+  for (const TraceBlock& block : blocks_) {
+    first_operands_.push_back(operand);
+    operand += block.operands;
+    if (operand > operands_.size() || block.code > code_.size() || block.size > code_.size() - block.code ||
+        (block.size == 0) != (block.instructions == 0) ||
+        (block.size == 0 && (block.before == 0 || block.values != 0)) || block.values > kMostValues)
+      throw DamagedTrace("the table of blocks has a block that cannot be");
+    uint32_t instruction = 0;
+    for (uint64_t i = operand - block.operands; i < operand; ++i) {
+      const TraceOperand& o = operands_[i];
+      const auto is_value = [&](uint16_t value) { return value == kNoValue || value < block.values; };
+      if (o.instruction < instruction || o.instruction >= block.instructions || !is_value(o.value) ||
+          !is_value(o.count))
+        throw DamagedTrace("the table of blocks has an access that cannot be");
+      instruction = o.instruction;
+    }
+  }
+}
+
+void BlockTable::find_chains() {
+  std::vector<uint32_t> length(blocks_.size());  // of the chain in front of each block
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const uint32_t before = blocks_[i].before;
+    if (before == 0) continue;
+    if (before > i) throw DamagedTrace("the table of blocks names one before another that stands behind it");
+    length[i] = length[before - 1] + 1;
+    if (length[i] > kMostBlocksBefore) throw DamagedTrace("the table of blocks has too many blocks before another");
+  }
+}
+
+std::span<const TraceOperand> BlockTable::operands(uint64_t block) const {
+  return std::span(operands_).subspan(size_t(first_operands_[block]), blocks_[block].operands);
+}
+
+std::string_view BlockTable::code(uint64_t block) const {
+  return std::string_view(code_).substr(size_t(blocks_[block].code), blocks_[block].size);
+}
+
+TraceRun BlockTable::run(uint64_t block, uint32_t process, uint64_t bias) const {
+  const TraceBlock& b = blocks_[block];
+  TraceRun run;
+  run.process = process;
+  run.start = b.address + bias;
+  run.end = run.start + b.size;
+  for (const Instruction& instruction : decode_instructions(code(block), run.start)) {
+    if (!instruction.is_known) break;
+    run.lengths.push_back(instruction.length);
+  }
+  if (run.lengths.size() != b.instructions) throw DamagedTrace("the code of a block is not what the block says");
+  for (const TraceOperand& operand : operands(block))
+    run.accesses.push_back({operand.instruction, operand.size, operand.flags});
+  return run;
+}
+
+void BlockTable::accesses(uint64_t block, uint64_t bias, std::span<const uint64_t> values, std::vector<AccessValue>& to,
+                          bool& is_complete) const {
+  to.clear();
+  for (const TraceOperand& operand : operands(block)) {
+    const auto is_missing = [&](uint16_t value) { return value != kNoValue && value >= values.size(); };
+    if (is_missing(operand.value) || is_missing(operand.count)) {
+      is_complete = false;
+      to.push_back({0, 0});
+      continue;
+    }
+    AccessValue& access = to.emplace_back();
+    access.address = uint64_t(operand.addend);
+    if (operand.value != kNoValue) {
+      access.address += values[operand.value];
+    } else if (operand.segment == 1) {
+      access.address += bias;
+    }
+    if (operand.count != kNoValue) access.count = values[operand.count];
+    if (operand.size && access.count > kLargestAccess / operand.size) throw DamagedTrace("an access is too large");
+  }
+}
+
+}  // namespace prof

@@ -1,0 +1,291 @@
+#include "statistics_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "prof/read/file.h"
+
+namespace prof {
+
+namespace {
+
+using Cell = StatisticsTable::Cell;
+
+double percent_of(uint64_t part, uint64_t whole) { return whole ? double(part) * 100 / double(whole) : 0; }
+
+std::string hexadecimal(uint64_t number) {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(number));
+  return digits;
+}
+
+// By address, the functions of one module after the other.
+std::vector<uint32_t> in_order(const TraceCounts& counts, const TraceNames& names) {
+  std::vector<uint32_t> order(counts.instructions().size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto key = [&](uint32_t i) {
+    const CountedInstruction& in = counts.instructions()[i];
+    return std::make_tuple(names.functions()[in.place.function].module, in.address, i);
+  };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  return order;
+}
+
+// "main+0x1c".
+std::string spot(const CountedInstruction& in, const TraceNames& names) {
+  const TracedFunction& f = names.functions()[in.place.function];
+  if (!in.place.address || !f.entry) return f.name + " " + hexadecimal(in.address);
+  return in.address == f.entry ? f.name : f.name + "+" + hexadecimal(in.address - f.entry);
+}
+
+struct Sum {
+  uint64_t instructions = 0, loads = 0, stores = 0;
+  void add(const CountedInstruction& in) {
+    instructions += in.executions;
+    loads += in.loads;
+    stores += in.stores;
+  }
+};
+
+class Tables {
+ public:
+  Tables(const TraceCounts& counts, const MemoryStatistics& memory, TraceNames& names, bool has_memory)
+      : counts_(counts), memory_(memory), names_(names), has_memory_(has_memory), order_(in_order(counts, names)) {}
+
+  StatisticsTable functions() const {
+    StatisticsTable table = with_sums("functions", "Functions");
+    table.columns.push_back({"module", ""});
+    table.columns.push_back({"function", "function"});
+    std::map<uint32_t, Sum> sums;
+    for (const CountedInstruction& in : counts_.instructions()) sums[in.place.function].add(in);
+    for (const auto& [function, sum] : sums) {
+      const TracedFunction& f = names_.functions()[function];
+      add(table, sum, {names_.module_names()[f.module], f.name});
+    }
+    sort_by_use(table);
+    return table;
+  }
+
+  StatisticsTable lines() {
+    StatisticsTable table = with_sums("lines", "Lines of the source");
+    table.columns.push_back({"file", ""});
+    table.columns.push_back({"line", ""});
+    table.columns.push_back({"place", "line"});
+    std::map<std::pair<std::string, unsigned>, Sum> sums;
+    for (const CountedInstruction& in : counts_.instructions()) {
+      const std::optional<SourceLine> line = names_.line(in.place);
+      if (line) sums[{line->file, line->line}].add(in);
+    }
+    for (const auto& [line, sum] : sums)
+      add(table, sum, {line.first, uint64_t(line.second), base_name(line.first) + ":" + std::to_string(line.second)});
+    sort_by_use(table);
+    return table;
+  }
+
+  StatisticsTable mix() const {
+    StatisticsTable table = with_sums("mix", "Kinds of instructions");
+    table.columns.push_back({"kind", "kind"});
+    std::array<Sum, kInstructionKinds> sums;
+    for (const CountedInstruction& in : counts_.instructions()) sums[size_t(in.kind)].add(in);
+    for (size_t kind = 0; kind < sums.size(); ++kind)
+      if (sums[kind].instructions) add(table, sums[kind], {std::string(name_of(InstructionKind(kind)))});
+    sort_by_use(table);
+    return table;
+  }
+
+  StatisticsTable branches() const {
+    StatisticsTable table{"branches",
+                          "Branches",
+                          {{"executions", "executions"},
+                           {"taken", "taken"},
+                           {"not_taken", "not taken"},
+                           {"taken_percent", "taken%"},
+                           {"module", ""},
+                           {"address", ""},
+                           {"place", "branch"}},
+                          {},
+                          true};
+    for (const uint32_t i : order_) {
+      const CountedInstruction& in = counts_.instructions()[i];
+      if (!in.is_branch()) continue;
+      const double percent = percent_of(in.taken, in.taken + in.not_taken);
+      table.rows.push_back(
+          {in.executions, in.taken, in.not_taken, percent, module_of(in), hexadecimal(in.address), spot(in, names_)});
+    }
+    sort_by_use(table);
+    return table;
+  }
+
+  StatisticsTable targets() const {
+    StatisticsTable table{"targets",
+                          "Targets of indirect jumps and calls",
+                          {{"times", "times"},
+                           {"percent", "%"},
+                           {"module", ""},
+                           {"address", ""},
+                           {"from", ""},
+                           {"target_address", ""},
+                           {"target", ""},
+                           {"place", "from -> target"}},
+                          {},
+                          true};
+    for (const uint32_t i : order_) {
+      const CountedInstruction& in = counts_.instructions()[i];
+      for (const auto& [index, times] : in.targets) {
+        const CountedInstruction& target = counts_.instructions()[index];
+        const std::string from = spot(in, names_), to = spot(target, names_);
+        table.rows.push_back({times, percent_of(times, in.executions), module_of(in), hexadecimal(in.address), from,
+                              hexadecimal(target.address), to, from + " -> " + to});
+      }
+    }
+    sort_by_use(table);
+    return table;
+  }
+
+  // Stretches of code of which each instruction ran equally often.
+  StatisticsTable regions() const {
+    StatisticsTable table{"regions",
+                          "Hot regions",
+                          {{"instructions", "instructions"},
+                           {"percent", "%"},
+                           {"executions", "executions"},
+                           {"bytes", "bytes"},
+                           {"module", ""},
+                           {"address", ""},
+                           {"place", "region"}},
+                          {},
+                          true};
+    const auto& all = counts_.instructions();
+    for (size_t i = 0; i < order_.size();) {
+      const CountedInstruction& first = all[order_[i]];
+      uint64_t instructions = 0, end = first.address;
+      for (; i < order_.size(); ++i) {
+        const CountedInstruction& in = all[order_[i]];
+        if (in.address != end || in.place.function != first.place.function || in.executions != first.executions) break;
+        instructions += in.executions;
+        end += in.length;
+      }
+      table.rows.push_back({instructions, percent_of(instructions, counts_.total()), first.executions,
+                            end - first.address, module_of(first), hexadecimal(first.address), spot(first, names_)});
+    }
+    sort_by_use(table);
+    return table;
+  }
+
+  StatisticsTable working_set() const {
+    StatisticsTable table{
+        "working-set", "Working set by time", {{"code_pages", "code pages"}, {"code_lines", "code lines"}}, {}, false};
+    if (has_memory_) {
+      table.columns.push_back({"data_pages", "data pages"});
+      table.columns.push_back({"data_lines", "data lines"});
+    }
+    table.columns.push_back({"instructions", ""});
+    table.columns.push_back({"first_instruction", ""});
+    table.columns.push_back({"range", "instructions"});
+    for (const WorkingSetWindow& w : memory_.working_set().windows()) {
+      std::vector<Cell> row = {w.code_pages, w.code_lines};
+      if (has_memory_) row.insert(row.end(), {w.data_pages, w.data_lines});
+      row.insert(row.end(), {w.instructions, w.first_instruction,
+                             std::to_string(w.first_instruction) + "-" +
+                                 std::to_string(w.first_instruction + w.instructions - 1)});
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  StatisticsTable reuse() const {
+    StatisticsTable table{
+        "reuse",
+        "Reuse distances, in lines of 64 bytes",
+        {{"touches", "touches"}, {"percent", "%"}, {"least", ""}, {"most", ""}, {"range", "distance"}},
+        {},
+        false};
+    if (!memory_.reuse()) return table;
+    const auto& counts = memory_.reuse()->counts();
+    uint64_t all = memory_.reuse()->first_touches();
+    for (const uint64_t count : counts) all += count;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      if (!counts[i]) continue;
+      const uint64_t least = i ? uint64_t(1) << (i - 1) : 0, most = i ? least * 2 - 1 : 0;
+      std::string range = std::to_string(least);
+      if (most > least) range += "-" + std::to_string(most);
+      table.rows.push_back({counts[i], percent_of(counts[i], all), least, most, range});
+    }
+    const uint64_t first = memory_.reuse()->first_touches();
+    if (first)
+      table.rows.push_back({first, percent_of(first, all), uint64_t(0), uint64_t(0), std::string("first touch")});
+    return table;
+  }
+
+  StatisticsTable caches() const {
+    StatisticsTable table{"cache",
+                          "Caches",
+                          {{"references", "references"},
+                           {"first_misses", "misses"},
+                           {"first_percent", "%"},
+                           {"last_misses", "last-level"},
+                           {"last_percent", "%"},
+                           {"kind", "kind"}},
+                          {},
+                          false};
+    if (!memory_.caches()) return table;
+    const CacheMisses& m = memory_.caches()->misses();
+    const auto add_kind = [&](uint64_t references, uint64_t first, uint64_t last, const char* kind) {
+      if (references)
+        table.rows.push_back(
+            {references, first, percent_of(first, references), last, percent_of(last, references), std::string(kind)});
+    };
+    add_kind(m.instructions, m.first_instructions, m.last_instructions, "instructions");
+    add_kind(m.loads, m.first_loads, m.last_loads, "loads");
+    add_kind(m.stores, m.first_stores, m.last_stores, "stores");
+    return table;
+  }
+
+ private:
+  StatisticsTable with_sums(const char* name, const char* title) const {
+    StatisticsTable table{name, title, {{"instructions", "instructions"}, {"percent", "%"}}, {}, true};
+    if (has_memory_) table.columns.insert(table.columns.end(), {{"loads", "loads"}, {"stores", "stores"}});
+    return table;
+  }
+  void add(StatisticsTable& table, const Sum& sum, std::vector<Cell> rest) const {
+    std::vector<Cell> row = {sum.instructions, percent_of(sum.instructions, counts_.total())};
+    if (has_memory_) row.insert(row.end(), {sum.loads, sum.stores});
+    row.insert(row.end(), rest.begin(), rest.end());
+    table.rows.push_back(std::move(row));
+  }
+  static void sort_by_use(StatisticsTable& table) {
+    std::stable_sort(table.rows.begin(), table.rows.end(),
+                     [](const auto& a, const auto& b) { return std::get<uint64_t>(a[0]) > std::get<uint64_t>(b[0]); });
+  }
+  const std::string& module_of(const CountedInstruction& in) const {
+    return names_.module_names()[names_.functions()[in.place.function].module];
+  }
+
+  const TraceCounts& counts_;
+  const MemoryStatistics& memory_;
+  TraceNames& names_;
+  bool has_memory_;
+  std::vector<uint32_t> order_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& statistics_table_names() {
+  static const std::vector<std::string> names = {"functions", "lines",       "mix",   "branches", "targets",
+                                                 "regions",   "working-set", "reuse", "cache"};
+  return names;
+}
+
+std::vector<StatisticsTable> statistics_tables(const TraceCounts& counts, const MemoryStatistics& memory,
+                                               TraceNames& names, bool has_memory) {
+  Tables tables(counts, memory, names, has_memory);
+  std::vector<StatisticsTable> all = {tables.functions(),   tables.lines(),   tables.mix(),
+                                      tables.branches(),    tables.targets(), tables.regions(),
+                                      tables.working_set(), tables.reuse(),   tables.caches()};
+  std::erase_if(all, [](const StatisticsTable& table) { return table.rows.empty(); });
+  return all;
+}
+
+}  // namespace prof

@@ -1,0 +1,85 @@
+#include "trace_file.h"
+
+#include <sys/stat.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+
+#include "varint.h"
+
+namespace prof {
+
+using namespace prof_format;
+
+TraceFile::TraceFile(const std::string& path) : path_(path), file_(open_to_read(path)) {
+  struct stat status;
+  if (file_.get() < 0 || fstat(file_.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
+  if (!S_ISREG(status.st_mode)) throw Error(path + ": is no file");
+  read_header();
+  find_chunks(uint64_t(status.st_size));
+}
+
+void TraceFile::read_header() {
+  const uint64_t size = read_at(file_.get(), &header_, sizeof header_, 0, path_);
+  if (size < sizeof header_ || !std::equal(std::begin(kTraceMagic), std::end(kTraceMagic), header_.magic))
+    throw Error(path_ + ": is no trace; prof trace writes one, and a program that profld --trace rewrote");
+  if (header_.version != kTraceVersion || header_.byte_order != kTraceByteOrder)
+    throw Error(path_ + ": is of another version than this prof reads, which is " + std::to_string(kTraceVersion));
+  if (header_.header_size < sizeof header_ || header_.header_size % 8)
+    throw Error(path_ + ": the trace is damaged: its header has no size");
+}
+
+void TraceFile::find_chunks(uint64_t size) {
+  uint64_t at = header_.header_size;
+  TraceChunkPlace place;
+  while (at < size) {
+    place.offset = at + sizeof place.head;
+    const bool has_head = read_at(file_.get(), &place.head, sizeof place.head, at, path_) == sizeof place.head;
+    is_torn_ =
+        !has_head || place.head.magic != kChunkMagic || size < place.offset || place.head.stored > size - place.offset;
+    if (is_torn_) break;
+    if (place.head.kind == kChunkEnd) {
+      read_end(place);
+    } else {
+      chunks_.push_back(place);
+    }
+    at = place.offset + (place.head.stored + 7) / 8 * 8;
+  }
+  if (!(header_.flags & kTraceRing)) return;
+  // The windows of a ring were written again and again, and so stand in any order. Everything else stays in front.
+  std::stable_sort(chunks_.begin(), chunks_.end(), [](const TraceChunkPlace& a, const TraceChunkPlace& b) {
+    return std::make_tuple(a.head.kind == kChunkBlocks, a.head.sequence) <
+           std::make_tuple(b.head.kind == kChunkBlocks, b.head.sequence);
+  });
+}
+
+void TraceFile::read_end(const TraceChunkPlace& chunk) {
+  TraceEnd end{};
+  if (chunk.head.encoding == kTraceRaw && chunk.head.stored >= sizeof end &&
+      read_at(file_.get(), &end, sizeof end, chunk.offset, path_) == sizeof end)
+    end_ = end;
+}
+
+std::string TraceFile::some_bytes(const TraceChunkPlace& chunk, uint64_t from, uint64_t size) const {
+  if (from >= chunk.head.stored) return "";
+  std::string bytes(size_t(std::min(size, chunk.head.stored - from)), '\0');
+  bytes.resize(read_at(file_.get(), bytes.data(), bytes.size(), chunk.offset + from, path_));
+  return bytes;
+}
+
+std::string TraceFile::bytes(const TraceChunkPlace& chunk) const {
+  if (chunk.head.encoding != kTraceRaw && chunk.head.size > kMostChunkBytes)
+    throw DamagedTrace("a chunk is larger than it can be");
+  std::string stored = some_bytes(chunk, 0, chunk.head.stored);
+  if (stored.size() < chunk.head.stored) throw DamagedTrace("the file became shorter");
+  if (chunk.head.encoding == kTraceRaw) return stored;
+  if (chunk.head.encoding != kTraceZstd) throw DamagedTrace("a chunk is packed in a way that is not known");
+  std::string bytes(size_t(chunk.head.size), '\0');
+  const size_t size = ZSTD_decompress(bytes.data(), bytes.size(), stored.data(), stored.size());
+  if (ZSTD_isError(size) || size != bytes.size()) throw DamagedTrace("a chunk cannot be unpacked");
+  return bytes;
+}
+
+}  // namespace prof

@@ -1,0 +1,183 @@
+#include "trace_reader.h"
+
+#include <algorithm>
+
+#include "varint.h"
+
+namespace prof {
+
+using namespace prof_format;
+
+namespace {
+
+constexpr uint64_t kWindowPart = 1 << 20;  // bytes that are read at once; a multiple of each size of words
+
+std::vector<std::string> words_of(std::string_view bytes) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t end = std::min(bytes.find('\0', at), bytes.size());
+    words.emplace_back(bytes.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+}  // namespace
+
+struct TraceReader::BlockStream {
+  BlockStream(TraceReader& reader, const BlockTable& blocks, const TraceChunk& chunk)
+      : owner(reader),
+        table(blocks),
+        thread{chunk.process, chunk.thread},
+        bias(reader.memory_.bias_of(chunk.process, chunk.module)),
+        runs(blocks.size()),
+        decoder(blocks, [this](uint64_t block, std::span<const uint64_t> values) { take(block, values); }) {}
+
+  void take(uint64_t block, std::span<const uint64_t> values) {
+    const TraceRun*& run = runs[block];
+    if (!run) {
+      run = &owner.runs_.add(table.run(block, thread.process, bias));
+      owner.memory_.set_code(thread.process, run->start, table.code(block));
+    }
+    bool is_complete = true;
+    table.accesses(block, bias, values, accesses, is_complete);
+    owner.is_incomplete_ |= !is_complete;
+    owner.pass_run(thread, *run, accesses);
+  }
+
+  TraceReader& owner;
+  const BlockTable& table;
+  TracedThread thread;
+  uint64_t bias;
+  std::vector<const TraceRun*> runs;  // by block; null until it ran
+  std::vector<AccessValue> accesses;
+  BlocksDecoder decoder;
+};
+
+TraceReader::TraceReader(const std::string& path) : file_(path) {}
+
+TraceReader::~TraceReader() = default;
+
+void TraceReader::pass_run(TracedThread thread, const TraceRun& run, std::span<const AccessValue> accesses) {
+  if (run.number >= given_) {
+    given_ = run.number + 1;
+    consumer_->new_run(run, memory_);
+  }
+  consumer_->run(thread, run, accesses);
+}
+
+void TraceReader::pass_event(TracedThread thread, const TraceEvent& event) {
+  if (event.kind == kEventExec) {
+    memory_.exec(thread.process);
+    runs_.forget();
+  }
+  if (event.kind == kEventFork && !event.values.empty()) memory_.fork(uint32_t(event.values[0]), thread.process);
+  if (event.kind == kEventLost) {
+    has_lost_ = true;
+    if (!event.values.empty()) lost_ += event.values[0];
+  }
+  consumer_->event(thread, event);
+}
+
+void TraceReader::read_steps(const TraceChunkPlace& chunk) {
+  const TracedThread thread{chunk.head.process, chunk.head.thread};
+  const std::string bytes = file_.bytes(chunk);
+  if (chunk.head.kind == kChunkEvents) {
+    for (const TraceEvent& event : decode_events(bytes)) pass_event(thread, event);
+    return;
+  }
+  StepsDecoder steps(bytes, thread.process, runs_);
+  while (steps.next()) {
+    if (steps.run()) {
+      pass_run(thread, *steps.run(), steps.accesses());
+    } else {
+      pass_event(thread, steps.event());
+    }
+    if (consumer_->is_done()) return;
+  }
+}
+
+TraceReader::BlockStream& TraceReader::stream_of(const TraceChunkPlace& chunk) {
+  std::unique_ptr<BlockStream>& stream = streams_[{chunk.head.process, chunk.head.thread, chunk.head.module}];
+  if (stream) return *stream;
+  const auto table = tables_.find({chunk.head.process, chunk.head.module});
+  if (table == tables_.end()) throw DamagedTrace("blocks ran that no table tells of");
+  stream = std::make_unique<BlockStream>(*this, *table->second, chunk.head);
+  return *stream;
+}
+
+void TraceReader::read_blocks(const TraceChunkPlace& chunk) {
+  BlockStream& stream = stream_of(chunk);
+  if (chunk.head.encoding != kTraceRaw) throw DamagedTrace("a window of blocks is packed");
+  for (uint64_t at = 0; at < chunk.head.stored && !consumer_->is_done(); at += kWindowPart)
+    stream.decoder.words(file_.some_bytes(chunk, at, kWindowPart), chunk.head.word_size);
+}
+
+void TraceReader::read_chunk(const TraceChunkPlace& chunk) {
+  switch (chunk.head.kind) {
+    case kChunkCommand:
+      command_ = words_of(file_.bytes(chunk));
+      break;
+    case kChunkModule:
+      memory_.map(chunk.head.process, file_.bytes(chunk));
+      runs_.forget();
+      break;
+    case kChunkCode:
+      if (memory_.add_code(chunk.head.process, file_.bytes(chunk))) runs_.forget();
+      break;
+    case kChunkSteps:
+    case kChunkEvents:
+      read_steps(chunk);
+      break;
+    case kChunkBlocks:
+      read_blocks(chunk);
+      break;
+    case kChunkBlockTable: {
+      auto& table = tables_[{chunk.head.process, chunk.head.module}];
+      if (table) throw DamagedTrace("a module has two tables of blocks");
+      table = std::make_unique<BlockTable>(file_.bytes(chunk));
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void TraceReader::note_end() {
+  // The runtime of a rewritten program needs no end: what ran is in the file at once.
+  const bool is_inlined = file_.header().origin == kTraceInlined;
+  if (!file_.end() && is_inlined) remarks_.emplace_back("has no end: the program still runs, or was killed");
+  if (!file_.end() && !is_inlined) remarks_.emplace_back("has no end: it was cut off, or the program still runs");
+  is_partial_ |= !file_.end() && !is_inlined;
+  const uint32_t reason = file_.end() ? file_.end()->reason : 0;
+  if (reason == kEndLimit) remarks_.emplace_back("ends where it became as large as it was allowed to be");
+  if (reason == kEndDiskFull) remarks_.emplace_back("ends where the disk was full");
+  if (reason == kEndLink) remarks_.emplace_back("ends where the link to the target broke");
+  if (reason == kEndDetached) remarks_.emplace_back("ends where the program was left to itself");
+  is_partial_ |= reason == kEndLimit || reason == kEndDiskFull || reason == kEndLink || reason == kEndDetached;
+  if (file_.header().flags & kTraceRing) remarks_.emplace_back("has only the last of what ran");
+  if (has_lost_)
+    remarks_.push_back("lacks " + (lost_ ? std::to_string(lost_) : std::string("some")) + " instructions in between");
+  if (is_incomplete_) remarks_.emplace_back("lacks some addresses of blocks that a signal handler or a kill cut off");
+  is_partial_ |= has_lost_ || (file_.header().flags & kTraceRing) != 0;
+}
+
+void TraceReader::read(TraceConsumer& consumer) {
+  consumer_ = &consumer;
+  bool is_damaged = false;
+  try {
+    for (const TraceChunkPlace& chunk : file_.chunks()) {
+      if (consumer.is_done()) return;
+      read_chunk(chunk);
+    }
+    for (const auto& [key, stream] : streams_) stream->decoder.finish();
+  } catch (const DamagedTrace& e) {
+    is_damaged = true;
+    remarks_.push_back(std::string("is damaged: ") + e.what());
+  }
+  is_partial_ |= is_damaged || file_.is_torn();
+  if (file_.is_torn()) remarks_.emplace_back("ends in the middle of a chunk");
+  note_end();
+}
+
+}  // namespace prof

@@ -1,0 +1,69 @@
+#include "listing.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "libprof/printable.h"
+#include "names.h"
+
+namespace prof {
+
+namespace {
+
+constexpr size_t kTabStop = 8;
+constexpr size_t kLeastText = 16;  // columns
+
+// As much of a text as fits, with a mark where it was cut off.
+std::string cut_off(const std::string& text, size_t columns) {
+  if (columns_of(text) <= columns) return text;
+  const std::string mark = has_utf8_locale() ? "\u2026" : "...";
+  std::string kept = text;
+  while (!kept.empty() && columns_of(kept) + columns_of(mark) > columns) {
+    while (kept.size() > 1 && (static_cast<unsigned char>(kept.back()) & 0xc0) == 0x80) kept.pop_back();
+    kept.pop_back();
+  }
+  return kept + mark;
+}
+
+}  // namespace
+
+void print_listing(const std::vector<std::string>& titles, const std::vector<ListingLine>& lines,
+                   std::optional<size_t> terminal, Output& out) {
+  std::vector<size_t> widths;
+  size_t used = 0;
+  for (size_t c = 0; c < titles.size(); ++c) {
+    size_t width = titles[c].size();
+    for (const ListingLine& line : lines) width = std::max(width, line.cells[c].size());
+    widths.push_back(width);
+    used += width + (c ? 2 : 0);
+  }
+  const size_t start = (used / kTabStop + 1) * kTabStop;
+  const size_t room = terminal ? std::max(*terminal, start + kLeastText) - start : SIZE_MAX;
+  const auto print = [&](const std::vector<std::string>& cells, const std::string& text) {
+    for (size_t c = 0; c < cells.size(); ++c)
+      out.text((c ? "  " : "") + std::string(widths[c] - cells[c].size(), ' ') + cells[c]);
+    out.text(text.empty() ? "\n" : "\t" + (terminal ? cut_off(text, room) : text) + "\n");
+  };
+  print(titles, "");
+  for (const ListingLine& line : lines) print(line.cells, line.text);
+}
+
+std::string distance(uint64_t address, uint64_t entry) {
+  char digits[24];
+  const uint64_t n = address >= entry ? address - entry : entry - address;
+  const char* end = std::to_chars(digits, digits + sizeof digits, n, 16).ptr;
+  return (address >= entry ? "+0x" : "-0x") + std::string(static_cast<const char*>(digits), end);
+}
+
+std::string printable_source(const std::string& line) {
+  std::string text;
+  for (size_t i = 0; i < line.size();) {
+    const size_t length = std::max<size_t>(prof_text::printable_length(line.data() + i, line.size() - i), 1);
+    const std::string part = line.substr(i, length);
+    text += part == "\\" ? part : prof_text::printable(part);
+    i += length;
+  }
+  return text;
+}
+
+}  // namespace prof

@@ -1,0 +1,27 @@
+// The order of functions and modules in the views: --sort.
+
+#ifndef PROF_VIEWS_ORDER_H
+#define PROF_VIEWS_ORDER_H
+
+#include <cstdint>
+#include <string>
+
+#include "prof/model/tree.h"
+#include "views.h"
+
+namespace prof {
+
+// What decides over the place of a function. Refers to its parts.
+struct Ranked {
+  const FunctionSum& sum;
+  const std::string& name;
+  uint64_t address = 0;
+};
+
+// Whether `a` comes before `b`: the greater number first, names by their bytes. What is alike by the key is put in order
+// by self time, what was waited, calls, name and address.
+bool comes_before(SortKey key, const Ranked& a, const Ranked& b);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,41 @@
+# Programs that neither symbols nor unwind tables say the functions of: these are found, and counted, as if there were tables.
+. "${0%/*}/common.inc"
+
+# found SOURCE [OPTION...]: stripped, without tables of its own, it does the same as before; all calls that it prints are counted.
+found() {
+  local source=$1 compiler link program
+  shift
+  for compiler in gcc clang; do
+    for link in $links; do
+      program=${source%.*}-$compiler-$link
+      # shellcheck disable=SC2046 # lists of words
+      CC=$compiler compile "$program" "$programs/$source" -O2 -fno-asynchronous-unwind-tables $(link_flags "$link") "$@"
+      strip -o "stripped-$program" "$program"
+      rewrite "stripped-$program" --discover
+      profiled "stripped-$program"
+      expect_calls_by_address "stripped-$program" "$program"
+      rm -f "$program" "stripped-$program" "stripped-$program.prof"
+    done
+  done
+}
+found switch.c
+found tail_calls.c
+found cold.c
+
+# An array of functions that is larger than the file: DT_FINI_ARRAYSZ is 1 << 62.
+compile huge "$programs/switch.c" -O2 -fno-asynchronous-unwind-tables -no-pie
+strip huge
+python3 - huge <<'END' || fail "the program has no DT_FINI_ARRAYSZ"
+import struct, sys
+DYNAMIC, FINI_ARRAYSZ = 2, 28
+data = bytearray(open(sys.argv[1], "rb").read())
+table, = struct.unpack_from("<Q", data, 32)
+count, = struct.unpack_from("<H", data, 56)
+for at in range(table, table + 56 * count, 56):
+    kind, _, offset, _, _, size = struct.unpack_from("<IIQQQQ", data, at)
+    if kind == DYNAMIC:
+        entry = next(e for e in range(offset, offset + size, 16) if struct.unpack_from("<Q", data, e)[0] == FINI_ARRAYSZ)
+struct.pack_into("<Q", data, entry + 8, 1 << 62)
+open(sys.argv[1], "wb").write(data)
+END
+profld --discover -o huge.prof huge || fail "a huge array of functions: status $?"

@@ -1,0 +1,78 @@
+// Executions of basic blocks, from the section .prof.blocks and counters.
+
+#include "prof/read/block_table.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "libprof/format/blocks.h"
+
+using namespace prof;
+using prof_format::BlockEntry;
+using prof_format::BlockFunction;
+using prof_format::kNoCounter;
+
+namespace {
+
+template <class T>
+void append(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string section(const std::vector<BlockFunction>& functions, const std::vector<BlockEntry>& blocks) {
+  prof_format::BlocksHeader header{};
+  std::memcpy(header.magic, prof_format::kBlocksMagic, sizeof header.magic);
+  header.function_size = sizeof(BlockFunction);
+  header.block_size = sizeof(BlockEntry);
+  header.functions = functions.size();
+  header.blocks = blocks.size();
+  std::string out;
+  append(out, header);
+  for (const BlockFunction& f : functions) append(out, f);
+  for (const BlockEntry& b : blocks) append(out, b);
+  return out;
+}
+
+std::vector<uint64_t> counts(const std::string& bytes, const std::vector<uint64_t>& counters) {
+  std::vector<uint64_t> all;
+  for (const BlockRuns& run : block_runs(bytes, counters)) all.push_back(run.count);
+  return all;
+}
+
+// if (...) B; else C; D: blocks A, B, C, D.
+const std::vector<BlockEntry> kBranch = {
+    {0, 4, 0, 1, 0}, {4, 4, 1, 2, kNoCounter}, {8, 4, 1, 2, 1}, {12, 4, 2, 0, kNoCounter}};
+
+}  // namespace
+
+TEST_CASE("counts of blocks without counters follow from the others") {
+  const std::string bytes = section({{0x1000, 4, 3}}, kBranch);
+  CHECK(counts(bytes, {10, 3}) == std::vector<uint64_t>{10, 7, 3, 10});
+  const std::vector<BlockRuns> runs = block_runs(bytes, {10, 3});
+  CHECK(runs[1].address == 0x1004);
+  CHECK(runs[1].size == 4);
+}
+
+TEST_CASE("a count is not less than nothing") {
+  CHECK(counts(section({{0x1000, 4, 3}}, kBranch), {3, 4}) == std::vector<uint64_t>{3, 0, 4, 3});
+}
+
+TEST_CASE("counters that are missing are 0") {
+  CHECK(counts(section({{0x1000, 4, 3}}, kBranch), {5}) == std::vector<uint64_t>{5, 5, 0, 5});
+}
+
+TEST_CASE("damaged tables of blocks") {
+  const std::string whole = section({{0x1000, 4, 3}, {0x2000, 4, 3}}, kBranch);
+  CHECK(counts(whole, {10, 3}).size() == 4);  // the second function's blocks are not there
+  for (size_t size = 0; size < whole.size(); ++size) block_runs(whole.substr(0, size), {10, 3});
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string changed = whole;
+    changed[at] = char(0xff);
+    block_runs(changed, {10, 3});
+  }
+  // Places that the function does not have, and blocks without counters that make a circle.
+  CHECK(counts(section({{0x1000, 1, 2}}, {{0, 4, 0, 7, 0}}), {1}).empty());
+  const std::vector<BlockEntry> circle = {{0, 4, 1, 2, kNoCounter}, {4, 4, 2, 1, kNoCounter}, {8, 4, 0, 1, 0}};
+  CHECK(counts(section({{0x1000, 3, 3}}, circle), {6}).size() == 3);
+}

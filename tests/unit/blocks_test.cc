@@ -1,0 +1,261 @@
+// Basic blocks: how control passes between them, what is live in them, and where counters and records stand.
+
+#include "linker-rewrite/blocks/block_counters.h"
+#include "linker-rewrite/blocks/flow_graph.h"
+#include "linker-rewrite/blocks/live_flags.h"
+#include "linker-rewrite/blocks/live_registers.h"
+#include "linker-rewrite/blocks/trace_records.h"
+#include "tests/unit/code_fixture.h"
+
+using namespace code_fixture;
+
+namespace {
+
+// A program whose functions all move.
+struct Moving : Assembled {
+  explicit Moving(const std::string& text) : Assembled(text) {
+    for (Group& g : program.groups) g.selected = true;
+  }
+
+  const Code& code(const std::string& function) const { return program.code(program.ranges[range(function)]); }
+  // Index of the instruction at a label.
+  uint32_t insn(const std::string& function, const std::string& label) const {
+    const auto index = code(function).index(address(label));
+    REQUIRE(index);
+    return uint32_t(*index);
+  }
+};
+
+// Those in a function, by the instructions they stand before.
+std::map<uint32_t, CounterPlace> places_in(const Moving& m, const BlockCounters& blocks, const std::string& function) {
+  std::map<uint32_t, CounterPlace> found;
+  for (const CounterPlace& p : blocks.of_range[m.range(function)]) found.emplace(p.insn, p);
+  return found;
+}
+
+const std::string kCarryLoop = R"(
+    function f
+again: mov (%rsi,%rdx,8), %rax
+    adc %rax, (%rdi,%rdx,8)
+    lea 1(%rdx), %rdx
+    dec %rcx
+    jnz again
+    setc %al
+    ret
+    done f
+)";
+
+}  // namespace
+
+TEST_CASE("a record keeps the carry where that is live, though no other flag is") {
+  const Moving m(kCarryLoop);
+  const auto places = places_in(m, place_trace_records(m.program, {}), "f");
+  REQUIRE(places.contains(0));
+  CHECK(places.at(0).record->keeps_flags);
+}
+
+TEST_CASE("a record between two jumps of one comparison keeps the carry for the second") {
+  const Moving m(R"(
+    function f
+    cmp %rsi, %rdi
+    je 1f
+second: jb below
+    ret
+1:  ret
+    done f
+    function below
+    ret
+    done below
+)");
+  const auto places = places_in(m, place_trace_records(m.program, {}), "f");
+  REQUIRE(places.contains(m.insn("f", "second")));
+  CHECK(places.at(m.insn("f", "second")).record->keeps_flags);
+}
+
+TEST_CASE("an increment stands where the carry is live, which it does not change") {
+  const Moving m(kCarryLoop);
+  const auto places = places_in(m, place_block_counters(m.program, {}), "f");
+  REQUIRE(places.contains(0));
+  CHECK(places.at(0).again.empty());
+}
+
+TEST_CASE("a system call in the way of 32-bit programs ends a block") {
+  const Moving m(R"(
+    function f
+    mov $1, %eax
+again: int $0x80
+behind: mov $4, %eax
+    dec %esi
+    jnz again
+    ret
+    done f
+)");
+  const Group& group = m.program.groups[m.group("f")];
+  const Arrivals arrivals = find_arrivals(m.program, {});
+  const FlowGraph graph(m.program, group, arrivals);
+  const auto b = std::ranges::find(graph.blocks(), m.insn("f", "again"), &BasicBlock::first);
+  REQUIRE(b != graph.blocks().end());
+  CHECK(b->end == m.insn("f", "behind"));
+  CHECK(b->leaves);
+  // What the kernel reads of registers is nothing that the instruction says.
+  const LiveRegisters live(group, graph);
+  CHECK(live.at_start(size_t(b - graph.blocks().begin())) == 0xffff);
+  const auto places = places_in(m, place_trace_records(m.program, {}), "f");
+  REQUIRE(places.contains(b->first));
+  CHECK(places.at(b->first).record->saves_scratch);
+}
+
+TEST_CASE("nothing stands before ENDBR64, wherever in a function that is") {
+  const Moving m(R"(
+    function f
+    endbr64
+    test %edi, %edi
+    je landing
+    ret
+landing: endbr64
+    xor %eax, %eax
+    ret
+    done f
+)");
+  for (const BlockCounters& blocks : {place_block_counters(m.program, {}), place_trace_records(m.program, {})}) {
+    const auto places = places_in(m, blocks, "f");
+    CHECK(places.size() >= 1);
+    CHECK(!places.contains(0));
+    CHECK(!places.contains(m.insn("f", "landing")));
+  }
+}
+
+TEST_CASE("flags pass through a long row of functions") {
+  constexpr unsigned kRow = 12;
+  std::string text = "function f0\n cmp %esi, %edi\n jmp f1\n done f0\n";
+  for (unsigned i = 1; i < kRow; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    text += "function " + name + "\n jmp f" + std::to_string(i + 1) + "\n done " + name + "\n";
+  }
+  const std::string last = "f" + std::to_string(kRow);
+  const Moving m(text + "function " + last + "\n je 1f\n ret\n1: ret\n done " + last + "\n");
+  const BlockCounters blocks = place_block_counters(m.program, {});
+  for (unsigned i = 1; i < kRow; ++i) CHECK(places_in(m, blocks, "f" + std::to_string(i)).empty());
+}
+
+TEST_CASE("flags that a caller reads are kept by all functions that return in the place of the one it calls") {
+  const Moving m(R"(
+    function by_running_on
+    cmp %esi, %edi
+    done by_running_on
+    function behind
+    mov %esi, %eax
+    ret
+    done behind
+    function by_short_jump
+    cmp %esi, %edi
+    jrcxz target_of_short
+    ret
+    done by_short_jump
+    function target_of_short
+    mov %esi, %eax
+    ret
+    done target_of_short
+    function by_jump_inside
+    cmp %esi, %edi
+    jmp inside
+    done by_jump_inside
+    function around
+    xor %eax, %eax
+inside: mov %esi, %eax
+    ret
+    done around
+    function caller
+    push %rbx
+    call by_running_on
+    je 1f
+    call by_short_jump
+    je 1f
+    call by_jump_inside
+    je 1f
+1:  pop %rbx
+    ret
+    done caller
+)");
+  const BlockCounters blocks = place_block_counters(m.program, {});
+  CHECK(places_in(m, blocks, "behind").empty());
+  CHECK(places_in(m, blocks, "target_of_short").empty());
+  CHECK(!places_in(m, blocks, "around").contains(m.insn("around", "inside")));
+}
+
+TEST_CASE("flags that a caller reads are kept by all functions if the one it calls leaves by an indirect jump") {
+  const Moving m(R"(
+    function caller
+    push %rbx
+    call leaves
+    je 1f
+1:  pop %rbx
+    ret
+    done caller
+    function leaves
+    cmp %esi, %edi
+    jmp *%rax
+    done leaves
+    function any
+    mov %esi, %eax
+    ret
+    done any
+)");
+  Program program = m.program;
+  program.groups[m.group("leaves")].indirect.jumps.push_back({{0, 1}, JumpKind::tail_call});
+  CHECK(place_block_counters(program, {}).of_range[m.range("any")].empty());
+}
+
+// In the order of their addresses each block of these says nothing of the one before it.
+TEST_CASE("what is live is found quickly, too, where each block jumps back to the one before it") {
+  constexpr unsigned kBlocks = 150'000;
+  std::string text = "function f\n jmp b" + std::to_string(kBlocks) + "\nb0: je 1f\n ret\n1: ret\n";
+  for (unsigned i = 1; i <= kBlocks; ++i) text += "b" + std::to_string(i) + ": jmp b" + std::to_string(i - 1) + "\n";
+  const Moving m(text + "done f\n");
+  const Group& group = m.program.groups[m.group("f")];
+  const Arrivals arrivals = find_arrivals(m.program, {});
+  const FlowGraph graph(m.program, group, arrivals);
+  const FlagPassing passing;
+  const LiveFlags live(m.program, group, graph, passing);
+  CHECK(live.at_start(0) == kZero);
+  CHECK(live.at_start(graph.blocks().size() - 1) == kZero);
+}
+
+TEST_CASE("a shift by one overwrites flags, one by a register may leave them alone") {
+  const Moving m(R"(
+    function f
+    shr %rax
+    je 1f
+    shr %cl, %rax
+    je 1f
+1:  ret
+    done f
+)");
+  const Code& code = m.code("f");
+  CHECK(flag_effect_of(code, code.insns[0]).overwrites == Flags(kAllFlags & ~kOverflow));
+  CHECK(flag_effect_of(code, code.insns[2]).overwrites == 0);
+}
+
+TEST_CASE("flags that are read at a label are live at a jump to labels") {
+  const Moving m(R"(
+    function f
+    test %edi, %edi
+    jmp *(%rsi)
+label: je 1f
+    ret
+1:  ret
+    done f
+)");
+  Program program = m.program;
+  Group& group = program.groups[m.group("f")];
+  group.indirect.jumps.push_back({{0, 1}, JumpKind::labels});
+  group.indirect.label_arrivals.push_back(m.address("label"));
+  const Arrivals arrivals = find_arrivals(program, {});
+  const FlowGraph graph(program, group, arrivals);
+  const FlagPassing passing;
+  const LiveFlags live(program, group, graph, passing);
+  std::map<uint32_t, Flags> found;
+  live.each_insn(0, [&](uint32_t i, Flags flags) { found[i] = flags; });
+  CHECK(found.at(1) == kZero);
+  CHECK(found.at(0) == 0);
+}

@@ -1,0 +1,246 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "prof/trace/block_table.h"
+#include "prof/trace/varint.h"
+#include "prof_trace_bytes.h"
+#include "prof_trace_fixture.h"
+
+using namespace prof_test;
+using namespace prof_format;
+
+namespace {
+
+// A trace as the runtime of a rewritten program writes it.
+class BlocksTrace {
+ public:
+  explicit BlocksTrace(uint32_t flags = kTraceMemory) : bytes(bytes_of(trace_header(kTraceInlined, flags))) {}
+  void add(uint16_t kind, const std::string& payload, uint8_t word_size = 0, uint64_t sequence = 0) {
+    TraceChunk chunk{};
+    chunk.kind = kind;
+    chunk.word_size = word_size;
+    chunk.process = 10;
+    chunk.thread = kind == kChunkBlocks ? 11 : 0;
+    chunk.module = 1;
+    chunk.sequence = sequence;
+    add_chunk(bytes, chunk, payload);
+  }
+  void add_module() {
+    TraceModule module{.start = 0x10000,
+                       .end = 0x20000,
+                       .offset = 0,
+                       .bias = 0xf000,
+                       .number = 1,
+                       .path_size = 9,
+                       .build_id_size = 0,
+                       .reserved = 0};
+    add(kChunkModule, bytes_of(module) + "/no/where");
+  }
+  // Block 0: mov %rax,(%rdi); push %rax; the addresses are two values. Block 1: ret, without values. Block 2: rep stosb, a
+  // value each for address and count. Block 3: a load from a constant address.
+  void add_table() {
+    const std::string code = "\x48\x89\x07\x50\xc3\xf3\xaa\x90";
+    const TraceBlock blocks[] = {{.address = 0x1000,
+                                  .code = 0,
+                                  .size = 4,
+                                  .instructions = 2,
+                                  .operands = 2,
+                                  .values = 2,
+                                  .before = 0,
+                                  .reserved = 0},
+                                 {.address = 0x1010,
+                                  .code = 4,
+                                  .size = 1,
+                                  .instructions = 1,
+                                  .operands = 0,
+                                  .values = 0,
+                                  .before = 0,
+                                  .reserved = 0},
+                                 {.address = 0x1020,
+                                  .code = 5,
+                                  .size = 2,
+                                  .instructions = 1,
+                                  .operands = 1,
+                                  .values = 2,
+                                  .before = 0,
+                                  .reserved = 0},
+                                 {.address = 0x1030,
+                                  .code = 7,
+                                  .size = 1,
+                                  .instructions = 1,
+                                  .operands = 1,
+                                  .values = 0,
+                                  .before = 0,
+                                  .reserved = 0}};
+    const TraceOperand operands[] = {{.instruction = 0,
+                                      .size = 8,
+                                      .flags = kAccessWrite,
+                                      .reserved = 0,
+                                      .value = 0,
+                                      .count = kNoValue,
+                                      .segment = 0,
+                                      .addend = 0},
+                                     {.instruction = 1,
+                                      .size = 8,
+                                      .flags = kAccessWrite,
+                                      .reserved = 0,
+                                      .value = 1,
+                                      .count = kNoValue,
+                                      .segment = 0,
+                                      .addend = -8},
+                                     {.instruction = 0,
+                                      .size = 1,
+                                      .flags = kAccessWrite | kAccessRepeated,
+                                      .reserved = 0,
+                                      .value = 0,
+                                      .count = 1,
+                                      .segment = 0,
+                                      .addend = 0},
+                                     {.instruction = 0,
+                                      .size = 4,
+                                      .flags = 0,
+                                      .reserved = 0,
+                                      .value = kNoValue,
+                                      .count = kNoValue,
+                                      .segment = 1,
+                                      .addend = 0x3000}};
+    TraceBlocks head{.blocks = 4,
+                     .operands = 4,
+                     .code_size = code.size(),
+                     .block_size = sizeof(TraceBlock),
+                     .operand_size = sizeof(TraceOperand)};
+    table = bytes_of(head) + bytes_of(blocks) + bytes_of(operands) + code;
+    add(kChunkBlockTable, table);
+  }
+  void add_end() { add(kChunkEnd, bytes_of(TraceEnd{kEndExit, 0, kUnknownTotal, kUnknownTotal})); }
+  void add_words(const std::vector<uint64_t>& words, uint64_t sequence = 0) {
+    std::string payload;
+    for (const uint64_t word : words) payload += bytes_of(word);
+    add(kChunkBlocks, payload, 8, sequence);
+  }
+  std::string write(const TemporaryDirectory& directory) const {
+    const std::string path = directory / "trace";
+    write_file(path, bytes);
+    return path;
+  }
+  std::string bytes, table;
+};
+
+uint64_t block(uint64_t number) { return kWordBlockTag | (number + 1); }
+
+std::string lackey(const std::string& path) { return listed(path, {}, prof::ListingForm::lackey).text; }
+
+constexpr char kFirst[] = "I  00010000,3\n S 00005000,8\nI  00010003,1\n S 00007ff8,8\n";
+
+}  // namespace
+
+TEST_CASE("blocks become instructions") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace(0);
+  trace.add_module();
+  trace.add_table();
+  std::string words;
+  for (const uint32_t word : {2u, 2u, 0u, 2u}) words += bytes_of(word);
+  trace.add(kChunkBlocks, words, 4);
+  trace.add_end();
+  const std::string path = trace.write(directory);
+  CHECK(lackey(path) == "I  00010010,1\nI  00010010,1\nI  00010010,1\n");
+  CHECK(listed(path).remarks.empty());
+  CHECK(Counted(path).counts.total() == 3);
+}
+
+TEST_CASE("blocks with values become accesses") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_table();
+  trace.add_words({block(0), 0x5000, 0x8000, block(1), block(3), block(2), 0, 3, block(2), 0x6000, 0, block(1), 0, 0});
+  trace.add_end();
+  CHECK(lackey(trace.write(directory)) ==
+        std::string(kFirst) +
+            "I  00010010,1\nI  00010030,1\n L 00012000,4\n"
+            "I  00010020,2\n S 00000000,1\n S 00000001,1\n S 00000002,1\nI  00010020,2\nI  00010010,1\n");
+}
+
+TEST_CASE("a signal handler's blocks come behind the block that it interrupted") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_table();
+  trace.add_words({block(0), 0x5000, block(1), block(0), 0x5000, 0x8000, 0x8000, block(1)});
+  trace.add_end();
+  CHECK(lackey(trace.write(directory)) == std::string(kFirst) + "I  00010010,1\n" + kFirst + "I  00010010,1\n");
+}
+
+TEST_CASE("a block that never gets its values is told") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_table();
+  trace.add_words({block(0), 0x5000, block(1)});
+  trace.add_end();
+  const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
+  CHECK(all.text == "I  00010000,3\n S 00005000,8\nI  00010003,1\nI  00010010,1\n");
+  REQUIRE(all.remarks.size() == 1);
+  CHECK(all.remarks[0].starts_with("lacks some addresses"));
+}
+
+TEST_CASE("windows of a ring are read in their order") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace(kTraceMemory | kTraceRing);
+  trace.add_module();
+  trace.add_table();
+  trace.add_words({block(1)}, 6);
+  trace.add_words({block(3)}, 5);
+  trace.add_end();
+  const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
+  CHECK(all.text == "I  00010030,1\n L 00012000,4\nI  00010010,1\n");
+  CHECK(all.is_partial);
+}
+
+TEST_CASE("a program that was killed leaves a whole trace") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_table();
+  trace.add_words({block(1)});
+  const Listed all = listed(trace.write(directory));
+  CHECK_FALSE(all.is_partial);
+  CHECK(all.remarks == std::vector<std::string>{"has no end: the program still runs, or was killed"});
+}
+
+TEST_CASE("tables of blocks that cannot be are refused") {
+  BlocksTrace trace;
+  trace.add_table();
+  const auto refuses = [&](size_t offset, uint64_t value) {
+    std::string bytes = trace.table;
+    bytes.replace(offset, 8, bytes_of(value));
+    CHECK_THROWS_AS(prof::BlockTable{bytes}, prof::DamagedTrace);
+  };
+  prof::BlockTable{trace.table};
+  refuses(0, UINT64_MAX);                                    // blocks
+  refuses(8, 1);                                             // operands
+  refuses(16, 100);                                          // code
+  refuses(sizeof(TraceBlocks) + 8, 7);                       // where a block's code is
+  refuses(sizeof(TraceBlocks) + 16, 4);                      // its instructions: none
+  refuses(sizeof(TraceBlocks) + 24, 2 | uint64_t(1) << 32);  // its values
+  refuses(sizeof(TraceBlocks) + 4 * sizeof(TraceBlock), 7);  // the instruction of an operand
+  CHECK_THROWS_AS(prof::BlockTable(trace.table.substr(0, trace.table.size() - 1)), prof::DamagedTrace);
+}
+
+TEST_CASE("blocks that no table tells of are damage") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_words({block(1)});
+  CHECK(listed(trace.write(directory)).remarks[0] == "is damaged: blocks ran that no table tells of");
+  BlocksTrace other;
+  other.add_module();
+  other.add_table();
+  other.add_words({block(1), block(9)});
+  const Listed part = listed(other.write(directory), {}, prof::ListingForm::lackey);
+  CHECK(part.text == "I  00010010,1\n");
+  CHECK(part.remarks[0] == "is damaged: a block ran that there is not");
+}
