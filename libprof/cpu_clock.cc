@@ -12,9 +12,10 @@
 // sign is seen. One that comes later, with a handler whose hooks set `away` anew, makes the stamp too early, never too
 // late, and for a stamp earlier than the thread's last one there is no time to give (hooks.S).
 //
-// Asking is a race with switches and handlers, too. The sign is armed before the kernel is asked, so that a switch after
-// that is seen by the next hook. A handler whose hooks ask as well sets `away` before us: `away` is exchanged only if it
-// is what it was before.
+// Asking is a race with switches, too. The sign is armed before the kernel is asked, so that a switch after that is seen by
+// the next hook. Signals are blocked meanwhile: a handler might leave by siglongjmp, or call more new functions than there
+// are spare nodes (tree.h). Some cannot be blocked (syscall.h), and if the hooks of such a handler ask as well, they set `away`
+// before us: it is exchanged only if it is what it was before.
 //
 // What `away` grows by was waited by the code that ran last. Why, the kernel's counts of switches tell: if the thread
 // gave up its processor of its own wish at least once, it waited for something; else it was preempted.
@@ -152,9 +153,12 @@ uint64_t ask(State* s) {
     return is_timed() ? load(&s->thread->last_tsc) : time_stamp() - load(&s->away);
   store(&s->asked, uint64_t(1));
   store(&s->entering_at, here);
+  uint64_t mask;
+  const bool are_blocked = block_signals(&mask);
   const uint64_t stamp = ask_kernel(s);
   store(&s->entering_at, uint64_t(0));
   store(&s->asked, uint64_t(0));
+  if (are_blocked) restore_signals(mask);
   return stamp;
 }
 

@@ -30,6 +30,18 @@ constexpr uint64_t kSmallestSignalFrame = 1024;
 
 bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
 
+// What is gone may have been on its way into a heavy path (run_heavy), or about to ask the kernel for the time: a handler left
+// it by siglongjmp, and nobody else would ever take the mark away. A handler on a stack of its own tells nothing about the
+// stack that it interrupted, which may lie below.
+void forget_entering(State* s, uint64_t slot) {
+  const uint64_t entering_at = load(&s->entering_at);
+  if (entering_at == 0 || entering_at > slot) return;
+  const FrameChunk* stack = at<FrameChunk>(s->base, chunk_of(top_frame(s))->stack);
+  if (stack->kind == kSignalStack && (entering_at < stack->low || entering_at >= stack->high)) return;
+  store(&s->entering_at, uint64_t(0));
+  store(&s->asked, uint64_t(0));
+}
+
 // Pops the frames at and below `slot`, that of a function that is being entered or left. When it returns, the top is a
 // frame above `slot`, a base, or an entry that an interrupted hook is filling.
 void pop_gone(State* s, uint64_t slot, uint64_t now) {
@@ -38,6 +50,7 @@ void pop_gone(State* s, uint64_t slot, uint64_t now) {
     const uint64_t found = load(&f->slot);
     if (found != 0) {
       if (is_base(f) || (found & ~kSlotTag) > slot) return;
+      forget_entering(s, slot);
       pop(s, f, found, now);
       continue;
     }
@@ -47,6 +60,7 @@ void pop_gone(State* s, uint64_t slot, uint64_t now) {
     if (alive > slot && alive - slot >= kSmallestSignalFrame) return;
     Frame* below = frame_below(s, f);
     if (!below) return;  // the zeros of a parent, see fork.cc
+    forget_entering(s, slot);
     exchange_if(&s->top, as_top(s, f), as_top(s, below));
   }
 }

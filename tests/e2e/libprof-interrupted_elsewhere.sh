@@ -9,6 +9,7 @@ at leave_elapsed 1 34 swap
 # Where signals are about to be blocked, because there are no nodes left.
 at run_heavyEP 12 36
 PROFSIZE=1 at run_heavyEP 12 36 wide
+at run_heavyEP 17 30 dig
 # Where the thread is found to be on another stack.
 at 9change_toEP 1 60 fibers
 # Where a timed call returns, also when its frame is the last of a chunk.

@@ -1,4 +1,4 @@
-// interrupted OFFSET STEPS [fibers|deep|wide|swap|jump|leave]: functions with hooks call one another in hundreds of
+// interrupted OFFSET STEPS [fibers|deep|wide|swap|jump|leave|dig]: functions with hooks call one another in hundreds of
 // contexts, or on the stacks of a few coroutines, or deeper than there are frames in a chunk, or thousands are called
 // once each, while a tracer, this program's parent, sends a signal each time the runtime comes to the function at OFFSET
 // in libprof.so, STEPS instructions later; with all but the first two, unless that is in the handler. The signal's
@@ -8,6 +8,7 @@
 //   swap     the functions run in two coroutines, and the handler goes on with the other one
 //   jump     every few times the handler, when it has made its calls, leaves by siglongjmp
 //   leave    the same with a handler that makes no calls
+//   dig      as leave, and then functions that were not called before are called ever deeper on the stack
 
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -160,6 +161,30 @@ static void on_signal_anew(int signal_number) {
   for (int i = 0; i < 3; i++) call_next();
 }
 
+static long digs;
+static volatile int at_a_time;
+int dig(int);
+HOOKED(dig);
+int dig_body(int depth) {
+  static int next;
+  digs++;
+  if (depth > 0) return dig(depth - 1) + 1;
+  for (int i = 0; i < at_a_time && next < CALLEES; i++, called++) ((void (*)(void))(callees + 16 * next++))();
+  return next < CALLEES;
+}
+static void dig_deeper(void) {
+  enum { DEEPEST = 50, AT_A_TIME = 100 };
+  static volatile int depth;
+  signal(SIGUSR1, jump_away);
+  dig(DEEPEST);  // these contexts are known from now on
+  at_a_time = AT_A_TIME;
+  sigsetjmp(start, 1);
+  can_jump = 1;
+  while (depth < DEEPEST && dig(++depth) > depth) {
+  }
+  can_jump = 0;
+}
+
 static int traced(const char* what) {
   ptrace(PTRACE_TRACEME, 0, 0, 0);
   raise(SIGSTOP);
@@ -170,6 +195,8 @@ static int traced(const char* what) {
     swap_about();
   } else if (!strcmp(what, "jump") || !strcmp(what, "leave")) {
     jump_about(!strcmp(what, "jump"));
+  } else if (!strcmp(what, "dig")) {
+    dig_deeper();
   } else if (!strcmp(what, "deep")) {
     for (int depth = SHORTEST; depth <= LONGEST; depth++) level0(depth);
   } else if (!strcmp(what, "wide")) {
@@ -179,7 +206,7 @@ static int traced(const char* what) {
     left = 300;
     while (left > 0) descend(10);
   }
-  printf("calls step %ld\ncalls resume %ld\ncalls callees %ld\n", steps, resumes, called);
+  printf("calls step %ld\ncalls resume %ld\ncalls callees %ld\ncalls dig %ld\n", steps, resumes, called, digs);
   for (int i = 0; i < LEVELS; i++) printf("calls level%d %ld\n", i, levels[i]);
   for (int i = 0; i < RANDOM_FUNCTIONS; i++) printf("calls r%d %ld\n", i, made[i]);
   printf("calls handle %ld\ncalls helper %ld\nsignals %ld\n", handled, helped, handled + signals_of_leave);
