@@ -41,6 +41,16 @@ void check_true_times(const Options& o) {
   if (o.view == Options::View::suggestion) throw UsageError("--true and --suggest exclude each other");
 }
 
+// Basic blocks are those of the program alone, and are not timed.
+void check_blocks(const Options& o) {
+  if (!o.blocks && !o.trace) return;
+  const std::string given = o.blocks ? "-b" : "--trace";
+  if (o.blocks && o.trace) throw UsageError("-b and --trace: give one of them; a trace has all counts");
+  if (o.libraries) throw UsageError(given + " is of the program's own blocks; it excludes --libs");
+  if (o.true_times) throw UsageError(given + " and --true exclude each other");
+  if (o.automatic) throw UsageError(given + " and --auto exclude each other");
+}
+
 // What files are written, and what is printed.
 void check_exports(const Options& o) {
   using View = Options::View;
@@ -105,6 +115,7 @@ void settle(Options& o, bool view_chosen) {
   check_rows(o);
   check_gprof(o);
   check_true_times(o);
+  check_blocks(o);
 }
 
 }  // namespace prof

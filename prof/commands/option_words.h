@@ -53,6 +53,8 @@ enum LongOption {
   option_check,
   option_min_size,
   option_no_leaves,
+  option_trace,
+  option_discover,
   option_imports,
   option_no_imports,
   option_libraries,

@@ -215,6 +215,17 @@ bool take_rewriting(Options& o, int c, const std::string& argument) {
     case option_no_leaves:
       o.rewriting.emplace_back("--no-leaves");
       return true;
+    case 'b':
+      o.blocks = true;
+      o.rewriting.emplace_back("--blocks");
+      return true;
+    case option_trace:
+      o.trace = true;
+      o.rewriting.emplace_back("--trace");
+      return true;
+    case option_discover:
+      o.rewriting.emplace_back("--discover");
+      return true;
     case option_imports:
       o.rewriting.emplace_back("--imports");
       return true;
@@ -298,7 +309,7 @@ Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, ":d
 
 // '+': what follows the program belongs to the program.
 Options parse_run_options(int argc, char** argv) {
-  Options o = parse(argc, argv, "+:drsRtwGg:n:F:N:h", kRunOptions);
+  Options o = parse(argc, argv, "+:drsRtwGg:n:F:N:bh", kRunOptions);
   using View = Options::View;
   if (o.output.empty() && (o.view == View::folded || o.view == View::csv || o.view == View::dot))
     throw UsageError("run: --folded, --csv and --dot need --output FILE; standard output is the program's");

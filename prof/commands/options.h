@@ -67,6 +67,8 @@ struct Options {
   bool automatic = false;
   // prof run: options for profld.
   std::vector<std::string> rewriting;       // -F and -N with their patterns, --min-size and others
+  bool blocks = false;                      // -b is among them
+  bool trace = false;                       // --trace is
   std::string report;                       // file for --report
   std::string type;                         // PROFTYPE; empty: as the environment has it
   std::string folder;                       // --dir: where the run leaves its profiles

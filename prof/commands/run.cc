@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "cache.h"
 #include "cache_size.h"
@@ -143,6 +144,26 @@ void show_run(const Options& options, const std::string& program, std::vector<st
   say(options.folder.empty() ? "the profile is " + run[0] : "the profiles are in " + options.folder);
 }
 
+// Of the files trace.PID in a folder. Numbers of processes come again, and then there are trace.PID.1 and so on.
+std::set<std::string> traces_in(const std::string& directory) {
+  std::set<std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    if (entry.path().filename().string().starts_with("trace.")) found.insert(entry.path().string());
+  return found;
+}
+
+// Says where the trace of the process is, which was not among those before.
+void say_trace(const Options& options, pid_t process, const std::set<std::string>& before) {
+  const std::string name = "/trace." + std::to_string(process);
+  for (const std::string& path : traces_in(profile_directory())) {
+    if (before.contains(path) || (path + ".").find(name + ".") == std::string::npos) continue;
+    const std::string shown = std::filesystem::path(path).lexically_normal().string();
+    return say("the trace is " + shown + "; prof istat " + quoted(shown) + " adds it up");
+  }
+  say(options.arguments[0] + ": left no trace");
+}
+
 // A program that soon jumps into a library, as python3 does where Python is one, has hardly a function of its own: then
 // says how to see the library's. `program`: the original.
 std::string remark_on_time_outside(const Options& options, const std::string& program, const std::string& profile) {
@@ -179,6 +200,7 @@ int run(Options options) {
   if (copy.program.empty()) return 1;
   if (has_cache_grown()) shrink_cache(cache_directory(), options.cache_size);
 
+  const std::set<std::string> traces_before = traces_in(profile_directory());
   Descendants descendants(copy.program);
   const Child child = run_to_the_end({copy.program, options.arguments}, &descendants);
   const int status = child.status;
@@ -191,6 +213,7 @@ int run(Options options) {
       std::vector<std::string> profiles = Runs(profile_directory()).run_from(profile);
       say_all(keep_skeletons(profiles));
       show_run(options, copy.program, std::move(profiles));
+      if (options.trace) say_trace(options, child.pid, traces_before);
       const std::string remark = copy.program == program ? "" : remark_on_time_outside(options, program, profile);
       if (!remark.empty()) say(remark);
     }

@@ -94,6 +94,23 @@ wait
 for ((i = 0; i < 4; ++i)); do has_row 8 'work' parallel.$i || fail "at once: $(cat parallel.$i)"; done
 [ "$(find cache2 -type f | wc -l)" = 1 ] || fail "at once: $(find cache2)"
 
+# Its basic blocks counted, or written down one after the other.
+compile lines program.c -O0 -g
+run prof run -b --annotate --function work ./lines exit 0
+grep -Eq '^ +8 +8 .*work\(int n\)' stderr || fail "-b: $(cat stderr)"
+run prof run --blocks --disassemble work ./lines exit 0
+grep -Eq '^ +8 .*ret' stderr || fail "--blocks: $(cat stderr)"
+PROFDIR=profiles run prof run --trace ./program exit 5
+trace=$(sed -n 's/^prof: the trace is \(profiles\/trace\.[0-9]*\); prof istat .*/\1/p' stderr)
+[ "$status" = 5 ] && [ -s "$trace" ] && prof istat "$trace" >stdout && grep -Eqm1 '^[0-9]+ instructions' stdout || fail "--trace: $status $(cat stderr)"
+for wrong in "-b --libs" "--trace --libs-all" "-b --auto" "--trace --true" "-b --trace"; do
+  # shellcheck disable=SC2086 # two options
+  run prof run $wrong ./program exit 0
+  [ "$status" = 2 ] && [ ! -s stdout ] && [ "$(wc -l <stderr)" = 1 ] && grep -q -- "${wrong% *}" stderr || fail "$wrong: $status $(cat stderr)"
+done
+run prof run --discover ./program exit 0
+has_row 8 'work' stderr || fail "--discover: $(cat stderr)"
+
 # What cannot be run is refused in one line.
 refused() {
   local words=$1
