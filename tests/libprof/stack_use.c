@@ -1,7 +1,9 @@
 // stack_use: prints how many bytes of the program's stack the hooks need below the stack pointer at their call, at most: in
-// the first hook of a thread, when a node is made, in fast paths, in tail calls and in exits.
+// the first hook of a thread, when a node is made, in fast paths, in tail calls and in exits. Signals of samples have a stack
+// of their own: what the kernel needs for them is not the hooks'.
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +52,8 @@ void hooks(void);
 
 static void* run(void* unused) {
   (void)unused;
+  static char for_signals[kSize];
+  sigaltstack(&(stack_t){.ss_sp = for_signals, .ss_size = sizeof for_signals}, NULL);
   memset(stack, 0x5a, kSize);
   on_stack(stack + kSize, hooks);
   return NULL;
