@@ -50,9 +50,12 @@ std::string Report::source_name(uint32_t function) const {
   return source(graph_.functions[function], options_.full_paths);
 }
 
-std::string Report::name_with_index(uint32_t function) const {
+const std::string& Report::name_with_index(uint32_t function) {
+  names_with_index_.resize(graph_.functions.size());
+  std::string& text = names_with_index_[function];
+  if (!text.empty()) return text;
   const Function& f = graph_.functions[function];
-  std::string text = name(function);
+  text = name(function);
   if (f.cycle != 0 && !graph_.is_cycle(function)) text += formatted(" <cycle %u>", f.cycle);
   if (f.index != 0 && !f.is_outside) text += formatted(f.is_printed ? " [%u]" : " (%u)", f.index);
   return text;

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "call_graph.h"
 #include "prof/views/output.h"
@@ -41,9 +42,10 @@ class Report {
   // if there are arcs.
   void print();
 
-  // The name of a function or cycle as the tables have it; with ` <cycle N>' and ` [N]' behind it.
+  // The name of a function or cycle as the tables have it; with ` <cycle N>' and ` [N]' behind it. The second is kept: the call
+  // graph has it once for each caller and each function called.
   std::string name(uint32_t function) const;
-  std::string name_with_index(uint32_t function) const;
+  const std::string& name_with_index(uint32_t function);
   // Where it stands in the source: the file's name, or with -L its path.
   std::string source_name(uint32_t function) const;
 
@@ -71,6 +73,7 @@ class Report {
   Output& out_;
   Trace trace_;
   bool is_first_ = true;
+  std::vector<std::string> names_with_index_;  // of functions and cycles; empty: not asked for yet
 };
 
 }  // namespace prof::gprof

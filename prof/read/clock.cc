@@ -42,6 +42,32 @@ uint64_t monotonic_raw() {
   return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
 }
 
+// What both clocks say at a moment.
+struct Moment {
+  uint64_t tsc = 0, ns = 0;
+};
+
+// This process may lose its processor between the two clocks: of a few readings, the one that took least.
+Moment read_clocks() {
+  constexpr int kTries = 8;
+  Moment best;
+  uint64_t least = ~uint64_t(0);
+  for (int i = 0; i < kTries; ++i) {
+    const uint64_t before = __rdtsc(), ns = monotonic_raw(), took = __rdtsc() - before;
+    if (took >= least) continue;
+    least = took;
+    best = {before + took / 2, ns};
+  }
+  return best;
+}
+
+// A moment after that stamp. Always the same one if possible, so that all times are in seconds of one length.
+Moment moment_after(uint64_t tsc) {
+  static Moment kept;
+  if (kept.tsc <= tsc) kept = read_clocks();
+  return kept;
+}
+
 double rate(uint64_t tsc, uint64_t ns) { return ns == 0 ? 0 : double(tsc) * 1e9 / double(ns); }
 
 // A processor's time stamps tick with 10 MHz to 100 GHz; anything else is damage.
@@ -100,7 +126,10 @@ double time_stamp_rate(const Header& header) {
   };
   consider(header.tsc_last, header.ns_last);
   if (header.flags & prof_format::kEnded) consider(header.tsc_end, header.ns_end);
-  if (ns < kReliableSpan && is_this_boot(header)) consider(time_stamp(), monotonic_raw());
+  if (ns < kReliableSpan && is_this_boot(header)) {
+    const Moment now = moment_after(header.tsc_start);
+    consider(now.tsc, now.ns);
+  }
   return rate(tsc, ns);
 }
 

@@ -42,3 +42,27 @@ PROFDIR=profiles PROFTYPE=time ./delayed_clock ./ends.prof >printed || fail "sta
 prof --json ends.prof profiles/prof.* >json || fail "prof: $?"
 shown=$(jq '.tsc_hz as $hz | .functions[] | select(.name == "works") | .total_cycles / $hz' json)
 awk -v shown="$shown" -v stolen="$(stolen_since "$before")" '{ exit !(shown > $1 * 0.95 - stolen && shown < $1 * 1.05 + stolen) }' printed || fail "works ran $(cat printed) s, shown $shown"
+
+# The same happens to prof, which asks how long a tick is when the run was short.
+cat >slow_clock.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *t) {
+  static int asked;
+  int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+  const int result = next(clock, t);
+  if (clock == CLOCK_MONOTONIC_RAW && asked++ == 0) usleep(300000);
+  return result;
+}
+C
+compile slow_clock.so slow_clock.c -shared -fPIC
+echo 'int main(void) { return 0; }' >short.c
+compile short short.c
+rewrite short --quiet
+PROFDIR=profiles ./short.prof || fail "short: $?"
+profile=$(find profiles -newer short.prof -name 'prof.*')
+LD_PRELOAD=$PWD/slow_clock.so prof --json short.prof "$profile" >delayed.json || fail "prof: $?"
+prof --json short.prof "$profile" >json || fail "prof: $?"
+jq -se '(.[0].tsc_hz / .[1].tsc_hz - 1) | fabs < 0.01' delayed.json json >unused || fail "$(jq .tsc_hz delayed.json json | paste -sd ' ') ticks a second"
