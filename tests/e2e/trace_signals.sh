@@ -133,9 +133,11 @@ _start:
   mov $5, %ebp
   mov $1, %r8d
 again:
+  .rept 300 # it takes seconds, so that it is killed in here, and not while it waits to be stepped on
   lea memory(%rip), %rdi
   mov %r8, %rcx
   rep stosb
+  .endr
   nop
   dec %ebp
   jnz again
