@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "expression.h"
+
 namespace profld {
 
 namespace {
@@ -228,98 +230,22 @@ std::optional<CfaRow> row_at(const EhFrame& frames, const Fde& fde, OldAddr addr
 
 namespace {
 
-// The same for one expression, whose first byte lies at `at`. Long because it names all operations of expressions.
+// The same for one expression, whose first byte lies at `at`. Jumps are relative within the expression, which is copied
+// whole.
 std::optional<Reason> why_not_movable(const Image& image, const EhFrame& frames, ByteView expression, OldAddr at,
                                       bool code_moves) {
   Reader r(expression, ".eh_frame");
   while (!r.at_end()) {
-    const uint8_t op = r.u8();
-    if (op >= DW_OP_lit0 && op <= DW_OP_lit31) continue;
-    if (op >= DW_OP_reg0 && op <= DW_OP_reg31) {
-      if (op == DW_OP_reg0 + kRegisterRip && code_moves) return kUsesPc;
-      continue;
-    }
-    if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
-      if (op == DW_OP_breg0 + kRegisterRip && code_moves) return kUsesPc;
-      r.sleb();
-      continue;
-    }
-    switch (op) {
-      case DW_OP_addr: {
-        // The address of data, which stays where it is. But if the dynamic linker relocates the word, it would not
-        // relocate the copy of the word.
-        OldAddr word = at + r.position();
-        uint64_t address = r.u64();
-        if (image.is_position_independent() || frames.relocated.any(word, 8) ||
-            (code_moves && image.is_code(OldAddr(address))))
-          return ReasonCode::unwind_address;
-        break;
-      }
-      case DW_OP_const1u:
-      case DW_OP_const1s:
-      case DW_OP_pick:
-      case DW_OP_deref_size:
-        r.skip(1);
-        break;
-      case DW_OP_const2u:
-      case DW_OP_const2s:
-      case DW_OP_skip:  // relative within the expression, which is copied whole
-      case DW_OP_bra:
-        r.skip(2);
-        break;
-      case DW_OP_const4u:
-      case DW_OP_const4s:
-        r.skip(4);
-        break;
-      case DW_OP_const8u:
-      case DW_OP_const8s:
-        r.skip(8);
-        break;
-      case DW_OP_constu:
-      case DW_OP_plus_uconst:
-        r.uleb();
-        break;
-      case DW_OP_consts:
-        r.sleb();
-        break;
-      case DW_OP_regx:
-        if (r.uleb() == kRegisterRip && code_moves) return kUsesPc;
-        break;
-      case DW_OP_bregx:
-        if (r.uleb() == kRegisterRip && code_moves) return kUsesPc;
-        r.sleb();
-        break;
-      case DW_OP_deref:
-      case DW_OP_dup:
-      case DW_OP_drop:
-      case DW_OP_over:
-      case DW_OP_swap:
-      case DW_OP_rot:
-      case DW_OP_abs:
-      case DW_OP_and:
-      case DW_OP_div:
-      case DW_OP_minus:
-      case DW_OP_mod:
-      case DW_OP_mul:
-      case DW_OP_neg:
-      case DW_OP_not:
-      case DW_OP_or:
-      case DW_OP_plus:
-      case DW_OP_shl:
-      case DW_OP_shr:
-      case DW_OP_shra:
-      case DW_OP_xor:
-      case DW_OP_eq:
-      case DW_OP_ge:
-      case DW_OP_gt:
-      case DW_OP_le:
-      case DW_OP_lt:
-      case DW_OP_ne:
-      case DW_OP_nop:
-        break;
-      default:
-        return kNotUnderstood;
-    }
+    ExpressionOperation o;
+    if (!read_operation(expression, r, o)) return kNotUnderstood;
+    if (o.reg == kRegisterRip && code_moves) return kUsesPc;
+    if (o.opcode != DW_OP_addr) continue;
+    // The address of data, which stays where it is. But if the dynamic linker relocates the word, it would not relocate
+    // the copy of the word.
+    const OldAddr word = at + (r.position() - o.operands.size());
+    const OldAddr address(Reader(o.operands, ".eh_frame").u64());
+    if (image.is_position_independent() || frames.relocated.any(word, 8) || (code_moves && image.is_code(address)))
+      return ReasonCode::unwind_address;
   }
   return std::nullopt;
 }
