@@ -129,7 +129,8 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   contents.library_start = relocator.library_start();
   const auto meanwhile = [&] {
     contents.unwind = write_unwind(*program.image, *program.frames, relocator.copies(), added ? &*added : nullptr,
-                                   NewAddr(align_up((tables + contents.tables.size()).value, 8)), contents.thunks);
+                                   NewAddr(align_up((tables + contents.tables.size()).value, 8)), contents.thunks,
+                                   relocator.records_of());
     contents.patches = relocator.patches(entry_jumps);
     for (Patch& p : replacement_patches(program, layout.replacement_slots())) contents.patches.push_back(std::move(p));
     for (Patch& p : probe_patches(*program.image, relocator.copies())) contents.patches.push_back(std::move(p));

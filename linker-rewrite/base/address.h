@@ -47,6 +47,11 @@ struct OldRange {
   constexpr uint64_t size() const { return end - start; }
 };
 
+struct NewRange {
+  NewAddr start;
+  NewAddr end;  // exclusive
+};
+
 }  // namespace profld
 
 template <class Kind>

@@ -107,6 +107,14 @@ inline void append_uleb(Bytes& out, uint64_t v) {
   } while (v);
 }
 
+inline void append_sleb(Bytes& out, int64_t v) {
+  for (;; v >>= 7) {
+    const bool last = v >= -0x40 && v < 0x40;
+    out.push_back(uint8_t((v & 0x7f) | (last ? 0 : 0x80)));
+    if (last) return;
+  }
+}
+
 // Overwrites what is at `position`, which must lie inside `out`.
 template <class T>
 void put(Bytes& out, uint64_t position, const T& v) {

@@ -11,8 +11,8 @@
 // block, so it stands where least has to be kept: before an instruction where the flags and a register are dead, if there is
 // one. The block counts as run from its record on.
 //
-// Limit. Unwind tables do not tell what a record does to the stack pointer, nor that code behind the copy belongs to a place
-// inside it. So who unwinds from where a signal came, as glibc does when it cancels a thread asynchronously, fails there.
+// It leaves alone the registers that the unwind table computes with there: a signal may come within a record, and its handler
+// may unwind the stack, as glibc does to cancel a thread asynchronously (unwind/register_rules.h).
 //
 // It does not stand where nothing may (may_insert_before in arrivals.h). A function with a block that has no other place is
 // not traced, and the report says so.
@@ -24,6 +24,7 @@
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/unwind/register_rules.h"
 #include "live_flags.h"
 #include "live_registers.h"
 
@@ -33,7 +34,6 @@ namespace {
 
 // In the order in which they are taken: the first ones make shorter code.
 constexpr uint8_t kPreferred[] = {0, 1, 2, 6, 7, 8, 9, 10, 11};
-constexpr uint8_t kRcx = 1;
 
 uint8_t first_of(RegisterSet set) {
   for (const uint8_t reg : kPreferred)
@@ -47,19 +47,21 @@ unsigned cost_of(const RecordCode& code) {
          (code.saves_rax || code.saves_scratch ? 2u : 0u);
 }
 
-RecordCode record_code(Flags live_flags, RegisterSet live_registers) {
-  RegisterSet dead = RegisterSet(kScratchRegisters & ~live_registers);
+// Nullopt if the flags are live, and rax is not `usable`.
+std::optional<RecordCode> record_code(Flags live_flags, RegisterSet live_registers, RegisterSet usable) {
   RecordCode code;
   if (live_flags != 0) {
+    if ((usable >> kRax & 1) == 0) return std::nullopt;
     code.keeps_flags = true;
-    code.saves_rax = (dead >> kRax & 1) == 0;
-    dead = RegisterSet(dead & ~(1u << kRax));
+    code.saves_rax = live_registers >> kRax & 1;
+    usable = RegisterSet(usable & ~(1u << kRax));
   }
-  code.scratch = first_of(dead);
+  code.scratch = first_of(RegisterSet(usable & ~live_registers));
   if (code.scratch == kNoRegister) {
-    code.scratch = code.keeps_flags ? kRcx : kRax;
+    code.scratch = first_of(usable);
     code.saves_scratch = true;
   }
+  if (code.scratch == kNoRegister) return std::nullopt;
   return code;
 }
 
@@ -70,7 +72,9 @@ class FunctionRecords {
         arrivals_(arrivals),
         graph_(program, group, arrivals),
         flags_(program, group, graph_, passing),
-        registers_(group, graph_) {}
+        registers_(group, graph_) {
+    for (const Code& part : group.code.parts) limits_.push_back(row_limits(*program.frames, part.range));
+  }
 
   // False if some block has no place for it. Blocks are numbered from 0.
   bool place(std::vector<std::vector<CounterPlace>>& of_part, std::vector<std::vector<EdgeRecord>>& edges,
@@ -96,8 +100,10 @@ class FunctionRecords {
       if (!way) continue;
       const BasicBlock& block = graph_.blocks()[b];
       const uint32_t next = graph_.successors(b)[*way];
-      edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()),
-                                   record_code(flags_.at_start(next), registers_.at_start(next))});
+      const std::optional<RecordCode> code =
+          code_at(block.part, block.end - 1, flags_.at_start(next), registers_.at_start(next));
+      if (!code) return false;
+      edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()), *code});
       blocks.push_back({{}, 0, b});
     }
     return true;
@@ -145,6 +151,18 @@ class FunctionRecords {
     return may_insert_before(code, code.insns[i], arrivals_);
   }
 
+  // Of a record before the instruction `i` of a part, or behind it if it is a jump.
+  std::optional<RecordCode> code_at(size_t part, uint32_t i, Flags live_flags, RegisterSet live_registers) const {
+    RegisterSet usable = kScratchRegisters;
+    const Code& code = group_.code.parts[part];
+    for (const RowLimit& limit : limits_[part]) {
+      if (!limit.range.contains(code.address(code.insns[i]))) continue;
+      if (limit.fixes_stack) return std::nullopt;
+      usable = RegisterSet(usable & ~limit.used_registers);
+    }
+    return record_code(live_flags, live_registers, usable);
+  }
+
   // Not too many that follow each other: the record of the last one stands for all of them.
   void find_silent() {
     std::vector<uint32_t> chain(graph_.blocks().size());  // silent blocks before each
@@ -161,8 +179,8 @@ class FunctionRecords {
     std::optional<CounterPlace> best;
     registers_.each_insn(b, [&](uint32_t i, RegisterSet live) {
       if (!may_stand_before(block, i)) return;
-      const RecordCode code = record_code(live_flags[i - block.first], live);
-      if (!best || cost_of(code) <= cost_of(*best->record)) best = CounterPlace{i, 0, {}, false, code};
+      const std::optional<RecordCode> code = code_at(block.part, i, live_flags[i - block.first], live);
+      if (code && (!best || cost_of(*code) <= cost_of(*best->record))) best = CounterPlace{i, 0, {}, false, *code};
     });
     return best;
   }
@@ -172,6 +190,7 @@ class FunctionRecords {
   const FlowGraph graph_;
   const LiveFlags flags_;
   const LiveRegisters registers_;
+  std::vector<std::vector<RowLimit>> limits_;  // by part
   std::vector<uint32_t> before_;  // by block, its only predecessor; kNone if it has others, or control enters there
   std::vector<bool> is_silent_;   // by block: it writes no record
 };

@@ -138,7 +138,7 @@ class Emitter {
     if (!counts_before(next_)) return;
     const CounterPlace& counter = (*plan_.counters)[counter_];
     ++counter_;
-    if (counter.record) return record(*counter.record, counter.number);
+    if (counter.record) return record(*counter.record, counter.number, next_record_++);
     if (counter.is_locked) out_.lock();
     out_.count(counters_.first_counter + uint64_t(counter.number) * sizeof(uint64_t));
     out_.copy(counter.again);
@@ -148,13 +148,14 @@ class Emitter {
     if (has_edge(next_ - 1, false)) {
       const EdgeRecord& edge = (*plan_.edges)[edge_];
       ++edge_;
-      record(edge.record, edge.number);
+      record(edge.record, edge.number, next_record_++);
     }
   }
-  void record(const RecordCode& code, uint32_t number) {
+  // `index`: of the code for its full window.
+  void record(const RecordCode& code, uint32_t number, uint32_t index) {
     constexpr uint32_t kFirst = 1;  // of the numbers in records: 0 is what was not written yet
-    const NewAddr full = copy_.start + (copy_.size - (records_ - written_.size()) * kFullWindowLength);
-    written_.push_back({code, write_record(out_, code, number + kFirst, counters_.trace, full)});
+    const NewAddr full = copy_.start + (copy_.size - (written_.size() - index) * kFullWindowLength);
+    written_[index] = {code, write_record(out_, code, number + kFirst, counters_.trace, full)};
   }
   bool has_edge(uint32_t insn, bool is_taken) const {
     return plan_.edges && edge_ < plan_.edges->size() && (*plan_.edges)[edge_].insn == insn &&
@@ -163,18 +164,17 @@ class Emitter {
 
   // Where a jump leads whose way to its target has a record; the code there is written at the end.
   NewAddr taken_edge() {
-    const NewAddr first = copy_.start + (copy_.size - records_ * kFullWindowLength - length_of_taken_edges_);
-    const NewAddr at = first + taken_length_;
-    taken_length_ += length_of_record((*plan_.edges)[edge_].record) + kJumpLength;
+    const NewAddr at = copy_.start + (copy_.size - copy_.out_of_line + taken_length_);
+    const EdgeRecord& edge = (*plan_.edges)[edge_];
+    taken_length_ += length_of_record(edge.record) + kJumpLength;
+    taken_.push_back({&edge, next_record_++});
     ++edge_;
     return at;
   }
   void taken_edges() {
-    if (!plan_.edges) return;
-    for (const EdgeRecord& edge : *plan_.edges) {
-      if (!edge.is_taken) continue;
-      record(edge.record, edge.number);
-      out_.jump(jump_target(code_.target(code_.insns[edge.insn])));
+    for (const auto& [edge, index] : taken_) {
+      record(edge->record, edge->number, index);
+      out_.jump(jump_target(code_.target(code_.insns[edge->insn])));
     }
   }
   bool counts_before(uint32_t insn) const {
@@ -240,13 +240,18 @@ class Emitter {
   uint32_t next_ = 0;   // the next instruction
   size_t counter_ = 0;  // the next increment
   size_t edge_ = 0;     // the next record on a way from a jump
-  const uint32_t records_ = records_of(plan_), length_of_taken_edges_ = profld::length_of_taken_edges(plan_);
-  uint32_t taken_length_ = 0;  // of the code that jumps so far lead to first
+  struct TakenEdge {
+    const EdgeRecord* edge;
+    uint32_t index;  // of the record
+  };
+  std::vector<TakenEdge> taken_;  // those that jumps so far lead to first
+  uint32_t taken_length_ = 0;     // of their code
+  uint32_t next_record_ = 0;      // in the order of their places
   struct Written {
     RecordCode code;
     NewAddr back;  // where the code for a full window goes on
   };
-  std::vector<Written> written_;  // records
+  std::vector<Written> written_ = std::vector<Written>(records_of(plan_));  // in the order of their places
   InstructionWriter out_;
 };
 

@@ -13,8 +13,8 @@
 //   disp(%rip)     the displacement leads to the old address still: data does not move, and the address
 //                  of a function is that of its original. Only labels and jump tables have those of the copies.
 //   profld -b      incq counter, before some instructions (blocks/block_counters.cc)
-//   profld --trace the code of a record in each basic block, and behind the copy what it needs when a window is full
-//                  (x86/record_code.h)
+//   profld --trace the code of a record in each basic block, and behind the copy, out of line, what jumps lead to first
+//                  whose way has a record, and what records need when a window is full (x86/record_code.h)
 //   falling off    a range whose last instruction goes on into the next range gets a jump there;
 //                  into a function: a tail call
 //
@@ -85,8 +85,9 @@ class Planner {
     }
     copy.body = body_;
     copy.steps = steps();
+    copy.out_of_line = length_of_taken_edges(plan_) + records_of(plan_) * kFullWindowLength;
     copy.size = at_.back() + (plan_.leave_hook_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0) +
-                length_of_taken_edges(plan_) + records_of(plan_) * kFullWindowLength;
+                copy.out_of_line;
     return std::move(plan_);
   }
 

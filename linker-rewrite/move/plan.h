@@ -63,7 +63,7 @@ struct RangePlan {
   uint64_t returns = 0, tail_jumps = 0;
 };
 
-// Plans the copy of the range `index`, which calls the hooks if `hooked`. Of `copy`, sets the size, the body and the
+// Plans the copy of the range `index`, which calls the hooks if `hooked`. Of `copy`, sets the sizes, the body and the
 // steps. `counters`, `edges`: of its blocks, or null; they must outlive the plan.
 RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy,
                     const std::vector<CounterPlace>* counters = nullptr,

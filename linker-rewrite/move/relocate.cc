@@ -5,6 +5,7 @@
 
 #include "linker-rewrite/base/error.h"
 #include "linker-rewrite/base/parallel.h"
+#include "record_places.h"
 
 namespace profld {
 
@@ -71,6 +72,14 @@ void Relocator::plan(NewAddr text) {
   }
   text_start_ = text;
   text_size_ = end - text;
+}
+
+RecordsOf Relocator::records_of() const {
+  if (!counters_ || counters_->traced.empty()) return {};
+  return [this](const RangeCopy& copy) {
+    const RangePlan& plan = plans_[size_t(&copy - copies_.copies().data())];
+    return record_places(program_.code(program_.ranges[plan.range]), plan, copy);
+  };
 }
 
 uint64_t Relocator::jump_tables() const {

@@ -29,6 +29,7 @@ class Relocator {
   void plan(NewAddr text);
   uint64_t text_size() const { return text_size_; }
   const CopyMap& copies() const { return copies_; }
+  RecordsOf records_of() const;                                // for write_unwind; refers to this
   CopyMap take_copies() { return std::move(copies_); }         // when nothing else is wanted
   uint64_t returns() const { return returns_; }                // exits through ret that got a hook
   uint64_t tail_jumps() const { return tail_jumps_; }          // exits through jumps that got one

@@ -153,16 +153,25 @@ NewAddr PartCopy::map(OldAddr a) const {
 
 NewAddr PartCopy::end() const {
   if (!copy) return unmoved(part.end);
-  return part.end == copy->original.end ? copy->start + copy->size : copy->address(part.end);
+  return part.end == copy->original.end ? copy->start + (copy->size - copy->out_of_line) : copy->address(part.end);
 }
 
-void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const PartCopy& part, const CopyMap& copies) {
+namespace {
+
+// A call site of the original, for new code.
+struct NewCallSite {
+  NewRange code;
+  const CallSite* original;
+};
+
+// `function`: the start of the code that the FDE is for.
+void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, NewAddr function, std::span<const NewCallSite> sites,
+                 const CopyMap& copies) {
   auto new_pad = [&](OldAddr pad) {
     const RangeCopy* copy = copies.find(pad);
     return copy ? copy->address(pad) : unmoved(pad);
   };
   // Landing pads are counted from the function's start, unless one lies there (offset 0 means none) or before it.
-  const NewAddr function = part.start();
   NewAddr lowest_pad(UINT64_MAX);
   for (const CallSite& s : lsda.call_sites)
     if (s.landing_pad != OldAddr()) lowest_pad = std::min(lowest_pad, new_pad(s.landing_pad));
@@ -170,14 +179,12 @@ void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const PartCopy& par
   const NewAddr pads_start = explicit_start ? lowest_pad - 1 : function;
 
   Bytes call_sites;
-  for (const CallSite& s : lsda.call_sites) {
-    const OldRange range{std::max(s.range.start, part.part.start), std::min(s.range.end, part.part.end)};
-    if (range.start > range.end || (range.start == range.end && s.range.size() != 0)) continue;
-    const NewAddr start = part.map(range.start);
-    append_uleb(call_sites, start - function);
-    append_uleb(call_sites, part.map(range.end) - start);
-    append_uleb(call_sites, s.landing_pad == OldAddr() ? 0 : new_pad(s.landing_pad) - pads_start);
-    append_uleb(call_sites, s.action);
+  for (const NewCallSite& s : sites) {
+    const OldAddr pad = s.original->landing_pad;
+    append_uleb(call_sites, s.code.start - function);
+    append_uleb(call_sites, s.code.end - s.code.start);
+    append_uleb(call_sites, pad == OldAddr() ? 0 : new_pad(pad) - pads_start);
+    append_uleb(call_sites, s.original->action);
   }
 
   if (explicit_start) {
@@ -210,6 +217,35 @@ void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const PartCopy& par
     for (size_t i = lsda.types.size(); i > 0; --i) append_relative_pointer(out, base, unmoved(lsda.types[i - 1]));
     append_bytes(out, lsda.exception_specs);
   }
+}
+
+}  // namespace
+
+void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const PartCopy& part, const CopyMap& copies) {
+  std::vector<NewCallSite> sites;
+  for (const CallSite& s : lsda.call_sites) {
+    const OldRange range{std::max(s.range.start, part.part.start), std::min(s.range.end, part.part.end)};
+    if (range.start > range.end || (range.start == range.end && s.range.size() != 0)) continue;
+    sites.push_back({{part.map(range.start), part.map(range.end)}, &s});
+  }
+  append_lsda(out, base, lsda, part.start(), sites, copies);
+}
+
+void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const RangeCopy& copy,
+                 std::span<const PlacedRecord> records, const CopyMap& copies) {
+  std::vector<NewCallSite> sites;
+  auto site = lsda.call_sites.begin();
+  for (const PlacedRecord& r : records) {
+    while (site != lsda.call_sites.end() && site->range.end <= r.place) ++site;
+    if (site == lsda.call_sites.end()) break;
+    if (!site->range.contains(r.place)) continue;
+    const NewRange code{copy.start + r.at, copy.start + r.at + r.size};
+    if (!sites.empty() && sites.back().original == &*site && sites.back().code.end == code.start)
+      sites.back().code.end = code.end;
+    else
+      sites.push_back({code, &*site});
+  }
+  append_lsda(out, base, lsda, copy.start + records.front().at, sites, copies);
 }
 
 }  // namespace profld

@@ -2,22 +2,14 @@
 
 #include <algorithm>
 
-#include "cfa.h"
 #include "lsda.h"
+#include "row_writer.h"
 
 namespace profld {
 
 namespace {
 
 constexpr uint8_t kRelative4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4;
-
-void append_sleb(Bytes& out, int64_t v) {
-  for (;; v >>= 7) {
-    const bool last = v >= -0x40 && v < 0x40;
-    out.push_back(uint8_t((v & 0x7f) | (last ? 0 : 0x80)));
-    if (last) return;
-  }
-}
 
 NewAddr aligned(NewAddr a) { return NewAddr(align_up(a.value, 8)); }
 
@@ -36,11 +28,12 @@ struct Found {
 class UnwindWriter {
  public:
   // Appends to `tables`, whose eh_frame lies at `at`, and to `found`.
-  UnwindWriter(const Image& image, const EhFrame& frames, const CopyMap& copies, NewAddr at, UnwindTables& tables,
-               std::vector<Found>& found)
+  UnwindWriter(const Image& image, const EhFrame& frames, const CopyMap& copies, const RecordsOf& records_of,
+               NewAddr at, UnwindTables& tables, std::vector<Found>& found)
       : image_(image),
         frames_(frames),
         copies_(copies),
+        records_of_(records_of),
         at_(at),
         tables_(tables),
         found_(found),
@@ -64,17 +57,20 @@ class UnwindWriter {
     size_t field;  // position in eh_frame
     const Fde* fde;
     PartCopy part;
+    std::vector<PlacedRecord> out_of_line;  // empty: it is the part's
   };
 
   void write_copies(const Fde& fde);
   void write_original(const Fde& fde);
   void write_fde(const Fde& fde, const PartCopy& part);
+  void write_out_of_line(const Fde& fde, const PartCopy& part, std::span<const PlacedRecord> records);
+  size_t begin_fde(const Fde& fde, const PartCopy& part, NewRange code, std::span<const PlacedRecord> out_of_line);
   size_t cie(size_t index);
-  bool append_restored(uint32_t registers);
 
   const Image& image_;
   const EhFrame& frames_;
   const CopyMap& copies_;
+  const RecordsOf& records_of_;
   const NewAddr at_;
   UnwindTables& tables_;
   std::vector<Found>& found_;
@@ -129,53 +125,80 @@ size_t UnwindWriter::cie(size_t index) {
   return start;
 }
 
-void UnwindWriter::write_fde(const Fde& fde, const PartCopy& part) {
+// The beginning of an FDE for `code`, up to its instructions. `out_of_line`: the records that it is for; none: the part's
+// copy. Returns the FDE's position in eh_frame.
+size_t UnwindWriter::begin_fde(const Fde& fde, const PartCopy& part, NewRange code,
+                               std::span<const PlacedRecord> out_of_line) {
   const Cie& old_cie = frames_.cies[fde.cie];
   const size_t cie_at = cie(fde.cie);
   Bytes& out = tables_.eh_frame;
   const size_t start = out.size();
-  const NewAddr code = part.start();
-  found_.push_back({code, at_ + start});
+  found_.push_back({code.start, at_ + start});
   append<uint32_t>(out, 0);                    // length
   append(out, uint32_t(out.size() - cie_at));  // way back to the CIE
-  append_relative_pointer(out, at_, code);
-  append(out, uint32_t(distance(code, part.end())));
+  append_relative_pointer(out, at_, code.start);
+  append(out, uint32_t(distance(code.start, code.end)));
   if (old_cie.lsda_encoding == DW_EH_PE_omit) {
     append_uleb(out, 0);
   } else {
     append_uleb(out, 4);
-    if (part.copy && fde.lsda != OldAddr()) lsdas_.push_back({out.size(), &fde, part});
+    if (part.copy && fde.lsda != OldAddr())
+      lsdas_.push_back({out.size(), &fde, part, {out_of_line.begin(), out_of_line.end()}});
     append_relative_pointer(out, at_, part.copy ? NewAddr() : unmoved(fde.lsda));
   }
-
-  // Instructions for rows before the part are kept, and put at its start: together they make the row that is valid
-  // there.
-  NewAddr location = code;
-  CfaState state(frames_, fde);
-  CfaReader program(frames_, fde);
-  for (CfaInstruction i; program.next(i) && i.location < part.part.end;) {
-    if (const NewAddr row = part.map(i.location); row != location) {
-      const bool inserted = part.copy && append_restored(state.restored());
-      append_advance(out, row - location);
-      location = row;
-      if (inserted) append<uint8_t>(out, DW_CFA_restore_state);
-    }
-    if (part.copy) state.apply(i);
-    append_bytes(out, i.bytes);
-  }
-  if (part.copy) append_restored(state.restored());
-  finish_record(out, start);
+  return start;
 }
 
-// When the frame has been given up, a copy calls a hook, which overwrites the stack below the return address. So the
-// table must not say that registers which have been restored are saved there. True if anything was appended: then the
-// next row has to begin with DW_CFA_restore_state.
-bool UnwindWriter::append_restored(uint32_t registers) {
-  if (registers == 0) return false;
-  append<uint8_t>(tables_.eh_frame, DW_CFA_remember_state);
-  for (uint8_t r = 0; r < kRegisterRip; ++r)
-    if (registers >> r & 1) append(tables_.eh_frame, uint8_t(DW_CFA_restore | r));
-  return true;
+void UnwindWriter::write_fde(const Fde& fde, const PartCopy& part) {
+  std::vector<PlacedRecord> records;
+  if (part.copy && records_of_) records = records_of_(*part.copy);
+  std::erase_if(records, [&](const PlacedRecord& r) { return !part.part.contains(r.place); });
+
+  const size_t start = begin_fde(fde, part, {part.start(), part.end()}, {});
+  RowWriter rows(tables_.eh_frame, frames_, fde, part.start(), part.copy != nullptr, !records.empty());
+  // Instructions for rows before the part are kept, and put at its start: together they make the row that is valid
+  // there.
+  const auto new_address = [&](OldAddr row) { return part.map(row); };
+  const NewAddr copy = part.copy ? part.copy->start : NewAddr();
+  auto record = records.begin();
+  for (; record != records.end() && copy + record->at < part.end(); ++record) {
+    rows.write_rows(record->place + 1, new_address);
+    for (const StackDepth& d : stack_depths(record->code)) rows.move_stack(copy + record->at + d.at, d.depth);
+  }
+  rows.write_rows(part.part.end, new_address);
+  rows.finish();
+  finish_record(tables_.eh_frame, start);
+
+  // Places ascend twice: in what jumps lead to first, and in what full windows need.
+  while (record != records.end()) {
+    const auto is_own = [&](const PlacedRecord& r) { return frames_.find(r.place) == &fde; };
+    const auto first = std::find_if(record, records.end(), is_own);
+    record = std::adjacent_find(first, records.end(), [&](const PlacedRecord& r, const PlacedRecord& next) {
+      return next.place < r.place || !is_own(next) || next.at != r.at + r.size;
+    });
+    if (record != records.end()) ++record;
+    if (first != record) write_out_of_line(fde, part, {first, record});
+  }
+}
+
+// One FDE for records, or parts of them, that stand behind a copy, one behind the other.
+void UnwindWriter::write_out_of_line(const Fde& fde, const PartCopy& part, std::span<const PlacedRecord> records) {
+  const auto start_of = [&](const PlacedRecord& r) { return part.copy->start + r.at; };
+  const NewRange code{start_of(records.front()), start_of(records.back()) + records.back().size};
+  const size_t start = begin_fde(fde, part, code, records);
+  RowWriter rows(tables_.eh_frame, frames_, fde, code.start, true, true);
+  for (const PlacedRecord& r : records) {
+    const NewAddr at = start_of(r);
+    if (rows.has_rows_before(r.place + 1)) {
+      rows.move_stack(at, 0);
+      rows.write_rows(r.place + 1, [&](OldAddr) { return at; });
+    }
+    if (!r.is_full_window) rows.move_stack(at, 0);
+    for (const StackDepth& d : r.is_full_window ? stack_depths_of_full_window(r.code) : stack_depths(r.code))
+      rows.move_stack(at + d.at, d.depth);
+  }
+  rows.finish();
+  finish_record(tables_.eh_frame, start);
 }
 
 void UnwindWriter::write_lsdas() {
@@ -185,7 +208,10 @@ void UnwindWriter::write_lsdas() {
     if (!lsda) throw Error("internal error: a function with an unknown exception table was copied");
     tables_.except_table.resize(align_up(tables_.except_table.size(), 4));
     const NewAddr place = base + tables_.except_table.size();
-    append_lsda(tables_.except_table, base, *lsda, p.part, copies_);
+    if (p.out_of_line.empty())
+      append_lsda(tables_.except_table, base, *lsda, p.part, copies_);
+    else
+      append_lsda(tables_.except_table, base, *lsda, *p.part.copy, p.out_of_line, copies_);
     put(tables_.eh_frame, p.field, distance(at_ + p.field, place));
   }
 }
@@ -260,15 +286,15 @@ std::optional<Reason> why_not_rewritable(const Image& image, const EhFrame& fram
 }
 
 UnwindTables write_unwind(const Image& image, const EhFrame& frames, const CopyMap& copies, const AddedCode* added,
-                          NewAddr at, FramelessCode frameless) {
+                          NewAddr at, FramelessCode frameless, const RecordsOf& records_of) {
   constexpr size_t kUsualSize = 64;  // of an FDE
   UnwindTables tables;
   std::vector<Found> found;
   tables.eh_frame.reserve(2 * kUsualSize * frames.fdes.size());
-  UnwindWriter writer(image, frames, copies, at, tables, found);
+  UnwindWriter writer(image, frames, copies, records_of, at, tables, found);
   writer.write_copies();
   writer.write_originals();
-  if (added) UnwindWriter(*added->image, added->frames, added->copies, at, tables, found).write_copies();
+  if (added) UnwindWriter(*added->image, added->frames, added->copies, {}, at, tables, found).write_copies();
   if (frameless.size != 0) write_frameless(frameless, at, tables, found);
   append<uint32_t>(tables.eh_frame, 0);  // terminator
   writer.write_lsdas();

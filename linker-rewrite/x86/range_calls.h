@@ -9,10 +9,6 @@
 
 namespace profld {
 
-struct NewRange {
-  NewAddr start, end;  // `end` exclusive
-};
-
 // A range that is known when the program runs: the two words before `anchor` hold the distances from it to the start and
 // to the end of the range.
 struct AnchoredRange {

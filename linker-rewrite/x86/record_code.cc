@@ -30,30 +30,65 @@ void with_word(InstructionWriter& out, std::initializer_list<uint8_t> opcode, ui
   put_number(out, uint32_t(displacement(out.here() + 4, word)));
 }
 
-void push(InstructionWriter& out, uint8_t reg) {
-  put(out, {uint8_t(is_high(reg) ? 0x41 : 0x40), uint8_t(0x50 | low(reg))});
-}
-void pop(InstructionWriter& out, uint8_t reg) {
-  put(out, {uint8_t(is_high(reg) ? 0x41 : 0x40), uint8_t(0x58 | low(reg))});
-}
-
-void leave_red_zone(InstructionWriter& out) { put(out, {0x48, 0x8d, 0x64, 0x24, 0x80}); }  // lea -128(%rsp), %rsp
-void return_to_red_zone(InstructionWriter& out) {                                          // lea 128(%rsp), %rsp
-  put(out, {0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0});
-}
-
 void keep_flags(InstructionWriter& out) { put(out, {0x9f, 0x0f, 0x90, 0xc0}); }  // lahf; seto %al
 void restore_flags(InstructionWriter& out) { put(out, {0x04, 0x7f, 0x9e}); }     // add $127, %al; sahf
 bool uses_stack(const RecordCode& code) { return code.saves_scratch || code.saves_rax; }
 
-}  // namespace
+constexpr uint32_t kRedZone = 128, kWord = 8;
 
+// What the code of a record has on the stack while it compares.
+uint32_t depth_of(const RecordCode& code) {
+  return uses_stack(code) ? kRedZone + (code.saves_rax ? kWord : 0) + (code.saves_scratch ? kWord : 0) : 0;
+}
+
+// Writes the instructions that move the stack pointer, and notes where it is behind each.
+class StackWriter {
+ public:
+  StackWriter(InstructionWriter& out, uint32_t depth, std::vector<StackDepth>* depths)
+      : out_(out), start_(out.size()), depth_(depth), depths_(depths) {}
+
+  void leave_red_zone() {
+    put(out_, {0x48, 0x8d, 0x64, 0x24, 0x80});  // lea -128(%rsp), %rsp
+    moved_to(depth_ + kRedZone);
+  }
+  void return_to_red_zone() {
+    put(out_, {0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0});  // lea 128(%rsp), %rsp
+    moved_to(depth_ - kRedZone);
+  }
+  void push(uint8_t reg) {
+    put(out_, {uint8_t(is_high(reg) ? 0x41 : 0x40), uint8_t(0x50 | low(reg))});
+    moved_to(depth_ + kWord);
+  }
+  void push_number(uint32_t number) {
+    put(out_, {opcode::kPushNumber});
+    put_number(out_, number);
+    moved_to(depth_ + kWord);
+  }
+  void pop(uint8_t reg) {
+    put(out_, {uint8_t(is_high(reg) ? 0x41 : 0x40), uint8_t(0x58 | low(reg))});
+    moved_to(depth_ - kWord);
+  }
+
+ private:
+  void moved_to(uint32_t depth) {
+    depth_ = depth;
+    if (depths_) depths_->push_back({uint32_t(out_.size() - start_), depth});
+  }
+
+  InstructionWriter& out_;
+  const uint64_t start_;
+  uint32_t depth_;
+  std::vector<StackDepth>* const depths_;
+};
+
+// As in the header. `depths`: if it is not null, the depths of the stack are appended.
 NewAddr write_record(InstructionWriter& out, const RecordCode& code, uint32_t number, const TraceWords& words,
-                     NewAddr full) {
-  if (uses_stack(code)) leave_red_zone(out);
-  if (code.saves_rax) push(out, kRax);
+                     NewAddr full, std::vector<StackDepth>* depths) {
+  StackWriter stack(out, 0, depths);
+  if (uses_stack(code)) stack.leave_red_zone();
+  if (code.saves_rax) stack.push(kRax);
   if (code.keeps_flags) keep_flags(out);
-  if (code.saves_scratch) push(out, code.scratch);
+  if (code.saves_scratch) stack.push(code.scratch);
 
   const uint8_t reg = code.scratch;
   if (is_high(reg)) put(out, {0x41});
@@ -72,30 +107,60 @@ NewAddr write_record(InstructionWriter& out, const RecordCode& code, uint32_t nu
   else
     put_number(out, number);
 
-  if (code.saves_scratch) pop(out, code.scratch);
+  if (code.saves_scratch) stack.pop(code.scratch);
   if (code.keeps_flags) restore_flags(out);
-  if (code.saves_rax) pop(out, kRax);
-  if (uses_stack(code)) return_to_red_zone(out);
+  if (code.saves_rax) stack.pop(kRax);
+  if (uses_stack(code)) stack.return_to_red_zone();
   return back;
 }
 
+void write_full_window(InstructionWriter& out, const RecordCode& code, const TraceWords& words, NewAddr back,
+                       std::vector<StackDepth>* depths) {
+  StackWriter stack(out, depth_of(code), depths);
+  stack.leave_red_zone();
+  stack.push(code.scratch);
+  stack.push_number(code.size);
+  out.call_through(words.runtime);
+  stack.pop(code.scratch);  // the number
+  stack.pop(code.scratch);
+  stack.return_to_red_zone();
+  out.jump(back);
+}
+
+constexpr size_t kEnough = 128;  // bytes, for each of the two
+
+}  // namespace
+
+NewAddr write_record(InstructionWriter& out, const RecordCode& code, uint32_t number, const TraceWords& words,
+                     NewAddr full) {
+  return write_record(out, code, number, words, full, nullptr);
+}
+
 uint32_t length_of_record(const RecordCode& code) {
-  uint8_t bytes[128];
+  uint8_t bytes[kEnough];
   InstructionWriter out(bytes, NewAddr());
-  write_record(out, code, 0, {}, {});
+  write_record(out, code, 0, {}, {}, nullptr);
   return uint32_t(out.size());
 }
 
+std::vector<StackDepth> stack_depths(const RecordCode& code) {
+  std::vector<StackDepth> depths;
+  uint8_t bytes[kEnough];
+  InstructionWriter out(bytes, NewAddr());
+  write_record(out, code, 0, {}, {}, &depths);
+  return depths;
+}
+
 void write_full_window(InstructionWriter& out, const RecordCode& code, const TraceWords& words, NewAddr back) {
-  leave_red_zone(out);
-  push(out, code.scratch);
-  put(out, {opcode::kPushNumber});
-  put_number(out, code.size);
-  out.call_through(words.runtime);
-  pop(out, code.scratch);  // the number
-  pop(out, code.scratch);
-  return_to_red_zone(out);
-  out.jump(back);
+  write_full_window(out, code, words, back, nullptr);
+}
+
+std::vector<StackDepth> stack_depths_of_full_window(const RecordCode& code) {
+  std::vector<StackDepth> depths{{0, depth_of(code)}};
+  uint8_t bytes[kEnough];
+  InstructionWriter out(bytes, NewAddr());
+  write_full_window(out, code, {}, {}, &depths);
+  return depths;
 }
 
 }  // namespace profld

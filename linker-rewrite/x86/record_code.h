@@ -15,6 +15,8 @@
 #ifndef LINKER_REWRITE_X86_RECORD_CODE_H
 #define LINKER_REWRITE_X86_RECORD_CODE_H
 
+#include <vector>
+
 #include "encoding.h"
 #include "semantics.h"
 
@@ -43,6 +45,17 @@ uint32_t length_of_record(const RecordCode& code);
 // `full`: where the code for a full window stands. Returns where that goes on.
 NewAddr write_record(InstructionWriter& out, const RecordCode& code, uint32_t number, const TraceWords& words,
                      NewAddr full);
+
+// From the byte `at` of some code on, the stack pointer is `depth` bytes below where it was before the record.
+struct StackDepth {
+  uint32_t at, depth;
+  bool operator==(const StackDepth&) const = default;
+};
+
+// Of the code of a record: ascending, and 0 in the end. Empty: it leaves the stack pointer alone.
+std::vector<StackDepth> stack_depths(const RecordCode& code);
+// Of the code for its full window. The first one is that of its first instruction; the last one is the same.
+std::vector<StackDepth> stack_depths_of_full_window(const RecordCode& code);
 
 inline constexpr uint32_t kFullWindowLength = 5 + 2 + 5 + kCallThroughLength + 2 + 2 + 8 + kJumpLength;
 

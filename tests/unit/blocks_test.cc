@@ -54,6 +54,34 @@ TEST_CASE("a record keeps the carry where that is live, though no other flag is"
   CHECK(places.at(0).record->keeps_flags);
 }
 
+TEST_CASE("a record leaves alone the register by which the unwind table finds the frame") {
+  const Moving m(R"(
+    function f
+    mov %rsp, %rax
+    .cfi_def_cfa_register %rax
+again: dec %edi
+    jnz again
+    mov %rax, %rsp
+    .cfi_def_cfa_register %rsp
+    xor %edi, %edi
+    ret
+    done f
+)");
+  const auto places = places_in(m, place_trace_records(m.program, {}), "f");
+  const CounterPlace& place = places.at(m.insn("f", "again"));
+  CHECK(place.record->saves_scratch);
+  CHECK(place.record->scratch != kRax);
+}
+
+TEST_CASE("no records in a function with a block that they would keep an unwinder from leaving") {
+  for (const std::string row : {".cfi_def_cfa_register %rax",   // flags are kept in rax
+                                ".cfi_register %rbx, %rsp"}) {  // where the stack pointer is lower, no row says that
+    CAPTURE(row);
+    const Moving m("function f\n" + row + "\n" + kCarryLoop.substr(kCarryLoop.find("again")));
+    CHECK(place_trace_records(m.program, {}).uncounted == 1);
+  }
+}
+
 TEST_CASE("a record between two jumps of one comparison keeps the carry for the second") {
   const Moving m(R"(
     function f

@@ -3,10 +3,13 @@
 #ifndef TESTS_UNIT_UNWIND_FIXTURE_H
 #define TESTS_UNIT_UNWIND_FIXTURE_H
 
+#include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "elf_fixture.h"
+#include "linker-rewrite/unwind/register_rules.h"
 #include "linker-rewrite/unwind/unwind.h"
 
 namespace unwind_fixture {
@@ -17,13 +20,60 @@ using namespace elf_fixture;
 // Only the tables are real: the copies' bytes are zeros.
 struct Rewritten {
   CopyMap copies;
+  std::map<NewAddr, std::vector<PlacedRecord>> records;  // by the start of the copy
   UnwindTables tables;
   UnwindPlaces places;
   Image image;
   EhFrame frames;
 };
 
-inline Rewritten rewrite(const Image& image, const EhFrame& frames, unsigned seed) {
+inline RecordCode random_record(std::mt19937& random) {
+  RecordCode code;
+  code.keeps_flags = random() % 2 == 0;
+  code.saves_rax = code.keeps_flags && random() % 2 == 0;
+  code.saves_scratch = random() % 2 == 0;
+  code.scratch = code.keeps_flags ? 8 : kRax;
+  return code;
+}
+
+// Records at random places in the copy: before instructions, of one byte, and on ways that jumps lead to first.
+inline std::vector<PlacedRecord> add_records(RangeCopy& c, const EhFrame& frames, std::mt19937& random) {
+  std::vector<PlacedRecord> records, taken, full;
+  uint32_t growth = 0;
+  for (const RangeCopy::Step& step : std::exchange(c.steps, {})) {
+    if (c.steps.empty() || c.steps.back().from != step.from) c.steps.push_back({step.from, 0});
+    c.steps.back().delta = step.delta + growth;
+    const OldAddr place = c.original.start + step.from;
+    if (step.from == 0 || !c.original.contains(place) || random() % 2 == 0) continue;
+    if (!row_limits(frames, {place, place + 1}).empty()) continue;
+    PlacedRecord record{0, 0, place, random_record(random), false};
+    record.size = length_of_record(record.code);
+    if (random() % 2 == 0) {
+      taken.push_back(record);
+    } else {
+      record.at = step.from + step.delta + growth;
+      growth += record.size;
+      c.steps.push_back({step.from + 1, step.delta + growth});
+      records.push_back(record);
+    }
+    record.size = kFullWindowLength;
+    record.is_full_window = true;
+    full.push_back(record);
+  }
+  const uint32_t inline_end = uint32_t(c.original.size()) + c.steps.back().delta;
+  uint32_t at = inline_end;
+  for (const std::vector<PlacedRecord>* list : {&taken, &full})
+    for (PlacedRecord record : *list) {
+      record.at = at;
+      at += record.size;
+      records.push_back(record);
+    }
+  c.size = at;
+  c.out_of_line = at - inline_end;
+  return records;
+}
+
+inline Rewritten rewrite(const Image& image, const EhFrame& frames, unsigned seed, bool has_records = false) {
   Rewritten r;
   std::mt19937 random(seed);
   const NewAddr text(align_up(image.span().end.value, 0x1000) + 0x1000);
@@ -38,12 +88,15 @@ inline Rewritten rewrite(const Image& image, const EhFrame& frames, unsigned see
     for (uint32_t from = 1, delta = 6; (from += uint32_t(1 + random() % 100)) < f.range.size();)
       c.steps.push_back({from, delta += uint32_t(1 + random() % 300)});
     c.size = f.range.size() + c.steps.back().delta + random() % 3;
+    if (has_records) r.records[c.start] = add_records(c, frames, random);
     at += align_up(c.size + random() % 64, 16);
     r.copies.add(c);
   }
   r.copies.sort();
   const NewAddr tables = at = NewAddr(align_up(at.value, 0x1000));
-  r.tables = write_unwind(image, frames, r.copies, nullptr, tables);
+  RecordsOf records_of;
+  if (has_records) records_of = [&](const RangeCopy& c) { return r.records[c.start]; };
+  r.tables = write_unwind(image, frames, r.copies, nullptr, tables, {}, records_of);
   r.places = unwind_places(r.tables, tables);
 
   SmallElf::Load code{text.value, PF_R | PF_X, Bytes(tables - text)}, data{tables.value, PF_R, r.tables.eh_frame};

@@ -33,8 +33,8 @@ class Rows {
 
   // Where the CFA and all registers are when control is at `address`, as text. In a copy, registers whose place is
   // below the return address of a frame that was given up are said to be restored: leave those out (`given_up`), to
-  // compare.
-  std::string at(uint64_t address, bool given_up = false) const {
+  // compare. `depth`: by how much the stack pointer is lower there, so offsets from it are told as if it were not.
+  std::string at(uint64_t address, bool given_up = false, uint32_t depth = 0) const {
     Dwarf_Frame* frame = nullptr;
     if (dwarf_cfi_addrframe(cfi_, address, &frame) != 0) return "no row";
     std::ostringstream s;
@@ -44,8 +44,12 @@ class Rows {
     Dwarf_Op* ops = nullptr;
     size_t count = 0;
     const auto show = [&] {
-      for (size_t i = 0; i < count; ++i)
-        s << ' ' << unsigned(ops[i].atom) << ',' << ops[i].number << ',' << ops[i].number2;
+      for (size_t i = 0; i < count; ++i) {
+        Dwarf_Op& o = ops[i];
+        if (o.atom == DW_OP_bregx && o.number == 7) o.number2 -= depth;
+        if (o.atom == DW_OP_breg7) o.number -= depth;
+        s << ' ' << unsigned(o.atom) << ',' << o.number << ',' << o.number2;
+      }
     };
     if (dwarf_frame_cfa(frame, &ops, &count) == 0) show();
     given_up = given_up && count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == 7 && ops[0].number2 == 8;
@@ -115,6 +119,40 @@ TEST_CASE("unwind: every row of real programs holds at the same instructions of 
     // One address further there is nothing.
     for (const RangeCopy& c : r.copies.copies())
       if (const Fde* f = fde_at(r.frames, c.start + c.size)) CHECK(f->range.start.value == c.start.value + c.size);
+  }
+}
+
+TEST_CASE("unwind: in the records of real programs the row of their place holds") {
+  for (const char* path : {"/usr/bin/lua5.4", "/proc/self/exe", "/usr/bin/python3.11"}) {
+    CAPTURE(path);
+    if (!std::filesystem::exists(path)) continue;
+    const Image image = Image::open(path);
+    const EhFrame frames = read_eh_frame(image);
+    const Rewritten r = rewrite(image, frames, 4, true);
+    const Rows before(image), after(r.image);
+    std::mt19937 random(5);
+    size_t checked = 0;
+    std::string first_difference;
+    for (const RangeCopy& copy : r.copies.copies()) {
+      if (frames.fdes.size() > 2000 && random() % 16 != 0) continue;
+      for (const PlacedRecord& record : r.records.at(copy.start)) {
+        const std::string expected = before.at(record.place.value, true);
+        std::vector<StackDepth> depths =
+            record.is_full_window ? stack_depths_of_full_window(record.code) : stack_depths(record.code);
+        if (!record.is_full_window) depths.insert(depths.begin(), {0, 0});
+        depths.push_back({record.size, 0});
+        for (size_t i = 0; i + 1 < depths.size(); ++i)
+          for (uint32_t at : {depths[i].at, depths[i + 1].at - 1}) {
+            if (depths[i].at == depths[i + 1].at) continue;
+            const std::string got = after.at((copy.start + record.at + at).value, true, depths[i].depth);
+            ++checked;
+            if (got != expected && first_difference.empty())
+              first_difference = std::to_string(record.place.value) + ": " + got + " instead of " + expected;
+          }
+      }
+    }
+    CHECK(first_difference == "");
+    CHECK(checked > 1000);
   }
 }
 

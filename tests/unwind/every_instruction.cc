@@ -1,7 +1,8 @@
-// every_instruction PROGRAM [ARG...]: single-steps PROGRAM between two breakpoint instructions that it executes itself
+// every_instruction [--full-windows] PROGRAM [ARG...]: single-steps PROGRAM between two breakpoint instructions that it executes itself
 // (in main or below), and before each instruction of its own, and of libprof's, unwinds its stack with elfutils' libdw,
 // as perf and eu-stack do. What comes out must be the calls that were seen: nothing that the unwinder looks at is used
-// to know them. Prints the number of instructions, and exits with 1 after the first few that an unwinder cannot unwind.
+// to know them. With --full-windows, each record of a trace finds its window full when it is written for the first time, so
+// that the code for that is stepped through, too. Prints the number of instructions, and exits with 1 after the first few that an unwinder cannot unwind.
 //
 // A call is seen by what it does: rsp is 8 less, and there lies the address of the next instruction. It is over when
 // rsp is above that.
@@ -21,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,7 +53,7 @@ Kept kept(const user_regs_struct& r) { return {r.rbx, r.rbp, r.r12, r.r13, r.r14
 
 class Tracer {
  public:
-  explicit Tracer(char** command) {
+  Tracer(char** command, bool full_windows) : full_windows_(full_windows) {
     pid_ = fork();
     if (pid_ == 0) {
       ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -77,8 +79,13 @@ class Tracer {
         ++instructions_;
         if (!check(before) && ++wrong == 5) break;
       }
+      const bool compares = full_windows_ && compares_with_limit(before.rip) && full_.insert(before.rip).second;
       const int signal = resume(PTRACE_SINGLESTEP, true);
-      const user_regs_struct now = registers();
+      user_regs_struct now = registers();
+      if (compares) {
+        now.eflags &= ~1ull;  // the carry: it is below the limit
+        if (ptrace(PTRACE_SETREGS, pid_, 0, &now) != 0) die("registers");
+      }
       while (!calls_.empty() && calls_.back().slot < now.rsp) calls_.pop_back();
       if (now.rsp == before.rsp - 8 && now.rip != before.rip) {
         const uint64_t pushed = word(now.rsp);
@@ -119,6 +126,12 @@ class Tracer {
   uint64_t word(uint64_t at) const {
     errno = 0;
     return uint64_t(ptrace(PTRACE_PEEKDATA, pid_, at, 0));
+  }
+
+  // cmp %gs:limit(%rip), %register
+  bool compares_with_limit(uint64_t rip) const {
+    const uint64_t w = word(rip);
+    return (w & 0xff) == 0x65 && (w >> 8 & 0xfb) == 0x48 && (w >> 16 & 0xff) == 0x3b && (w >> 24 & 0xc7) == 0x05;
   }
 
   void begin_unwinding() {
@@ -203,13 +216,16 @@ class Tracer {
   std::vector<Frame> outer_;  // at the first breakpoint: what calls what
   std::vector<Call> calls_;   // since
   unsigned long instructions_ = 0;
+  const bool full_windows_;
+  std::set<uint64_t> full_;  // comparisons that were made to say so
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) die("usage: every_instruction program [arg...]");
-  Tracer tracer(argv + 1);
+  const bool full_windows = argc > 1 && std::strcmp(argv[1], "--full-windows") == 0;
+  if (argc < 2 + full_windows) die("usage: every_instruction [--full-windows] program [arg...]");
+  Tracer tracer(argv + 1 + full_windows, full_windows);
   const int wrong = tracer.run();
   std::printf("%lu\n", tracer.instructions());
   tracer.finish();
