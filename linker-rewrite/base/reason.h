@@ -49,6 +49,7 @@ enum class ReasonCode : uint8_t {
   table_of_entry_only,
   label_or_number,
   stack_not_followed,
+  may_be_inside,
   // Its bytes are not code that is understood.
   no_instruction,
   part_not_decoded,
@@ -112,6 +113,7 @@ inline constexpr std::array kReasons = std::to_array<ReasonWords>({
     {ReasonCode::table_of_entry_only, "jump table at ... leads to the entry of the function only"},
     {ReasonCode::label_or_number, "computed goto: a number in its code may be the address of a label or not"},
     {ReasonCode::stack_not_followed, "no table describes it, and its stack or what it has to keep cannot be followed"},
+    {ReasonCode::may_be_inside, "no table describes it, and it may be a part of another function"},
     {ReasonCode::no_instruction, "bytes that are no instruction at ..."},
     {ReasonCode::part_not_decoded, "a part of it does not decode"},
     {ReasonCode::far_return, "far return at ..."},

@@ -2,7 +2,8 @@
 // the same time (stack_state.h), since it tells a jump within a function from a tail call.
 //
 // A jump within the window may be a tail call of a function that nobody calls. It is taken for one if the stack is as at
-// the entry, if compilers would let a function start at its target, and if nothing but such jumps leads there.
+// the entry, if compilers would let a function start at its target, if nothing but such jumps leads there, and if the
+// target is behind all other code of the body: a function has no gaps.
 //
 // A call of a function that returns may not return itself, such as error(1, ...), and what follows belongs to another
 // path. That is seen where the two paths meet with stacks of different heights; then all begins again without it. If it
@@ -55,6 +56,7 @@ class Explorer {
     body_.is_understood = true;
     marks_.clear();
     is_leader_.clear();
+    last_reached_ = 0;
     leaders_.clear();
     pending_.clear();
     suspected_.clear();
@@ -69,7 +71,8 @@ class Explorer {
     for (bool again = true; again;) {
       again = false;
       for (const auto& [from, target] : std::exchange(suspected_, {})) {
-        if (mark(target) == Mark::none) {
+        // What is in front of other code of the body belongs to it as well.
+        if (mark(target) == Mark::none && last_reached_ < target) {
           suspected_.emplace(from, target);
           continue;
         }
@@ -135,6 +138,7 @@ class Explorer {
     if (marks_.size() < end) marks_.resize(end + 64);
     if (marks_[o] == Mark::inside) body_.is_understood = false;
     marks_[o] = Mark::instruction;
+    last_reached_ = std::max(last_reached_, o);
     for (uint32_t i = o + 1; i < end; ++i) {
       if (marks_[i] == Mark::instruction) body_.is_understood = false;
       marks_[i] = Mark::inside;
@@ -311,6 +315,7 @@ class Explorer {
   Code code_;
   Body body_;
   std::vector<Mark> marks_;
+  uint32_t last_reached_ = 0;  // of the instructions
   std::vector<bool> is_leader_;
   std::map<uint32_t, Leader> leaders_;
   std::set<uint32_t> pending_;                // leaders whose state changed

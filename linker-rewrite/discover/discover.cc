@@ -22,7 +22,9 @@
 #include "discover.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "doubts.h"
 #include "search.h"
 
 namespace profld {
@@ -57,13 +59,13 @@ std::vector<FrameRow> rows_of(const std::vector<FrameRow>& rows, OldRange range)
   return taken;
 }
 
-void append_found(std::vector<FoundRange>& found, const Image& image, OldAddr start, const Start& s) {
-  const std::optional<Reason> stays = why_it_stays(s);
-  constexpr StackState::FrameAddress kEmpty{kRsp, 8};
+void append_found(std::vector<FoundRange>& found, const Image& image, OldAddr start, const Start& s, Verdict verdict) {
+  std::optional<Reason> stays = why_it_stays(s);
+  if (!stays && verdict.is_doubtful) stays = Reason(ReasonCode::may_be_inside);
   for (const OldRange& run : s.body.runs) {
     FoundRange f;
     f.range = run;
-    f.is_start = run.start == start && (s.kind != Start::Kind::jumped || s.state.frame_address() == kEmpty);
+    f.is_start = run.start == start && verdict.is_function;
     f.no_return_address = run.start == image.entry() && image.link_type() != LinkType::shared_library;
     f.stays = stays;
     f.rows = rows_of(s.body.rows, run);
@@ -71,17 +73,38 @@ void append_found(std::vector<FoundRange>& found, const Image& image, OldAddr st
   }
 }
 
+// At a fixed address a label may be taken for a function's start before the function is known that it lies in, whose code
+// then seems to end there. Once more functions are known, by calls, all begins again with them.
+std::unique_ptr<Search> find_starts(const Program& program, Roots& roots) {
+  constexpr unsigned kMostTimes = 4;
+  for (unsigned times = 1;; ++times) {
+    auto search = std::make_unique<Search>(program);
+    search->run(roots);
+    if (program.image->is_position_independent() || times == kMostTimes) return search;
+    const size_t known = roots.starts.size();
+    for (const auto& [start, s] : search->starts())
+      if (s.kind == Start::Kind::function) roots.starts.push_back(start);
+    std::ranges::sort(roots.starts);
+    roots.starts.erase(std::unique(roots.starts.begin(), roots.starts.end()), roots.starts.end());
+    if (times > 1 && roots.starts.size() == known) return search;
+  }
+}
+
 }  // namespace
 
 std::optional<MadeFrames> discover_functions(const Program& program) {
   const std::vector<OldRange> undescribed = undescribed_code(program);
-  const Roots roots = find_roots(program, undescribed);
+  Roots roots = find_roots(program, undescribed);
   if (!roots.any) return std::nullopt;
-  Search search(program);
-  search.run(roots);
+  const std::unique_ptr<Search> done = find_starts(program, roots);
+  const Search& search = *done;
   std::vector<FoundRange> found;
-  for (const auto& [start, s] : search.starts())
-    if (s.body.is_understood) append_found(found, *program.image, start, s);
+  const std::vector<Verdict> verdicts = judge(*program.image, undescribed, search.starts());
+  auto verdict = verdicts.begin();
+  for (const auto& [start, s] : search.starts()) {
+    if (s.body.is_understood) append_found(found, *program.image, start, s, *verdict);
+    ++verdict;
+  }
   return make_frames(*program.frames, found);
 }
 

@@ -26,6 +26,14 @@ std::optional<Code> decode_as_far_as_possible(const Image& image, OldRange range
   return std::nullopt;
 }
 
+// What follows a call that does not return is another path's. The analysis of jumps tells that of functions that tables
+// describe; of others the search does.
+void end_at_calls(Code& code, const Surroundings& surroundings) {
+  for (Insn& insn : code.insns)
+    if (insn.flow == Flow::call && surroundings.returns(insn, code.target(insn)) != Surroundings::Returns::yes)
+      insn.flow = Flow::stop;
+}
+
 OldAddr next_possible_start(const Image& image, OldAddr from, OldAddr limit) {
   for (OldAddr a(align_up(from.value, kCodeAlignment)); a < limit; a += kCodeAlignment)
     if (may_start_function(image, a)) return a;
@@ -36,6 +44,7 @@ OldAddr next_possible_start(const Image& image, OldAddr from, OldAddr limit) {
 struct Resolved {
   std::optional<Reason> why;  // why they are not understood
   std::map<OldAddr, std::vector<OldAddr>> targets;
+  bool may_have_more = false;
   OldAddr outside;  // where an entry leads that belongs to no body
 };
 
@@ -93,6 +102,7 @@ Resolved take_result(const Image& image, const DataReferences& data, const Funct
   for (const IndirectJump& j : indirect.jumps) {
     const Code& part = function.parts[j.at.part];
     const OldAddr at = part.address(part.insns[j.at.insn]);
+    r.may_have_more |= j.through_array && !image.is_position_independent();
     std::vector<OldAddr>& targets = r.targets[at];
     if (j.kind == JumpKind::labels) {
       targets = labels_of(image, data, function, indirect, end);
@@ -104,7 +114,8 @@ Resolved take_result(const Image& image, const DataReferences& data, const Funct
 }
 
 // `end`: of the code that certainly belongs to the body. `fragments`: the other parts.
-Resolved resolve(const Image& image, const EhFrame& frames, const DataReferences& data, OldRange window, OldAddr end,
+Resolved resolve(const Image& image, const EhFrame& frames, const DataReferences& data,
+                 const Surroundings& surroundings, OldRange window, OldAddr end,
                  const std::vector<OldRange>& fragments) {
   constexpr unsigned kMostAttempts = 24;
   Resolved last;
@@ -118,6 +129,7 @@ Resolved resolve(const Image& image, const EhFrame& frames, const DataReferences
     function.parts.push_back(std::move(*main));
     for (const OldRange& f : fragments)
       if (auto part = decode_as_far_as_possible(image, f)) function.parts.push_back(std::move(*part));
+    for (Code& part : function.parts) end_at_calls(part, surroundings);
     const auto indirect = resolve_indirect_jumps(image, frames, data, function);
     if (indirect && (end >= window.end || !leads_to_end(function, *indirect)))
       return take_result(image, data, function, *indirect, certain_end);
@@ -186,7 +198,7 @@ bool Search::resolve_jumps() {
   struct Wanted {
     OldAddr start;
     std::vector<OldRange> fragments;
-    std::vector<OldAddr> jumps;  // not understood so far; and what limits the code in which they go
+    std::vector<OldAddr> jumps;  // not understood so far; what limits the code in which they go, and calls in it
     Resolved result;
   };
   std::map<OldAddr, Wanted> by_root;
@@ -195,6 +207,7 @@ bool Search::resolve_jumps() {
       Wanted& w = by_root.try_emplace(root_of(at), Wanted{root_of(at), {}, {}, {}}).first->second;
       for (const BodyExit& j : s.body.jumps) w.jumps.push_back(j.at);
       w.jumps.push_back(s.body.window.end);
+      w.jumps.insert(w.jumps.end(), s.body.waiting.begin(), s.body.waiting.end());
     }
   for (const auto& [at, s] : starts_)
     if (s.kind == Start::Kind::jumped && !s.body.runs.empty())
@@ -213,12 +226,14 @@ bool Search::resolve_jumps() {
       wanted.size(),
       [&](size_t i) {
         const Body& b = starts_.at(wanted[i].start).body;
-        wanted[i].result = resolve(image_, *program_.frames, data, b.window, b.runs.back().end, wanted[i].fragments);
+        wanted[i].result =
+            resolve(image_, *program_.frames, data, *this, b.window, b.runs.back().end, wanted[i].fragments);
       },
       1);
   for (Wanted& w : wanted) {
     Start& s = starts_.at(w.start);
     s.unresolved = w.result.why;
+    s.may_have_more = w.result.may_have_more;
     if (w.result.outside != OldAddr() && is_undescribed(w.result.outside) && !starts_.contains(w.result.outside)) {
       // A fragment that the table alone leads to. Compilers put fragments close together.
       const auto g = owner(w.result.outside);

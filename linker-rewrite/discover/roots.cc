@@ -86,11 +86,17 @@ Roots find_roots(const Program& program, const std::vector<OldRange>& undescribe
     if ((s.type == STT_FUNC || s.type == STT_GNU_IFUNC) && s.section != SHN_UNDEF) add(roots.starts, s.address);
   for (const CodeRange& r : program.ranges)
     if (!r.fde) add(roots.starts, r.range.start);
-  for (const OutsideReference& r : program.outside)
-    if (r.is_function)
-      add(roots.starts, r.target);
-    else
-      add(roots.pointers, r.target, image.is_position_independent());
+  for (const OutsideReference& r : program.outside) switch (r.kind) {
+      case OutsideReference::Kind::function:
+        add(roots.starts, r.target);
+        break;
+      case OutsideReference::Kind::named:
+        add(roots.pointers, r.target, image.is_position_independent());
+        break;
+      case OutsideReference::Kind::jumped:  // the search comes there by itself
+        roots.any = roots.any || range_with(undescribed, r.target);
+        break;
+    }
   for (const Relocation& r : image.relocations()) {
     if (r.type != R_X86_64_RELATIVE && r.type != R_X86_64_IRELATIVE && r.type != R_X86_64_64) continue;
     const OldAddr target = OldAddr(uint64_t(r.addend));

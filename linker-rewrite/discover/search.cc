@@ -186,7 +186,11 @@ void Search::apply(OldAddr start, Body body) {
     const Body& from = starts_.at(s.root).body;
     const bool goes_back = std::ranges::any_of(
         b.exits, [&](const BodyExit& e) { return e.target > s.root && e.target < start && from.reaches(e.target); });
-    if (goes_back || b.breaches != 0 || b.runs.empty() || b.runs.front().size() < kLeastFunction)
+    // As a function it would find nothing in the registers that hold no arguments.
+    const auto is_function = [&] {
+      return is_like_function(explore(image_, window(start), {{start, StackState::at_entry()}}, {}, *this));
+    };
+    if (goes_back || b.breaches != 0 || b.runs.empty() || b.runs.front().size() < kLeastFunction || !is_function())
       return remove_inside(start);
   }
   for (OldAddr c : b.calls)

@@ -169,6 +169,8 @@ uint8_t StackState::step(const Semantics& op, Flow flow, uint32_t place) {
       Holds value;
       if (op.from.type == Type::reg && op.from.size == kWord && (!to_register || op.to.size == kWord)) {
         value = registers_[op.from.reg];
+        // To save it is no use; to copy what nobody has set is one. (r10 may hold a nested function's frame.)
+        if (to_register && is_alike(value, kRax)) breaches |= kUsesUnset;
       } else if (op.from.type == Type::reg) {
         breaches |= uses(bit(op.from.reg));
       } else if (op.from.type == Type::memory && op.from.size == kWord) {

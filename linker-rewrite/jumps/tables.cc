@@ -170,6 +170,7 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
     if (!kind) return kind.error();
     out.jumps.push_back({code_.ref(i), *kind});
     if (*kind == JumpKind::table) out.jumps.back().table = known.at(tables_[size_t(j.table)].form);
+    out.jumps.back().through_array = *kind == JumpKind::tail_call && j.target.kind == Kind::entry;
     labels |= *kind == JumpKind::labels;
   }
   const bool absolute_tables = std::ranges::any_of(out.tables, [](const JumpTable& t) { return !t.relative; });

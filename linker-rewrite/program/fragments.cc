@@ -75,10 +75,11 @@ Decoded decode_range(const Program& program, uint32_t index, const std::vector<O
   const Image& image = *program.image;
   const std::vector<CodeRange>& ranges = program.ranges;
   const bool is_outermost = ranges[index].fde && ranges[index].fde->no_return_address;
-  const auto refer_outside = [&](OldAddr target, bool is_branch) {
+  using Kind = OutsideReference::Kind;
+  const auto refer_outside = [&](OldAddr target, Kind kind) {
     if (!image.is_code(target)) return;
     if (std::ranges::any_of(stubs, [&](const OldRange& s) { return s.contains(target); })) return;
-    references.outside.push_back({target, is_branch || is_outermost});
+    references.outside.push_back({target, is_outermost ? Kind::function : kind});
   };
   Decoded d;
   auto code = decode(image, ranges[index].range);
@@ -95,7 +96,7 @@ Decoded decode_range(const Program& program, uint32_t index, const std::vector<O
       const OldAddr number(*last);
       const ptrdiff_t to = image.is_code(number) ? program.range_of(number) : -1;
       if (to >= 0 && ranges[size_t(to)].range.start == number) references.numbers.push_back(uint32_t(to));
-      if (to < 0 && number_kept_by(d.code.bytes_of(insn))) refer_outside(number, false);
+      if (to < 0 && number_kept_by(d.code.bytes_of(insn))) refer_outside(number, Kind::named);
     }
     const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
     if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
@@ -103,7 +104,10 @@ Decoded decode_range(const Program& program, uint32_t index, const std::vector<O
     if (ranges[index].range.contains(target)) continue;
     ptrdiff_t to = program.range_of(target);
     if (to < 0) {
-      if (jump || insn.flow == Flow::call || takes_address(d.code, insn)) refer_outside(target, !insn.rip_relative);
+      if (jump)
+        refer_outside(target, ranges[index].fde ? Kind::function : Kind::jumped);
+      else if (insn.flow == Flow::call || takes_address(d.code, insn))
+        refer_outside(target, insn.rip_relative ? Kind::named : Kind::function);
       continue;
     }
     const bool to_start = ranges[size_t(to)].range.start == target;

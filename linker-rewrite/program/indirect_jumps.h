@@ -68,7 +68,8 @@ enum class JumpKind : uint8_t {
 struct IndirectJump {
   InsnRef at;
   JumpKind kind;
-  size_t table = 0;  // kind table: index in `tables`
+  size_t table = 0;            // kind table: index in `tables`
+  bool through_array = false;  // kind tail_call: through an array of pointers, none of which leads into the function
 };
 
 struct IndirectJumps {

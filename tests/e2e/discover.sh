@@ -1,6 +1,20 @@
 # Programs that neither symbols nor unwind tables say the functions of: these are found, and counted, as if there were tables.
 . "${0%/*}/common.inc"
 
+# begin_at_symbols STRIPPED ORIGINAL: no hook is in a place that is no function's start by ORIGINAL's symbols. (The C library's, in a
+# static program, are not all there.)
+begin_at_symbols() {
+  prof_map "$1.prof" | sort >starts
+  nm "$2" | awk '{ sub(/^0*/, "0x"); print $1 }' | sort -u | comm -23 starts - >inside
+  [ ! -s inside ] || fail "$1: hooks inside functions, at $(head -n 4 inside | paste -sd ' ')"
+}
+# The functions that have hooks.
+prof_map() {
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests/tableless python3 -c '
+import pathlib, sys, functions
+print(*map(hex, functions.Found(pathlib.Path(sys.argv[1] + ".prof"), pathlib.Path(sys.argv[1] + ".report")).hooked), sep="\n")' "${1%.prof}"
+}
+
 # found SOURCE [OPTION...]: stripped, without tables of its own, it does the same as before; all calls that it prints are counted.
 found() {
   local source=$1 compiler link program
@@ -14,13 +28,21 @@ found() {
       rewrite "stripped-$program" --discover
       profiled "stripped-$program"
       expect_calls_by_address "stripped-$program" "$program"
+      case $link in *static*) ;; *) begin_at_symbols "stripped-$program" "$program" ;; esac
+      [ -z "$doubtful" ] || [ "$(jq '[.skipped[] | select(.reason | endswith(" may be a part of another function"))] | length' "stripped-$program.report")" = "$doubtful" ] ||
+        fail "$program: not $doubtful places that may be parts of functions: $(jq -c .skipped "stripped-$program.report")"
       rm -f "$program" "stripped-$program" "stripped-$program.prof"
     done
   done
 }
+doubtful=
 found switch.c
 found tail_calls.c
 found cold.c
+# Position-independent: only the end of at_end may be a function.
+doubtful=1 links=pie found inner_starts.c
+links=no-pie found inner_starts.c
+links="pie no-pie" found inner_starts.c -rdynamic
 
 # An array of functions that is larger than the file: DT_FINI_ARRAYSZ is 1 << 62.
 compile huge "$programs/switch.c" -O2 -fno-asynchronous-unwind-tables -no-pie
