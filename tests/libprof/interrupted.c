@@ -23,6 +23,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../programs/one_processor.h"
 #include "handler_calls.h"
 #include "random_calls.h"
 
@@ -244,6 +245,7 @@ static int is_in_handler(pid_t pid) {
 int main(int argc, char** argv) {
   const char* what = argc > 3 ? argv[3] : "";
   const int may_nest = strcmp(what, "") == 0 || strcmp(what, "fibers") == 0;
+  stay_on_one_processor();
   const pid_t pid = fork();
   if (pid == 0) return traced(what);
   int status;

@@ -1,6 +1,7 @@
 /* count_steps PROGRAM [ARG...]: runs it step by step, and prints how many instructions it ran. One that repeats itself (rep) is
    one. */
 
+#define _GNU_SOURCE
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -8,9 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "one_processor.h"
+
 int main(int argc, char** argv) {
-  const pid_t child = fork();
   if (argc < 2) return 2;
+  stay_on_one_processor();
+  const pid_t child = fork();
   if (child == 0) {
     ptrace(PTRACE_TRACEME, 0, 0, 0);
     execv(argv[1], argv + 1);

@@ -1,8 +1,10 @@
 // every_instruction [--full-windows] PROGRAM [ARG...]: single-steps PROGRAM between two breakpoint instructions that it executes itself
 // (in main or below), and before each instruction of its own, and of libprof's, unwinds its stack with elfutils' libdw,
 // as perf and eu-stack do. What comes out must be the calls that were seen: nothing that the unwinder looks at is used
-// to know them. With --full-windows, each record of a trace finds its window full when it is written for the first time, so
-// that the code for that is stepped through, too. Prints the number of instructions, and exits with 1 after the first few that an unwinder cannot unwind.
+// to know them. In a loop it is the same again and again: where an instruction has had the same callers, at the same places
+// on the stack, twice before, it is not looked at once more. With --full-windows, each record of a trace finds its window full when it is written for the first time, so
+// that the code for that is stepped through, too. Prints the number of instructions, and exits with 1 after the first few that
+// an unwinder cannot unwind.
 //
 // A call is seen by what it does: rsp is 8 less, and there lies the address of the next instruction. It is over when
 // rsp is above that.
@@ -22,9 +24,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
+
+#include "../programs/one_processor.h"
 
 namespace {
 
@@ -54,6 +60,7 @@ Kept kept(const user_regs_struct& r) { return {r.rbx, r.rbp, r.r12, r.r13, r.r14
 class Tracer {
  public:
   Tracer(char** command, bool full_windows) : full_windows_(full_windows) {
+    stay_on_one_processor();
     pid_ = fork();
     if (pid_ == 0) {
       ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -151,9 +158,13 @@ class Tracer {
   }
   // In the program or libprof, and with a name: a static program's linkage stubs have none, and no unwind tables
   // either.
-  bool is_watched(uint64_t pc) const {
-    Dwfl_Module* m = dwfl_addrmodule(dwfl_, pc);
-    return std::ranges::find(watched_, m) != watched_.end() && dwfl_module_addrname(m, pc);
+  bool is_watched(uint64_t pc) {
+    const auto [known, is_new] = is_watched_.try_emplace(pc);
+    if (is_new) {
+      Dwfl_Module* m = dwfl_addrmodule(dwfl_, pc);
+      known->second = std::ranges::find(watched_, m) != watched_.end() && dwfl_module_addrname(m, pc);
+    }
+    return known->second;
   }
 
   std::vector<Frame> unwind() const {
@@ -185,9 +196,18 @@ class Tracer {
     return text;
   }
 
+  // Whether these addresses and stack pointers, since the first breakpoint, were seen often enough.
+  bool is_known(const std::vector<Frame>& chain) {
+    constexpr unsigned kOften = 2;
+    std::vector<uint64_t> places;
+    for (const Frame& f : chain) places.insert(places.end(), {f.pc, f.stack_pointer});
+    return ++seen_[std::move(places)] > kOften;
+  }
+
   bool check(const user_regs_struct& now) {
     std::vector<Frame> expected{{now.rip, now.rsp, kept(now)}};
     for (size_t i = calls_.size(); i-- > 0;) expected.push_back(calls_[i].caller);
+    if (is_known(expected)) return true;
     expected.insert(expected.end(), outer_.begin() + 1, outer_.end());
     const std::vector<Frame> got = unwind();
     if (got == expected) return true;
@@ -213,8 +233,10 @@ class Tracer {
   int pending_ = 0;  // a signal to be delivered
   Dwfl* dwfl_ = nullptr;
   std::vector<Dwfl_Module*> watched_;
-  std::vector<Frame> outer_;  // at the first breakpoint: what calls what
-  std::vector<Call> calls_;   // since
+  std::unordered_map<uint64_t, bool> is_watched_;   // answers, by address
+  std::vector<Frame> outer_;                        // at the first breakpoint: what calls what
+  std::vector<Call> calls_;                         // since
+  std::map<std::vector<uint64_t>, unsigned> seen_;  // how often
   unsigned long instructions_ = 0;
   const bool full_windows_;
   std::set<uint64_t> full_;  // comparisons that were made to say so

@@ -16,6 +16,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../programs/one_processor.h"
+
 namespace {
 
 [[noreturn]] void die(const char* what) {
@@ -26,6 +28,7 @@ namespace {
 class Program {
  public:
   explicit Program(char** command) {
+    stay_on_one_processor();
     pid_ = fork();
     if (pid_ == 0) {
       ptrace(PTRACE_TRACEME, 0, 0, 0);
