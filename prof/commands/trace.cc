@@ -102,7 +102,8 @@ int trace_by_gdbserver(const StepOptions& options) {
   if (options.address.empty()) started.emplace(StartedStub::gdbserver(options.program));
   std::optional<remote::GdbserverClient> client;
   try {
-    client.emplace(started ? started->descriptor() : remote::connect_to(options.address), options.program);
+    client.emplace(started ? started->descriptor() : remote::connect_to(options.address), options.program,
+                   options.follows_forks);
   } catch (const Error&) {
     if (!started || started->wait() == 0) throw;
     const std::string words = started->last_words();

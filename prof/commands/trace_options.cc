@@ -67,8 +67,7 @@ uint64_t parse_buffer(const std::string& text) {
 }
 
 void check(const StepOptions& o) {
-  if (o.by_gdbserver && (o.by_blocks || o.follows_forks))
-    throw UsageError(std::string(o.by_blocks ? "--blocks" : "--follow-forks") + " is nothing that gdbserver can do");
+  if (o.by_gdbserver && o.by_blocks) throw UsageError("--blocks is nothing that gdbserver can do");
   if (o.output.empty()) throw UsageError("-o FILE says where the trace goes; see prof trace --help");
   if (o.program.empty() && o.address.empty()) throw UsageError("no program; see prof trace --help");
   if (!o.program.empty() && !o.address.empty() && !o.by_gdbserver)

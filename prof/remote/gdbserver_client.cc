@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 #include "prof/read/error.h"
 #include "signal_numbers.h"
@@ -17,7 +18,8 @@ namespace {
 constexpr size_t kPiece = 0x1000;                // bytes to a packet of a file or an object
 constexpr size_t kMostBytes = size_t(16) << 20;  // of one
 constexpr int kNotified = SIGTRAP;               // si_code of a stop that the kernel makes before a handler begins
-constexpr uint64_t kMmap = 9, kMprotect = 10, kMunmap = 11, kMremap = 25, kExit = 60, kExitGroup = 231;
+constexpr uint64_t kMmap = 9, kMprotect = 10, kMunmap = 11, kMremap = 25;
+constexpr uint64_t kClone = 56, kExecve = 59, kExit = 60, kExitGroup = 231, kExecveat = 322, kClone3 = 435;
 
 std::string hex_number(uint64_t number) {
   char text[20];
@@ -25,9 +27,7 @@ std::string hex_number(uint64_t number) {
   return static_cast<const char*>(text);
 }
 
-std::string signal_for(int signal, uint32_t thread) {
-  return to_hex(std::string(1, char(to_protocol_signal(signal)))) + ":" + hex_number(thread);
-}
+std::string signal_word(int signal) { return to_hex(std::string(1, char(to_protocol_signal(signal)))); }
 
 // A register in a stop packet: its bytes, the lowest first.
 std::optional<uint64_t> register_value(std::string_view digits) {
@@ -45,18 +45,43 @@ int signal_of_stop(std::string_view packet) {
   return from_protocol_signal(uint8_t((*number)[0]));
 }
 
+// The process that a packet W or X names: "WXX;process:NUMBER".
+std::optional<uint32_t> process_of_end(std::string_view packet) {
+  const size_t at = packet.find(";process:");
+  if (at == std::string_view::npos) return std::nullopt;
+  packet.remove_prefix(at + 9);
+  return uint32_t(take_number(packet).value_or(0));
+}
+
+// The value of "NAME:VALUE;" in a stop packet.
+std::optional<std::string_view> value_of(std::string_view packet, std::string_view name) {
+  for (packet.remove_prefix(std::min<size_t>(packet.size(), 3)); !packet.empty();) {
+    std::string_view pair = packet.substr(0, packet.find(';'));
+    packet.remove_prefix(std::min(packet.size(), pair.size() + 1));
+    if (take_word(pair, name) && take_word(pair, ":")) return pair;
+  }
+  return std::nullopt;
+}
+
 bool is_breakpoint(std::string_view code) {
   return code.starts_with("\xcc") || code.starts_with("\xcd\x03") || code.starts_with("\xf1");
 }
 
 }  // namespace
 
-GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>& command) : connection_(descriptor) {
+GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>& command, bool follows_forks)
+    : connection_(descriptor), follows_forks_(follows_forks) {
   try {
-    const std::string features = ask("qSupported:vContSupported+;QThreadEvents+;exec-events+;xmlRegisters=i386");
-    for (const char* wanted : {"QStartNoAckMode+", "qXfer:features:read+", "qXfer:siginfo:read+"}) {
-      if (features.find(wanted) == std::string::npos)
-        throw Error(std::string("gdbserver: does not have ") + wanted + ", which is needed");
+    std::string offered = "qSupported:vContSupported+;QThreadEvents+;exec-events+;xmlRegisters=i386";
+    std::vector<const char*> wanted = {"QStartNoAckMode+", "qXfer:features:read+", "qXfer:siginfo:read+"};
+    if (follows_forks_) {
+      offered += ";multiprocess+;fork-events+;vfork-events+";
+      wanted.insert(wanted.end(), {"multiprocess+", "fork-events+", "vfork-events+"});
+    }
+    const std::string features = ask(offered);
+    for (const char* feature : wanted) {
+      if (features.find(feature) == std::string::npos)
+        throw Error(std::string("gdbserver: does not have ") + feature + ", which is needed");
     }
     if (ask("QStartNoAckMode") != "OK") throw Error("gdbserver: does not do without acknowledgements");
     connection_.stop_acknowledging();
@@ -64,12 +89,12 @@ GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>&
     stop_ = ask("?");
     if (!stop_.starts_with("T")) start(command);
     ask("Hg0");
-    ask("QThreadEvents:1");
     description_.emplace([this](const std::string& name) { return object("features", name); });
     Thread first;
-    process_ = take_thread(stop_, first);
-    if (process_ == 0) throw Error("gdbserver: does not say which process it has");
-    const std::string words = file("/proc/" + std::to_string(process_) + "/cmdline");
+    const auto thread = take_thread(stop_, first);
+    if (!thread) throw Error("gdbserver: does not say which process it has");
+    program_ = thread->process ? thread->process : thread->thread;
+    const std::string words = file("/proc/" + std::to_string(program_) + "/cmdline");
     for (size_t at = 0; at < words.size(); at = std::min(words.find('\0', at), words.size()) + 1)
       command_.push_back(words.substr(at, words.find('\0', at) - at));
   } catch (const LinkBroken&) {
@@ -138,60 +163,105 @@ std::string GdbserverClient::memory(uint64_t address, size_t size) {
   return all;
 }
 
-// The number of the thread that a stop packet is about, and its registers in there; 0 if there is none.
-uint32_t GdbserverClient::take_thread(std::string_view packet, Thread& to) {
-  uint32_t number = 0;
-  packet.remove_prefix(std::min<size_t>(packet.size(), 3));
+// A thread as packets name it: pPROCESS.THREAD, or THREAD alone if only one process is stepped.
+std::string GdbserverClient::thread_word(TracedThread thread) const {
+  return (follows_forks_ ? "p" + hex_number(thread.process) + "." : "") + hex_number(thread.thread);
+}
+
+std::optional<TracedThread> GdbserverClient::take_thread_word(std::string_view& word) const {
+  TracedThread thread = {program_, 0};
+  if (take_word(word, "p")) {
+    thread.process = uint32_t(take_number(word).value_or(0));
+    if (thread.process == 0 || !take_word(word, ".")) return std::nullopt;
+  }
+  thread.thread = uint32_t(take_number(word).value_or(0));
+  return thread.thread ? std::optional(thread) : std::nullopt;
+}
+
+// The thread that a stop packet is about, and its registers in there.
+std::optional<TracedThread> GdbserverClient::take_thread(std::string_view packet, Thread& to) const {
   unsigned registers = 0;
-  while (!packet.empty()) {
-    const std::string_view pair = packet.substr(0, packet.find(';'));
-    packet.remove_prefix(std::min(packet.size(), pair.size() + 1));
-    std::string_view value = pair.substr(std::min(pair.size(), pair.find(':') + 1));
-    if (pair.starts_with("thread:")) number = uint32_t(take_number(value).value_or(0));
-    const auto taken = register_value(value);
+  for (const auto& [name, number] : {std::pair("06", reg_rbp), std::pair("07", reg_rsp), std::pair("10", reg_rip)}) {
+    const auto value = value_of(packet, name);
+    const auto taken = value ? register_value(*value) : std::nullopt;
     if (!taken) continue;
-    if (pair.starts_with("06:")) to.registers[reg_rbp] = *taken;
-    if (pair.starts_with("07:")) to.registers[reg_rsp] = *taken;
-    if (pair.starts_with("10:")) to.registers[reg_rip] = *taken;
-    if (pair.starts_with("06:") || pair.starts_with("07:") || pair.starts_with("10:")) ++registers;
+    to.registers[number] = *taken;
+    ++registers;
   }
   to.is_known = registers == 3;
-  return number;
+  auto word = value_of(packet, "thread");
+  return word ? take_thread_word(*word) : std::nullopt;
+}
+
+// What is asked for from now on is this thread's: its registers, its process's memory.
+void GdbserverClient::select(TracedThread thread) {
+  if (selected_ == thread || threads_.size() == 1) return;
+  ask("Hg" + thread_word(thread));
+  selected_ = thread;
 }
 
 // A signal that stopped a thread reaches it when it goes on. A trap is no signal but the end of a step.
-void GdbserverClient::deliver(int signal, uint32_t thread) {
-  delivered_ = signal == 0 || signal == SIGTRAP ? "" : signal_for(signal, thread);
+void GdbserverClient::deliver(int signal, TracedThread thread) {
+  delivered_ = signal == 0 || signal == SIGTRAP ? "" : signal_word(signal) + ":" + thread_word(thread);
+  signalled_ = thread;
 }
 
-// The packet that lets all threads go on.
-std::string GdbserverClient::go_on(bool steps) const {
-  const std::string signal = delivered_.empty() ? "" : (steps ? "S" : "C") + delivered_ + ";";
-  return "vCont;" + signal + (steps ? "s" : "c");
+bool GdbserverClient::is_about_to(const Thread& thread, std::initializer_list<uint64_t> calls) {
+  return thread.call && std::find(calls.begin(), calls.end(), thread.call->number()) != calls.end();
+}
+
+// The packet that lets threads step: all but those in vfork, and one that makes a thread by itself, so that no other ends
+// while gdbserver tells of threads. If the step ended before it told of the new one, that is the only one to go on.
+std::string GdbserverClient::step_packet() {
+  const auto makes_thread = [](const auto& thread) { return is_about_to(thread.second, {kClone, kClone3}); };
+  if (made_ != TracedThread()) return "vCont;s:" + thread_word(std::exchange(made_, {}));
+  const auto maker = std::find_if(threads_.begin(), threads_.end(), makes_thread);
+  const bool is_alone = maker != threads_.end() && (delivered_.empty() || signalled_ == maker->first);
+  if (std::exchange(is_told_of_threads_, is_alone) != is_alone) ask(is_alone ? "QThreadEvents:1" : "QThreadEvents:0");
+  const std::string packet = delivered_.empty() ? "vCont" : "vCont;S" + delivered_;
+  if (is_alone) return packet + (delivered_.empty() ? ";s:" + thread_word(maker->first) : "");
+  return packet + actions("s", [&](const auto& thread) { return thread.second.vfork_child || makes_thread(thread); });
+}
+
+// The same, without steps, when nothing is recorded any more.
+std::string GdbserverClient::continue_packet() {
+  if (std::exchange(is_told_of_threads_, false)) ask("QThreadEvents:0");
+  return (delivered_.empty() ? "vCont" : "vCont;C" + delivered_) +
+         actions("c", [](const auto& thread) { return thread.second.vfork_child != 0; });
+}
+
+// The action for all threads but those that wait.
+template <typename Waits>
+std::string GdbserverClient::actions(const std::string& action, Waits waits) const {
+  if (std::none_of(threads_.begin(), threads_.end(), waits)) return ";" + action;
+  std::string text;
+  for (const auto& thread : threads_) {
+    if (!waits(thread)) text += ";" + action + ":" + thread_word(thread.first);
+  }
+  return text;
 }
 
 TracedEnd GdbserverClient::record(TraceWriter& trace, bool is_local) {
   StepRecorder recorder(trace, is_local);
+  TracedEnd program_end;
   try {
-    read_maps(recorder);
+    processes_[program_];
+    read_maps(program_, recorder);
     on_stop(stop_, recorder);
     for (;;) {
       const bool steps = !trace.is_ended();
-      if (!steps) ask("QThreadEvents:0");
-      stop_ = ask(go_on(steps));
+      stop_ = ask(steps ? step_packet() : continue_packet());
+      selected_ = {};
       if (const auto end = end_of(stop_)) {
-        for (auto& [number, thread] : threads_) {
-          const uint64_t call = thread.call ? thread.call->number() : 0;
-          if (call == kExit || call == kExitGroup) executed(number, thread, recorder);
-          recorder.event({process_, number}, prof_format::kEventThreadEnd, {number});
-        }
-        return *end;
-      }
-      if (steps) {
+        const uint32_t process = process_of_end(stop_).value_or(program_);
+        on_process_end(process, recorder);
+        if (process == program_) program_end = *end;
+        if (processes_.empty()) return program_end;
+      } else if (steps) {
+        look_for_ended_threads(recorder);
         on_stop(stop_, recorder);
       } else {
-        Thread unused;
-        deliver(signal_of_stop(stop_), take_thread(stop_, unused));
+        on_unrecorded_stop(stop_, recorder);
       }
     }
   } catch (const LinkBroken&) {
@@ -199,94 +269,183 @@ TracedEnd GdbserverClient::record(TraceWriter& trace, bool is_local) {
   }
 }
 
-void GdbserverClient::on_stop(std::string_view packet, StepRecorder& recorder) {
-  deliver(0, 0);
-  if (packet.starts_with("w")) {  // wXX;THREAD: it has ended
-    const size_t semicolon = packet.find(';');
-    std::string_view rest = packet.substr(std::min(packet.size(), semicolon) + (semicolon != std::string_view::npos));
-    const uint32_t number = uint32_t(take_number(rest).value_or(0));
-    if (const auto found = threads_.find(number); found != threads_.end()) {
-      const Thread& thread = found->second;  // it has no registers any more, and so no result of its last system call
-      if (thread.call) recorder.step({process_, number}, thread.registers, &thread.vectors);
-      threads_.erase(found);
-    }
-    recorder.event({process_, number}, prof_format::kEventThreadEnd, {number});
-    return;
+// The last that a process did was to leave.
+void GdbserverClient::on_process_end(uint32_t process, StepRecorder& recorder) {
+  deliver(0, {});
+  for (auto& [traced, thread] : threads_) {
+    if (thread.vfork_child == process) thread.vfork_child = 0;
+    if (traced.process != process) continue;
+    if (is_about_to(thread, {kExit, kExitGroup})) executed(traced, thread, recorder);
+    recorder.event(traced, prof_format::kEventThreadEnd, {traced.thread});
   }
+  std::erase_if(threads_, [&](const auto& thread) { return thread.first.process == process; });
+  processes_.erase(process);
+}
+
+// gdbserver does not tell of them: it would (QThreadEvents), but that of GDB 13 crashes when it does.
+void GdbserverClient::look_for_ended_threads(StepRecorder& recorder) {
+  for (auto next = threads_.begin(); next != threads_.end();) {
+    const auto at = next++;
+    if (is_about_to(at->second, {kExit}) && ask("T" + thread_word(at->first)) != "OK") on_thread_end(at, recorder);
+  }
+}
+
+// It has no registers any more, and so no result of its last system call.
+void GdbserverClient::on_thread_end(std::map<TracedThread, Thread>::iterator ended, StepRecorder& recorder) {
+  const auto& [traced, thread] = *ended;
+  if (is_about_to(thread, {kExit, kExecve, kExecveat})) recorder.step(traced, thread.registers, &thread.vectors);
+  recorder.event(traced, prof_format::kEventThreadEnd, {traced.thread});
+  threads_.erase(ended);
+}
+
+// Whether the stop is within fork or vfork: the parent is still in the system call, and the child about to leave it.
+bool GdbserverClient::on_fork(std::string_view packet, TracedThread parent, StepRecorder& recorder) {
+  if (value_of(packet, "vforkdone")) return true;
+  const auto forked = value_of(packet, "fork"), vforked = value_of(packet, "vfork");
+  if (!forked && !vforked) return false;
+  std::string_view word = forked ? *forked : *vforked;
+  const auto traced = take_thread_word(word);
+  if (!traced) throw Error("gdbserver: a fork without a child");
+  recorder.event(parent, prof_format::kEventFork, {traced->thread});
+  if (vforked) threads_[parent].vfork_child = traced->process;
+  processes_[traced->process];
+  Thread& child = threads_[*traced];
+  recorder.event(*traced, prof_format::kEventThreadBegin, {traced->thread});
+  read_maps(traced->process, recorder);
+  get_registers(*traced, child);
+  look(*traced, child, recorder);
+  return true;
+}
+
+// The process executes another program, which has one thread and memory of its own. Who waits in vfork can go on.
+void GdbserverClient::on_exec(TracedThread traced, StepRecorder& recorder) {
+  for (auto next = threads_.begin(); next != threads_.end();) {
+    const auto at = next++;
+    if (at->second.vfork_child == traced.process) at->second.vfork_child = 0;
+    if (at->first.process == traced.process && at->first != traced) on_thread_end(at, recorder);
+  }
+  processes_[traced.process].code.clear();
+}
+
+// The trace takes no more: a stop tells what is needed to let the program go on.
+void GdbserverClient::on_unrecorded_stop(std::string_view packet, StepRecorder& recorder) {
+  deliver(0, {});
+  Thread unused;
+  const auto traced = packet.starts_with("T") ? take_thread(packet, unused) : std::nullopt;
+  if (!traced) return;
+  threads_.try_emplace(*traced);
+  if (on_fork(packet, *traced, recorder)) return;
+  if (value_of(packet, "exec")) on_exec(*traced, recorder);
+  deliver(signal_of_stop(packet), *traced);
+}
+
+void GdbserverClient::on_stop(std::string_view packet, StepRecorder& recorder) {
+  deliver(0, {});
   if (packet.starts_with("N")) return;  // nothing is left that runs: the end follows
   if (!packet.starts_with("T")) throw Error("gdbserver: an answer that makes no sense");
   const int signal = signal_of_stop(packet);
   Thread now;
-  const uint32_t number = take_thread(packet, now);
-  if (number == 0) throw Error("gdbserver: a stop of no thread");
-  const auto [found, is_new] = threads_.try_emplace(number);
+  const auto told = take_thread(packet, now);
+  if (!told) throw Error("gdbserver: a stop of no thread");
+  const TracedThread traced = *told;
+  const auto [found, is_new] = threads_.try_emplace(traced);
   Thread& thread = found->second;
-  const TracedThread traced = {process_, number};
-  if (is_new) recorder.event(traced, prof_format::kEventThreadBegin, {number});
-  if (!now.is_known) get_registers(number, now);
-  if (packet.find(";exec:") != std::string_view::npos) {
-    if (thread.call) executed(number, thread, recorder);
+  if (is_new) recorder.event(traced, prof_format::kEventThreadBegin, {traced.thread});
+  if (on_fork(packet, traced, recorder)) return;
+  if (!now.is_known) get_registers(traced, now);
+  if (value_of(packet, "exec")) {
+    if (is_about_to(thread, {kExecve, kExecveat})) executed(traced, thread, recorder);
+    on_exec(traced, recorder);
     recorder.event(traced, prof_format::kEventExec, {});
-    code_.clear();
-    read_maps(recorder);
+    read_maps(traced.process, recorder);
   } else if (signal == SIGTRAP && thread.is_known) {
-    on_trap(number, thread, now.registers, recorder);
+    if (!on_trap(traced, thread, now.registers, recorder)) return;
   } else if (signal != 0 && signal != SIGTRAP) {
+    if (thread.is_interrupted) {
+      executed(traced, thread, recorder);
+      get_registers(traced, now);
+      now.restart = thread.registers;
+      (*now.restart)[reg_rax] = restarted_call(now.registers[reg_rax], thread.registers[reg_rax]);
+    }
     recorder.event(traced, prof_format::kEventSignal, {uint64_t(signal)});
-    deliver(signal, number);
+    deliver(signal, traced);
   }
   thread = std::move(now);
   thread.was_signalled = !delivered_.empty();
-  look(number, thread, recorder);
+  look(traced, thread, recorder);
 }
 
-void GdbserverClient::on_trap(uint32_t number, Thread& thread, const Registers& now, StepRecorder& recorder) {
+// Whether the thread is done with what it was about to do. It is not if gdbserver, which stops all threads, interrupted a system
+// call: that goes on.
+bool GdbserverClient::on_trap(TracedThread traced, Thread& thread, const Registers& now, StepRecorder& recorder) {
   if (thread.was_signalled) {
+    select(traced);
     const std::string info = object("siginfo", "");
     const bool has_code = info.size() >= 12;
-    if (has_code && uint8_t(info[8]) == kNotified && info[9] == 0) return;  // a handler begins
+    if (has_code && uint8_t(info[8]) == kNotified && info[9] == 0) return true;  // a handler begins
   }
-  // The end of a system call that the thread had begun before it was known, or that a signal interrupted.
   const bool has_moved = now[reg_rip] != thread.registers[reg_rip];
-  if (!has_moved && thread.code.size() > 1 && thread.call) return;
-  executed(number, thread, recorder);
-  if (is_breakpoint(thread.code)) delivered_ = signal_for(SIGTRAP, number);
+  if (thread.restart && !has_moved) {  // there was no handler: the system call began once more
+    thread.registers = *std::exchange(thread.restart, std::nullopt);
+    thread.call.emplace(thread.registers, [](uint64_t, size_t) { return std::string(); });
+    thread.has_all = true;
+  } else if (!has_moved && thread.code.size() > 1 && thread.call) {
+    return true;  // the end of a system call that the thread had begun before it was known
+  }
+  if (thread.call && !is_about_to(thread, {kExit, kExitGroup})) {
+    Thread after;
+    get_registers(traced, after);
+    thread.is_interrupted = is_interrupted(after.registers[reg_rax]);
+    if (thread.is_interrupted) return false;
+  }
+  executed(traced, thread, recorder);
+  if (is_breakpoint(thread.code)) {
+    delivered_ = signal_word(SIGTRAP) + ":" + thread_word(traced);
+    signalled_ = traced;
+  }
+  return true;
 }
 
 // It did what it was about to do.
-void GdbserverClient::executed(uint32_t number, Thread& thread, StepRecorder& recorder) {
-  const TracedThread traced = {process_, number};
+void GdbserverClient::executed(TracedThread traced, Thread& thread, StepRecorder& recorder) {
   recorder.step(traced, thread.registers, &thread.vectors);
   if (!thread.call) return;
   const uint64_t call = thread.call->number();
   if (call == kExit || call == kExitGroup) return;
   Thread after;
-  get_registers(number, after);
+  get_registers(traced, after);
   recorder.event(traced, prof_format::kEventSystemCall, thread.call->event(after.registers[reg_rax]));
-  if (call == kMmap || call == kMprotect || call == kMunmap || call == kMremap) read_maps(recorder);
+  if (call == kClone || call == kClone3) {
+    const TracedThread made = {traced.process, uint32_t(after.registers[reg_rax])};
+    if (!threads_.contains(made) && ask("T" + thread_word(made)) == "OK") made_ = made;
+  }
+  if (call == kMmap || call == kMprotect || call == kMunmap || call == kMremap) read_maps(traced.process, recorder);
 }
 
 // Finds out what the thread is about to do.
-void GdbserverClient::look(uint32_t number, Thread& thread, StepRecorder& recorder) {
+void GdbserverClient::look(TracedThread traced, Thread& thread, StepRecorder& recorder) {
   const uint64_t address = thread.registers[reg_rip];
-  const bool stays = is_constant(address);
-  const auto found = stays ? code_.find(address) : code_.end();
-  if (found != code_.end()) {
+  std::map<uint64_t, std::string>& known = processes_[traced.process].code;
+  const bool stays = is_constant(traced.process, address);
+  const auto found = stays ? known.find(address) : known.end();
+  if (found != known.end()) {
     thread.code = found->second;
   } else {
+    select(traced);
     thread.code = memory(address, kLongestInstruction);
-    recorder.definition(process_, address, thread.code);
-    if (stays) code_[address] = thread.code;
+    recorder.definition(traced.process, address, thread.code);
+    if (stays) known[address] = thread.code;
   }
-  const DecodedInstruction* const instruction = recorder.instruction(process_, address);
-  if (instruction && instruction->needs_registers && !thread.has_all) get_registers(number, thread);
+  const DecodedInstruction* const instruction = recorder.instruction(traced.process, address);
+  if (instruction && instruction->needs_registers && !thread.has_all) get_registers(traced, thread);
   if (is_system_call(thread.code)) {
+    select(traced);
     thread.call.emplace(thread.registers, [this](uint64_t at, size_t size) { return memory(at, size); });
   }
 }
 
-void GdbserverClient::get_registers(uint32_t number, Thread& thread) {
-  if (threads_.size() > 1) ask("Hg" + hex_number(number));
+void GdbserverClient::get_registers(TracedThread traced, Thread& thread) {
+  select(traced);
   std::string digits = ask("g");
   std::replace(digits.begin(), digits.end(), 'x', '0');  // xx: a register that is not there
   const auto bytes = from_hex(digits);
@@ -295,9 +454,9 @@ void GdbserverClient::get_registers(uint32_t number, Thread& thread) {
   thread.has_all = thread.is_known = true;
 }
 
-void GdbserverClient::read_maps(StepRecorder& recorder) {
-  const std::string text = file("/proc/" + std::to_string(process_) + "/maps");
-  recorder.maps(process_, text);
+void GdbserverClient::read_maps(uint32_t process, StepRecorder& recorder) {
+  const std::string text = file("/proc/" + std::to_string(process) + "/maps");
+  recorder.maps(process, text);
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -308,13 +467,15 @@ void GdbserverClient::read_maps(StepRecorder& recorder) {
     const auto end = take_word(numbers, "-") ? take_number(numbers) : std::nullopt;
     if (start && end && numbers.size() > 4 && numbers[2] == '-' && numbers[4] == 'p') ranges.emplace_back(*start, *end);
   }
-  if (ranges == constant_code_) return;
-  constant_code_ = std::move(ranges);
-  code_.clear();
+  Process& known = processes_[process];
+  if (ranges == known.constant_code) return;
+  known.constant_code = std::move(ranges);
+  known.code.clear();
 }
 
-bool GdbserverClient::is_constant(uint64_t address) const {
-  return std::any_of(constant_code_.begin(), constant_code_.end(), [&](const auto& range) {
+bool GdbserverClient::is_constant(uint32_t process, uint64_t address) const {
+  const auto& ranges = processes_.at(process).constant_code;
+  return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
     return range.first <= address && address + kLongestInstruction <= range.second;
   });
 }

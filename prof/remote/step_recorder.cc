@@ -94,6 +94,7 @@ void StepRecorder::block(TracedThread thread, uint64_t address, uint64_t instruc
 }
 
 void StepRecorder::event(TracedThread thread, prof_format::TraceEventKind kind, const std::vector<uint64_t>& values) {
+  if (kind == prof_format::kEventExec) modules_.erase(thread.process);  // readers of the trace forget them, too
   trace_.event(thread, kind, values);
 }
 

@@ -24,6 +24,16 @@ using MemorySource = std::function<std::string(uint64_t address, size_t size)>;
 // Whether this code is the instruction syscall.
 inline bool is_system_call(std::string_view code) { return code.starts_with("\x0f\x05"); }
 
+// Whether a system call with this result was interrupted by a signal, before the kernel has decided what the program sees of
+// that (include/linux/errno.h of the kernel).
+inline bool is_interrupted(uint64_t result) {
+  const auto error = int64_t(result);
+  return error == -512 || error == -513 || error == -514 || error == -516;
+}
+
+// The number of the system call that begins if it goes on after that.
+inline uint64_t restarted_call(uint64_t result, uint64_t number) { return int64_t(result) == -516 ? 219 : number; }
+
 class SystemCall {
  public:
   // Before the instruction runs.

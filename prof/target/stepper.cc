@@ -23,13 +23,9 @@ using remote::Registers;
 
 constexpr int kNotified = SIGTRAP;     // si_code of a stop that the kernel makes before a handler begins
 constexpr unsigned char kInt1 = 0xf1;  // icebp
-constexpr long kRestartBlock = -516;   // of the kernel, include/linux/errno.h
-constexpr long kFirstRestart = -512;
 
-// Whether a system call returned that a signal interrupted, before the kernel has decided what the program sees of that.
 bool is_interrupted(const user_regs_struct& registers) {
-  const long result = long(registers.rax);
-  return long(registers.orig_rax) >= 0 && result >= kRestartBlock && result <= kFirstRestart && result != -515;
+  return long(registers.orig_rax) >= 0 && remote::is_interrupted(registers.rax);
 }
 
 bool set_debug_register(pid_t thread, size_t number, uint64_t value) {
@@ -328,7 +324,7 @@ void Stepper::record_call(Thread& thread) {
 
 void Stepper::record_restart(Thread& thread) {
   user_regs_struct again = *thread.restart;
-  if (long(thread.raw.rax) == kRestartBlock) again.rax = SYS_restart_syscall;
+  again.rax = remote::restarted_call(thread.raw.rax, again.rax);
   thread.raw = again;
   thread.call.emplace(registers_of(again), [](uint64_t, size_t) { return std::string(); });
   record_step(thread);

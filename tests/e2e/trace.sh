@@ -113,7 +113,8 @@ int main(int argc, char **argv) {
 }
 END
 compile much much.c -O1 -static
-for how in --buffer=64K --blocks --follow-forks; do
+for how in --buffer=64K --blocks --follow-forks --gdbserver "--gdbserver --follow-forks"; do
+  # shellcheck disable=SC2086 # a list of words
   { timeout $forever prof trace $how -o much.trace -- ./much >stdout 2>stderr; } 2>/dev/null
   status=$?
   [ "$(cat stdout)" = "parts of a line
@@ -122,10 +123,53 @@ for how in --buffer=64K --blocks --follow-forks; do
   prof istat --json much.trace >json
   jq -e '[.functions[] | select(.function == "handle" or .function == "count")] | length == 2' json >/dev/null || fail "much $how: no handler"
   threads=3
-  [ $how != --follow-forks ] || threads=4
+  [[ $how != *--follow-forks ]] || threads=4
   [ "$(prof itrace much.trace | cut -f 1 | sort -u | wc -l)" = $threads ] ||
     fail "much $how: not $threads threads but $(prof itrace much.trace | cut -f 1 | sort -u | wc -l)"
+  prof itrace --function count much.trace | wc -l >>counted
 done
+
+[ "$(sort -u counted | wc -l)" = 1 ] && [ "$(head -n 1 counted)" -gt 5 ] || fail "much: instructions of count(): $(paste -s counted)"
+
+# Processes that a program makes: by vfork, by fork, and one that outlives its parent. Whoever steps them, each runs as many
+# instructions of work().
+cat >children.c <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+volatile int turns;
+__attribute__((noinline)) static int work(int n) {
+  while (turns < n) ++turns;
+  return turns;
+}
+int main(int argc, char **argv) {
+  if (argc > 1) return work(700) != 700;
+  int ends[2], status = 0;
+  if (pipe(ends) != 0) return 9;
+  pid_t child = vfork();
+  if (child == 0) {
+    execl(argv[0], argv[0], "again", (char *)NULL);
+    _exit(8);
+  }
+  if (waitpid(child, &status, 0) != child || status != 0) return 7;
+  if (fork() == 0) _exit(work(400) & 1);
+  wait(&status);
+  if (fork() == 0) {
+    close(ends[1]);
+    char unused;
+    _exit(read(ends[0], &unused, 1) != 0 || work(300) != 300);
+  }
+  return work(100) == 100 ? 6 : 5;
+}
+END
+compile children children.c -O1 -static
+for how in --buffer=64K --gdbserver; do
+  run timeout $forever prof trace $how --follow-forks -o children.trace -- ./children
+  [ "$status" = 6 ] && [ ! -s stderr ] || fail "children $how: status $status, $(cat stderr)"
+  prof itrace --function work children.trace | cut -f 1 | sort | uniq -c | awk '{ print $1 }' | sort -n >turns$how
+done
+[ "$(wc -l <turns--gdbserver)" = 4 ] && cmp -s turns--gdbserver turns--buffer=64K || fail "children: $(paste turns--*)"
+run timeout $forever prof trace --gdbserver --follow-forks --limit 100K -o children.trace -- ./children
+[ "$status" = 6 ] && grep -q "takes no more" stderr || fail "children --limit: status $status, $(cat stderr)"
 
 # A limit ends the trace, not the program.
 run timeout $forever prof trace --limit 2K -o limited -- ./sums
