@@ -126,62 +126,63 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.cc.o $(BUILD)/fuzz/objects.a
 
 -include $(all_objects:.o=.d)
 
-demo: $(profld) $(prof) $(libprof) | demo-packages
+# All of it: who has seen the demo goes on with `prof run --libs' or `prof trace'.
+demo: all | demo-packages
 	@tests/demo $(BUILD)
 
-check: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit) $(unit) $(fuzz_targets) | check-packages
+check: all $(unit) $(fuzz_targets) | check-packages
 	@tests/run $(BUILD)
 
 # Writes anew what tests/e2e/golden.sh expects; look at the difference before it is committed.
-golden: $(profld) $(prof) | check-packages
+golden: all | check-packages
 	@GOLDEN=write tests/run $(BUILD) golden
 
-callgrind: $(profld) $(prof) $(libprof) | check-packages callgrind-packages
+callgrind: all | check-packages callgrind-packages
 	@tests/callgrind $(BUILD)
 
-ocaml: $(profld) $(prof) $(libprof) | check-packages ocaml-packages
+ocaml: all | check-packages ocaml-packages
 	@tests/ocaml $(BUILD)
 
 # What gprof and gcov say of programs that prof says something of, too.
-gprof-programs: $(profld) $(prof) $(libprof) $(sampler) | check-packages callgrind-packages
+gprof-programs: all | check-packages callgrind-packages
 	@tests/gprof_programs $(BUILD)
 
 # Exports, opened by large programs that read them: go tool pprof and Graphviz.
-exports: $(profld) $(prof) $(libprof) | check-packages exports-packages
+exports: all | check-packages exports-packages
 	@tests/export_viewers $(BUILD)
 
 # TORTURE="-O2 gcc static" and the like narrow it down: tests/torture/run tells more.
-torture: $(profld) $(prof) $(libprof) | check-packages
+torture: all | check-packages
 	@tests/torture/run $(BUILD) $(TORTURE)
 
 # Programs without unwind tables and symbols, compared with the same with tables. TABLELESS="sort git" for some of Debian's. The files in
 # tests/tableless tell more.
 TABLELESS =
-tableless: $(profld) $(prof) $(libprof) | check-packages tableless-packages
+tableless: all | check-packages tableless-packages
 	@status=0; tests/tableless/run $(BUILD) $(TABLELESS) || status=1; \
 	$(if $(TABLELESS),,tests/tableless/hard_cases $(BUILD) || status=1; tests/tableless/built $(BUILD) || status=1;) exit $$status
 
 # Chromium, rewritten, shows five pages.
-chromium: $(profld) $(prof) $(libprof) | check-packages chromium-packages
+chromium: all | check-packages chromium-packages
 	@tests/tableless/chromium $(BUILD)
 
 # Goes on until interrupted, or something is found: tests/fuzz/run tells more.
-fuzz: $(profld) $(prof) $(libprof) $(fuzz_targets)
+fuzz: all $(fuzz_targets)
 	@tests/fuzz/run $(BUILD) 0
 
 fuzz-targets: $(fuzz_targets)
 
 # Every program of this machine, with LIBS=yes also with its libraries; needs root.
-sweep: $(profld) $(prof) $(libprof) | sweep-packages
+sweep: all | sweep-packages
 	@LIBS=$(LIBS) tests/sweep/run $(BUILD)
 
 # Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills.
 SOAK_SECONDS = 60
 SOAK_KILLS = 0
-soak: $(profld) $(prof) $(libprof) | check-packages
+soak: all | check-packages
 	@tests/soak/run $(BUILD) $(SOAK_SECONDS) $(SOAK_KILLS)
 
-bench: $(profld) $(prof) $(libprof) | check-packages bench-packages
+bench: all | check-packages bench-packages
 	@mkdir -p $(BUILD)/bench
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc -Wl,--no-as-needed $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
 	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/truth tests/bench/truth.cc
@@ -196,27 +197,27 @@ $(truth_sample): tests/bench/sample.cc $(filter-out %/main.cc.o,$(prof_objects))
 	@mkdir -p $(@D); echo "LINK  $@"
 	$(Q)$(CXX) $(filter-out -MMD -MP,$(host_flags)) $(host_link) -o $@ $^ $(PROF_LIBS)
 
-truth: $(profld) $(prof) $(libprof) $(sampler) $(truth_sample) | check-packages bench-packages
+truth: all $(truth_sample) | check-packages bench-packages
 	@tests/bench/true_times $(BUILD) $(TRUTH)
 
 # Where PROFTYPE=sample finds the time of ten programs, and what it costs, beside gcc -pg. HISTOGRAMS="lua templates" for some.
-bench-histograms: $(profld) $(prof) $(libprof) $(sampler) | check-packages bench-packages
+bench-histograms: all | check-packages bench-packages
 	@tests/bench/histograms $(BUILD) $(HISTOGRAMS)
 
 # What profld --trace costs. TRACES="lua" for some.
-bench-inlined-traces: $(profld) $(libprof) $(sampler) | check-packages bench-packages
+bench-inlined-traces: all | check-packages bench-packages
 	@tests/bench/inlined_traces $(BUILD) $(TRACES)
 
 # Beside gcc -pg, uftrace, callgrind and perf.
-bench-peers: $(profld) $(prof) $(libprof) | check-packages bench-packages
+bench-peers: all | check-packages bench-packages
 	@tests/bench/peers $(BUILD)
 
 # Instructions a second that prof trace steps: by gdbserver, by proftarget with buffers of all sizes, by blocks.
-bench-trace: $(prof) $(target) | check-packages
+bench-trace: all | check-packages
 	@tests/bench/trace $(BUILD)
 
 # What profiling libraries, too, costs; and where the time of some programs goes by prof and by perf. As root.
-bench-libraries: $(profld) $(prof) $(libprof) $(audit) | check-packages bench-packages
+bench-libraries: all | check-packages bench-packages
 	@tests/bench/libraries $(BUILD)
 	@tests/bench/where_time $(BUILD)
 

@@ -31,3 +31,7 @@ rm -r moved
 ./program >expected
 PROFDIR=profiles there/program.prof >stdout || fail "a copy that travels: status $?"
 cmp expected stdout && ls profiles/prof.* >/dev/null || fail "a copy that travels left no profile"
+
+# README's first command leaves nothing out: prof run --libs and prof trace work after it.
+links() { make -C "$tests/.." -n -B "$1" DEPS=no BUILD="$PWD/anew" | grep -o "LINK  [^\"]*" | sort; }
+cmp <(links all) <(links demo) && [ "$(links all | wc -l)" = 6 ] || fail "make demo builds $(links demo)"
