@@ -59,18 +59,7 @@
         RESTORE_TWO_MORE
         RESTORE_FLAGS
         RESTORE_THREE_AND_RETURN
-.Lagain_\variant:
-        mov     %rdx, KEPT_TOP(%rsp)
-        TIME_STAMP %r11
-        mov     KEPT_TOP(%rsp), %rdx
-        jmp     .Lgive_\variant
-.Lbehind_\variant:
-.if \clock == CLOCK_IS_COUNTER
-        mov     %rdx, KEPT_TOP(%rsp)
-        LOOK_FOR_SETBACK \variant, %r11
-        mov     KEPT_TOP(%rsp), %rdx
-.endif
-        jmp     .Lgiven_\variant
+        TIME_AGAIN \variant, %r11, \clock
 .if \clock != CLOCK_IS_COUNTER
 .Lswitched_\variant:
         mov     KEPT_R11(%rsp), %r11

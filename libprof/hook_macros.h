@@ -198,6 +198,23 @@
 1:
 .endm
 
+// Out of line, where GIVE_TIME goes: once more with another stamp if a handler has been here; no time is given if the stamp is
+// behind. The top, in rdx, is kept.
+.macro TIME_AGAIN variant, stamp, clock
+.Lagain_\variant:
+        mov     %rdx, KEPT_TOP(%rsp)
+        TIME_STAMP \stamp
+        mov     KEPT_TOP(%rsp), %rdx
+        jmp     .Lgive_\variant
+.Lbehind_\variant:
+.if \clock == CLOCK_IS_COUNTER
+        mov     %rdx, KEPT_TOP(%rsp)
+        LOOK_FOR_SETBACK \variant, \stamp
+        mov     KEPT_TOP(%rsp), %rdx
+.endif
+        jmp     .Lgiven_\variant
+.endm
+
 // On the way to C++: registers that C++ may change and that the fast path has not saved are saved in the rest of the
 // red zone, and rsp moves below it. \all: the others follow there, for code that wants to know them.
 .macro CALL_CXX function, all=0

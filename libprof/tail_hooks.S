@@ -55,18 +55,7 @@
         mov     KEPT_R8(%rsp), %r8
         mov     KEPT_R11(%rsp), %r11
         RESTORE_FIVE_AND_RETURN
-.Lagain_tail_\variant:
-        mov     %rdx, KEPT_TOP(%rsp)
-        TIME_STAMP %r11
-        mov     KEPT_TOP(%rsp), %rdx
-        jmp     .Lgive_tail_\variant
-.Lbehind_tail_\variant:
-.if \clock == CLOCK_IS_COUNTER
-        mov     %rdx, KEPT_TOP(%rsp)
-        LOOK_FOR_SETBACK tail_\variant, %r11
-        mov     KEPT_TOP(%rsp), %rdx
-.endif
-        jmp     .Lgiven_tail_\variant
+        TIME_AGAIN tail_\variant, %r11, \clock
 .if \clock != CLOCK_IS_COUNTER
 .Lswitched_tail_\variant:
         mov     KEPT_R11(%rsp), %r11
