@@ -16,6 +16,8 @@ namespace profld {
 enum class ReasonCode : uint8_t {
   // Its bytes or its place matter.
   v8_builtin,
+  inherits_register,
+  beside_inheriting,
   bytes_read_by_code,
   reads_own_code,
   patched,
@@ -79,6 +81,9 @@ struct ReasonWords {
 
 inline constexpr std::array kReasons = std::to_array<ReasonWords>({
     {ReasonCode::v8_builtin, "a builtin of V8, which finds frames by return address and sums up its code"},
+    {ReasonCode::inherits_register,
+     "it uses a register that its caller has set, as code does that is found by address"},
+    {ReasonCode::beside_inheriting, "it calls, or is called by, code at ... that uses a register of its caller's"},
     {ReasonCode::bytes_read_by_code, "its bytes are read as data by the instruction at ..."},
     {ReasonCode::reads_own_code, "it reads its own code as data"},
     {ReasonCode::patched, "the program may patch it at ..."},

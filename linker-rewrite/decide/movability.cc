@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "code_as_data.h"
+#include "inherited_registers.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/jumps/tables.h"
 #include "linker-rewrite/program/fragments.h"
@@ -223,6 +224,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     if (const ptrdiff_t i = program.range_of(w.return_address - 1); i >= 0)
       if (!ends_with_call(program.code(program.ranges[size_t(i)]), w.return_address))
         stays(i, {ReasonCode::frame_behind_no_call, w.return_address});
+  keep_what_inherits_registers(program);
   const std::vector<OldAddr> sections = critical_sections(*program.image, data);
   for (const auto& [word, target] : data.code_pointers)
     if (std::ranges::binary_search(sections, word) || std::ranges::binary_search(sections, word + kStartBeforeAbort))

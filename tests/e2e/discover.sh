@@ -44,6 +44,16 @@ doubtful=1 links=pie found inner_starts.c
 links=no-pie found inner_starts.c
 links="pie no-pie" found inner_starts.c -rdynamic
 
+# What a run-time system finds by return address, through a register that is its own, stays, and what it calls; the rest does not.
+for link in pie no-pie; do
+  # shellcheck disable=SC2046 # a list of words
+  compile own_frames "$programs/own_frames.c" -O2 -fno-asynchronous-unwind-tables $(link_flags $link)
+  strip own_frames
+  rewrite own_frames --discover
+  profiled own_frames
+  [ "$(jq '[.skipped[] | select(.reason | test("register"))] | length' own_frames.report)" = 2 ] || fail "own_frames: $(jq -c .skipped own_frames.report)"
+done
+
 # An array of functions that is larger than the file: DT_FINI_ARRAYSZ is 1 << 62.
 compile huge "$programs/switch.c" -O2 -fno-asynchronous-unwind-tables -no-pie
 strip huge
