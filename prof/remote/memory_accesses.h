@@ -1,9 +1,7 @@
 // Which memory an instruction reads and writes, by its bytes and by the registers before it runs.
 //
-// The decoder tells the operands in memory, those among them that no assembler writes: the stack of push, call and ret, what
-// movs and its like point to. What it does not tell is known here: that push writes below the stack pointer, that rep with a
-// count of 0 touches nothing, which elements a mask chooses, that a nop and a prefetch read nothing, although they
-// name memory.
+// Which operands it has is for linker-rewrite/x86/memory_operands.h. What depends on values is known here: that rep with a
+// count of 0 touches nothing, which elements a mask chooses.
 //
 // Loads come before stores, each in the order of the operands.
 
@@ -11,51 +9,17 @@
 #define PROF_REMOTE_MEMORY_ACCESSES_H
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "linker-rewrite/x86/memory_operands.h"
 #include "prof/trace/trace_writer.h"
 #include "registers.h"
 
 namespace prof::remote {
 
-// An operand in memory.
-struct MemoryOperand {
-  int8_t base = -1, index = -1;  // RegisterNumber; -1: none. A vector register's number if is_vector_index.
-  int8_t segment = -1;           // reg_fs_base, reg_gs_base or -1
-  int8_t bit_register = -1;      // bt and its like: the register that says which bit
-  uint8_t scale = 1;
-  uint32_t size = 0;         // bytes of an access
-  int64_t displacement = 0;  // for an operand relative to the instruction: from its first byte
-  bool is_relative = false;  // to the instruction pointer
-  bool is_short = false;     // the address has 32 bits
-  bool is_byte_index = false;
-  bool is_write = false;
-
-  // Elements that a vector of indices, a mask or both choose.
-  enum class Mask : uint8_t { none, vector, register_ };
-  Mask mask = Mask::none;
-  uint8_t mask_number = 0;    // of the vector or mask register whose elements choose
-  uint8_t element = 0;        // bytes
-  uint8_t elements = 1;       // how many
-  uint8_t index_element = 0;  // bytes of an element of the vector of indices
-  bool is_vector_index = false;
-  bool is_packed = false;  // the chosen elements stand side by side in memory (vpcompress, vpexpand)
-  bool is_one = false;     // each element is the same one in memory, which is read if any is chosen (a broadcast)
-};
-
-// What can be known of an instruction without registers.
-struct DecodedInstruction {
-  uint8_t length = 0;  // bytes; 0: no instruction
-  bool is_repeated = false;
-  bool is_system_call = false;  // syscall: what the kernel does with memory is told apart
-  bool needs_vectors = false;
-  bool holds_off_trap = false;          // loads the stack segment: the next instruction runs with it, in one step
-  bool needs_registers = false;         // other registers than the instruction, stack and base pointers
-  std::vector<MemoryOperand> operands;  // loads first
-};
-
-DecodedInstruction decode_memory(std::string_view code);
+using profld::decode_memory;
+using profld::DecodedInstruction;
+using profld::MemoryOperand;
 
 // The accesses are added to `to`. `vectors` may be null unless needs_vectors.
 void memory_accesses(const DecodedInstruction& instruction, const Registers& registers, const VectorRegisters* vectors,

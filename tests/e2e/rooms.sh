@@ -35,8 +35,8 @@ holds() {
   [ -z "$(wrong "$top" "$program")" ] || fail "$(wrong "$top" "$program" | head -n 3)"
 }
 # What prof uses of the rewriter, beside what it knows of names: one reader of notes is enough, one decoder of instructions, and
-# both look for debug files in the same places.
-shared="linker-rewrite/elf/notes.h linker-rewrite/elf/debug_files.h linker-rewrite/x86/decoder.h"
+# both look for debug files in the same places, and find the same operands in memory.
+shared="linker-rewrite/elf/notes.h linker-rewrite/elf/debug_files.h linker-rewrite/x86/decoder.h linker-rewrite/x86/memory_operands.h"
 holds linker-rewrite "The rewriter" names base elf x86 unwind program jumps discover decide blocks move write
 
 # The check sees an include that goes the wrong way.
