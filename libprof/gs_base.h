@@ -10,6 +10,9 @@ namespace libprof {
 // False if the kernel refuses it.
 bool set_gs_base(uint64_t base);
 
+// Whether there are instructions for the bases of fs and gs (rdfsbase, wrgsbase).
+bool may_read_segments();
+
 }  // namespace libprof
 
 #endif

@@ -24,6 +24,9 @@
 // When there is no place: the limit that the user has set is reached, the disk is full, the file cannot be opened any more.
 // Then the trace has an end that says why, and what follows is written to the SINK, memory that nobody reads.
 //
+// With profld --trace=memory, records have values, whose number is in their words (format/trace.h). The code that writes them
+// asks a third word whether it may read the base of fs.
+//
 // Limits. A new thread has its parent's words until it comes to its first hook, which is before its first record, but for
 // code that has records and no hooks. Handlers of SIGTRAP and SIGSYS that come while a window is being mapped write behind
 // the limit; what does not fit is lost.
@@ -123,24 +126,30 @@ bool has_no_zero(uint64_t start, uint64_t end) {
   return true;
 }
 
-// Whether all places in the window that were taken are filled.
-bool is_filled(const Window& w, uint64_t word_size) {
-  const uint64_t start = as_word(w.memory.start) + sizeof(TraceChunk);
-  switch (word_size) {
-    case sizeof(uint16_t):
-      return has_no_zero<uint16_t>(start, w.end);
-    case sizeof(uint32_t):
-      return has_no_zero<uint32_t>(start, w.end);
-    default:
-      return has_no_zero<uint64_t>(start, w.end);
+// The same of records with values, which may be 0.
+bool are_records_whole(uint64_t start, uint64_t end) {
+  while (start < end) {
+    const uint32_t word = *reinterpret_cast<const uint32_t*>(start);
+    const uint32_t values = word >> prof_format::kRecordValuesShift & prof_format::kMostRecordValues;
+    if (word == 0 || (values != 0 && (word & prof_format::kRecordIsWhole) == 0)) return false;
+    start += sizeof word + values * sizeof(uint64_t);
   }
+  return true;
+}
+
+// Whether all places in the window that were taken are filled.
+bool is_filled(const Window& w, const TraceProgram& program) {
+  const uint64_t start = as_word(w.memory.start) + sizeof(TraceChunk);
+  if (program.has_memory) return are_records_whole(start, w.end);
+  return program.word_size == sizeof(uint16_t) ? has_no_zero<uint16_t>(start, w.end)
+                                               : has_no_zero<uint32_t>(start, w.end);
 }
 
 void unmap_filled(Area* a) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < a->old_count; ++i) {
     const Window w = a->old[i];
-    if (is_filled(w, traced_program()->word_size)) {
+    if (is_filled(w, *traced_program())) {
       unmap_memory(w.memory.start, w.memory.size);
       if (a->free_count < kMostFree) a->free[a->free_count++] = {w.memory.offset, w.memory.size};
     } else {
@@ -294,7 +303,7 @@ void begin_trace_of_thread(State* s) {
   }
   if (!a->is_sink) {  // a window of the thread that had the area before is not this one's
     set_current_aside(a);
-    a->words = {};
+    a->words = {0, 0, may_read_segments()};
     a->sequence = 0;
     a->self = a;
   }

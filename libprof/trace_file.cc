@@ -109,7 +109,7 @@ bool write_start(int64_t fd, const prof_format::TraceProgram& program) {
   header.byte_order = prof_format::kTraceByteOrder;
   header.header_size = sizeof header;
   header.origin = prof_format::kTraceInlined;
-  if (program.word_size != sizeof(uint32_t)) header.flags |= prof_format::kTraceMemory;
+  if (program.has_memory) header.flags |= prof_format::kTraceMemory;
   if (settings.trace_last != 0) header.flags |= prof_format::kTraceRing;
   header.pid = uint32_t(process_id());
   header.start_time = clock(kClockRealtime);

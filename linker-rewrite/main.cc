@@ -31,7 +31,7 @@ constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
 constexpr char kUsage[] =
     R"(usage: profld [-q] [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES]
               [--no-leaves] [--all] [--discover] [--no-imports] [--no-hooks]
-              [-b] [--trace]
+              [-b] [--trace[=WHAT]]
               [--report FILE] [--libprof FILE] [--audit FILE]
               [--search-path DIRS] [--debug-dir DIR]... PROGRAM
        profld --libs[=GLOB]... -o DIRECTORY [-F GLOB]... [-N GLOB]...
@@ -45,7 +45,9 @@ which prof(1) shows.
 
   -o, --output OUT      the copy (default: PROGRAM's base name with .prof, here)
   -b, --blocks          count how often each basic block ran, too
-      --trace           write down which basic blocks run, one after the other
+      --trace[=WHAT]    write down which basic blocks run, one after the other;
+                        WHAT: blocks (the default); memory: also which memory
+                        each of their instructions reads and writes
   -F, --only GLOB       only functions whose name matches (repeatable)
   -N, --not GLOB        not functions whose name matches (repeatable)
       --min-size BYTES  only functions of at least BYTES of code
@@ -126,6 +128,13 @@ std::set<std::string> split(const std::string& list) {
   return names;
 }
 
+// The argument of --trace, if there is one.
+bool traces_memory(const char* what) {
+  if (!what || std::string_view(what) == "blocks") return false;
+  if (std::string_view(what) == "memory") return true;
+  usage_error("--trace=" + std::string(what) + ": blocks and memory are what there is");
+}
+
 uint64_t parse_size(const std::string& text) {
   uint64_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
@@ -151,7 +160,7 @@ Options parse(int argc, char** argv) {
   };
   static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
                                  {"blocks", no_argument, nullptr, 'b'},
-                                 {"trace", no_argument, nullptr, kTrace},
+                                 {"trace", optional_argument, nullptr, kTrace},
                                  {"only", required_argument, nullptr, 'F'},
                                  {"not", required_argument, nullptr, 'N'},
                                  {"min-size", required_argument, nullptr, kMinSize},
@@ -179,6 +188,7 @@ Options parse(int argc, char** argv) {
         break;
       case kTrace:
         o.selection.trace = true;
+        o.selection.trace_memory = traces_memory(optarg);
         break;
       case 'o':
         o.output = optarg;

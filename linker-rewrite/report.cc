@@ -66,6 +66,7 @@ void write_json(std::ostream& out, const Report& report) {
   if (report.blocks_traced) {
     j["blocks"] = report.blocks;
     j["functions_untraced"] = report.functions_uncounted;
+    if (report.memory_traced) j["accesses_without_address"] = report.unknown_accesses;
   }
   j["left_out"] = nlohmann::ordered_json::array();
   for (const Report::LeftOutFunction& f : report.left_out)
@@ -96,6 +97,7 @@ void write_text(std::ostream& out, const Report& report) {
         << " functions without counts of blocks\n";
   if (report.blocks_traced)
     out << report.blocks << " blocks traced, " << report.functions_uncounted << " functions without a trace\n";
+  if (report.memory_traced) out << report.unknown_accesses << " accesses to memory without an address in the trace\n";
   std::map<std::string_view, uint64_t> counts;
   for (const Report::LeftOutFunction& f : report.left_out) ++counts[words_of(f.why)];
   for (const auto& [words, count] : counts) out << std::setw(8) << count << "  left out: " << words << '\n';

@@ -33,8 +33,10 @@ struct Report {
   // Those that did not: of functions that return twice or that compilers call in their own way; from functions left in
   // place.
   uint64_t import_calls_to_special = 0, import_calls_from_unhooked = 0;
-  bool blocks_counted = false;  // --blocks
-  bool blocks_traced = false;   // --trace: they write records
+  bool blocks_counted = false;    // --blocks
+  bool blocks_traced = false;     // --trace: they write records
+  bool memory_traced = false;     // --trace=memory: with values
+  uint64_t unknown_accesses = 0;  // accesses to memory in these blocks whose addresses the values do not tell
   uint64_t blocks = 0, block_counters = 0;
   bool counters_locked = false;      // threads may share them
   uint64_t functions_uncounted = 0;  // with their fragments; whose blocks are not among these

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "libprof/format/trace.h"
 #include "libprof/format/trace_segment.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
@@ -119,7 +120,7 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   if (report.code.is_low()) contents.coverage = report.code;
   contents.counters = blocks.counters;
   if (!blocks.traced.empty()) {
-    contents.trace = encode_trace_program(*program.image, blocks.traced, blocks.record_size);
+    contents.trace = encode_trace_program(*program.image, blocks);
     const uint64_t size = prof_format::kTraceProgramOffset + contents.trace.size();
     contents.counters = uint32_t(align_up(size, sizeof(uint64_t)) / sizeof(uint64_t));
   }
@@ -137,7 +138,8 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   };
   CounterWords words{layout.counters_start(relocator.text_size()), {}};
   words.trace = {words.first_counter + offsetof(prof_format::TraceWords, cursor),
-                 words.first_counter + offsetof(prof_format::TraceWords, limit), layout.trace_slot()};
+                 words.first_counter + offsetof(prof_format::TraceWords, limit),
+                 words.first_counter + offsetof(prof_format::TraceWords, reads_segments), layout.trace_slot()};
   relocator.emit(tables, contents.text, contents.tables, meanwhile, words);
   contents.imports = relocator.thunks().copies(program.imports);
   contents.copies = relocator.take_copies();
@@ -163,10 +165,15 @@ BlockCounters count_blocks(const Program& program, const std::vector<EntryJump>&
   return blocks;
 }
 
-BlockCounters trace_blocks(const Program& program, const std::vector<EntryJump>& entry_jumps, Report& report) {
-  BlockCounters blocks = place_trace_records(program, arrivals_of(entry_jumps));
+BlockCounters trace_blocks(const Program& program, const std::vector<EntryJump>& entry_jumps, bool has_memory,
+                           Report& report) {
+  BlockCounters blocks = place_trace_records(program, arrivals_of(entry_jumps), has_memory);
   report.blocks_traced = true;
   report.blocks = blocks.traced.size();
+  report.memory_traced = has_memory;
+  for (const TracedBlock& b : blocks.traced)
+    for (const TracedAccess& access : b.accesses)
+      report.unknown_accesses += (access.form & prof_format::kAddressUnknown) != 0;
   report.functions_uncounted = blocks.uncounted;
   return blocks;
 }
@@ -245,7 +252,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   if (selection.trace) {
     if (selection.no_hooks && may_share_counters(program, layout->begins_threads()))
       throw refusal(Refusal::trace_without_hooks);
-    blocks = trace_blocks(program, entry_jumps, result.report);
+    blocks = trace_blocks(program, entry_jumps, selection.trace_memory, result.report);
   }
   Contents contents = copy_functions(program, entry_jumps, std::move(blocks), *layout, result.report);
   give_back_memory(image);

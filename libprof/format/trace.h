@@ -42,15 +42,16 @@
 // An instruction with a prefix rep is one instruction, however often it repeats itself. What decides nothing is left out:
 // without kTraceMemory there are no accesses.
 //
-// Blocks. A rewritten program writes words into windows: parts of the file that are mapped into its memory, each of them a
-// chunk of kind kChunkBlocks, never packed. What is not written yet is 0, and is skipped. A word of 2 or 4 bytes is the
-// number of a basic block + 1, which ran as a whole, and before it the one that the table says to have run there, if it names
-// one. Words of 8 bytes are, by their upper 16 bits, a block (kWordBlock: number + 1 in the lower 32 bits) or a value, an
-// address or a count, that belongs to a block: values come behind their block in the order of the table. No value has these
-// upper bits. A value may be 0, which is told from what is not written by something that stands behind it: so a window has no
-// gap while a block waits for values. A signal handler's blocks may stand between a block and its values: a value belongs to
-// the last block that waits for one. The table of blocks tells what a reader makes of them: instructions, and accesses at a
-// constant address, or at a distance from a value.
+// Blocks. A rewritten program writes records into windows: parts of the file that are mapped into its memory, each of them a
+// chunk of kind kChunkBlocks, never packed. What is not written yet is 0, and is skipped. A record is the number of a basic
+// block + 1, in a word of 2 or 4 bytes. The block ran as a whole, and before it the one that the table says to have run
+// there, if it names one.
+//
+// With kTraceMemory, words have 4 bytes, and the values of the block that the table tells of stand behind the word, 8 bytes
+// each. The number takes its lower bits (kRecordNumber). Those above say how many values there are, and the highest bit
+// (kRecordIsWhole) that these are written, too. A record with values and without this bit was cut off: its program was
+// killed, or a signal's handler jumped out of it. The table of blocks tells what a reader makes of the values: where
+// accesses to memory were made.
 //
 // A ring (kTraceRing) has the last windows only: `sequence` tells their order.
 //
@@ -153,7 +154,7 @@ struct TraceBlock {
   uint32_t size;          // bytes of its code
   uint32_t instructions;  // which these bytes are
   uint32_t operands;      // TraceOperand, behind those of the block before
-  uint32_t values;        // words of values that follow each execution
+  uint32_t values;        // that follow the word of each execution
   // Number + 1 of a block that ran just before it and wrote no word, which stands before it in the table; 0: none. A block
   // without code stands for the blocks before it alone. At most kMostBlocksBefore follow each other so.
   uint32_t before;
@@ -162,22 +163,36 @@ struct TraceBlock {
 
 inline constexpr uint32_t kMostBlocksBefore = 256;
 
-// An access to memory in a block: in the order in which they happen.
+// An access to memory in a block: in the order in which they happen. Its address is the sum of `addend`, and of those of its
+// values that are there (kNoValue: not there).
 struct TraceOperand {
   uint32_t instruction;  // which of the block's, from 0
   uint16_t size;         // bytes
   uint8_t flags;         // kAccess...
-  uint8_t reserved;
-  uint16_t value;    // which value of the block is added to `addend`; kNoValue: none
-  uint16_t count;    // kAccessRepeated: which value says how often; else kNoValue
-  uint32_t segment;  // 0; or 1: `addend` without a value is link-time, and the module's bias is added
+  uint8_t form;          // kAddress...
+  uint16_t base;         // the value that is added
+  uint16_t index;        // the value that is multiplied first (kAddressScale)
+  uint16_t segment;      // the base of a segment register, which is added last; if this is 0 it is not known
+  uint16_t count;        // kAccessRepeated: how often; kAddressBit: which bit
   int64_t addend;
 };
 inline constexpr uint16_t kNoValue = 0xffff;
 
-inline constexpr unsigned kWordTagShift = 48;
-inline constexpr uint64_t kWordBlock = 0xb10c;  // upper 16 bits of a word of 8 bytes that is a block
-inline constexpr uint64_t kWordBlockTag = kWordBlock << kWordTagShift;
+enum TraceAddressForm : uint8_t {
+  kAddressScale = 3,       // these bits: the index is multiplied by 1, 2, 4 or 8
+  kAddressOfModule = 4,    // the addend is link-time: the bias of the module is added
+  kAddressShort = 8,       // the sum has 32 bits
+  kAddressByteIndex = 16,  // the lowest byte of the index alone
+  kAddressBit = 32,        // the word of `size` bytes that has the bit number `count`, counted from there
+  kAddressFlags = 64,      // the index is none, but the processor's flags: kDirectionFlag in them is kAccessDown
+  kAddressUnknown = 128,   // the trace cannot tell the address
+};
+
+inline constexpr uint64_t kDirectionFlag = 0x400;
+
+inline constexpr uint32_t kRecordNumber = 0xffffff, kRecordIsWhole = 0x80000000;
+inline constexpr unsigned kRecordValuesShift = 24;
+inline constexpr uint32_t kMostRecordValues = 0x7f;
 
 enum TraceAccessFlags : uint8_t {
   kAccessWrite = 1,     // a store; else a load. What does both is two accesses.

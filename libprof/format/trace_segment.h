@@ -16,14 +16,15 @@ inline constexpr uint32_t kTraceSegment = 0x6f507254;
 inline constexpr uint64_t kTraceProgramOffset = 4096;
 
 struct TraceWords {
-  uint64_t cursor;  // address of the next record
-  uint64_t limit;   // a record at this address or behind it needs the runtime first
+  uint64_t cursor;          // address of the next record
+  uint64_t limit;           // a record at this address or behind it needs the runtime first
+  uint64_t reads_segments;  // not 0: the processor and the kernel let programs read the base of fs (rdfsbase)
 };
 
 struct TraceProgram {
   uint64_t table_size;  // bytes
-  uint32_t word_size;   // bytes of a word in windows: 4, or with addresses 8
-  uint32_t reserved;
+  uint32_t word_size;   // bytes of a word in windows: 2 or 4
+  uint32_t has_memory;  // 1: records have values behind the word (trace.h, kTraceMemory)
 };
 
 }  // namespace prof_format

@@ -47,6 +47,7 @@ enum class Refusal {
   blocks_of_library,
   uses_gs,
   trace_without_hooks,
+  too_many_blocks,
 };
 
 struct RefusalWords {
@@ -104,11 +105,12 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::uses_gs, "it uses the segment register gs, which -b and --trace need; profile it without them"},
     {Refusal::trace_without_hooks,
      "it may make threads that only hooks tell the runtime of; trace it without --no-hooks"},
+    {Refusal::too_many_blocks, "it has too many basic blocks for --trace=memory; choose fewer functions (-F)"},
 });
 static_assert([] {
   for (size_t i = 0; i < kRefusals.size(); ++i)
     if (kRefusals[i].code != Refusal(i)) return false;
-  return kRefusals.size() == size_t(Refusal::trace_without_hooks) + 1;
+  return kRefusals.size() == size_t(Refusal::too_many_blocks) + 1;
 }());
 
 constexpr std::string_view words_of(Refusal code) { return kRefusals[size_t(code)].words; }

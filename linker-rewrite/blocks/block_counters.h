@@ -29,12 +29,25 @@ struct EdgeRecord {
   RecordCode record;
 };
 
-// A basic block that writes records, or that another one stands for; or, if it is empty, the way from `before` to another
+// An access to memory in a block, with its values by their place in the record: as libprof/format/trace.h has it.
+struct TracedAccess {
+  static constexpr uint16_t kNone = 0xffff;
+
+  uint32_t instruction = 0;  // of the block's
+  uint16_t size = 0;         // bytes
+  uint8_t flags = 0, form = 0;
+  uint16_t base = kNone, index = kNone, segment = kNone, count = kNone;
+  int64_t addend = 0;
+};
+
+// A basic block, or a part of one, that writes records, or that another one stands for; or, if it is empty, the way from `before` to another
 // (trace_records.cc).
 struct TracedBlock {
   OldRange range;
   uint32_t instructions;
-  uint32_t before;  // the block before it, which writes none; kNone: there is none
+  uint32_t before;      // the block before it, which writes none; kNone: there is none
+  uint32_t values = 0;  // in its records
+  std::vector<TracedAccess> accesses{};
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 };
 
@@ -61,6 +74,7 @@ struct BlockCounters {
   bool are_locked = false;          // see decide/shared_counters.cc
   std::vector<TracedBlock> traced;  // by the number in their records
   uint8_t record_size = 0;          // bytes
+  bool has_memory = false;          // records have values, for accesses to memory
   uint64_t uncounted = 0;           // functions with a block that there is no room for a counter in
 
   const std::vector<CounterPlace>* places(uint32_t range) const {

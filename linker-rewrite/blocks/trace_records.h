@@ -8,8 +8,9 @@
 
 namespace profld {
 
-// As place_block_counters: of all groups that move.
-BlockCounters place_trace_records(const Program& program, const std::vector<OldAddr>& old_entries);
+// As place_block_counters: of all groups that move. `has_memory`: the records have what tells which memory is touched.
+BlockCounters place_trace_records(const Program& program, const std::vector<OldAddr>& old_entries,
+                                  bool has_memory = false);
 
 }  // namespace profld
 

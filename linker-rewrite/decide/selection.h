@@ -30,6 +30,7 @@ struct Selection {
   bool no_hooks = false;            // --no-hooks: these functions are moved, but call no hooks
   bool blocks = false;              // --blocks: executions of their basic blocks are counted
   bool trace = false;               // --trace: they write records
+  bool trace_memory = false;        // --trace=memory: also of the memory that they touch
   bool imports = true;              // --no-imports: not the functions of other files that they call
   std::set<std::string> imports_only{};  // --imports=NAME,...: of those, only these; all if empty
 };

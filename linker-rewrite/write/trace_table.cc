@@ -5,15 +5,31 @@
 
 namespace profld {
 
-Bytes encode_trace_program(const Image& image, const std::vector<TracedBlock>& blocks, uint32_t word_size) {
+namespace {
+
+prof_format::TraceOperand operand_of(const TracedAccess& access) {
+  static_assert(TracedAccess::kNone == prof_format::kNoValue);
+  return {access.instruction, access.size,    access.flags, access.form,  access.base,
+          access.index,       access.segment, access.count, access.addend};
+}
+
+}  // namespace
+
+Bytes encode_trace_program(const Image& image, const BlockCounters& counters) {
+  const std::vector<TracedBlock>& blocks = counters.traced;
   prof_format::TraceBlocks header{};
   header.blocks = blocks.size();
-  for (const TracedBlock& b : blocks) header.code_size += b.range.size();
+  for (const TracedBlock& b : blocks) {
+    header.code_size += b.range.size();
+    header.operands += b.accesses.size();
+  }
   header.block_size = sizeof(prof_format::TraceBlock);
   header.operand_size = sizeof(prof_format::TraceOperand);
   prof_format::TraceProgram program{};
-  program.table_size = sizeof header + header.blocks * header.block_size + header.code_size;
-  program.word_size = word_size;
+  program.table_size =
+      sizeof header + header.blocks * header.block_size + header.operands * header.operand_size + header.code_size;
+  program.word_size = counters.record_size;
+  program.has_memory = counters.has_memory;
 
   Bytes out;
   out.reserve(sizeof program + program.table_size);
@@ -26,10 +42,14 @@ Bytes encode_trace_program(const Image& image, const std::vector<TracedBlock>& b
     entry.code = code;
     entry.size = uint32_t(b.range.size());
     entry.instructions = b.instructions;
+    entry.operands = uint32_t(b.accesses.size());
+    entry.values = b.values;
     if (b.before != TracedBlock::kNone) entry.before = b.before + 1;
     append(out, entry);
     code += b.range.size();
   }
+  for (const TracedBlock& b : blocks)
+    for (const TracedAccess& access : b.accesses) append(out, operand_of(access));
   for (const TracedBlock& b : blocks) {
     if (b.range.size() == 0) continue;
     const auto bytes = image.bytes(b.range.start, b.range.size());

@@ -8,8 +8,7 @@
 
 namespace profld {
 
-// `word_size`: bytes of the words in the windows of the trace.
-Bytes encode_trace_program(const Image& image, const std::vector<TracedBlock>& blocks, uint32_t word_size);
+Bytes encode_trace_program(const Image& image, const BlockCounters& blocks);
 
 }  // namespace profld
 

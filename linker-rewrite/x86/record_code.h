@@ -11,6 +11,18 @@
 //
 // This needs a register, and changes the flags. Where one is dead and they are, that is all. Else what is live is kept, on
 // the stack below the red zone, or in rax.
+//
+// With profld --trace=memory, values stand behind the number (libprof/format/trace.h): registers, for the addresses that the
+// block computes from them. They are moved there one by one, and then the record is marked as whole:
+//
+//     movl  $number, (%r)
+//     mov   %value, 4(%r)        and so on
+//     movb  $whole, 3(%r)
+//
+// Three things cannot be moved so, and take a second register: rax where the flags are kept in it, which is copied before;
+// the flags as they were, for the direction of string instructions (pushf, which needs the stack); and the base of fs
+// (rdfsbase). Not all processors and kernels let programs read that, so a word of the thread is asked before; else the value
+// stays 0.
 
 #ifndef LINKER_REWRITE_X86_RECORD_CODE_H
 #define LINKER_REWRITE_X86_RECORD_CODE_H
@@ -22,13 +34,25 @@
 
 namespace profld {
 
+// A value in a record: the number of a general register, or one of these.
+inline constexpr uint8_t kFsBase = 16, kProcessorFlags = 17;
+
 struct RecordCode {
-  uint8_t size = 4;            // bytes of the record: 2 or 4
+  uint8_t size = 4;            // bytes of the number: 2 or 4
   uint8_t scratch = kRax;      // the register that is used
   bool saves_scratch = false;  // it is live
   bool keeps_flags = false;    // they are live; they are kept in rax, which is not the scratch register then
   bool saves_rax = false;      // with keeps_flags: rax is live
+  // Behind the number, which has 4 bytes then. Not the scratch registers.
+  std::vector<uint8_t> values{};
+  uint8_t second = kNoRegister;  // another scratch register, where values need it
+  bool saves_second = false;     // it is live
+
+  uint32_t length() const { return uint32_t(size + values.size() * sizeof(uint64_t)); }  // of the record, in bytes
 };
+
+// Whether such values need a second scratch register.
+bool needs_second(const std::vector<uint8_t>& values, bool keeps_flags);
 
 // The registers that may be used: those that a call does not preserve. (Code that unwinds from an instruction in the block
 // may want the others.)
@@ -36,7 +60,7 @@ inline constexpr uint16_t kScratchRegisters = 0x0fc7;  // rax, rcx, rdx, rsi, rd
 
 // Addresses of the words of the thread that the program starts in.
 struct TraceWords {
-  NewAddr cursor, limit;
+  NewAddr cursor, limit, reads_segments;
   NewAddr runtime;  // a word that holds the address of the runtime's function for full windows
 };
 
@@ -51,6 +75,9 @@ struct StackDepth {
   uint32_t at, depth;
   bool operator==(const StackDepth&) const = default;
 };
+
+// How far below its place in the program the stack pointer is where the values are moved.
+uint32_t depth_of_values(const RecordCode& code);
 
 // Of the code of a record: ascending, and 0 in the end. Empty: it leaves the stack pointer alone.
 std::vector<StackDepth> stack_depths(const RecordCode& code);

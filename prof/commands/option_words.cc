@@ -64,7 +64,7 @@ const std::vector<option> kRunOptions = with_common({
     {"min-size", required_argument, nullptr, option_min_size},
     {"no-leaves", no_argument, nullptr, option_no_leaves},
     {"blocks", no_argument, nullptr, 'b'},
-    {"trace", no_argument, nullptr, option_trace},
+    {"trace", optional_argument, nullptr, option_trace},
     {"discover", no_argument, nullptr, option_discover},
     {"imports", no_argument, nullptr, option_imports},
     {"no-imports", no_argument, nullptr, option_no_imports},

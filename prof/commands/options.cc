@@ -220,8 +220,10 @@ bool take_rewriting(Options& o, int c, const std::string& argument) {
       o.rewriting.emplace_back("--blocks");
       return true;
     case option_trace:
+      if (!argument.empty() && argument != "blocks" && argument != "memory")
+        throw UsageError("--trace=" + argument + ": blocks and memory are what there is");
       o.trace = true;
-      o.rewriting.emplace_back("--trace");
+      o.rewriting.emplace_back(argument.empty() ? "--trace" : "--trace=" + argument);
       return true;
     case option_discover:
       o.rewriting.emplace_back("--discover");

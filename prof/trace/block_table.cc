@@ -11,8 +11,13 @@ using namespace prof_format;
 
 namespace {
 
-constexpr uint32_t kMostValues = 4096;                  // of one block
 constexpr uint64_t kLargestAccess = uint64_t(1) << 34;  // bytes of a repeated one
+
+// From the word that has bit 0 to the one that has this bit, a register's of as many bytes.
+uint64_t distance_of_bit(uint64_t bit, unsigned size) {
+  const int64_t number = size == 8 ? int64_t(bit) : size == 4 ? int32_t(bit) : int16_t(bit);
+  return uint64_t((number >> (size == 8 ? 6 : size == 4 ? 5 : 4)) * int64_t(size));
+}
 
 }  // namespace
 
@@ -35,14 +40,14 @@ BlockTable::BlockTable(std::string_view bytes) {
     operand += block.operands;
     if (operand > operands_.size() || block.code > code_.size() || block.size > code_.size() - block.code ||
         (block.size == 0) != (block.instructions == 0) ||
-        (block.size == 0 && (block.before == 0 || block.values != 0)) || block.values > kMostValues)
+        (block.size == 0 && (block.before == 0 || block.values != 0)) || block.values > kMostRecordValues)
       throw DamagedTrace("the table of blocks has a block that cannot be");
     uint32_t instruction = 0;
     for (uint64_t i = operand - block.operands; i < operand; ++i) {
       const TraceOperand& o = operands_[i];
       const auto is_value = [&](uint16_t value) { return value == kNoValue || value < block.values; };
-      if (o.instruction < instruction || o.instruction >= block.instructions || !is_value(o.value) ||
-          !is_value(o.count))
+      if (o.instruction < instruction || o.instruction >= block.instructions || !is_value(o.base) ||
+          !is_value(o.index) || !is_value(o.segment) || !is_value(o.count))
         throw DamagedTrace("the table of blocks has an access that cannot be");
       instruction = o.instruction;
     }
@@ -68,7 +73,7 @@ std::string_view BlockTable::code(uint64_t block) const {
   return std::string_view(code_).substr(size_t(blocks_[block].code), blocks_[block].size);
 }
 
-TraceRun BlockTable::run(uint64_t block, uint32_t process, uint64_t bias) const {
+TraceRun BlockTable::run(uint64_t block, uint32_t process, uint64_t bias, bool is_down) const {
   const TraceBlock& b = blocks_[block];
   TraceRun run;
   run.process = process;
@@ -79,31 +84,46 @@ TraceRun BlockTable::run(uint64_t block, uint32_t process, uint64_t bias) const 
     run.lengths.push_back(instruction.length);
   }
   if (run.lengths.size() != b.instructions) throw DamagedTrace("the code of a block is not what the block says");
-  for (const TraceOperand& operand : operands(block))
-    run.accesses.push_back({operand.instruction, operand.size, operand.flags});
+  for (const TraceOperand& operand : operands(block)) {
+    RunAccess& access = run.accesses.emplace_back(operand.instruction, operand.size, operand.flags);
+    if (is_down && (operand.form & kAddressFlags)) access.flags |= kAccessDown;
+  }
   return run;
 }
 
-void BlockTable::accesses(uint64_t block, uint64_t bias, std::span<const uint64_t> values, std::vector<AccessValue>& to,
-                          bool& is_complete) const {
+BlockTable::Known BlockTable::accesses(uint64_t block, uint64_t bias, std::span<const uint64_t> values,
+                                       std::vector<AccessValue>& to) const {
   to.clear();
+  Known known;
   for (const TraceOperand& operand : operands(block)) {
+    AccessValue& access = to.emplace_back(0, 0);
     const auto is_missing = [&](uint16_t value) { return value != kNoValue && value >= values.size(); };
-    if (is_missing(operand.value) || is_missing(operand.count)) {
-      is_complete = false;
-      to.push_back({0, 0});
+    const auto value_of = [&](uint16_t value) { return value == kNoValue ? 0 : values[value]; };
+    if (is_missing(operand.base) || is_missing(operand.index) || is_missing(operand.segment) ||
+        is_missing(operand.count)) {
+      known.lacks_values = true;
       continue;
     }
-    AccessValue& access = to.emplace_back();
-    access.address = uint64_t(operand.addend);
-    if (operand.value != kNoValue) {
-      access.address += values[operand.value];
-    } else if (operand.segment == 1) {
-      access.address += bias;
+    if ((operand.form & kAddressUnknown) || (operand.segment != kNoValue && value_of(operand.segment) == 0)) {
+      known.has_unknown = true;
+      continue;
     }
-    if (operand.count != kNoValue) access.count = values[operand.count];
-    if (operand.size && access.count > kLargestAccess / operand.size) throw DamagedTrace("an access is too large");
+    uint64_t address = uint64_t(operand.addend) + value_of(operand.base), count = 1, index = value_of(operand.index);
+    if (operand.form & kAddressOfModule) address += bias;
+    if (operand.form & kAddressFlags) {
+      known.is_down |= (index & kDirectionFlag) != 0;
+      index = 0;
+    }
+    if (operand.form & kAddressByteIndex) index &= UINT8_MAX;
+    address += index << (operand.form & kAddressScale);
+    if (operand.form & kAddressShort) address = uint32_t(address);
+    address += value_of(operand.segment);
+    if (operand.form & kAddressBit) address += distance_of_bit(value_of(operand.count), operand.size);
+    if (operand.flags & kAccessRepeated) count = value_of(operand.count);
+    if (operand.size && count > kLargestAccess / operand.size) throw DamagedTrace("an access is too large");
+    access = {address, count};
   }
+  return known;
 }
 
 }  // namespace prof

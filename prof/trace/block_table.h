@@ -19,18 +19,22 @@ class BlockTable {
   explicit BlockTable(std::string_view bytes);
 
   uint64_t size() const { return blocks_.size(); }
-  uint32_t values(uint64_t block) const { return blocks_[block].values; }
   bool has_code(uint64_t block) const { return blocks_[block].size != 0; }
   // The block that ran just before it and wrote no word: its number + 1; 0: none. There is an end to going on so.
   uint32_t before(uint64_t block) const { return blocks_[block].before; }
 
-  // The block as a run of instructions in a process. Throws DamagedTrace if its code is none.
-  TraceRun run(uint64_t block, uint32_t process, uint64_t bias) const;
+  // The block as a run of instructions in a process. Throws DamagedTrace if its code is none. `is_down`: what the values tell
+  // the direction of goes down.
+  TraceRun run(uint64_t block, uint32_t process, uint64_t bias, bool is_down) const;
 
-  // What it touched when it ran, with these values. An access whose value is missing was made no time (count 0), and
-  // `is_complete` becomes false.
-  void accesses(uint64_t block, uint64_t bias, std::span<const uint64_t> values, std::vector<AccessValue>& to,
-                bool& is_complete) const;
+  // What is known of the accesses of a block that ran.
+  struct Known {
+    bool is_down = false;       // repeated ones whose direction the values tell go down
+    bool lacks_values = false;  // some value is missing
+    bool has_unknown = false;   // the trace cannot tell some address
+  };
+  // What it touched when it ran, with these values. An access whose address is not known was made no time (count 0).
+  Known accesses(uint64_t block, uint64_t bias, std::span<const uint64_t> values, std::vector<AccessValue>& to) const;
 
   std::string_view code(uint64_t block) const;
 

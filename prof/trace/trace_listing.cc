@@ -120,9 +120,9 @@ void TraceListing::add_lackey_access(std::string& to, std::span<const RunAccess>
                                      std::span<const AccessValue> values, size_t& i) const {
   const RunAccess& access = accesses[i];
   const auto is_same = [&](size_t j) {
-    return j < accesses.size() && accesses[j].instruction == access.instruction && accesses[j].size == access.size &&
-           values[j].address == values[i].address && (accesses[j].flags & kAccessWrite) &&
-           !(accesses[j].flags & kAccessRepeated);
+    return j < accesses.size() && values[j].count != 0 && accesses[j].instruction == access.instruction &&
+           accesses[j].size == access.size && values[j].address == values[i].address &&
+           (accesses[j].flags & kAccessWrite) && !(accesses[j].flags & kAccessRepeated);
   };
   if (!(access.flags & (kAccessWrite | kAccessRepeated)) && is_same(i + 1)) {
     to += formatted(" M %08" PRIx64 ",%" PRIu32 "\n", values[i].address, access.size);
@@ -173,11 +173,13 @@ void TraceListing::run(TracedThread thread, const TraceRun& run, std::span<const
       for (size_t j = first; j < a; ++j) add_drcachesim_access(text, thread, in, run.accesses[j], accesses[j]);
     } else {
       text = line(thread, in);
+      bool is_first = true;
       for (size_t j = first; j < a; ++j) {
         if (form_ == ListingForm::lackey) {
           add_lackey_access(text, std::span(run.accesses).first(a), accesses, j);
-        } else {
-          text += j == first ? "\t" : ", ";
+        } else if (accesses[j].count != 0) {
+          text += is_first ? "\t" : ", ";
+          is_first = false;
           add_access(text, run.accesses[j], accesses[j]);
         }
       }

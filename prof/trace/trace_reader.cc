@@ -30,18 +30,18 @@ struct TraceReader::BlockStream {
         table(blocks),
         thread{chunk.process, chunk.thread},
         bias(reader.memory_.bias_of(chunk.process, chunk.module)),
-        runs(blocks.size()),
+        runs(2 * blocks.size()),
         decoder(blocks, [this](uint64_t block, std::span<const uint64_t> values) { take(block, values); }) {}
 
   void take(uint64_t block, std::span<const uint64_t> values) {
-    const TraceRun*& run = runs[block];
+    const BlockTable::Known known = table.accesses(block, bias, values, accesses);
+    const TraceRun*& run = runs[2 * block + known.is_down];
     if (!run) {
-      run = &owner.runs_.add(table.run(block, thread.process, bias));
+      run = &owner.runs_.add(table.run(block, thread.process, bias, known.is_down));
       owner.memory_.set_code(thread.process, run->start, table.code(block));
     }
-    bool is_complete = true;
-    table.accesses(block, bias, values, accesses, is_complete);
-    owner.is_incomplete_ |= !is_complete;
+    owner.is_incomplete_ |= known.lacks_values;
+    owner.has_unknown_ |= known.has_unknown;
     owner.pass_run(thread, *run, accesses);
   }
 
@@ -49,7 +49,7 @@ struct TraceReader::BlockStream {
   const BlockTable& table;
   TracedThread thread;
   uint64_t bias;
-  std::vector<const TraceRun*> runs;  // by block; null until it ran
+  std::vector<const TraceRun*> runs;  // by block, one up and one down; null until it ran
   std::vector<AccessValue> accesses;
   BlocksDecoder decoder;
 };
@@ -109,8 +109,14 @@ TraceReader::BlockStream& TraceReader::stream_of(const TraceChunkPlace& chunk) {
 void TraceReader::read_blocks(const TraceChunkPlace& chunk) {
   BlockStream& stream = stream_of(chunk);
   if (chunk.head.encoding != kTraceRaw) throw DamagedTrace("a window of blocks is packed");
+  const bool has_values = (file_.header().flags & kTraceMemory) && chunk.head.word_size == sizeof(uint32_t);
   for (uint64_t at = 0; at < chunk.head.stored && !consumer_->is_done(); at += kWindowPart)
-    stream.decoder.words(file_.some_bytes(chunk, at, kWindowPart), chunk.head.word_size);
+    if (has_values) {
+      stream.decoder.records(file_.some_bytes(chunk, at, kWindowPart));
+    } else {
+      stream.decoder.words(file_.some_bytes(chunk, at, kWindowPart), chunk.head.word_size);
+    }
+  if (has_values && !consumer_->is_done()) stream.decoder.end_window();
 }
 
 void TraceReader::read_chunk(const TraceChunkPlace& chunk) {
@@ -158,6 +164,7 @@ void TraceReader::note_end() {
   if (file_.header().flags & kTraceRing) remarks_.emplace_back("has only the last of what ran");
   if (has_lost_)
     remarks_.push_back("lacks " + (lost_ ? std::to_string(lost_) : std::string("some")) + " instructions in between");
+  if (has_unknown_) remarks_.emplace_back("lacks the addresses of some accesses that such a trace cannot tell");
   if (is_incomplete_) remarks_.emplace_back("lacks some addresses of blocks that a signal handler or a kill cut off");
   is_partial_ |= has_lost_ || (file_.header().flags & kTraceRing) != 0;
 }
@@ -170,7 +177,6 @@ void TraceReader::read(TraceConsumer& consumer) {
       if (consumer.is_done()) return;
       read_chunk(chunk);
     }
-    for (const auto& [key, stream] : streams_) stream->decoder.finish();
   } catch (const DamagedTrace& e) {
     is_damaged = true;
     remarks_.push_back(std::string("is damaged: ") + e.what());

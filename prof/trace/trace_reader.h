@@ -76,7 +76,7 @@ class TraceReader {
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<BlockTable>> tables_;  // by process and number of the module
   std::map<StreamKey, std::unique_ptr<BlockStream>> streams_;
   std::vector<std::string> command_, remarks_;
-  bool is_partial_ = false, is_incomplete_ = false;
+  bool is_partial_ = false, is_incomplete_ = false, has_unknown_ = false;
   uint64_t lost_ = 0;
   bool has_lost_ = false;
   TraceConsumer* consumer_ = nullptr;

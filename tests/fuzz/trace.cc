@@ -33,7 +33,7 @@ std::string file_of(const std::string& input) {
     const std::string payload = input.substr(at + 3, byte(1) | byte(2) << 8);
     TraceChunk chunk{};
     chunk.kind = uint16_t(byte(0) % 16);
-    chunk.word_size = byte(0) & 128 ? 4 : 8;
+    chunk.word_size = byte(0) & 128 ? 4 : 2;
     chunk.thread = uint32_t(byte(0) >> 4 & 3);
     prof_test::add_chunk(file, chunk, payload);
     at += 3 + payload.size();

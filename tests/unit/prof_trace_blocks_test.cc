@@ -39,7 +39,8 @@ class BlocksTrace {
     add(kChunkModule, bytes_of(module) + "/no/where");
   }
   // Block 0: mov %rax,(%rdi); push %rax; the addresses are two values. Block 1: ret, without values. Block 2: rep stosb, a
-  // value each for address and count. Block 3: a load from a constant address.
+  // value each for address, count and flags. Block 3: a load from a constant address. Block 4: one of a bit, by all kinds of
+  // values, and a store to an address that is not known.
   void add_table() {
     const std::string code = "\x48\x89\x07\x50\xc3\xf3\xaa\x90";
     const TraceBlock blocks[] = {{.address = 0x1000,
@@ -63,7 +64,7 @@ class BlocksTrace {
                                   .size = 2,
                                   .instructions = 1,
                                   .operands = 1,
-                                  .values = 2,
+                                  .values = 3,
                                   .before = 0,
                                   .reserved = 0},
                                  {.address = 0x1030,
@@ -73,41 +74,71 @@ class BlocksTrace {
                                   .operands = 1,
                                   .values = 0,
                                   .before = 0,
+                                  .reserved = 0},
+                                 {.address = 0x1040,
+                                  .code = 7,
+                                  .size = 1,
+                                  .instructions = 1,
+                                  .operands = 2,
+                                  .values = 4,
+                                  .before = 0,
                                   .reserved = 0}};
     const TraceOperand operands[] = {{.instruction = 0,
                                       .size = 8,
                                       .flags = kAccessWrite,
-                                      .reserved = 0,
-                                      .value = 0,
+                                      .form = 0,
+                                      .base = 0,
+                                      .index = kNoValue,
+                                      .segment = kNoValue,
                                       .count = kNoValue,
-                                      .segment = 0,
                                       .addend = 0},
                                      {.instruction = 1,
                                       .size = 8,
                                       .flags = kAccessWrite,
-                                      .reserved = 0,
-                                      .value = 1,
+                                      .form = 0,
+                                      .base = 1,
+                                      .index = kNoValue,
+                                      .segment = kNoValue,
                                       .count = kNoValue,
-                                      .segment = 0,
                                       .addend = -8},
                                      {.instruction = 0,
                                       .size = 1,
                                       .flags = kAccessWrite | kAccessRepeated,
-                                      .reserved = 0,
-                                      .value = 0,
+                                      .form = kAddressFlags,
+                                      .base = 0,
+                                      .index = 2,
+                                      .segment = kNoValue,
                                       .count = 1,
-                                      .segment = 0,
                                       .addend = 0},
                                      {.instruction = 0,
                                       .size = 4,
                                       .flags = 0,
-                                      .reserved = 0,
-                                      .value = kNoValue,
+                                      .form = kAddressOfModule,
+                                      .base = kNoValue,
+                                      .index = kNoValue,
+                                      .segment = kNoValue,
                                       .count = kNoValue,
-                                      .segment = 1,
-                                      .addend = 0x3000}};
-    TraceBlocks head{.blocks = 4,
-                     .operands = 4,
+                                      .addend = 0x3000},
+                                     {.instruction = 0,
+                                      .size = 4,
+                                      .flags = 0,
+                                      .form = kAddressBit | kAddressShort | 2,
+                                      .base = 0,
+                                      .index = 1,
+                                      .segment = 2,
+                                      .count = 3,
+                                      .addend = 16},
+                                     {.instruction = 0,
+                                      .size = 1,
+                                      .flags = kAccessWrite,
+                                      .form = kAddressUnknown,
+                                      .base = kNoValue,
+                                      .index = kNoValue,
+                                      .segment = kNoValue,
+                                      .count = kNoValue,
+                                      .addend = 0}};
+    TraceBlocks head{.blocks = 5,
+                     .operands = 6,
                      .code_size = code.size(),
                      .block_size = sizeof(TraceBlock),
                      .operand_size = sizeof(TraceOperand)};
@@ -115,11 +146,8 @@ class BlocksTrace {
     add(kChunkBlockTable, table);
   }
   void add_end() { add(kChunkEnd, bytes_of(TraceEnd{kEndExit, 0, kUnknownTotal, kUnknownTotal})); }
-  void add_words(const std::vector<uint64_t>& words, uint64_t sequence = 0) {
-    std::string payload;
-    for (const uint64_t word : words) payload += bytes_of(word);
-    add(kChunkBlocks, payload, 8, sequence);
-  }
+  // Records, one behind the other.
+  void add_records(const std::string& records, uint64_t sequence = 0) { add(kChunkBlocks, records, 4, sequence); }
   std::string write(const TemporaryDirectory& directory) const {
     const std::string path = directory / "trace";
     write_file(path, bytes);
@@ -128,7 +156,14 @@ class BlocksTrace {
   std::string bytes, table;
 };
 
-uint64_t block(uint64_t number) { return kWordBlockTag | (number + 1); }
+// A record with its values.
+std::string block(uint32_t number, const std::vector<uint64_t>& values = {}, bool is_whole = true) {
+  const auto head = uint32_t(values.size()) << kRecordValuesShift | (is_whole && !values.empty() ? kRecordIsWhole : 0);
+  std::string bytes = bytes_of(head | (number + 1));
+  for (const uint64_t value : values) bytes += bytes_of(value);
+  return bytes;
+}
+const std::string kNothing(12, '\0');
 
 std::string lackey(const std::string& path) { return listed(path, {}, prof::ListingForm::lackey).text; }
 
@@ -156,22 +191,48 @@ TEST_CASE("blocks with values become accesses") {
   BlocksTrace trace;
   trace.add_module();
   trace.add_table();
-  trace.add_words({block(0), 0x5000, 0x8000, block(1), block(3), block(2), 0, 3, block(2), 0x6000, 0, block(1), 0, 0});
+  trace.add_records(block(0, {0x5000, 0x8000}) + block(1) + kNothing + block(3) + block(2, {0, 3, 0}) +
+                    block(2, {0x6000, 0, 0}) + block(2, {0x6000, 2, kDirectionFlag}) + block(1) + kNothing);
   trace.add_end();
-  CHECK(lackey(trace.write(directory)) ==
-        std::string(kFirst) +
-            "I  00010010,1\nI  00010030,1\n L 00012000,4\n"
-            "I  00010020,2\n S 00000000,1\n S 00000001,1\n S 00000002,1\nI  00010020,2\nI  00010010,1\n");
+  const std::string path = trace.write(directory);
+  CHECK(lackey(path) == std::string(kFirst) +
+                            "I  00010010,1\nI  00010030,1\n L 00012000,4\n"
+                            "I  00010020,2\n S 00000000,1\n S 00000001,1\n S 00000002,1\nI  00010020,2\n"
+                            "I  00010020,2\n S 00006000,1\n S 00005fff,1\nI  00010010,1\n");
+  CHECK(listed(path).remarks.empty());
 }
 
-TEST_CASE("a signal handler's blocks come behind the block that it interrupted") {
+TEST_CASE("the address of an access is made of all kinds of values") {
   const TemporaryDirectory directory;
   BlocksTrace trace;
   trace.add_module();
   trace.add_table();
-  trace.add_words({block(0), 0x5000, block(1), block(0), 0x5000, 0x8000, 0x8000, block(1)});
+  // Base, index (4 times), base of the segment, number of the bit. Without a base of the segment nothing is known.
+  trace.add_records(block(4, {0xfffffff8, 2, 0x700000000000, uint64_t(-1)}) + block(4, {8, 2, 0, 0}));
   trace.add_end();
-  CHECK(lackey(trace.write(directory)) == std::string(kFirst) + "I  00010010,1\n" + kFirst + "I  00010010,1\n");
+  const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
+  CHECK(all.text == "I  00010040,1\n L 70000000000c,4\nI  00010040,1\n");
+  REQUIRE(all.remarks.size() == 1);
+  CHECK(all.remarks[0].starts_with("lacks the addresses of some accesses"));
+}
+
+TEST_CASE("a record may be read in two pieces, and does not go on behind its window") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_table();
+  std::string records;
+  while (records.size() < (1 << 20) - 12) records += block(1);
+  trace.add_records(records + block(0, {0x5000, 0x8000}) + block(1));
+  trace.add_end();
+  const Counted counted(trace.write(directory));
+  CHECK(counted.counts.total() == (1 << 18) - 3 + 3);
+  BlocksTrace torn;
+  torn.add_module();
+  torn.add_table();
+  torn.add_records(block(0, {0x5000, 0x8000}).substr(0, 16));
+  torn.add_end();
+  CHECK(listed(torn.write(directory)).remarks[0] == "is damaged: a record goes on behind its window");
 }
 
 TEST_CASE("a block that never gets its values is told") {
@@ -179,10 +240,10 @@ TEST_CASE("a block that never gets its values is told") {
   BlocksTrace trace;
   trace.add_module();
   trace.add_table();
-  trace.add_words({block(0), 0x5000, block(1)});
+  trace.add_records(block(0, {0x5000, 0}, false) + block(1));
   trace.add_end();
   const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
-  CHECK(all.text == "I  00010000,3\n S 00005000,8\nI  00010003,1\nI  00010010,1\n");
+  CHECK(all.text == "I  00010000,3\nI  00010003,1\nI  00010010,1\n");
   REQUIRE(all.remarks.size() == 1);
   CHECK(all.remarks[0].starts_with("lacks some addresses"));
 }
@@ -192,8 +253,8 @@ TEST_CASE("windows of a ring are read in their order") {
   BlocksTrace trace(kTraceMemory | kTraceRing);
   trace.add_module();
   trace.add_table();
-  trace.add_words({block(1)}, 6);
-  trace.add_words({block(3)}, 5);
+  trace.add_records(block(1), 6);
+  trace.add_records(block(3), 5);
   trace.add_end();
   const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
   CHECK(all.text == "I  00010030,1\n L 00012000,4\nI  00010010,1\n");
@@ -205,7 +266,7 @@ TEST_CASE("a program that was killed leaves a whole trace") {
   BlocksTrace trace;
   trace.add_module();
   trace.add_table();
-  trace.add_words({block(1)});
+  trace.add_records(block(1));
   const Listed all = listed(trace.write(directory));
   CHECK_FALSE(all.is_partial);
   CHECK(all.remarks == std::vector<std::string>{"has no end: the program still runs, or was killed"});
@@ -226,7 +287,7 @@ TEST_CASE("tables of blocks that cannot be are refused") {
   refuses(sizeof(TraceBlocks) + 8, 7);                       // where a block's code is
   refuses(sizeof(TraceBlocks) + 16, 4);                      // its instructions: none
   refuses(sizeof(TraceBlocks) + 24, 2 | uint64_t(1) << 32);  // its values
-  refuses(sizeof(TraceBlocks) + 4 * sizeof(TraceBlock), 7);  // the instruction of an operand
+  refuses(sizeof(TraceBlocks) + 5 * sizeof(TraceBlock), 7);  // the instruction of an operand
   CHECK_THROWS_AS(prof::BlockTable(trace.table.substr(0, trace.table.size() - 1)), prof::DamagedTrace);
 }
 
@@ -234,12 +295,12 @@ TEST_CASE("blocks that no table tells of are damage") {
   const TemporaryDirectory directory;
   BlocksTrace trace;
   trace.add_module();
-  trace.add_words({block(1)});
+  trace.add_records(block(1));
   CHECK(listed(trace.write(directory)).remarks[0] == "is damaged: blocks ran that no table tells of");
   BlocksTrace other;
   other.add_module();
   other.add_table();
-  other.add_words({block(1), block(9)});
+  other.add_records(block(1) + block(9));
   const Listed part = listed(other.write(directory), {}, prof::ListingForm::lackey);
   CHECK(part.text == "I  00010010,1\n");
   CHECK(part.remarks[0] == "is damaged: a block ran that there is not");

@@ -33,6 +33,13 @@ inline RecordCode random_record(std::mt19937& random) {
   code.saves_rax = code.keeps_flags && random() % 2 == 0;
   code.saves_scratch = random() % 2 == 0;
   code.scratch = code.keeps_flags ? 8 : kRax;
+  if (random() % 2 == 0) return code;
+  for (const uint8_t value : {uint8_t(3), kRsp, kProcessorFlags, kFsBase})
+    if (random() % 2 == 0) code.values.push_back(value);
+  if (code.keeps_flags && random() % 2 == 0) code.values.push_back(kRax);
+  if (!needs_second(code.values, code.keeps_flags)) return code;
+  code.second = 9;
+  code.saves_second = random() % 2 == 0;
   return code;
 }
 
