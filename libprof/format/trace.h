@@ -154,7 +154,7 @@ struct TraceBlock {
   uint32_t size;          // bytes of its code
   uint32_t instructions;  // which these bytes are
   uint32_t operands;      // TraceOperand, behind those of the block before
-  uint32_t values;        // that follow the word of each execution
+  uint32_t values;        // that follow the word of each execution, its own or that of the block behind it
   // Number + 1 of a block that ran just before it and wrote no word, which stands before it in the table; 0: none. A block
   // without code stands for the blocks before it alone. At most kMostBlocksBefore follow each other so.
   uint32_t before;

@@ -59,23 +59,35 @@ uint8_t scale_bits(uint8_t scale) { return scale == 8 ? 3 : scale == 4 ? 2 : sca
 
 }  // namespace
 
-BlockAddresses::BlockAddresses(const Code& code, uint32_t first, uint32_t end) : first_(first) {
+BlockAccess BlockAccess::unknown() const {
+  BlockAccess access;
+  access.place = place;
+  access.size = size;
+  access.flags = flags & kAccessWrite;
+  access.form = kAddressUnknown;
+  return access;
+}
+
+BlockAddresses::BlockAddresses() {
   for (HeldValue& held : now_) held = unknown();
-  held_.reserve(end - first);
+}
+
+void BlockAddresses::append(const Code& code, uint32_t first, uint32_t end) {
+  held_.reserve(held_.size() + (end - first));
   for (uint32_t i = first; i < end; ++i) {
     const DecodedInstruction in = decode_memory(text_of(code, code.insns[i]));
+    for (const MemoryOperand& operand : in.operands) add_access(code, code.insns[i], in, operand);
     held_.push_back(now_);
-    for (const MemoryOperand& operand : in.operands) add_access(code, i, in, operand);
     run(code, code.insns[i]);
     if (in.is_repeated) now_[kRcx] = unknown();
     if (in.direction == Direction::as_before) continue;
     direction_ = in.direction;
-    direction_set_by_ = std::min(direction_set_by_, i);
+    direction_set_by_ = std::min(direction_set_by_, size() - 1);
   }
 }
 
-uint8_t BlockAddresses::holder(uint32_t insn, const NeededValue& value) const {
-  const HeldRegisters& held = before(insn);
+uint8_t BlockAddresses::holder(uint32_t place, const NeededValue& value) const {
+  const HeldRegisters& held = before(place);
   for (uint8_t reg = 0; reg < kRegisters; ++reg)
     if (value.is_exact ? held[reg] == value.value : held[reg].origin == value.value.origin) return reg;
   return kNoRegister;
@@ -159,27 +171,23 @@ bool BlockAddresses::add_repetition(BlockAccess& access, const DecodedInstructio
   return false;
 }
 
-void BlockAddresses::add_access(const Code& code, uint32_t insn, const DecodedInstruction& in,
+void BlockAddresses::add_access(const Code& code, const Insn& insn, const DecodedInstruction& in,
                                 const MemoryOperand& operand) {
   BlockAccess access;
-  access.insn = insn;
+  access.place = size();
   access.size = uint16_t(std::min<uint32_t>(operand.size, UINT16_MAX));
   access.flags = operand.is_write ? kAccessWrite : 0;
   access.addend = operand.displacement;
   if (operand.is_relative) {
     access.form |= kAddressOfModule;
-    access.addend = sum({0, access.addend}, int64_t(code.address(code.insns[insn]).value)).offset;
+    access.addend = sum({0, access.addend}, int64_t(code.address(insn).value)).offset;
   }
   if (operand.is_short) access.form |= kAddressShort;
   access.needs_fs = operand.segment == MemoryOperand::Segment::fs;
   const bool is_known = !operand.is_vector_index && operand.mask == MemoryOperand::Mask::none &&
                         operand.segment != MemoryOperand::Segment::gs && operand.size <= UINT16_MAX &&
                         add_register(access, operand) && (!in.is_repeated || add_repetition(access, in));
-  if (!is_known) {
-    const uint8_t flags = access.flags & kAccessWrite;
-    access = {insn, access.size, flags, kAddressUnknown, {}, {}, {}, false, false, 0};
-  }
-  accesses_.push_back(access);
+  accesses_.push_back(is_known ? access : access.unknown());
 }
 
 }  // namespace profld

@@ -3,7 +3,8 @@
 // What a register holds is followed through the block as far as that is certain: a number, an address in the program, or a
 // value that is not known, which came into the register at some place of the block. Numbers that are added to it, as by push
 // and pop to the stack pointer, are kept apart. So one value, written down anywhere where a register holds it, gives the
-// addresses of many accesses, before and behind.
+// addresses of many accesses, before and behind. The same goes on from a block to one behind it that control comes to from
+// there only.
 
 #ifndef LINKER_REWRITE_BLOCKS_BLOCK_ADDRESSES_H
 #define LINKER_REWRITE_BLOCKS_BLOCK_ADDRESSES_H
@@ -42,7 +43,7 @@ struct NeededValue {
 
 // An access to memory, as TraceOperand in libprof/format/trace.h has it.
 struct BlockAccess {
-  uint32_t insn = 0;  // index in the part
+  uint32_t place = 0;  // which instruction
   uint16_t size = 0;
   uint8_t flags = 0, form = 0;  // kAccess..., kAddress...
   std::optional<NeededValue> base, index, count;
@@ -51,30 +52,34 @@ struct BlockAccess {
   int64_t addend = 0;
 
   bool needs_values() const { return base || index || count || needs_fs || needs_flags; }
+  BlockAccess unknown() const;  // the same as one whose address cannot be told
 };
 
 class BlockAddresses {
  public:
-  // Of the instructions [first, end) of `code`.
-  BlockAddresses(const Code& code, uint32_t first, uint32_t end);
+  BlockAddresses();
 
-  const HeldRegisters& before(uint32_t insn) const { return held_[insn - first_]; }
+  // The instructions [first, end) of `code` run behind those so far.
+  void append(const Code& code, uint32_t first, uint32_t end);
+
+  // Instructions have their places here, from 0 on; behind the last one there is one more.
+  uint32_t size() const { return uint32_t(held_.size()); }
+  const HeldRegisters& before(uint32_t place) const { return place < size() ? held_[place] : now_; }
   const std::vector<BlockAccess>& accesses() const { return accesses_; }  // in their order
   // The register that holds the value before the instruction; kNoRegister: none does.
-  uint8_t holder(uint32_t insn, const NeededValue& value) const;
+  uint8_t holder(uint32_t place, const NeededValue& value) const;
   // Whether the flags before the instruction have the direction with which the block begins.
-  bool has_first_direction(uint32_t insn) const { return insn <= direction_set_by_; }
+  bool has_first_direction(uint32_t place) const { return place <= direction_set_by_; }
 
  private:
   using Direction = DecodedInstruction::Direction;
 
   void run(const Code& code, const Insn& insn);
   HeldValue unknown() { return {next_++, 0}; }
-  void add_access(const Code& code, uint32_t insn, const DecodedInstruction& in, const MemoryOperand& operand);
+  void add_access(const Code& code, const Insn& insn, const DecodedInstruction& in, const MemoryOperand& operand);
   bool add_register(BlockAccess& access, const MemoryOperand& operand) const;
   bool add_repetition(BlockAccess& access, const DecodedInstruction& in) const;
 
-  const uint32_t first_;
   uint32_t next_ = HeldValue::kFirst;
   HeldRegisters now_;
   Direction direction_ = Direction::as_before;

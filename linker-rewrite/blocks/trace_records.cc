@@ -18,9 +18,10 @@
 // be told (block_addresses.h). One value gives several of them; what all registers hold at the place of the record is known.
 // Where no place will do for all of a block's accesses, as when a pointer is loaded into the register of the pointer before,
 // the block is cut into parts, each with a record of its own: into as few as possible, since a part grows as long as there is
-// a place in it where all values that it needs are in registers. A block whose accesses need no value, as those at addresses
-// of the program, may be silent as before. If there is no place for a value at all, the table says that the address is not
-// known; so it does of the few instructions whose addresses are not in general registers.
+// a place in it where all values that it needs are in registers. A block may be silent as before if the values that it needs
+// are still there at its end: then the records of all blocks behind it have them, too, and each tells in its own way what the
+// silent block touched. If there is no place for a value at all, the table says that the address is not known; so it does of
+// the few instructions whose addresses are not in general registers.
 //
 // It does not stand where nothing may (may_insert_before in arrivals.h). A function with a block that has no other place is
 // not traced, and the report says so.
@@ -29,13 +30,13 @@
 
 #include <algorithm>
 
-#include "block_addresses.h"
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/unwind/register_rules.h"
 #include "live_flags.h"
 #include "live_registers.h"
+#include "recorded_values.h"
 
 namespace profld {
 
@@ -81,65 +82,6 @@ std::optional<RecordCode> record_code(Flags live_flags, RegisterSet live_registe
   return code;
 }
 
-// What a part of a block needs in its record.
-struct PartNeeds {
-  std::vector<NeededValue> values;
-  bool fs = false, flags = false;
-
-  void add(const BlockAccess& access) {
-    for (const std::optional<NeededValue>& value : {access.base, access.index, access.count})
-      if (value && std::ranges::find(values, *value) == values.end()) values.push_back(*value);
-    fs |= access.needs_fs;
-    flags |= access.needs_flags;
-  }
-  bool is_too_much() const { return values.size() + 2 > prof_format::kMostRecordValues; }
-};
-
-// The values of a record before an instruction; nullopt if not all are in registers.
-std::optional<std::vector<uint8_t>> values_before(const BlockAddresses& addresses, uint32_t insn,
-                                                  const PartNeeds& needs) {
-  if (needs.flags && !addresses.has_first_direction(insn)) return std::nullopt;
-  std::vector<uint8_t> values;
-  for (const NeededValue& needed : needs.values) {
-    const uint8_t reg = addresses.holder(insn, needed);
-    if (reg == kNoRegister) return std::nullopt;
-    if (std::ranges::find(values, reg) == values.end()) values.push_back(reg);
-  }
-  if (needs.fs) values.push_back(kFsBase);
-  if (needs.flags) values.push_back(kProcessorFlags);
-  return values;
-}
-
-// `at`: the instruction before which the record stands; `first`: that of the part.
-TracedAccess traced_access(const BlockAccess& access, const BlockAddresses& addresses, const RecordCode& record,
-                           uint32_t at, uint32_t first) {
-  TracedAccess to;
-  to.instruction = access.insn - first;
-  to.size = access.size;
-  to.flags = access.flags;
-  to.form = access.form;
-  uint64_t addend = uint64_t(access.addend);
-  const auto place_of = [&](uint8_t value) {
-    return uint16_t(std::ranges::find(record.values, value) - record.values.begin());
-  };
-  // Where the value is, and what it is away from that which is needed.
-  const auto take = [&](uint16_t& place, const std::optional<NeededValue>& needed, unsigned scale) {
-    if (!needed) return;
-    const uint8_t reg = addresses.holder(at, *needed);
-    place = place_of(reg);
-    uint64_t distance = uint64_t(needed->value.offset) - uint64_t(addresses.before(at)[reg].offset);
-    if (reg == kRsp) distance += depth_of_values(record);
-    addend += distance << scale;
-  };
-  take(to.base, access.base, 0);
-  take(to.index, access.index, access.form & prof_format::kAddressScale);
-  take(to.count, access.count, 0);
-  if (access.needs_fs) to.segment = place_of(kFsBase);
-  if (access.needs_flags) to.index = place_of(kProcessorFlags);
-  to.addend = int64_t(addend);
-  return to;
-}
-
 class FunctionRecords {
  public:
   FunctionRecords(const Program& program, const Group& group, const Arrivals& arrivals, const FlagPassing& passing,
@@ -162,27 +104,23 @@ class FunctionRecords {
     find_silent();
     numbers_.resize(graph_.blocks().size());
     for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
-      const BasicBlock& block = graph_.blocks()[b];
-      const uint32_t before =
-          before_[b] != TracedBlock::kNone && is_silent_[before_[b]] ? numbers_[before_[b]] : TracedBlock::kNone;
-      numbers_[b] = uint32_t(blocks.size());
-      if (is_silent_[b]) {
-        blocks.push_back({graph_.range(block), block.end - block.first, before});
-        if (has_memory_) add_silent_accesses(blocks.back(), b);
-      } else if (!place_parts(b, before, of_part[block.part], blocks)) {
-        return false;
-      }
+      std::vector<CounterPlace>& places = of_part[graph_.blocks()[b].part];
+      if (!(has_memory_ ? place_parts(b, places, blocks) : place_one(b, places, blocks))) return false;
     }
     for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
       const std::optional<size_t> way = is_silent_[b] ? way_to_shared(b) : std::nullopt;
       if (!way) continue;
       const BasicBlock& block = graph_.blocks()[b];
+      const std::optional<Path> path = has_memory_ ? std::optional(path_through(b)) : std::nullopt;
+      std::vector<uint8_t> values;
+      if (path) values = values_before(path->addresses, path->addresses.size(), needs_of(*path)).value();
       const uint32_t next = graph_.successors(b)[*way];
       const std::optional<RecordCode> code =
-          code_at(block.part, block.end - 1, flags_.at_start(next), registers_.at_start(next));
+          code_at(block.part, block.end - 1, flags_.at_start(next), registers_.at_start(next), std::move(values));
       if (!code) return false;
+      const uint32_t before = path ? add_silent(*path, *code, path->addresses.size(), blocks) : numbers_[b];
       edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()), *code});
-      blocks.push_back({{}, 0, numbers_[b]});
+      blocks.push_back({{}, 0, before, uint32_t(code->values.size())});
     }
     return true;
   }
@@ -242,14 +180,45 @@ class FunctionRecords {
     return record_code(live_flags, live_registers, usable, std::move(values));
   }
 
-  BlockAddresses addresses_of(uint32_t b) const {
-    const BasicBlock& block = graph_.blocks()[b];
-    return {group_.code.parts[block.part], block.first, block.end};
+  // Silent blocks that run one behind the other, and what is appended to them.
+  struct Path {
+    std::vector<uint32_t> silent;  // in the order in which they run
+    BlockAddresses addresses;
+  };
+  // Those up to the block b, which is the last one, if it is silent itself.
+  Path path_through(uint32_t b) const {
+    Path path;
+    for (; b != TracedBlock::kNone && is_silent_[b]; b = before_[b]) path.silent.push_back(b);
+    std::ranges::reverse(path.silent);
+    for (const uint32_t s : path.silent) append(path.addresses, s);
+    return path;
   }
-  bool needs_values(uint32_t b) const {
-    if (!has_memory_) return false;
-    const BlockAddresses addresses = addresses_of(b);
-    return std::ranges::any_of(addresses.accesses(), &BlockAccess::needs_values);
+  void append(BlockAddresses& addresses, uint32_t b) const {
+    const BasicBlock& block = graph_.blocks()[b];
+    addresses.append(group_.code.parts[block.part], block.first, block.end);
+  }
+  static RecordNeeds needs_of(const Path& path) {
+    RecordNeeds needs;
+    for (const BlockAccess& access : path.addresses.accesses()) needs.add(access);
+    return needs;
+  }
+
+  // Whether the records behind a block can have its values, and those of the silent blocks before it. So much is certain if
+  // they can where the next one begins, and do not leave too few registers for its own.
+  bool leaves_values(uint32_t b) {
+    is_silent_[b] = true;
+    const Path path = path_through(b);
+    is_silent_[b] = false;
+    const RecordNeeds needs = needs_of(path);
+    if (needs.fs || needs.flags || needs.values.size() > kMostValuesBehind) return false;
+    const auto values = values_before(path.addresses, path.addresses.size(), needs);
+    return values && std::ranges::all_of(graph_.successors(b), [&](uint32_t s) {
+             const bool is_own = before_[s] == b;
+             const BasicBlock& at = graph_.blocks()[is_own ? s : b];
+             if (is_own && !may_stand_before(at, at.first)) return false;
+             const uint32_t insn = is_own ? at.first : at.end - 1;
+             return code_at(at.part, insn, flags_.at_start(s), registers_.at_start(s), *values).has_value();
+           });
   }
 
   // Not too many that follow each other: the record of the last one stands for all of them.
@@ -257,7 +226,8 @@ class FunctionRecords {
     std::vector<uint32_t> chain(graph_.blocks().size());  // silent blocks before each
     for (uint32_t b = 0; b < chain.size(); ++b) {
       if (before_[b] != TracedBlock::kNone && is_silent_[before_[b]]) chain[b] = chain[before_[b]] + 1;
-      is_silent_[b] = chain[b] + 1 < prof_format::kMostBlocksBefore && is_told_by_others(b) && !needs_values(b);
+      const uint32_t most = has_memory_ ? kMostSilentWithMemory : prof_format::kMostBlocksBefore;
+      is_silent_[b] = chain[b] + 1 < most && is_told_by_others(b) && (!has_memory_ || leaves_values(b));
     }
   }
 
@@ -274,137 +244,147 @@ class FunctionRecords {
     return live;
   }
 
-  // A record before the instruction. `addresses`: null if there are no needs.
-  std::optional<RecordCode> code_before(const BasicBlock& block, uint32_t i, const Live& live,
-                                        const BlockAddresses* addresses, const PartNeeds& needs) const {
-    if (!may_stand_before(block, i)) return std::nullopt;
-    std::optional<std::vector<uint8_t>> values{std::in_place};
-    if (addresses) values = values_before(*addresses, i, needs);
-    if (!values) return std::nullopt;
-    return code_at(block.part, i, live.flags[i - block.first], live.registers[i - block.first], std::move(*values));
-  }
-
-  // Before one of the instructions [first, end).
-  std::optional<CounterPlace> best_place(const BasicBlock& block, uint32_t first, uint32_t end, const Live& live,
-                                         const BlockAddresses* addresses, const PartNeeds& needs) const {
+  // False if there is no place for its record. Without memory.
+  bool place_one(uint32_t b, std::vector<CounterPlace>& places, std::vector<TracedBlock>& blocks) {
+    const BasicBlock& block = graph_.blocks()[b];
+    const uint32_t before =
+        before_[b] != TracedBlock::kNone && is_silent_[before_[b]] ? numbers_[before_[b]] : TracedBlock::kNone;
+    numbers_[b] = uint32_t(blocks.size());
+    blocks.push_back({graph_.range(block), block.end - block.first, before});
+    if (is_silent_[b]) return true;
+    const Live live = live_in(b);
     std::optional<CounterPlace> best;
-    for (uint32_t i = end; i-- > first;) {
-      const std::optional<RecordCode> code = code_before(block, i, live, addresses, needs);
-      if (code && (!best || cost_of(*code) <= cost_of(*best->record))) best = CounterPlace{i, 0, {}, false, *code};
-    }
-    return best;
+    for (uint32_t i = block.end; i-- > block.first;)
+      if (may_stand_before(block, i))
+        keep_better(best, i, code_at(block.part, i, live.flags[i - block.first], live.registers[i - block.first]));
+    if (!best) return false;
+    best->number = numbers_[b];
+    places.push_back(*best);
+    return true;
   }
 
-  // A part of a block, and the places in it where its record may stand.
+  static void keep_better(std::optional<CounterPlace>& best, uint32_t insn, const std::optional<RecordCode>& code) {
+    if (code && (!best || cost_of(*code) <= cost_of(*best->record))) best = CounterPlace{insn, 0, {}, false, *code};
+  }
+
+  // A block that is cut into parts.
+  struct Cutting {
+    const BasicBlock& block;
+    const BlockAddresses& addresses;
+    uint32_t first;  // the place of its first instruction
+    Live live;
+  };
+  // A part of a block, and the instructions of it before which its record may stand.
   struct BlockPart {
     uint32_t first, end;
-    PartNeeds needs;
-    std::vector<uint32_t> places;
+    RecordNeeds needs;
+    std::vector<uint32_t> before;
   };
 
-  // No longer: else it takes too long to look for places.
-  static constexpr uint32_t kLongestPart = 256;  // instructions
+  std::optional<RecordCode> code_before(const Cutting& of, uint32_t i, const RecordNeeds& needs) const {
+    const uint32_t place = i - of.block.first;
+    if (!may_stand_before(of.block, i)) return std::nullopt;
+    std::optional<std::vector<uint8_t>> values = values_before(of.addresses, of.first + place, needs);
+    if (!values) return std::nullopt;
+    return code_at(of.block.part, i, of.live.flags[place], of.live.registers[place], std::move(*values));
+  }
 
-  // False if there is no room for the values of the instruction [at, at + 1), beside those that the part has.
-  bool add_to(BlockPart& part, const BasicBlock& block, uint32_t at, std::span<BlockAccess> accesses, const Live& live,
-              const BlockAddresses& addresses) const {
-    PartNeeds needs = part.needs;
+  // Puts the instruction `at` into the part. False if there is no room for its values beside those that the part has.
+  bool add_to(BlockPart& part, const Cutting& of, uint32_t at, std::span<const BlockAccess> accesses) const {
+    RecordNeeds needs = part.needs;
     for (const BlockAccess& access : accesses) needs.add(access);
-    if (needs.is_too_much()) return false;
-    std::vector<uint32_t> places = part.places;
-    places.push_back(at);
-    if (needs.values != part.needs.values || needs.fs != part.needs.fs || needs.flags != part.needs.flags)
-      std::erase_if(places, [&](uint32_t i) { return !code_before(block, i, live, &addresses, needs); });
-    else if (!code_before(block, at, live, &addresses, needs))
-      places.pop_back();
-    if (places.empty() && std::ranges::any_of(accesses, &BlockAccess::needs_values)) return false;
+    if (needs.values.size() > kMostValues) return false;
+    std::vector<uint32_t> before = part.before;
+    if (needs != part.needs) std::erase_if(before, [&](uint32_t i) { return !code_before(of, i, needs); });
+    if (code_before(of, at, needs)) before.push_back(at);
+    if (before.empty() && std::ranges::any_of(accesses, &BlockAccess::needs_values)) return false;
     part.needs = std::move(needs);
-    part.places = std::move(places);
+    part.before = std::move(before);
     part.end = at + 1;
     return true;
   }
 
-  // `accesses`: of the block; those for which there is no place become unknown.
-  std::vector<BlockPart> cut(const BasicBlock& block, std::span<BlockAccess> accesses, const Live& live,
-                             const BlockAddresses& addresses) const {
-    std::vector<BlockPart> parts{{block.first, block.first, {}, {}}};
+  // `accesses`: of the block; those for which there is no place become unknown. `needs`: of what runs before it.
+  std::vector<BlockPart> cut(const Cutting& of, std::span<BlockAccess> accesses, RecordNeeds needs) const {
+    std::vector<BlockPart> parts{{of.block.first, of.block.first, std::move(needs), {}}};
     size_t a = 0;
-    for (uint32_t i = block.first; i < block.end; ++i) {
+    for (uint32_t i = of.block.first; i < of.block.end; ++i) {
       const size_t first = a;
-      while (a < accesses.size() && accesses[a].insn == i) ++a;
+      while (a < accesses.size() && accesses[a].place == of.first + (i - of.block.first)) ++a;
       const std::span<BlockAccess> own = accesses.subspan(first, a - first);
-      const bool is_long = i - parts.back().first >= kLongestPart && !parts.back().places.empty();
-      if (!is_long && add_to(parts.back(), block, i, own, live, addresses)) continue;
+      const bool is_long = i - parts.back().first >= kLongestPart && !parts.back().before.empty();
+      if (!is_long && add_to(parts.back(), of, i, own)) continue;
       BlockPart next{i, i, {}, {}};
-      if (!parts.back().places.empty() && add_to(next, block, i, own, live, addresses) && !next.places.empty()) {
+      if (!parts.back().before.empty() && add_to(next, of, i, own) && !next.before.empty()) {
         parts.push_back(std::move(next));
         continue;
       }
-      if (is_long && add_to(parts.back(), block, i, own, live, addresses)) continue;
+      if (is_long && add_to(parts.back(), of, i, own)) continue;
       for (BlockAccess& access : own)
-        if (access.needs_values())
-          access = {i,
-                    access.size,
-                    uint8_t(access.flags & prof_format::kAccessWrite),
-                    prof_format::kAddressUnknown,
-                    {},
-                    {},
-                    {},
-                    false,
-                    false,
-                    0};
-      add_to(parts.back(), block, i, own, live, addresses);
-    }
-    // The last one may have no place in it, if nothing may stand there: then it belongs to the one before.
-    if (parts.size() > 1 && parts.back().places.empty()) {
-      parts[parts.size() - 2].end = parts.back().end;
-      parts.pop_back();
+        if (access.needs_values()) access = access.unknown();
+      add_to(parts.back(), of, i, own);
     }
     return parts;
   }
 
-  void add_accesses(TracedBlock& block, std::span<const BlockAccess> accesses, const BlockAddresses& addresses,
-                    const RecordCode& record, uint32_t at, uint32_t first, uint32_t end) const {
+  // Says what the silent blocks touch, by the record at a place behind them. Returns the number of the last one; kNone: there
+  // are none.
+  uint32_t add_silent(const Path& path, const RecordCode& record, uint32_t at, std::vector<TracedBlock>& blocks) const {
+    uint32_t before = TracedBlock::kNone, first = 0;
+    for (const uint32_t s : path.silent) {
+      const BasicBlock& block = graph_.blocks()[s];
+      const uint32_t count = block.end - block.first;
+      blocks.push_back({graph_.range(block), count, before});
+      add_accesses(blocks.back(), path.addresses.accesses(), path.addresses, record, at, first);
+      before = uint32_t(blocks.size()) - 1;
+      first += count;
+    }
+    return before;
+  }
+
+  // `first`: the place of the block's first instruction.
+  static void add_accesses(TracedBlock& block, std::span<const BlockAccess> accesses, const BlockAddresses& addresses,
+                           const RecordCode& record, uint32_t at, uint32_t first) {
     for (const BlockAccess& access : accesses)
-      if (access.insn >= first && access.insn < end)
+      if (access.place >= first && access.place < first + block.instructions)
         block.accesses.push_back(traced_access(access, addresses, record, at, first));
     block.values = uint32_t(record.values.size());
   }
 
-  void add_silent_accesses(TracedBlock& traced, uint32_t b) const {
+  // The records of a block, with memory. False if there is no place for one.
+  bool place_parts(uint32_t b, std::vector<CounterPlace>& places, std::vector<TracedBlock>& blocks) const {
+    if (is_silent_[b]) return true;
     const BasicBlock& block = graph_.blocks()[b];
-    const BlockAddresses addresses = addresses_of(b);
-    add_accesses(traced, addresses.accesses(), addresses, {}, block.first, block.first, block.end);
-  }
-
-  // The records of a block. False if there is no place for one. `before`: as in TracedBlock.
-  bool place_parts(uint32_t b, uint32_t before, std::vector<CounterPlace>& places,
-                   std::vector<TracedBlock>& blocks) const {
-    const BasicBlock& block = graph_.blocks()[b];
-    const Live live = live_in(b);
-    if (!has_memory_) {
-      const std::optional<CounterPlace> best = best_place(block, block.first, block.end, live, nullptr, {});
-      if (!best) return false;
-      places.push_back(*best);
-      places.back().number = uint32_t(blocks.size());
-      blocks.push_back({graph_.range(block), block.end - block.first, before});
-      return true;
-    }
-    const BlockAddresses addresses = addresses_of(b);
-    std::vector<BlockAccess> accesses = addresses.accesses();
     const Code& code = group_.code.parts[block.part];
-    for (const BlockPart& part : cut(block, accesses, live, addresses)) {
-      const std::optional<CounterPlace> best = best_place(block, part.first, part.end, live, &addresses, part.needs);
+    Path path = path_through(before_[b]);
+    const RecordNeeds needs = needs_of(path);
+    const size_t accesses_before = path.addresses.accesses().size();
+    const uint32_t first = path.addresses.size();
+    append(path.addresses, b);
+    std::vector<BlockAccess> accesses(path.addresses.accesses().begin() + ptrdiff_t(accesses_before),
+                                      path.addresses.accesses().end());
+    const Cutting of{block, path.addresses, first, live_in(b)};
+    for (const BlockPart& part : cut(of, accesses, needs)) {
+      std::optional<CounterPlace> best;
+      for (uint32_t i = part.end; i-- > part.first;) keep_better(best, i, code_before(of, i, part.needs));
       if (!best) return false;
+      const uint32_t at = first + (best->insn - block.first);
+      const bool is_first = part.first == block.first;
+      const uint32_t before = is_first ? add_silent(path, *best->record, at, blocks) : TracedBlock::kNone;
+      best->number = uint32_t(blocks.size());
       places.push_back(*best);
-      places.back().number = uint32_t(blocks.size());
       const OldRange range{code.address(code.insns[part.first]), code.next(code.insns[part.end - 1])};
       blocks.push_back({range, part.end - part.first, before});
-      before = TracedBlock::kNone;
-      add_accesses(blocks.back(), accesses, addresses, *best->record, best->insn, part.first, part.end);
+      add_accesses(blocks.back(), accesses, path.addresses, *best->record, at, first + (part.first - block.first));
     }
     return true;
   }
+
+  // With memory. Longer parts and paths would take too long to go through, and more values too many registers.
+  static constexpr uint32_t kLongestPart = 64;          // instructions
+  static constexpr uint32_t kMostSilentWithMemory = 8;  // blocks that follow each other
+  static constexpr size_t kMostValues = 32;             // in a record
+  static constexpr size_t kMostValuesBehind = 4;        // of silent blocks
 
   const bool has_memory_;
   const Group& group_;
@@ -415,7 +395,7 @@ class FunctionRecords {
   std::vector<std::vector<RowLimit>> limits_;  // by part
   std::vector<uint32_t> before_;   // by block, its only predecessor; kNone if it has others, or control enters there
   std::vector<bool> is_silent_;    // by block: it writes no record
-  std::vector<uint32_t> numbers_;  // by block: that of its record, or of its first one
+  std::vector<uint32_t> numbers_;  // by block, without memory: its own
 };
 
 }  // namespace

@@ -39,8 +39,8 @@ BlockTable::BlockTable(std::string_view bytes) {
     first_operands_.push_back(operand);
     operand += block.operands;
     if (operand > operands_.size() || block.code > code_.size() || block.size > code_.size() - block.code ||
-        (block.size == 0) != (block.instructions == 0) ||
-        (block.size == 0 && (block.before == 0 || block.values != 0)) || block.values > kMostRecordValues)
+        (block.size == 0) != (block.instructions == 0) || (block.size == 0 && block.before == 0) ||
+        block.values > kMostRecordValues)
       throw DamagedTrace("the table of blocks has a block that cannot be");
     uint32_t instruction = 0;
     for (uint64_t i = operand - block.operands; i < operand; ++i) {

@@ -12,7 +12,7 @@ using namespace prof_format;
 void BlocksDecoder::run(uint64_t number, std::span<const uint64_t> values) {
   const uint64_t block = number - 1;
   if (number == 0 || block >= table_.size()) throw DamagedTrace("a block ran that there is not");
-  if (const uint32_t before = table_.before(block)) run(before, {});
+  if (const uint32_t before = table_.before(block)) run(before, values);
   if (table_.has_code(block)) take_(block, values);
 }
 

@@ -17,6 +17,8 @@ struct RunAccess {
   uint32_t instruction = 0;  // which of the run's, from 0
   uint32_t size = 0;         // bytes
   uint8_t flags = 0;         // prof_format::kAccess...
+
+  bool operator==(const RunAccess&) const = default;
 };
 
 struct TraceRun {

@@ -37,7 +37,11 @@ struct TraceReader::BlockStream {
     const BlockTable::Known known = table.accesses(block, bias, values, accesses);
     const TraceRun*& run = runs[2 * block + known.is_down];
     if (!run) {
-      run = &owner.runs_.add(table.run(block, thread.process, bias, known.is_down));
+      TraceRun made = table.run(block, thread.process, bias, known.is_down);
+      const TraceRun*& same = by_place[{made.start, made.end, known.is_down}];  // the table may have a block twice
+      if (!same || same->lengths != made.lengths || same->accesses != made.accesses)
+        same = &owner.runs_.add(std::move(made));
+      run = same;
       owner.memory_.set_code(thread.process, run->start, table.code(block));
     }
     owner.is_incomplete_ |= known.lacks_values;
@@ -50,6 +54,7 @@ struct TraceReader::BlockStream {
   TracedThread thread;
   uint64_t bias;
   std::vector<const TraceRun*> runs;  // by block, one up and one down; null until it ran
+  std::map<std::tuple<uint64_t, uint64_t, bool>, const TraceRun*> by_place;
   std::vector<AccessValue> accesses;
   BlocksDecoder decoder;
 };

@@ -287,3 +287,54 @@ label: je 1f
   CHECK(found.at(1) == kZero);
   CHECK(found.at(0) == 0);
 }
+
+TEST_CASE("with memory, a record has the registers that tell all addresses in the block") {
+  const Moving m(R"(
+    function f
+    mov (%rdi), %rax
+    mov 8(%rdi,%rax,4), %rcx
+    mov -8(%rsp), %rdx
+    ret
+    done f
+)");
+  const BlockCounters blocks = place_trace_records(m.program, {}, true);
+  const auto places = places_in(m, blocks, "f");
+  REQUIRE(places.size() == 1);
+  CHECK(places.begin()->first >= 1);  // rax is there
+  const std::vector<uint8_t>& values = places.begin()->second.record->values;
+  CHECK(values == std::vector<uint8_t>{7, kRax, kRsp});
+  const TracedBlock& block = blocks.traced.at(places.begin()->second.number);
+  REQUIRE(block.accesses.size() == 4);
+  CHECK(block.values == 3);
+  CHECK(block.accesses[1].base == 0);
+  CHECK(block.accesses[1].index == 1);
+  CHECK(block.accesses[1].addend == 8);
+  CHECK(block.accesses[3].base == 2);  // of ret
+}
+
+TEST_CASE("with memory, a block is cut where a pointer takes the place of the one before it") {
+  const Moving m(R"(
+    function f
+    mov (%rdi), %rdi
+    mov (%rdi), %rdi
+    ret
+    done f
+)");
+  const BlockCounters blocks = place_trace_records(m.program, {}, true);
+  const auto places = places_in(m, blocks, "f");
+  REQUIRE(places.size() == 2);
+  CHECK(places.contains(0));
+  CHECK(places.contains(1));
+  CHECK(blocks.traced.at(places.at(0).number).instructions == 1);
+  CHECK(blocks.traced.at(places.at(1).number).instructions == 2);
+}
+
+TEST_CASE("with memory, a block is silent only while its values stay in registers") {
+  const auto silent = [](const std::string& behind) {
+    const Moving m("function f\n mov (%rdi), %rax\n" + behind +
+                   "test %rax, %rax\n jz 1f\n ret\n1: inc %eax\n ret\n done f\n");
+    return place_trace_records(m.program, {}, true).of_range[m.range("f")].size();
+  };
+  CHECK(silent("") == 2);
+  CHECK(silent("xor %edi, %edi\n") == 3);
+}
