@@ -85,7 +85,7 @@ TraceRun BlockTable::run(uint64_t block, uint32_t process, uint64_t bias, bool i
   }
   if (run.lengths.size() != b.instructions) throw DamagedTrace("the code of a block is not what the block says");
   for (const TraceOperand& operand : operands(block)) {
-    RunAccess& access = run.accesses.emplace_back(operand.instruction, operand.size, operand.flags);
+    RunAccess& access = run.accesses.emplace_back(RunAccess{operand.instruction, operand.size, operand.flags});
     if (is_down && (operand.form & kAddressFlags)) access.flags |= kAccessDown;
   }
   return run;
@@ -96,7 +96,7 @@ BlockTable::Known BlockTable::accesses(uint64_t block, uint64_t bias, std::span<
   to.clear();
   Known known;
   for (const TraceOperand& operand : operands(block)) {
-    AccessValue& access = to.emplace_back(0, 0);
+    AccessValue& access = to.emplace_back(AccessValue{0, 0});
     const auto is_missing = [&](uint16_t value) { return value != kNoValue && value >= values.size(); };
     const auto value_of = [&](uint16_t value) { return value == kNoValue ? 0 : values[value]; };
     if (is_missing(operand.base) || is_missing(operand.index) || is_missing(operand.segment) ||
