@@ -5,8 +5,8 @@
 // leads from one place to another, as an edge of a graph does, and what comes to a place goes away from it. Therefore, if
 // the counters of some blocks are left out, their counts follow from the others, as long as they make no circle
 // (whatever its direction): a place with a single unknown block gives its count, and so on. The most that can be left
-// out is a spanning tree, and of all of these we take the one with most executions, as far as loops let us guess
-// (Knuth and Stevenson 1973, for counters in blocks; Ball and Larus 1994, for such on edges).
+// out is a spanning tree, and of all of these we take the one with most executions, as far as these can be guessed
+// (frequencies.cc; Knuth and Stevenson 1973, for counters in blocks; Ball and Larus 1994, for such on edges).
 //
 // What is outside. Where control enters and leaves the function is one place, 0. Calls may not return, or return twice;
 // so a block that ends with a call ends in place 0, and the one behind it starts there. So nothing is concluded from
@@ -28,6 +28,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "frequencies.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/x86/semantics.h"
@@ -37,10 +38,7 @@ namespace profld {
 
 namespace {
 
-constexpr double kLoop = 8;           // how often a loop is taken to run
-constexpr unsigned kDeepest = 8;      // loops within each other that are told apart
-constexpr double kSeldom = 1.0 / 64;  // how often a part is taken to run that was split off
-constexpr double kTwice = 2;          // what an increment costs behind which a comparison is made again
+constexpr double kTwice = 2;  // what an increment costs behind which a comparison is made again
 constexpr double kNever = std::numeric_limits<double>::infinity();  // to be counted
 
 // Sets of numbers that are joined.
@@ -168,22 +166,16 @@ class FunctionCounters {
     for (uint32_t i = 0; i < of_place_.size(); ++i) of_place_[i] = sets_.find(i);
   }
 
-  // A jump back makes a loop of all that stands between.
+  // What a counter in each block costs.
   std::vector<double> weights() const {
     const std::vector<BasicBlock>& blocks = graph_.blocks();
-    std::vector<int> change(blocks.size() + 1);
-    for (uint32_t b = 0; b < blocks.size(); ++b)
-      for (const uint32_t s : graph_.successors(b))
-        if (s <= b && blocks[s].part == blocks[b].part) {
-          ++change[s];
-          --change[b + 1];
-        }
-    std::vector<double> weights;
-    int depth = 0;
+    std::vector<bool> ends;
+    for (const BasicBlock& b : blocks) {
+      const Insn& last = graph_.last_insn(b);
+      ends.push_back(last.flow == Flow::stop || live_.never_returns(group_.code.parts[b.part], last));
+    }
+    std::vector<double> weights = guess_frequencies(graph_, ends);
     for (uint32_t b = 0; b < blocks.size(); ++b) {
-      depth += change[b];
-      weights.push_back(blocks[b].part == 0 ? 1 : kSeldom);
-      for (unsigned i = 0; i < std::min(unsigned(depth), kDeepest); ++i) weights[b] *= kLoop;
       if (!points_[b])
         weights[b] = kNever;
       else if (!points_[b]->again.empty())

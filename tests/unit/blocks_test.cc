@@ -2,6 +2,7 @@
 
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/blocks/flow_graph.h"
+#include "linker-rewrite/blocks/frequencies.h"
 #include "linker-rewrite/blocks/live_flags.h"
 #include "linker-rewrite/blocks/live_registers.h"
 #include "linker-rewrite/blocks/trace_records.h"
@@ -105,6 +106,35 @@ TEST_CASE("an increment stands where the carry is live, which it does not change
   const auto places = places_in(m, place_block_counters(m.program, {}), "f");
   REQUIRE(places.contains(0));
   CHECK(places.at(0).again.empty());
+}
+
+TEST_CASE("a loop is hotter than what stands among its code, and a block than each of those it chooses from") {
+  const Moving m(R"(
+    function f
+    xor %eax, %eax
+again: cmp $1, %edi
+    je one
+    jmp two
+out: ret
+one: inc %eax
+    jmp join
+two: add $2, %eax
+join: dec %esi
+    jz out
+    jmp again
+    done f
+)");
+  const FlowGraph graph(m.program, m.program.groups[m.group("f")], find_arrivals(m.program, {}));
+  const std::vector<double> guessed = guess_frequencies(graph, std::vector<bool>(graph.blocks().size()));
+  const auto at = [&](const std::string& label) {
+    const auto b = std::ranges::find(graph.blocks(), m.insn("f", label), &BasicBlock::first);
+    REQUIRE(b != graph.blocks().end());
+    return guessed[size_t(b - graph.blocks().begin())];
+  };
+  CHECK(at("out") < at("one"));
+  CHECK(at("one") < at("two"));  // behind a jump, which goes forward
+  CHECK(at("two") < at("again"));
+  CHECK(at("one") + at("two") == doctest::Approx(at("join")));
 }
 
 TEST_CASE("a system call in the way of 32-bit programs ends a block") {
