@@ -158,7 +158,9 @@ BlockCounters count_blocks(const Program& program, const std::vector<EntryJump>&
                            Report& report) {
   BlockCounters blocks = place_block_counters(program, arrivals_of(entry_jumps), are_shared);
   report.blocks_counted = true;
-  for (const CountedFunction& f : blocks.functions) report.blocks += f.blocks.size();
+  for (const CountedFunction& f : blocks.functions)
+    report.blocks +=
+        uint64_t(std::ranges::count_if(f.blocks, [](const CountedBlock& b) { return b.range.size() != 0; }));
   report.block_counters = blocks.counters;
   report.counters_locked = blocks.are_locked;
   report.functions_uncounted = blocks.uncounted;

@@ -7,6 +7,9 @@
 // that have none make no circle, whatever the direction: at some place there always is a single one whose count is not
 // known yet, and it follows from those of the others there.
 //
+// An entry of 0 bytes is no block: it is a way on from a conditional jump, which has a counter, between two places. It comes
+// behind the function's blocks.
+//
 // Counter i of a thread is word i of its counters (format.h, Counters).
 //
 // Little-endian.
@@ -32,13 +35,13 @@ struct BlocksHeader {
 
 struct BlockFunction {
   uint64_t entry;   // address in the original
-  uint32_t blocks;  // how many it has
+  uint32_t blocks;  // how many entries it has
   uint32_t places;  // numbered from 0
 };
 
 struct BlockEntry {
   int32_t offset;    // of its first instruction in the original, from the entry
-  uint32_t size;     // bytes
+  uint32_t size;     // bytes; 0: a way
   uint32_t from;     // the place that it begins at
   uint32_t to;       // the place that it ends at
   uint32_t counter;  // kNoCounter: it has none

@@ -20,7 +20,8 @@ struct RangeCopy {
   uint64_t size = 0;  // bytes of the copy
   uint32_t body = 0;  // offset in the copy of the original's first instruction, behind the entry hook
   bool fragment = false;
-  uint32_t out_of_line = 0;  // bytes at its end that stand for single places in it: what records of a trace need
+  // Bytes at its end that stand for single places in it: what records of a trace need, and counted ways.
+  uint32_t out_of_line = 0;
 
   struct Step {
     uint32_t from;   // offset in the original from which on (inclusive) `delta` holds

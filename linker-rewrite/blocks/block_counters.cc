@@ -8,6 +8,13 @@
 // out is a spanning tree, and of all of these we take the one with most executions, as far as these can be guessed
 // (frequencies.cc; Knuth and Stevenson 1973, for counters in blocks; Ball and Larus 1994, for such on edges).
 //
+// Ways. A block that leads back to the place it comes from needs a counter, and so does each of a row of comparisons that
+// all lead out to the same place. There it is cheaper to count the ways out: a WAY on from a conditional jump may have a
+// counter too, behind the jump, or far away, where the jump leads first. It then is an edge between two places; a way
+// without a counter makes one place of its two ends. Of the two ways on from a jump, only the one that seems less likely may
+// have a counter. Ways and blocks are looked at together, the dearest first, and get none as long as the tree grows by
+// them. This counts some ways for nothing, so what comes out is compared with counting blocks alone, for each function.
+//
 // What is outside. Where control enters and leaves the function is one place, 0. Calls may not return, or return twice;
 // so a block that ends with a call ends in place 0, and the one behind it starts there. So nothing is concluded from
 // before a call to behind it, and counts are exact whichever way control leaves (exit, throw, longjmp), also while
@@ -26,6 +33,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <numeric>
 
 #include "frequencies.h"
@@ -38,7 +46,10 @@ namespace profld {
 
 namespace {
 
-constexpr double kTwice = 2;  // what an increment costs behind which a comparison is made again
+constexpr double kBehind = 1.1;  // what an increment on the way behind a jump costs, beside one in a block
+constexpr double kFar = 3;       // and on the way to its target, with a jump of its own
+constexpr double kLonger = 0.1;  // which also makes the first jump longer, and the code
+constexpr double kTwice = 2;     // what an increment costs behind which a comparison is made again
 constexpr double kNever = std::numeric_limits<double>::infinity();  // to be counted
 
 // Sets of numbers that are joined.
@@ -46,10 +57,12 @@ class Sets {
  public:
   explicit Sets(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0u); }
 
+  size_t size() const { return parent_.size(); }
   uint32_t find(uint32_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   }
+  bool are_joined(uint32_t a, uint32_t b) { return find(a) == find(b); }
   // False if they were in one set already.
   bool join(uint32_t a, uint32_t b) {
     a = find(a);
@@ -69,23 +82,37 @@ class FunctionCounters {
         arrivals_(arrivals),
         graph_(program, group, arrivals),
         live_(program, group, graph_, passing),
-        sets_(1 + 2 * graph_.blocks().size()) {}
+        places_(1 + 2 * graph_.blocks().size()) {}
 
   // False if it cannot be counted. Counters are numbered from 0.
-  bool place(CountedFunction& function, std::vector<std::vector<CounterPlace>>& of_part) {
+  bool place(CountedFunction& function, std::vector<std::vector<CounterPlace>>& of_part,
+             std::vector<std::vector<EdgeRecord>>& edges) {
     find_points();
+    guess_costs();
     join_places();
-    if (!choose()) return false;
-    number_places(function);
+    // Ways are taken for as many as are needed; where that is dearer than to leave them alone, they are left alone.
+    const Choice alone = choose(false), both = choose(true);
+    if (!both.is_possible && !alone.is_possible) return false;
+    const Choice& best = !alone.is_possible || (both.is_possible && both.cost < alone.cost) ? both : alone;
+    const std::vector<uint32_t> numbers = number_places(best.places, function);
     of_part.resize(group_.code.parts.size());
+    edges.resize(of_part.size());
     function.entry = group_.code.entry;
     uint32_t counters = 0;
     for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
       const BasicBlock& block = graph_.blocks()[b];
-      function.blocks.push_back({graph_.range(block), numbers_[start_of(b)], numbers_[end_of(b)], CountedBlock::kNone});
-      if (!is_counted_[b]) continue;
+      function.blocks.push_back({graph_.range(block), numbers[start_of(b)], numbers[end_of(b)], CountedBlock::kNone});
+      if (!best.counts_block[b]) continue;
       of_part[block.part].push_back({points_[b]->insn, counters, points_[b]->again});
       function.blocks.back().counter = counters++;
+    }
+    for (size_t w = 0; w < ways_.size(); ++w) {
+      if (!best.counts_way[w]) continue;
+      const Way& way = ways_[w];
+      const BasicBlock& block = graph_.blocks()[way.from];
+      edges[block.part].push_back({block.end - 1, way.is_taken, counters});
+      const OldAddr behind = graph_.range(block).end;
+      function.blocks.push_back({{behind, behind}, numbers[end_of(way.from)], numbers[start_of(way.to)], counters++});
     }
     return true;
   }
@@ -94,6 +121,18 @@ class FunctionCounters {
   struct Point {
     uint32_t insn;
     ByteView again;
+  };
+  // One of the two ways on from a conditional jump, the one that seems less likely, if an increment may stand there.
+  struct Way {
+    uint32_t from, to;  // blocks
+    bool is_taken;
+    double cost;
+  };
+  struct Choice {
+    Sets places;  // of place 0 and the starts and ends of blocks
+    std::vector<bool> counts_block, counts_way;
+    double cost = 0;
+    bool is_possible = true;
   };
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kMostBlocksBack = 4;
@@ -156,62 +195,98 @@ class FunctionCounters {
     }
   }
 
-  void join_places() {
-    for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
-      if (graph_.blocks()[b].entered) sets_.join(0, start_of(b));
-      if (graph_.blocks()[b].leaves) sets_.join(0, end_of(b));
-      for (const uint32_t s : graph_.successors(b)) sets_.join(end_of(b), start_of(s));
-    }
-    of_place_.resize(1 + 2 * graph_.blocks().size());
-    for (uint32_t i = 0; i < of_place_.size(); ++i) of_place_[i] = sets_.find(i);
-  }
-
-  // What a counter in each block costs.
-  std::vector<double> weights() const {
+  void guess_costs() {
     const std::vector<BasicBlock>& blocks = graph_.blocks();
     std::vector<bool> ends;
     for (const BasicBlock& b : blocks) {
       const Insn& last = graph_.last_insn(b);
       ends.push_back(last.flow == Flow::stop || live_.never_returns(group_.code.parts[b.part], last));
     }
-    std::vector<double> weights = guess_frequencies(graph_, ends);
+    Frequencies guessed = guess_frequencies(graph_, ends);
+    for (uint32_t b = 0; b < blocks.size(); ++b)
+      if (const auto way = way_that_may_count(b, guessed.ways[b])) ways_.push_back(*way);
+    costs_ = std::move(guessed.blocks);
     for (uint32_t b = 0; b < blocks.size(); ++b) {
       if (!points_[b])
-        weights[b] = kNever;
+        costs_[b] = kNever;
       else if (!points_[b]->again.empty())
-        weights[b] *= kTwice;
+        costs_[b] *= kTwice;
     }
-    return weights;
   }
 
-  bool choose() {
-    const std::vector<double> weight = weights();
-    std::vector<uint32_t> order(weight.size());
+  // Where a jump leads that enters the function anew, other code may be needed than on its other jumps (hooks).
+  std::optional<Way> way_that_may_count(uint32_t b, const std::vector<double>& frequencies) const {
+    const BasicBlock& block = graph_.blocks()[b];
+    const std::span<const uint32_t> next = graph_.successors(b);
+    if (graph_.last_insn(block).flow != Flow::jump_if || block.leaves || next.size() != 2 || next[0] == next[1])
+      return std::nullopt;
+    const bool is_taken = frequencies[1] < frequencies[0];
+    const uint32_t to = next[is_taken];
+    if (live_.at_start(to) != 0 || (is_taken && graph_.blocks()[to].entered)) return std::nullopt;
+    const double cost =
+        is_taken ? frequencies[1] * kFar + (frequencies[0] + frequencies[1]) * kLonger : frequencies[0] * kBehind;
+    return Way{b, to, is_taken, cost};
+  }
+
+  void join_places() {
+    auto way = ways_.begin();
+    for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
+      if (graph_.blocks()[b].entered) places_.join(0, start_of(b));
+      if (graph_.blocks()[b].leaves) places_.join(0, end_of(b));
+      const bool has_way = way != ways_.end() && way->from == b;
+      for (const uint32_t s : graph_.successors(b))
+        if (!has_way || s != way->to) places_.join(end_of(b), start_of(s));
+      if (has_way) ++way;
+    }
+  }
+
+  // What is dearest first gets no counter, if it makes no circle with others that have none. A way that has none is no
+  // more than the place where its two ends meet.
+  Choice choose(bool may_count_ways) const {
+    Choice choice{places_, std::vector<bool>(costs_.size()), std::vector<bool>(ways_.size())};
+    if (!may_count_ways)
+      for (const Way& way : ways_) choice.places.join(end_of(way.from), start_of(way.to));
+    const uint32_t blocks = uint32_t(costs_.size());
+    std::vector<uint32_t> order(blocks + (may_count_ways ? ways_.size() : 0));  // of blocks, and of ways behind them
     std::iota(order.begin(), order.end(), 0u);
-    std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return weight[a] > weight[b]; });
-    is_counted_.resize(weight.size());
-    for (const uint32_t b : order) {
-      is_counted_[b] = !sets_.join(start_of(b), end_of(b));
-      if (is_counted_[b] && !points_[b]) return false;
+    const auto cost_of = [&](uint32_t i) { return i < blocks ? costs_[i] : ways_[i - blocks].cost; };
+    std::ranges::stable_sort(order, std::greater<>(), cost_of);
+    Sets joined = choice.places;  // by what has no counter
+    for (const uint32_t i : order) {
+      if (i < blocks) {
+        if (joined.join(start_of(i), end_of(i))) continue;
+        choice.counts_block[i] = true;
+        choice.is_possible &= points_[i].has_value();
+      } else {
+        const uint32_t from = end_of(ways_[i - blocks].from), to = start_of(ways_[i - blocks].to);
+        if (choice.places.are_joined(from, to)) continue;
+        if (joined.join(from, to)) {
+          choice.places.join(from, to);
+          continue;
+        }
+        choice.counts_way[i - blocks] = true;
+      }
+      choice.cost += cost_of(i);
     }
-    return true;
+    return choice;
   }
 
-  void number_places(CountedFunction& function) {
-    numbers_.assign(of_place_.size(), 0);
-    for (uint32_t i = 0; i < of_place_.size(); ++i)
-      numbers_[i] = of_place_[i] == i ? function.places++ : numbers_[of_place_[i]];
+  // By start and end of block.
+  static std::vector<uint32_t> number_places(Sets places, CountedFunction& function) {
+    std::vector<uint32_t> numbers(places.size());
+    for (uint32_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = places.find(i) == i ? function.places++ : numbers[places.find(i)];
+    return numbers;
   }
 
   const Group& group_;
   const Arrivals& arrivals_;
   const FlowGraph graph_;
   const LiveFlags live_;
-  Sets sets_;  // of place 0 and the starts and ends of blocks
   std::vector<std::optional<Point>> points_;
-  std::vector<uint32_t> of_place_;  // by start and end of block: the least that is the same place
-  std::vector<uint32_t> numbers_;   // the same, numbered
-  std::vector<bool> is_counted_;
+  std::vector<double> costs_;  // of a counter in each block
+  std::vector<Way> ways_;      // ascending by block
+  Sets places_;                // what meets whichever ways get counters
 };
 
 }  // namespace
@@ -233,19 +308,21 @@ BlockCounters place_block_counters(const Program& program, const std::vector<Old
   struct Found {
     CountedFunction function;
     std::vector<std::vector<CounterPlace>> of_part;
+    std::vector<std::vector<EdgeRecord>> edges;
     bool is_counted = false;
   };
   std::vector<Found> found(program.groups.size());
   parallel_for(found.size(), [&](size_t g) {
     const Group& group = program.groups[g];
     if (group.moves())
-      found[g].is_counted =
-          FunctionCounters(program, group, arrivals, passing).place(found[g].function, found[g].of_part);
+      found[g].is_counted = FunctionCounters(program, group, arrivals, passing)
+                                .place(found[g].function, found[g].of_part, found[g].edges);
   });
 
   BlockCounters all;
   all.are_locked = are_shared;
   all.of_range.resize(program.ranges.size());
+  all.edges.resize(program.ranges.size());
   for (size_t g = 0; g < found.size(); ++g) {
     const Group& group = program.groups[g];
     if (!group.moves()) continue;
@@ -260,7 +337,13 @@ BlockCounters place_block_counters(const Program& program, const std::vector<Old
         place.is_locked = are_shared;
         ++all.counters;
       }
+      for (EdgeRecord& edge : found[g].edges[p]) {
+        edge.number += first;
+        edge.is_locked = are_shared;
+        ++all.counters;
+      }
       all.of_range[group.ranges[p]] = std::move(found[g].of_part[p]);
+      all.edges[group.ranges[p]] = std::move(found[g].edges[p]);
     }
     for (CountedBlock& block : found[g].function.blocks)
       if (block.counter != CountedBlock::kNone) block.counter += first;

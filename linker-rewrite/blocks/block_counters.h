@@ -21,12 +21,13 @@ struct CounterPlace {
   std::optional<RecordCode> record{};
 };
 
-// A record that is written where control goes one of the two ways on from a conditional jump.
+// The same where control goes one of the two ways on from a conditional jump.
 struct EdgeRecord {
   uint32_t insn;    // the jump: index in the range
   bool is_taken;    // on the way to its target; else behind it
-  uint32_t number;  // that is recorded
-  RecordCode record;
+  uint32_t number;  // of the counter, in the program; that is recorded
+  bool is_locked = false;
+  std::optional<RecordCode> record{};
 };
 
 // An access to memory in a block, with its values by their place in the record: as libprof/format/trace.h has it.
@@ -52,7 +53,8 @@ struct TracedBlock {
 };
 
 // What a reader needs to find out how often a block ran. Control comes from one of the places where paths meet, runs
-// through the block, and goes to another of these. 0 is all that is outside of the function.
+// through the block, and goes to another of these. 0 is all that is outside of the function. If the range is empty, it is no
+// block, but a way on from a conditional jump.
 struct CountedBlock {
   OldRange range;
   uint32_t from, to;  // places, numbered within the function
@@ -63,7 +65,7 @@ struct CountedBlock {
 struct CountedFunction {
   OldAddr entry;
   uint32_t places = 0;
-  std::vector<CountedBlock> blocks;  // by part, ascending in each
+  std::vector<CountedBlock> blocks;  // by part, ascending in each; behind them the ways that have counters
 };
 
 struct BlockCounters {

@@ -42,14 +42,15 @@ class Guess {
       if (graph.blocks()[b].entered) entered_.push_back(b);
   }
 
-  std::vector<double> frequencies() {
+  Frequencies frequencies() {
     for (const uint32_t b : entered_) walk(b);
     for (uint32_t b = 0; b < labels_; ++b) walk(b);
     std::ranges::reverse(order_);
     for (uint32_t i = 0; i < order_.size(); ++i) order_of_[order_[i]] = i;
     flow();
     frequency_.resize(labels_);
-    return std::move(frequency_);
+    ways_.resize(labels_);
+    return {std::move(frequency_), std::move(ways_)};
   }
 
  private:
@@ -147,13 +148,18 @@ class Guess {
 
   void flow() {
     frequency_.resize(order_of_.size());
+    ways_.resize(order_of_.size());
     for (const uint32_t b : order_) {
       double& own = frequency_[b];
       own = std::min((own + (own == 0 ? begin(b) : 0)) * (is_head_[b] ? kLoop : 1), kMost);
       double all = 0;
       for (const uint32_t to : successors(b)) all += share(b, to);
-      for (const uint32_t to : successors(b))
-        if (order_of_[to] > order_of_[b]) frequency_[to] += own * share(b, to) / all;
+      const bool is_to_labels = b == labels_ || graph_.blocks()[b].to_labels;
+      for (const uint32_t to : successors(b)) {
+        const double way = own * share(b, to) / all;
+        if (!is_to_labels) ways_[b].push_back(way);
+        if (order_of_[to] > order_of_[b]) frequency_[to] += way;
+      }
     }
   }
 
@@ -168,13 +174,14 @@ class Guess {
   std::vector<bool> is_seen_;
   std::vector<uint32_t> order_of_;  // where it is in order_
   std::vector<double> frequency_;
+  std::vector<std::vector<double>> ways_;
 
   std::vector<uint32_t> order_;  // blocks, each before those that control goes on to, but for jumps back
 };
 
 }  // namespace
 
-std::vector<double> guess_frequencies(const FlowGraph& graph, const std::vector<bool>& ends) {
+Frequencies guess_frequencies(const FlowGraph& graph, const std::vector<bool>& ends) {
   return Guess(graph, ends).frequencies();
 }
 

@@ -11,9 +11,15 @@ namespace profld {
 
 inline constexpr double kSeldom = 1.0 / 64;  // how often code is taken to run that was made for what should not be
 
-// By block, above 0. `ends`: by block, whether nothing comes back from it: it ends with a call that does not return, or
+struct Frequencies {
+  std::vector<double> blocks;  // above 0
+  // By block, of the ways to its successors, in their order; none if it ends with a jump to labels.
+  std::vector<std::vector<double>> ways;
+};
+
+// `ends`: by block, whether nothing comes back from it: it ends with a call that does not return, or
 // stops.
-std::vector<double> guess_frequencies(const FlowGraph& graph, const std::vector<bool>& ends);
+Frequencies guess_frequencies(const FlowGraph& graph, const std::vector<bool>& ends);
 
 }  // namespace profld
 

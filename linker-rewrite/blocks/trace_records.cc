@@ -119,7 +119,7 @@ class FunctionRecords {
           code_at(block.part, block.end - 1, flags_.at_start(next), registers_.at_start(next), std::move(values));
       if (!code) return false;
       const uint32_t before = path ? add_silent(*path, *code, path->addresses.size(), blocks) : numbers_[b];
-      edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()), *code});
+      edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()), false, *code});
       blocks.push_back({{}, 0, before, uint32_t(code->values.size())});
     }
     return true;
@@ -445,7 +445,7 @@ BlockCounters place_trace_records(const Program& program, const std::vector<OldA
       }
       for (EdgeRecord& edge : found[g].edges[p]) {
         edge.number += first;
-        edge.record.size = record_size;
+        edge.record->size = record_size;
       }
       all.of_range[group.ranges[p]] = std::move(found[g].of_part[p]);
       all.edges[group.ranges[p]] = std::move(found[g].edges[p]);

@@ -139,8 +139,7 @@ class Emitter {
     const CounterPlace& counter = (*plan_.counters)[counter_];
     ++counter_;
     if (counter.record) return record(*counter.record, counter.number, next_record_++);
-    if (counter.is_locked) out_.lock();
-    out_.count(counters_.first_counter + uint64_t(counter.number) * sizeof(uint64_t));
+    count(counter.number, counter.is_locked);
     out_.copy(counter.again);
   }
   // Puts in what stands behind the instruction before the next.
@@ -148,8 +147,15 @@ class Emitter {
     if (has_edge(next_ - 1, false)) {
       const EdgeRecord& edge = (*plan_.edges)[edge_];
       ++edge_;
-      record(edge.record, edge.number, next_record_++);
+      if (edge.record)
+        record(*edge.record, edge.number, next_record_++);
+      else
+        count(edge.number, edge.is_locked);
     }
+  }
+  void count(uint32_t number, bool is_locked) {
+    if (is_locked) out_.lock();
+    out_.count(counters_.first_counter + uint64_t(number) * sizeof(uint64_t));
   }
   // `index`: of the code for its full window.
   void record(const RecordCode& code, uint32_t number, uint32_t index) {
@@ -166,14 +172,17 @@ class Emitter {
   NewAddr taken_edge() {
     const NewAddr at = copy_.start + (copy_.size - copy_.out_of_line + taken_length_);
     const EdgeRecord& edge = (*plan_.edges)[edge_];
-    taken_length_ += length_of_record(edge.record) + kJumpLength;
-    taken_.push_back({&edge, next_record_++});
+    taken_length_ += length_of(edge) + kJumpLength;
+    taken_.push_back({&edge, edge.record ? next_record_++ : 0});
     ++edge_;
     return at;
   }
   void taken_edges() {
     for (const auto& [edge, index] : taken_) {
-      record(edge->record, edge->number, index);
+      if (edge->record)
+        record(*edge->record, edge->number, index);
+      else
+        count(edge->number, edge->is_locked);
       out_.jump(jump_target(code_.target(code_.insns[edge->insn])));
     }
   }
@@ -242,7 +251,7 @@ class Emitter {
   size_t edge_ = 0;     // the next record on a way from a jump
   struct TakenEdge {
     const EdgeRecord* edge;
-    uint32_t index;  // of the record
+    uint32_t index;  // of the record, if it is one
   };
   std::vector<TakenEdge> taken_;  // those that jumps so far lead to first
   uint32_t taken_length_ = 0;     // of their code

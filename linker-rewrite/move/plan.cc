@@ -188,7 +188,7 @@ class Planner {
       } else {
         offset += code_.insns[i].length;
       }
-      if (const EdgeRecord* edge = edge_of(i); edge && !edge->is_taken) offset += length_of_record(edge->record);
+      if (const EdgeRecord* edge = edge_of(i); edge && !edge->is_taken) offset += profld::length_of(*edge);
     }
     at_.back() = offset;
   }
@@ -261,10 +261,10 @@ RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCo
 }
 
 uint32_t records_of(const RangePlan& plan) {
-  size_t records = plan.edges ? plan.edges->size() : 0;
-  if (plan.counters)
-    records +=
-        size_t(std::ranges::count_if(*plan.counters, [](const CounterPlace& p) { return p.record.has_value(); }));
+  const auto is_record = [](const auto& place) { return place.record.has_value(); };
+  size_t records = 0;
+  if (plan.edges) records += size_t(std::ranges::count_if(*plan.edges, is_record));
+  if (plan.counters) records += size_t(std::ranges::count_if(*plan.counters, is_record));
   return uint32_t(records);
 }
 
@@ -272,7 +272,7 @@ uint32_t length_of_taken_edges(const RangePlan& plan) {
   uint32_t length = 0;
   if (plan.edges)
     for (const EdgeRecord& edge : *plan.edges)
-      if (edge.is_taken) length += length_of_record(edge.record) + kJumpLength;
+      if (edge.is_taken) length += length_of(edge) + kJumpLength;
   return length;
 }
 

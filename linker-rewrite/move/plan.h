@@ -20,6 +20,11 @@ inline uint32_t length_of(const CounterPlace& counter) {
   return (counter.is_locked ? kLockLength : 0) + kCountLength + uint32_t(counter.again.size());
 }
 
+inline uint32_t length_of(const EdgeRecord& edge) {
+  if (edge.record) return length_of_record(*edge.record);
+  return (edge.is_locked ? kLockLength : 0) + kCountLength;
+}
+
 // The words that hold the addresses of the hooks, one after the other.
 struct HookSlots {
   explicit HookSlots(NewAddr start) : enter(start), leave(start + 8), tail(start + 16), jump(start + 24) {}
@@ -57,7 +62,7 @@ struct RangePlan {
   uint32_t enter_hook_before = kNone;                   // index of the instruction before which the entry hook stands
   std::vector<Change> changes;                          // ascending by insn
   const std::vector<CounterPlace>* counters = nullptr;  // increments, behind the entry hook; null: there are none
-  const std::vector<EdgeRecord>* edges = nullptr;       // ascending by insn; null: there are none
+  const std::vector<EdgeRecord>* edges = nullptr;       // ascending by insn, one for each; null: there are none
   bool falls_off = false;                               // needs a jump behind its last instruction
   bool leave_hook_at_end = false;  // and before that jump a hook: the range runs on into another function
   uint64_t returns = 0, tail_jumps = 0;

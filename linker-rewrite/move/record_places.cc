@@ -19,13 +19,17 @@ std::vector<PlacedRecord> record_places(const Code& code, const RangePlan& plan,
     full_window += kFullWindowLength;
   };
   const auto place_edge = [&](const EdgeRecord& edge) {
-    const uint32_t length = length_of_record(edge.record);
-    if (edge.is_taken) {
-      place_in(taken_edges, taken_edge, length + kJumpLength, edge.insn, edge.record);
+    const uint32_t length = length_of(edge);
+    if (!edge.record) {  // an increment; beside its jump it needs nothing
+      if (!edge.is_taken) return;
+      taken_edges.push_back({taken_edge, length + kJumpLength, code.address(code.insns[edge.insn]), {}, false});
+      taken_edge += length + kJumpLength;
+    } else if (edge.is_taken) {
+      place_in(taken_edges, taken_edge, length + kJumpLength, edge.insn, *edge.record);
       taken_edge += length + kJumpLength;
     } else {  // the last thing before the next instruction
       const uint64_t next = code.insns[edge.insn].offset + code.insns[edge.insn].length;
-      place_in(placed, uint32_t(copy.offset(next)) - length, length, edge.insn, edge.record);
+      place_in(placed, uint32_t(copy.offset(next)) - length, length, edge.insn, *edge.record);
     }
   };
 

@@ -75,7 +75,7 @@ void Relocator::plan(NewAddr text) {
 }
 
 RecordsOf Relocator::records_of() const {
-  if (!counters_ || counters_->traced.empty()) return {};
+  if (!counters_ || counters_->edges.empty()) return {};
   return [this](const RangeCopy& copy) {
     const RangePlan& plan = plans_[size_t(&copy - copies_.copies().data())];
     return record_places(program_.code(program_.ranges[plan.range]), plan, copy);

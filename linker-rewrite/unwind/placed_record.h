@@ -1,4 +1,4 @@
-// The code of a record of a trace where it stands in a copy, or what it has out of line.
+// The code of a record of a trace where it stands in a copy, or what it has out of line; or an increment out of line.
 
 #ifndef LINKER_REWRITE_UNWIND_PLACED_RECORD_H
 #define LINKER_REWRITE_UNWIND_PLACED_RECORD_H

@@ -39,7 +39,7 @@ class Solver {
     }
     for (uint32_t p = 1; p < places_.size(); ++p) follow(p, blocks);
     for (size_t b = 0; b < blocks.size(); ++b) {
-      if (!is_whole(blocks[b])) continue;
+      if (!is_whole(blocks[b]) || blocks[b].size == 0) continue;
       const auto count = int64_t(counts_[b]);
       runs.push_back(
           {function.entry + uint64_t(int64_t(blocks[b].offset)), blocks[b].size, count < 0 ? 0 : uint64_t(count)});

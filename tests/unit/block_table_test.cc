@@ -54,6 +54,17 @@ TEST_CASE("counts of blocks without counters follow from the others") {
   CHECK(runs[1].size == 4);
 }
 
+TEST_CASE("a counted way on from a jump is no block") {
+  // A; if (...) goto D; B; if (...) goto D; C; D: blocks A, B, C, D, and the ways to D.
+  const std::string bytes = section({{0x1000, 6, 5}}, {{0, 4, 0, 1, kNoCounter},
+                                                       {4, 4, 1, 2, kNoCounter},
+                                                       {8, 4, 2, 3, kNoCounter},
+                                                       {12, 4, 3, 0, 0},
+                                                       {4, 0, 1, 3, 1},
+                                                       {8, 0, 2, 3, 2}});
+  CHECK(counts(bytes, {10, 3, 2}) == std::vector<uint64_t>{10, 7, 5, 10});
+}
+
 TEST_CASE("a count is not less than nothing") {
   CHECK(counts(section({{0x1000, 4, 3}}, kBranch), {3, 4}) == std::vector<uint64_t>{3, 0, 4, 3});
 }

@@ -125,7 +125,7 @@ join: dec %esi
     done f
 )");
   const FlowGraph graph(m.program, m.program.groups[m.group("f")], find_arrivals(m.program, {}));
-  const std::vector<double> guessed = guess_frequencies(graph, std::vector<bool>(graph.blocks().size()));
+  const std::vector<double> guessed = guess_frequencies(graph, std::vector<bool>(graph.blocks().size())).blocks;
   const auto at = [&](const std::string& label) {
     const auto b = std::ranges::find(graph.blocks(), m.insn("f", label), &BasicBlock::first);
     REQUIRE(b != graph.blocks().end());
@@ -135,6 +135,40 @@ join: dec %esi
   CHECK(at("one") < at("two"));  // behind a jump, which goes forward
   CHECK(at("two") < at("again"));
   CHECK(at("one") + at("two") == doctest::Approx(at("join")));
+}
+
+TEST_CASE("a row of comparisons has its ways out counted, where they lead to the same place") {
+  const std::string text = R"(
+    function f
+    nop
+again: cmp %rdi, %rsi
+first: jne out
+    cmp %rdi, %rdx
+second: jne out
+    cmp %rdi, %rcx
+third: jne out
+    inc %rcx
+    jmp again
+out: BEHIND
+    ret
+    done f
+)";
+  const auto with = [&](const std::string& behind) {
+    std::string changed = text;
+    return changed.replace(changed.find("BEHIND"), 6, behind);
+  };
+  const Moving m(with("mov $1, %edx"));
+  const BlockCounters blocks = place_block_counters(m.program, {});
+  const std::vector<EdgeRecord>& ways = blocks.edges[m.range("f")];
+  REQUIRE(ways.size() == 2);  // the loop has one in a block
+  for (size_t i = 0; i < ways.size(); ++i) {
+    CHECK(ways[i].insn == m.insn("f", i == 0 ? "second" : "third"));
+    CHECK(ways[i].is_taken);
+    CHECK(!ways[i].record);
+  }
+  // Not where flags are live.
+  const Moving live(with("sete %al"));
+  CHECK(place_block_counters(live.program, {}).edges[live.range("f")].empty());
 }
 
 TEST_CASE("a system call in the way of 32-bit programs ends a block") {
