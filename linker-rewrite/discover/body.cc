@@ -336,16 +336,39 @@ Body explore(const Image& image, OldRange window, const std::vector<BodyEntry>& 
   return Explorer(image, window, inside, surroundings).explore(entries);
 }
 
-bool may_start_function(const Image& image, OldAddr a) {
-  if (a.value % kCodeAlignment != 0) return false;
+namespace {
+
+// True if an instruction ends at `a` that is `like`, or nothing is known of what is there.
+template <typename Predicate>
+bool is_behind(const Image& image, OldAddr a, Predicate like) {
   for (uint64_t length = 1; length <= kMaxInstructionLength; ++length) {
     const auto bytes = image.bytes(a - length, length);
     if (!bytes) return true;
     const CachedInsn* in = DecodeCache::of_this_thread().find(*bytes);
-    if (in && in->insn.length == length && (in->is_no_operation() || in->ends_control() || in->insn.flow == Flow::call))
-      return true;
+    if (in && in->insn.length == length && like(*in)) return true;
   }
   return false;
+}
+
+// Some compilers, Free Pascal's for one, fill the space between functions with zeros.
+OldAddr without_zeros_before(const Image& image, OldAddr a) {
+  for (uint64_t zeros = 0; zeros < kCodeAlignment - 1; ++zeros) {
+    const auto byte = image.bytes(a - zeros - 1, 1);
+    if (!byte || byte->front() != 0) return a - zeros;
+  }
+  return a - (kCodeAlignment - 1);
+}
+
+}  // namespace
+
+bool may_start_function(const Image& image, OldAddr a) {
+  if (a.value % kCodeAlignment != 0) return false;
+  const auto may_come_before = [](const CachedInsn& in) {
+    return in.is_no_operation() || in.ends_control() || in.insn.flow == Flow::call;
+  };
+  if (is_behind(image, a, may_come_before)) return true;
+  const OldAddr end = without_zeros_before(image, a);
+  return end != a && is_behind(image, end, [](const CachedInsn& in) { return in.ends_control(); });
 }
 
 }  // namespace profld

@@ -69,7 +69,7 @@ Body explore(const Image& image, OldRange window, const std::vector<BodyEntry>& 
              const std::vector<OldAddr>& inside, const Surroundings& surroundings);
 
 // True if a function may start there: at an aligned address, behind padding, an instruction that ends control, or a call
-// (which may not return).
+// (which may not return); or behind zeros that follow an instruction that ends control.
 bool may_start_function(const Image& image, OldAddr a);
 
 }  // namespace profld

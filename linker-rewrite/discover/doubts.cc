@@ -163,9 +163,11 @@ class Judge {
     return root.is_certain && !root.has_unknown_jumps && !before->has_unknown_jumps;
   }
 
+  // Instructions that do nothing, or a few zeros: see may_start_function.
   bool is_padding(OldRange r) const {
     const auto bytes = image_.bytes(r.start, r.size());
     if (!bytes) return false;
+    if (r.size() < kCodeAlignment && std::ranges::all_of(*bytes, [](uint8_t byte) { return byte == 0; })) return true;
     for (size_t at = 0; at < bytes->size();) {
       const CachedInsn* in = DecodeCache::of_this_thread().find(bytes->subspan(at));
       if (!in || !in->is_no_operation()) return false;
