@@ -9,7 +9,8 @@
 //     aligned, so there is no padding in front of a place in them. A place that has padding in front of it, and another
 //     function between it and where the jump is, is a function.
 //   * Hardly any compiler makes conditional tail calls.
-//   * All else, such as a place behind the end of the function that jumps there, may be either.
+//   * All else may be either, such as an aligned place behind the end of the function that jumps there, or any place right in
+//     front of its start.
 //
 // A number that may be an address, in a program at a fixed address: it may be the label of a jump table. A label lies
 // inside a function, so the code in front of it belongs to that. If all code in front of a place belongs to a function of
@@ -182,8 +183,16 @@ class Judge {
     if (p.root == kNobody) return {is_frameless(p), true};
     if (!is_frameless(p)) return {};
     if (p.root == kSeveral) return {true, true};
-    if (p.reached_within || p.goes_back || !may_start_function(image_, p.at)) return {};
+    if (p.reached_within || p.goes_back) return {};
+    if (!may_start_function(image_, p.at) && !is_in_front_of_root(p)) return {};
     return {true, true};
+  }
+
+  // True if the function that leads to `p` begins right behind it. Nothing of a function stands in front of its first
+  // instruction, but for what is far away; so where functions are not aligned, this is one, in all likelihood.
+  bool is_in_front_of_root(const Place& p) const {
+    const auto& runs = p.start->body.runs;
+    return !runs.empty() && p.root < kSeveral && runs.back().end == places_[p.root].at;
   }
 
   bool is_behind_padding(OldAddr a) const {

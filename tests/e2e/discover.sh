@@ -44,6 +44,8 @@ found zero_padding.c
 doubtful=1 links=pie found inner_starts.c
 links=no-pie found inner_starts.c
 links="pie no-pie" found inner_starts.c -rdynamic
+# What is in front of the function that jumps there.
+doubtful=1 links="pie no-pie" found in_front.c
 
 # What a run-time system finds by return address, through a register that is its own, stays, and what it calls; the rest does not.
 for link in pie no-pie; do
