@@ -4,17 +4,21 @@
 // keeps something there for all of its code: V8 its roots in r13, Haskell's programs their registers in r13 and their stack in rbp.
 //
 // Such a system often has tables of its own, by which it finds, with a return address, what belongs to a frame: V8's
-// collector and exceptions do. It knows nothing of copies. If unwind tables or symbols tell of a function, they are how its
-// authors want it to be seen; of a function that was discovered nothing of the kind is known, and it stays. So does what such
-// a function calls directly, or what calls it: it may be of the same system, and not use the register itself.
+// collector and exceptions do. It knows nothing of copies. If unwind tables or symbols tell of such a function, they are how its
+// authors want it to be seen. One that no table names stays in any case; if it was discovered, it is kept in place here. And
+// what it calls directly, or what calls it, stays as well: it may be of the same system and use no such register, as V8's way
+// in from C++, JSEntry, which unwind tables do tell of.
 //
 // Only what runs before the first calls is looked at: behind a call it would have to be known whether that returns.
 
 #include "inherited_registers.h"
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/semantics.h"
 
 namespace profld {
@@ -26,63 +30,85 @@ using RegisterSet = uint16_t;  // by the numbers in semantics.h
 constexpr RegisterSet bit(uint8_t reg) { return reg < kRegisters ? RegisterSet(1u << reg) : RegisterSet(0); }
 constexpr RegisterSet kKept = bit(3) | bit(kRbp) | bit(12) | bit(13) | bit(14) | bit(15);  // 3: rbx
 
+constexpr uint64_t kFarthest = 4096;  // bytes of unknown code that are looked at
+constexpr size_t kMostInstructions = 256;
+
 bool is_discovered(const CodeRange& r) { return r.fde && r.fde->made && r.names.empty() && !r.fragment; }
 
-// Whether the code, entered at its start, uses one of these registers as an address before it has set it.
-bool inherits_registers(const Code& code) {
-  std::vector<RegisterSet> as_left(code.insns.size());  // by the caller, when control is there; 0: it was not there yet
-  std::vector<size_t> to_do;
-  const auto reach = [&](size_t insn, RegisterSet registers) {
-    if (insn >= code.insns.size() || (as_left[insn] | registers) == as_left[insn]) return;
-    as_left[insn] |= registers;
-    to_do.push_back(insn);
+// Whether code in the range, entered at its start, uses one of these registers as an address before it has set it.
+bool inherits_registers(const Image& image, OldRange range) {
+  const auto bytes = image.bytes(range.start, range.size());
+  if (!bytes) return false;
+  Code code;
+  code.range = range;
+  code.bytes = *bytes;
+  DecodeCache& cache = DecodeCache::of_this_thread();
+  std::map<OldAddr, RegisterSet> as_left;  // by the caller, when control is there
+  std::vector<OldAddr> to_do;
+  const auto reach = [&](OldAddr at, RegisterSet registers) {
+    if (!range.contains(at) || as_left.size() > kMostInstructions) return;
+    const auto [found, is_new] = as_left.try_emplace(at);
+    if (!is_new && (found->second | registers) == found->second) return;
+    found->second |= registers;
+    to_do.push_back(at);
   };
-  reach(0, kKept);
+  reach(range.start, kKept);
   while (!to_do.empty()) {
-    const size_t at = to_do.back();
+    const OldAddr at = to_do.back();
     to_do.pop_back();
-    const Insn& insn = code.insns[at];
+    const uint64_t offset = at - range.start;
+    const Insn* const known = cache.find_insn(code.bytes.subspan(offset));
+    if (!known || known->length > range.size() - offset) continue;
+    Insn insn = *known;
+    insn.offset = uint32_t(offset);
     const Semantics op = semantics_of(code, insn);
-    if (op.action != Action::lea && (as_left[at] & (bit(op.memory.base) | bit(op.memory.index)))) return true;
-    const RegisterSet behind = as_left[at] & RegisterSet(~op.writes);
-    if (insn.flow == Flow::next || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short)
-      reach(at + 1, behind);
-    if (insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short) {
-      if (const auto target = code.index(code.target(insn))) reach(*target, behind);
-    }
+    const RegisterSet here = as_left[at];
+    if (op.action != Action::lea && (here & (bit(op.memory.base) | bit(op.memory.index)))) return true;
+    const RegisterSet behind = here & RegisterSet(~op.writes);
+    const bool is_conditional = insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
+    if (insn.flow == Flow::next || is_conditional) reach(code.next(insn), behind);
+    if (insn.flow == Flow::jump || is_conditional) reach(code.target(insn), behind);
   }
   return false;
+}
+
+// The same of code in no range.
+bool unknown_code_inherits(const Program& program, OldAddr start) {
+  const ptrdiff_t before = program.range_starts.last_not_above(start);
+  OldRange range{start, start + kFarthest};
+  if (size_t(before + 1) < program.ranges.size())
+    range.end = std::min(range.end, program.ranges[size_t(before + 1)].range.start);
+  while (range.size() > 1 && !program.image->bytes(range.start, range.size())) range.end = start + range.size() / 2;
+  return inherits_registers(*program.image, range);
 }
 
 }  // namespace
 
 void keep_what_inherits_registers(Program& program) {
-  const auto inheriting = parallel_collect<size_t>(program.ranges.size(), [&](size_t i, std::vector<size_t>& out) {
+  std::vector<uint8_t> inherits(program.ranges.size());
+  parallel_for(program.ranges.size(), [&](size_t i) {
     const CodeRange& r = program.ranges[i];
-    if (is_discovered(r) && inherits_registers(program.code(r))) out.push_back(i);
+    inherits[i] = is_discovered(r) && inherits_registers(*program.image, r.range);
   });
-  if (inheriting.empty()) return;
-  std::vector<bool> is_inheriting(program.groups.size());
-  for (size_t i : inheriting) is_inheriting[program.ranges[i].group] = true;
 
   struct Neighbour {
-    size_t range;  // discovered; it calls, or is called by, what inherits registers
+    size_t range;  // it calls, or is called by, what inherits registers
     OldAddr other;
   };
   const auto neighbours =
       parallel_collect<Neighbour>(program.ranges.size(), [&](size_t i, std::vector<Neighbour>& out) {
-        const CodeRange& r = program.ranges[i];
-        const Code& code = program.code(r);
+        const Code& code = program.code(program.ranges[i]);
         for (const Insn& insn : code.insns) {
           if (insn.flow != Flow::call && insn.flow != Flow::jump && insn.flow != Flow::jump_if) continue;
-          const ptrdiff_t to = program.range_of(code.target(insn));
-          if (to < 0) continue;
-          const CodeRange& callee = program.ranges[size_t(to)];
-          if (is_inheriting[r.group] && is_discovered(callee)) out.push_back({size_t(to), r.range.start});
-          if (is_inheriting[callee.group] && is_discovered(r)) out.push_back({i, callee.range.start});
+          const OldAddr target = code.target(insn);
+          const ptrdiff_t to = program.range_of(target);
+          if (to < 0 ? unknown_code_inherits(program, target) : inherits[size_t(to)] != 0) out.push_back({i, target});
+          if (to >= 0 && inherits[i] && is_discovered(program.ranges[size_t(to)]))
+            out.push_back({size_t(to), code.range.start});
         }
       });
-  for (size_t i : inheriting) program.groups[program.ranges[i].group].stay(ReasonCode::inherits_register);
+  for (size_t i = 0; i < inherits.size(); ++i)
+    if (inherits[i]) program.groups[program.ranges[i].group].stay(ReasonCode::inherits_register);
   for (const Neighbour& n : neighbours)
     program.groups[program.ranges[n.range].group].stay({ReasonCode::beside_inheriting, n.other});
 }

@@ -1,4 +1,4 @@
-// Functions that no table names and that find memory through registers which their callers have set.
+// Code that no table names and that finds memory through registers which its callers have set; and what belongs to it.
 
 #ifndef LINKER_REWRITE_DECIDE_INHERITED_REGISTERS_H
 #define LINKER_REWRITE_DECIDE_INHERITED_REGISTERS_H
@@ -7,7 +7,7 @@
 
 namespace profld {
 
-// Adds reasons to stay to these functions, and to those that they call or that call them.
+// Adds reasons to stay to such functions that were discovered, to what they call, and to what calls such code.
 void keep_what_inherits_registers(Program& program);
 
 }  // namespace profld

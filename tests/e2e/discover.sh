@@ -47,15 +47,22 @@ links="pie no-pie" found inner_starts.c -rdynamic
 # What is in front of the function that jumps there.
 doubtful=1 links="pie no-pie" found in_front.c
 
-# What a run-time system finds by return address, through a register that is its own, stays, and what it calls; the rest does not.
-for link in pie no-pie; do
-  # shellcheck disable=SC2046 # a list of words
-  compile own_frames "$programs/own_frames.c" -O2 -fno-asynchronous-unwind-tables $(link_flags $link)
-  strip own_frames
-  rewrite own_frames --discover
-  profiled own_frames
-  [ "$(jq '[.skipped[] | select(.reason | test("register"))] | length' own_frames.report)" = 2 ] || fail "own_frames: $(jq -c .skipped own_frames.report)"
-done
+# What a run-time system finds by return address, through a register that is its own, stays, and what it calls or is called by;
+# that, too, where unwind tables tell of C's functions and of the way in.
+stays_in_place() { # stays_in_place FUNCTIONS FLAGS [OPTION]: so many do
+  local link
+  for link in pie no-pie; do
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    compile own_frames "$programs/own_frames.c" -O2 $2 $(link_flags $link)
+    strip own_frames
+    rewrite own_frames "${@:3}"
+    profiled own_frames
+    [ "$(jq '[.skipped[] | select(.reason | test("register"))] | length' own_frames.report)" = "$1" ] ||
+      fail "own_frames $*: $(jq -c .skipped own_frames.report)"
+  done
+}
+stays_in_place 4 -fno-asynchronous-unwind-tables --discover
+stays_in_place 1 -fasynchronous-unwind-tables
 
 # An array of functions that is larger than the file: DT_FINI_ARRAYSZ is 1 << 62.
 compile huge "$programs/switch.c" -O2 -fno-asynchronous-unwind-tables -no-pie
