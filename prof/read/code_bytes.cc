@@ -21,9 +21,7 @@ std::string code_at(const ElfFile& file, uint64_t address, uint64_t size) {
     break;
   }
   if (!has_sections) offset = file.offset_of(address);
-  if (!offset) return "";
-  const Elf_Data* data = elf_getdata_rawchunk(file.elf(), int64_t(*offset), size, ELF_T_BYTE);
-  return data && data->d_buf ? std::string(static_cast<const char*>(data->d_buf), data->d_size) : "";
+  return offset ? file.bytes_at(*offset, size) : "";
 }
 
 namespace {

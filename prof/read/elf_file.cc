@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gelf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -200,9 +201,22 @@ std::optional<uint64_t> ElfFile::offset_of(uint64_t address) const {
   return {};
 }
 
+// Not by libelf, which keeps each piece that was asked for, in a list that it goes through for the next.
 std::string ElfFile::bytes_at(uint64_t offset, uint64_t size) const {
-  const Elf_Data* data = elf_getdata_rawchunk(elf_, int64_t(offset), size, ELF_T_BYTE);
-  return data && data->d_buf ? std::string(static_cast<const char*>(data->d_buf), data->d_size) : "";
+  struct stat file = {};
+  if (!bytes_ && fstat(fd_, &file) != 0) return "";
+  const uint64_t length = bytes_ ? bytes_->size() : uint64_t(file.st_size);
+  if (offset > length || size > length - offset) return "";
+  if (bytes_) return bytes_->substr(offset, size);
+  std::string bytes(size, '\0');
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t n = pread(fd_, bytes.data() + done, size - done, off_t(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return "";
+    done += size_t(n);
+  }
+  return bytes;
 }
 
 std::string ElfFile::interpreter() const {

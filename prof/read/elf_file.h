@@ -93,6 +93,9 @@ class ElfFile {
   // written.
   std::vector<std::string> search_path() const;
 
+  // The file's bytes from this offset on; empty if it has not as many.
+  std::string bytes_at(uint64_t offset, uint64_t size) const;
+
   // The name by which other files say that they need this one, DT_SONAME; empty if it has none.
   const std::string& soname() const { return soname_; }
 
@@ -104,7 +107,6 @@ class ElfFile {
   Elf_Scn* find_header(const char* name, bool with_bytes) const;
   Elf_Scn* find_section(const char* name) const { return find_header(name, true); }
   std::vector<GElf_Phdr> headers() const;
-  std::string bytes_at(uint64_t offset, uint64_t size) const;
   std::vector<Elf64_Dyn> dynamic_entries() const;
   std::vector<std::string> dynamic_strings(int64_t tag) const;
   void read_notes(const Elf_Data* data, uint64_t align);
