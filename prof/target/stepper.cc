@@ -63,6 +63,7 @@ void Stepper::take(pid_t number) {
 
 int Stepper::run(pid_t program) {
   program_ = program;
+  send_all();
   for (const auto& [number, thread] : threads_) resume(*thread, 0);
   while (!threads_.empty() && !connection_.is_broken()) {
     int status = 0;
@@ -337,7 +338,11 @@ void Stepper::resume(Thread& thread, int signal) {
   ptrace(PTRACE_SINGLESTEP, thread.number, nullptr, long(signal));
 }
 
-void Stepper::tell_maps(Thread& thread) { thread.records.maps(file_of_process(thread.process, "maps")); }
+// They are sent at once: before what other threads do in that memory.
+void Stepper::tell_maps(Thread& thread) {
+  thread.records.maps(file_of_process(thread.process, "maps"));
+  if (program_ != 0) send(thread);
+}
 
 void Stepper::send(Thread& thread) {
   Process& process = processes_[thread.process];

@@ -113,8 +113,7 @@ int main(int argc, char **argv) {
 }
 END
 compile much much.c -O1 -static
-for how in --buffer=64K --blocks --follow-forks --gdbserver "--gdbserver --follow-forks"; do
-  # shellcheck disable=SC2086 # a list of words
+for how in --buffer=64K --blocks --follow-forks; do
   { timeout $forever prof trace $how -o much.trace -- ./much >stdout 2>stderr; } 2>/dev/null
   status=$?
   [ "$(cat stdout)" = "parts of a line
@@ -123,52 +122,96 @@ for how in --buffer=64K --blocks --follow-forks --gdbserver "--gdbserver --follo
   prof istat --json much.trace >json
   jq -e '[.functions[] | select(.function == "handle" or .function == "count")] | length == 2' json >/dev/null || fail "much $how: no handler"
   threads=3
-  [[ $how != *--follow-forks ]] || threads=4
+  [ $how != --follow-forks ] || threads=4
   [ "$(prof itrace much.trace | cut -f 1 | sort -u | wc -l)" = $threads ] ||
     fail "much $how: not $threads threads but $(prof itrace much.trace | cut -f 1 | sort -u | wc -l)"
-  prof itrace --function count much.trace | wc -l >>counted
 done
 
-[ "$(sort -u counted | wc -l)" = 1 ] && [ "$(head -n 1 counted)" -gt 5 ] || fail "much: instructions of count(): $(paste -s counted)"
-
-# Processes that a program makes: by vfork, by fork, and one that outlives its parent. Whoever steps them, each runs as many
-# instructions of work().
+# A thread, and processes that a program makes: by vfork, by fork, and one that outlives its parent. Whoever steps them, each
+# runs as many instructions of work(). Without libc, since gdbserver is slow.
 cat >children.c <<'END'
-#include <sys/wait.h>
-#include <unistd.h>
-volatile int turns;
-__attribute__((noinline)) static int work(int n) {
-  while (turns < n) ++turns;
-  return turns;
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+static inline __attribute__((always_inline)) long call(long number, long a, long b, long c, long d) {
+  register long fourth __asm__("r10") = d;
+  __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(fourth) : "rcx", "r11", "memory");
+  return number;
 }
-int main(int argc, char **argv) {
-  if (argc > 1) return work(700) != 700;
-  int ends[2], status = 0;
-  if (pipe(ends) != 0) return 9;
-  pid_t child = vfork();
+int work(int n) {
+  for (volatile int turns = 0; turns < n;) ++turns;
+  return n;
+}
+static int is_running = 1;
+void in_thread(void) {
+  work(200);
+  call(SYS_exit, 0, 0, 0, 0);
+}
+static void run_thread(void) {
+  static char stack[4096] __attribute__((aligned(16)));
+  const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID;
+  register long fourth __asm__("r10") = (long)&is_running;
+  long number = SYS_clone;
+  __asm__ volatile(
+      "syscall\n"
+      "test %%rax, %%rax\n"
+      "jnz 1f\n"
+      "call in_thread\n"
+      "1:"
+      : "+a"(number)
+      : "D"(flags), "S"(stack + sizeof stack), "d"(0), "r"(fourth)
+      : "rcx", "r11", "memory");
+  while (*(volatile int *)&is_running) call(SYS_futex, (long)&is_running, FUTEX_WAIT, 1, 0);
+}
+static int wait_for(long child) {
+  int status = 1;
+  return call(SYS_wait4, child, (long)&status, 0, 0) != child || status;
+}
+__attribute__((used)) static int begin(long *words) {
+  char **argv = (char **)(words + 1), *again[] = {argv[0], "again", 0};
+  if (words[0] > 1) return work(700) != 700;
+  run_thread();
+  int ends[2];
+  call(SYS_pipe, (long)ends, 0, 0, 0);
+  long child = call(SYS_vfork, 0, 0, 0, 0);
   if (child == 0) {
-    execl(argv[0], argv[0], "again", (char *)NULL);
-    _exit(8);
+    call(SYS_execve, (long)argv[0], (long)again, 0, 0);
+    call(SYS_exit_group, 8, 0, 0, 0);
   }
-  if (waitpid(child, &status, 0) != child || status != 0) return 7;
-  if (fork() == 0) _exit(work(400) & 1);
-  wait(&status);
-  if (fork() == 0) {
-    close(ends[1]);
+  if (wait_for(child)) return 7;
+  child = call(SYS_fork, 0, 0, 0, 0);
+  if (child == 0) return work(400) != 400;
+  if (wait_for(child)) return 8;
+  if (call(SYS_fork, 0, 0, 0, 0) == 0) {
+    call(SYS_close, ends[1], 0, 0, 0);
     char unused;
-    _exit(read(ends[0], &unused, 1) != 0 || work(300) != 300);
+    return call(SYS_read, ends[0], (long)&unused, 1, 0) != 0 || work(300) != 300;
   }
   return work(100) == 100 ? 6 : 5;
 }
+__asm__(
+    ".globl _start\n"
+    "_start: xor %ebp, %ebp\n"
+    "mov %rsp, %rdi\n"
+    "and $-16, %rsp\n"
+    "call begin\n"
+    "mov %eax, %edi\n"
+    "mov $231, %eax\n"
+    "syscall\n");
 END
-compile children children.c -O1 -static
+compile children children.c -O1 -static -nostdlib -fno-stack-protector
 for how in --buffer=64K --gdbserver; do
   run timeout $forever prof trace $how --follow-forks -o children.trace -- ./children
   [ "$status" = 6 ] && [ ! -s stderr ] || fail "children $how: status $status, $(cat stderr)"
   prof itrace --function work children.trace | cut -f 1 | sort | uniq -c | awk '{ print $1 }' | sort -n >turns$how
 done
-[ "$(wc -l <turns--gdbserver)" = 4 ] && cmp -s turns--gdbserver turns--buffer=64K || fail "children: $(paste turns--*)"
-run timeout $forever prof trace --gdbserver --follow-forks --limit 100K -o children.trace -- ./children
+[ "$(wc -l <turns--gdbserver)" = 5 ] && cmp -s turns--gdbserver turns--buffer=64K || fail "children: $(paste turns--*)"
+# Without what they do, when it is not to be followed; and when the trace takes no more.
+run timeout $forever prof trace --gdbserver -o children.trace -- ./children
+[ "$status" = 6 ] && [ ! -s stderr ] || fail "children --gdbserver: status $status, $(cat stderr)"
+[ "$(prof itrace --function work children.trace | cut -f 1 | sort -u | wc -l)" = 2 ] || fail "children --gdbserver: not two threads"
+run timeout $forever prof trace --gdbserver --follow-forks --limit 2K -o children.trace -- ./children
 [ "$status" = 6 ] && grep -q "takes no more" stderr || fail "children --limit: status $status, $(cat stderr)"
 
 # A limit ends the trace, not the program.
