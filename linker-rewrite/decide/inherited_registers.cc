@@ -19,6 +19,7 @@
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/x86/decode_cache.h"
+#include "linker-rewrite/x86/kept_registers.h"
 #include "linker-rewrite/x86/semantics.h"
 
 namespace profld {
@@ -28,7 +29,6 @@ namespace {
 using RegisterSet = uint16_t;  // by the numbers in semantics.h
 
 constexpr RegisterSet bit(uint8_t reg) { return reg < kRegisters ? RegisterSet(1u << reg) : RegisterSet(0); }
-constexpr RegisterSet kKept = bit(3) | bit(kRbp) | bit(12) | bit(13) | bit(14) | bit(15);  // 3: rbx
 
 constexpr uint64_t kFarthest = 4096;  // bytes of unknown code that are looked at
 constexpr size_t kMostInstructions = 256;
@@ -52,7 +52,7 @@ bool inherits_registers(const Image& image, OldRange range) {
     found->second |= registers;
     to_do.push_back(at);
   };
-  reach(range.start, kKept);
+  reach(range.start, kKeptRegisters);
   while (!to_do.empty()) {
     const OldAddr at = to_do.back();
     to_do.pop_back();

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "linker-rewrite/x86/kept_registers.h"
+
 namespace profld {
 
 namespace {
@@ -25,8 +27,6 @@ using Type = Operand::Type;
 constexpr int64_t kWord = 8, kRedZone = 128;
 constexpr uint8_t kR10 = 10, kR11 = 11;
 constexpr uint16_t bit(uint8_t reg) { return uint16_t(1u << reg); }
-// rbx, rbp, r12 to r15
-constexpr uint16_t kKept = 0b1111'0000'0010'1000;
 // Those that hold no argument. (al holds one in functions with a variable number of arguments, which only test it.)
 constexpr uint16_t kUnset = bit(kRax) | bit(kR10) | bit(kR11);
 // rax, rcx, rdx, rsi, rdi, r8 to r11
@@ -39,7 +39,7 @@ bool is_alike(const Holds& h, uint8_t reg) { return h.kind == Kind::entry && h.r
 StackState StackState::at_entry() {
   StackState s;
   for (uint8_t r = 0; r < kRegisters; ++r)
-    if ((kKept | kUnset) & bit(r)) s.registers_[r] = {Kind::entry, r, 0, 0};
+    if ((kKeptRegisters | kUnset) & bit(r)) s.registers_[r] = {Kind::entry, r, 0, 0};
   s.registers_[kRsp] = {Kind::stack, 0, 0, 0};
   return s;
 }
@@ -61,7 +61,7 @@ uint8_t StackState::breaches_at_return() const {
   else if (rsp.offset != 0)
     breaches |= kLeavesInFrame;
   for (uint8_t r = 0; r < kRegisters; ++r)
-    if ((kKept & bit(r)) && !is_alike(registers_[r], r)) breaches |= kNotKept;
+    if ((kKeptRegisters & bit(r)) && !is_alike(registers_[r], r)) breaches |= kNotKept;
   return breaches;
 }
 
@@ -99,7 +99,7 @@ uint8_t StackState::uses(uint16_t registers) const {
   uint8_t breaches = 0;
   for (uint8_t r = 0; r < kRegisters; ++r) {
     if (!(registers & bit(r)) || registers_[r].kind != Kind::entry) continue;
-    breaches |= uint8_t(kKept & bit(registers_[r].reg) ? kUsesKept : kUsesUnset);
+    breaches |= uint8_t(kKeptRegisters & bit(registers_[r].reg) ? kUsesKept : kUsesUnset);
   }
   return breaches;
 }

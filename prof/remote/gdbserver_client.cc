@@ -45,15 +45,7 @@ int signal_of_stop(std::string_view packet) {
   return from_protocol_signal(uint8_t((*number)[0]));
 }
 
-// The process that a packet W or X names: "WXX;process:NUMBER".
-std::optional<uint32_t> process_of_end(std::string_view packet) {
-  const size_t at = packet.find(";process:");
-  if (at == std::string_view::npos) return std::nullopt;
-  packet.remove_prefix(at + 9);
-  return uint32_t(take_number(packet).value_or(0));
-}
-
-// The value of "NAME:VALUE;" in a stop packet.
+// The value of "NAME:VALUE;" in a packet that tells of a stop or an end.
 std::optional<std::string_view> value_of(std::string_view packet, std::string_view name) {
   for (packet.remove_prefix(std::min<size_t>(packet.size(), 3)); !packet.empty();) {
     std::string_view pair = packet.substr(0, packet.find(';'));
@@ -202,8 +194,8 @@ void GdbserverClient::select(TracedThread thread) {
 
 // A signal that stopped a thread reaches it when it goes on. A trap is no signal but the end of a step.
 void GdbserverClient::deliver(int signal, TracedThread thread) {
-  delivered_ = signal == 0 || signal == SIGTRAP ? "" : signal_word(signal) + ":" + thread_word(thread);
-  signalled_ = thread;
+  delivered_.reset();
+  if (signal != 0 && signal != SIGTRAP) delivered_ = {signal, thread};
 }
 
 bool GdbserverClient::is_about_to(const Thread& thread, std::initializer_list<uint64_t> calls) {
@@ -216,18 +208,23 @@ std::string GdbserverClient::step_packet() {
   const auto makes_thread = [](const auto& thread) { return is_about_to(thread.second, {kClone, kClone3}); };
   if (made_ != TracedThread()) return "vCont;s:" + thread_word(std::exchange(made_, {}));
   const auto maker = std::find_if(threads_.begin(), threads_.end(), makes_thread);
-  const bool is_alone = maker != threads_.end() && (delivered_.empty() || signalled_ == maker->first);
+  const bool is_alone = maker != threads_.end() && (!delivered_ || delivered_->thread == maker->first);
   if (std::exchange(is_told_of_threads_, is_alone) != is_alone) ask(is_alone ? "QThreadEvents:1" : "QThreadEvents:0");
-  const std::string packet = delivered_.empty() ? "vCont" : "vCont;S" + delivered_;
-  if (is_alone) return packet + (delivered_.empty() ? ";s:" + thread_word(maker->first) : "");
-  return packet + actions("s", [&](const auto& thread) { return thread.second.vfork_child || makes_thread(thread); });
+  if (is_alone) return "vCont" + (delivered_ ? delivery("S") : ";s:" + thread_word(maker->first));
+  return "vCont" + delivery("S") +
+         actions("s", [&](const auto& thread) { return thread.second.vfork_child || makes_thread(thread); });
 }
 
 // The same, without steps, when nothing is recorded any more.
 std::string GdbserverClient::continue_packet() {
   if (std::exchange(is_told_of_threads_, false)) ask("QThreadEvents:0");
-  return (delivered_.empty() ? "vCont" : "vCont;C" + delivered_) +
-         actions("c", [](const auto& thread) { return thread.second.vfork_child != 0; });
+  return "vCont" + delivery("C") + actions("c", [](const auto& thread) { return thread.second.vfork_child != 0; });
+}
+
+// The action for the thread that a signal is delivered to, if one is.
+std::string GdbserverClient::delivery(const std::string& action) const {
+  if (!delivered_) return "";
+  return ";" + action + signal_word(delivered_->signal) + ":" + thread_word(delivered_->thread);
 }
 
 // The action for all threads but those that wait.
@@ -253,7 +250,8 @@ TracedEnd GdbserverClient::record(TraceWriter& trace, bool is_local) {
       stop_ = ask(steps ? step_packet() : continue_packet());
       selected_ = {};
       if (const auto end = end_of(stop_)) {
-        const uint32_t process = process_of_end(stop_).value_or(program_);
+        auto named = value_of(stop_, "process");
+        const uint32_t process = named ? uint32_t(take_number(*named).value_or(0)) : program_;
         on_process_end(process, recorder);
         if (process == program_) program_end = *end;
         if (processes_.empty()) return program_end;
@@ -371,7 +369,7 @@ void GdbserverClient::on_stop(std::string_view packet, StepRecorder& recorder) {
     deliver(signal, traced);
   }
   thread = std::move(now);
-  thread.was_signalled = !delivered_.empty();
+  thread.was_signalled = delivered_.has_value();
   look(traced, thread, recorder);
 }
 
@@ -400,8 +398,7 @@ bool GdbserverClient::on_trap(TracedThread traced, Thread& thread, const Registe
   }
   executed(traced, thread, recorder);
   if (is_breakpoint(thread.code)) {
-    delivered_ = signal_word(SIGTRAP) + ":" + thread_word(traced);
-    signalled_ = traced;
+    delivered_ = {SIGTRAP, traced};
   }
   return true;
 }

@@ -64,6 +64,10 @@ class GdbserverClient {
     std::vector<std::pair<uint64_t, uint64_t>> constant_code;  // ranges: private, and not to be written
     std::map<uint64_t, std::string> code;                      // of instructions in these
   };
+  struct Delivery {
+    int signal;
+    TracedThread thread;
+  };
   struct LinkBroken {};
 
   std::string ask(std::string_view packet);
@@ -80,6 +84,7 @@ class GdbserverClient {
   static bool is_about_to(const Thread& thread, std::initializer_list<uint64_t> calls);
   std::string step_packet();
   std::string continue_packet();
+  std::string delivery(const std::string& action) const;
   template <typename Waits>
   std::string actions(const std::string& action, Waits waits) const;
   void on_stop(std::string_view packet, StepRecorder& recorder);
@@ -105,10 +110,9 @@ class GdbserverClient {
   TracedThread selected_;  // the one that registers and memory are asked of; none: gdbserver chose it
   std::map<uint32_t, Process> processes_;
   std::map<TracedThread, Thread> threads_;
-  std::string delivered_;            // when it goes on: SIGNAL:THREAD; "" if none is
-  TracedThread signalled_;           // this one
-  TracedThread made_;                // a thread that gdbserver has not told of yet
-  bool is_told_of_threads_ = false;  // when they are made
+  std::optional<Delivery> delivered_;  // when it goes on
+  TracedThread made_;                  // a thread that gdbserver has not told of yet
+  bool is_told_of_threads_ = false;    // when they are made
 };
 
 }  // namespace prof::remote

@@ -8,6 +8,8 @@
 #ifndef PROF_REMOTE_SYSTEM_CALLS_H
 #define PROF_REMOTE_SYSTEM_CALLS_H
 
+#include <sys/syscall.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,7 +34,9 @@ inline bool is_interrupted(uint64_t result) {
 }
 
 // The number of the system call that begins if it goes on after that.
-inline uint64_t restarted_call(uint64_t result, uint64_t number) { return int64_t(result) == -516 ? 219 : number; }
+inline uint64_t restarted_call(uint64_t result, uint64_t number) {
+  return int64_t(result) == -516 ? SYS_restart_syscall : number;
+}
 
 class SystemCall {
  public:
