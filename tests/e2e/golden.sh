@@ -54,8 +54,8 @@ dot*              --dot golden prof.101
 suggest*          --suggest golden prof.100
 END
 
-python3 - <<'PY' || fail "what prof prints is not as it should be; if it is, make golden"
-import fcntl, os, pty, shlex, struct, subprocess, sys, termios, unicodedata
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests/e2e python3 - <<'PY' || fail "what prof prints is not as it should be; if it is, make golden"
+import os, shlex, subprocess, sys, terminal, unicodedata
 environment = {n: v for n, v in os.environ.items() if n not in ("COLUMNS", "tabstop", "NO_COLOR")}
 wrong = []
 
@@ -66,22 +66,9 @@ def in_pipe(command, **more):
     return result.stdout
 
 def on_terminal(command, columns):
-    controller, terminal = pty.openpty()
-    mode = termios.tcgetattr(terminal)
-    mode[1] &= ~termios.OPOST  # newlines stay newlines
-    termios.tcsetattr(terminal, termios.TCSANOW, mode)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    child = subprocess.Popen(command, stdout=terminal, stderr=subprocess.DEVNULL, env=environment)
-    os.close(terminal)
-    output = b""
-    try:
-        while data := os.read(controller, 65536):
-            output += data
-    except OSError:  # the child has ended
-        pass
-    os.close(controller)
-    if child.wait():
-        sys.exit(f"{shlex.join(command)}: exit status {child.returncode} on a terminal")
+    status, output = terminal.run_on_terminal(command, columns, 24, environment, subprocess.DEVNULL)
+    if status:
+        sys.exit(f"{shlex.join(command)}: exit status {status} on a terminal")
     return output
 
 def width(line):
@@ -122,5 +109,6 @@ if [ "${GOLDEN:-}" = write ]; then
   rm -rf "$golden/expected"
   cp -r actual "$golden/expected"
 else
-  diff -r "$golden/expected" actual >differences || fail "other than in tests/golden/expected: $(head -n 30 differences)"
+  diff -r "$golden/expected" actual >differences || fail "other than in tests/golden/expected: $(head -n 30 differences)
+in short: $(grep -E '^(diff|Only|[0-9])' differences | head -n 4)"
 fi

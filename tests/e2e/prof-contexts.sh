@@ -1,5 +1,6 @@
 # Trees of callers and callees, some contexts only, and what the tree leaves out, of a program whose calls are known.
 . "${0%/*}/common.inc"
+. "${0%/*}/terminal.inc"
 
 cat >known.c <<'C'
 #include "calls.h"
@@ -148,9 +149,10 @@ prof -d -s known.prof "$profile" >both && prof -s known.prof "$profile" | cmp -s
 prof -d -r known.prof "$profile" >both && prof -r known.prof "$profile" | cmp -s - both || fail "-r is not -d -r"
 
 # On a terminal chains are folded and what is small is left out, unless all is asked for.
-on_terminal() { script -qec "prof $* known.prof $profile" /dev/null </dev/null | tr -d '\r'; }
-[ "$(on_terminal -d | grep -cP '^\.\s+first > second > third:-/10$')" = 1 ] || fail "on a terminal: $(on_terminal -d)"
-on_terminal -d --all | grep ' > ' >/dev/null && fail "on a terminal, --all: $(on_terminal -d --all)"
+on_terminal 0 prof -d known.prof "$profile"
+[ "$(grep -cP '^\.\s+first > second > third:-/10$' stdout)" = 1 ] || fail "on a terminal: $(cat stdout)"
+on_terminal 0 prof -d --all known.prof "$profile"
+grep ' > ' stdout && fail "on a terminal, --all: $(cat stdout)"
 
 # JSON has the same contexts.
 run prof --json --callers leaf --depth 2 known.prof "$profile"
