@@ -23,6 +23,7 @@
 #include "switches.h"
 #include "syscall.h"
 #include "tail_calls.h"
+#include "thread_pointer.h"
 #include "tree.h"
 
 namespace libprof {
@@ -176,7 +177,7 @@ void include(Cost* cost, uint64_t measured, bool is_first) {
 
 Calibration calibrate() {
   Calibration result = {};
-  if (!takes_stamps() || tsc_stopped_at) return result;
+  if (!takes_stamps() || tsc_stopped_at || !has_thread_word()) return result;
   auto* scratch = static_cast<Scratch*>(map_memory(sizeof(Scratch)));
   if (!scratch) return result;
   State* own = get_state();

@@ -67,12 +67,16 @@
         mov     KEPT_FLAGS(%rsp), %rax
 .endm
 
-.macro RESTORE_THREE_AND_RETURN
+.macro RESTORE_THREE
         mov     KEPT_RCX(%rsp), %rcx
         mov     KEPT_RDX(%rsp), %rdx
         add     $127, %al               // sets OF if it was set
         sahf
         mov     KEPT_RAX(%rsp), %rax
+.endm
+
+.macro RESTORE_THREE_AND_RETURN
+        RESTORE_THREE
         ret
 .endm
 

@@ -10,28 +10,35 @@ namespace {
 enum Word { kEnter, kLeave, kTail, kJump };
 constexpr Word kWords[] = {kEnter, kLeave, kTail, kJump};
 
+// What our words hold if no hooks ask (thread_pointer.cc).
+Hook* chosen[] = {enter_elapsed, leave_elapsed, tail_elapsed, jump_anywhere};
+constexpr Hook* kAsking[] = {ask_and_enter, ask_and_leave, ask_and_tail, ask_and_jump};
+bool do_hooks_ask;
+
 uint64_t* program_words;
 bool are_libraries_hooked;
 
-void use_hook(Word word, uint64_t hook) {
+void use_hook(Word word, Hook* to) {
+  store(&chosen[word], to);
+  const auto hook = reinterpret_cast<uint64_t>(do_hooks_ask ? kAsking[word] : to);
   store(&hook_words[word], hook);
   if (program_words && word <= kLeave) store(&program_words[word], hook);
   if (are_libraries_hooked) store(&library_hook_words[word], hook);
 }
 
 void use_hooks(const Hooks& hooks) {
-  use_hook(kEnter, reinterpret_cast<uint64_t>(hooks.enter));
-  use_hook(kLeave, reinterpret_cast<uint64_t>(hooks.leave));
-  use_hook(kTail, reinterpret_cast<uint64_t>(hooks.tail));
-  use_hook(kJump, reinterpret_cast<uint64_t>(hooks.jump));
+  use_hook(kEnter, hooks.enter);
+  use_hook(kLeave, hooks.leave);
+  use_hook(kTail, hooks.tail);
+  use_hook(kJump, hooks.jump);
 }
 
 void use_hooks_again() {
-  for (Word word : kWords) use_hook(word, hook_words[word]);
+  for (Word word : kWords) use_hook(word, chosen[word]);
 }
 
 void replace_enter_hook(Hook* from, Hook* to) {
-  if (hook_words[kEnter] == reinterpret_cast<uint64_t>(from)) use_hook(kEnter, reinterpret_cast<uint64_t>(to));
+  if (chosen[kEnter] == from) use_hook(kEnter, to);
 }
 
 }  // namespace
@@ -58,7 +65,14 @@ void use_hooks_in_libraries() {
 
 void use_no_hooks() { use_hooks({hook_off, hook_off, hook_off, hook_off}); }
 
-bool are_hooks_off() { return hook_words[kEnter] == reinterpret_cast<uint64_t>(&hook_off); }
+bool are_hooks_off() { return chosen[kEnter] == hook_off; }
+
+void let_hooks_ask(bool ask) {
+  store(&do_hooks_ask, ask);
+  use_hooks_again();
+}
+
+Hook* hook_behind_asking(uint64_t word) { return load(&chosen[word]); }
 
 bool calls_enter_hook(const uint64_t* word) {
   const uint64_t hook = load(word);

@@ -7,7 +7,7 @@
 // of this image has been applied, and there is no thread pointer. It gets one here, to a block of zeros that is large
 // enough for the program's own thread-local storage, of which libprof_state is a part: it lies at a negative offset as
 // large as that storage. When libc later sets up its own block, the thread-local word there is 0, and begin_thread
-// carries the state over.
+// carries the state over. A program without libc may set another thread pointer: see thread_pointer.cc.
 
 #include <elf.h>
 
@@ -20,6 +20,7 @@
 #include "settings.h"
 #include "shadow_stack.h"
 #include "syscall.h"
+#include "thread_pointer.h"
 #include "threads.h"
 
 namespace libprof {
@@ -77,13 +78,14 @@ void relocate() {
 }
 
 // The kernel has refused memory or the thread pointer: without them the program could not run either.
-bool set_early_thread_pointer() {
+// Returns the pointer, or 0.
+uint64_t set_early_thread_pointer() {
   const uint64_t below = (uint64_t(-thread_word_offset()) + kPage - 1) / kPage * kPage;
   auto* block = static_cast<char*>(map_guarded(below + kThreadControlSize));
-  if (!block) return false;
+  if (!block) return 0;
   auto* control = reinterpret_cast<uint64_t*>(block + below);
   control[kSelfWord] = control[kSelfPointerWord] = reinterpret_cast<uint64_t>(control);
-  return syscall4(__NR_arch_prctl, kSetThreadPointer, reinterpret_cast<uint64_t>(control)) == 0;
+  return syscall4(__NR_arch_prctl, kSetThreadPointer, as_word(control)) == 0 ? as_word(control) : 0;
 }
 
 }  // namespace
@@ -95,9 +97,11 @@ extern "C" [[gnu::visibility("hidden")]] void (*start_static(const uint64_t* sta
   ordered();
   program_exit = exit_function;
   initial_stack = stack;
-  if (!set_early_thread_pointer()) return exit_function;
+  const uint64_t pointer = set_early_thread_pointer();
+  if (!pointer) return exit_function;
   State* s = begin_thread(reinterpret_cast<uint64_t>(stack));
   if (s) mark_early(s);
+  watch_thread_pointer(pointer);
   return at_exit;
 }
 

@@ -247,6 +247,10 @@ void enter_without_tsc();
 void leave_without_tsc();
 void tail_without_tsc();
 void hook_off();
+void ask_and_enter();
+void ask_and_leave();
+void ask_and_tail();
+void ask_and_jump();
 State* get_state();
 void set_state(State* state);
 int64_t thread_word_offset();  // of libprof_state from the thread pointer; negative

@@ -187,6 +187,8 @@ State* begin_thread(uint64_t slot) {
   return nullptr;
 }
 
+State* no_state() { return &unrecorded; }
+
 void leave_wiped_state(State* s) {
   if (s == &unrecorded || !is_of_parent(s)) return;
   uint64_t mask;

@@ -12,6 +12,9 @@ namespace libprof {
 // lost if there is a profile. Needs little stack.
 State* begin_thread(uint64_t slot);
 
+// What stands for the state of a thread that is not recorded.
+State* no_state();
+
 // If s was wiped by fork, the thread, in the child, gives it up.
 void leave_wiped_state(State* s);
 

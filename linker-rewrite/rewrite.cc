@@ -18,6 +18,7 @@
 #include "linker-rewrite/decide/name_selection.h"
 #include "linker-rewrite/decide/refuse.h"
 #include "linker-rewrite/decide/shared_counters.h"
+#include "linker-rewrite/decide/thread_pointer.h"
 #include "linker-rewrite/discover/discover.h"
 #include "linker-rewrite/move/coverage.h"
 #include "linker-rewrite/move/entry_jumps.h"
@@ -257,6 +258,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
     blocks = trace_blocks(program, entry_jumps, selection.trace_memory, result.report);
   }
   Contents contents = copy_functions(program, entry_jumps, std::move(blocks), *layout, result.report);
+  contents.is_thread_pointer_doubtful = is_thread_pointer_doubtful(program);
   give_back_memory(image);
 
   // Put the file together. Now it only has to be written.

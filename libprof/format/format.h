@@ -130,6 +130,8 @@ enum HeaderFlags : uint32_t {
   kNotSampled = 32,     // a thread got no timer: it has no samples
   kSamplingEnded = 64,  // the signal, or what its handler needs, was taken away: there are no samples from then on
   kNoSampling = 128,    // the process got no signal: there are no samples
+  // A static program set a thread pointer that leads to no room for the runtime's word: nothing was recorded from then on.
+  kGivenUp = 256,
 };
 
 // Header::control: this bit, and above it the number of changes that prof ctl made to it since. The runtime always

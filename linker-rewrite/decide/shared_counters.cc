@@ -19,13 +19,9 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <atomic>
 #include <string_view>
 
-#include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/x86/decode_cache.h"
-#include "linker-rewrite/x86/encoding.h"
-#include "linker-rewrite/x86/system_calls.h"
+#include "made_system_calls.h"
 
 namespace profld {
 
@@ -47,27 +43,10 @@ bool imports_makers(const Image& image) {
                              [](const Symbol& s) { return s.section == SHN_UNDEF && is_maker(s.name); });
 }
 
-// Whether the code has a system call that makes threads or processes, or one of which the number is not known, or that is
-// made as 32-bit programs make theirs, whose numbers are others. (vfork lets the caller wait.)
-bool may_make_threads(const Code& code) {
-  for (size_t i = 0; i < code.insns.size(); ++i) {
-    const ByteView bytes = code.bytes_of(code.insns[i]);
-    const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);
-    if (!cached || !cached->enters_kernel()) continue;
-    if (!is_system_call(bytes)) return true;
-    const int64_t number = system_call_number(code, i);
-    if (number == SYS_clone || number == SYS_clone3 || number == SYS_fork || number < 0) return true;
-  }
-  return false;
-}
-
+// (vfork lets the caller wait.)
 bool may_make_threads(const Program& program) {
-  std::atomic<bool> found = false;
-  parallel_for(program.groups.size(), [&](size_t g) {
-    for (const Code& code : program.groups[g].code.parts)
-      if (may_make_threads(code)) found = true;
-  });
-  return found;
+  constexpr int64_t kCalls[] = {SYS_clone, SYS_clone3, SYS_fork};
+  return may_make_system_call(program, kCalls);
 }
 
 }  // namespace

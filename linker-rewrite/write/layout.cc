@@ -278,7 +278,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   if (imports_) imports_->write(kept, read_only_, writable_, contents.library_start, edits);
   if (tls_) {
     tls_->write(kept, read_only_, runtime_.data(), edits);
-    runtime_.write(image_.entry(), tls_->offset(), edits);
+    runtime_.write(image_.entry(), tls_->offset(), contents.is_thread_pointer_doubtful, edits);
   }
   emit_copies(contents, edits);
 

@@ -36,11 +36,12 @@ struct Contents {
   std::vector<ImportCopy> imports;  // ascending
   FramelessCode thunks;             // all the code that they are in; a part of the text
   std::vector<Patch> patches;
-  NewAddr library_start;                 // of a library's new DT_INIT, which is a part of the text
-  std::vector<CountedFunction> counted;  // profld -b
-  uint32_t counters = 0;                 // of their blocks; profld --trace: words of the trace segment
-  Bytes trace;                           // what that holds behind its first page
-  std::optional<Coverage> coverage;      // of the code, if readers are to tell
+  NewAddr library_start;                    // of a library's new DT_INIT, which is a part of the text
+  std::vector<CountedFunction> counted;     // profld -b
+  uint32_t counters = 0;                    // of their blocks; profld --trace: words of the trace segment
+  Bytes trace;                              // what that holds behind its first page
+  bool is_thread_pointer_doubtful = false;  // decide/thread_pointer.h
+  std::optional<Coverage> coverage;         // of the code, if readers are to tell
 };
 
 // The runtime, libprof.so: the file at `path` is read; a copy with a dynamic linker names it by `name`, or by its absolute

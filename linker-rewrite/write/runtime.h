@@ -41,8 +41,8 @@ class Runtime {
   std::vector<Function> functions() const;
 
   // `program_entry`: where control goes when the runtime is ready. `tls_offset`: of its thread-local storage, from the
-  // thread pointer.
-  void write(OldAddr program_entry, int64_t tls_offset, SectionEdits& edits);
+  // thread pointer. `is_thread_pointer_doubtful`: see decide/thread_pointer.h.
+  void write(OldAddr program_entry, int64_t tls_offset, bool is_thread_pointer_doubtful, SectionEdits& edits);
 
  private:
   NewAddr address(const std::string& name) const;

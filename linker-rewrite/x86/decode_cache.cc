@@ -114,6 +114,8 @@ bool CachedInsn::enters_kernel() const {
   }
 }
 
+bool CachedInsn::sets_thread_pointer() const { return mnemonic == ZYDIS_MNEMONIC_WRFSBASE; }
+
 DecodeCache& DecodeCache::of_this_thread() {
   thread_local DecodeCache cache;
   return cache;

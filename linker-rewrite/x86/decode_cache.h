@@ -43,6 +43,7 @@ struct CachedInsn {
   bool ends_control() const;     // control does not go on behind it
   // A system call, of any of the ways to make one. It may not return (exit), or return twice (fork).
   bool enters_kernel() const;
+  bool sets_thread_pointer() const;  // wrfsbase
 };
 
 class DecodeCache {

@@ -228,6 +228,13 @@ std::optional<int32_t> number_moved_to_eax(ByteView insn);
 
 inline bool is_system_call(ByteView insn) { return insn.size() == 2 && insn[0] == 0x0f && insn[1] == 0x05; }
 
+// For bytes of which nothing says where their instructions start. Whether two of them may be syscall, sysenter or
+// int $0x80; or, behind 0f, the end of wrfsbase.
+inline bool may_enter_kernel(uint8_t first, uint8_t second) {
+  return (first == 0x0f && (second == 0x05 || second == 0x34)) || (first == 0xcd && second == 0x80);
+}
+inline bool may_end_wrfsbase(uint8_t first, uint8_t second) { return first == 0xae && (second & 0xf8) == 0xd0; }
+
 // The displacement that stands at `field` is that of a lea.
 inline bool is_lea(ByteView insn, size_t field) { return field >= 2 && insn[field - 2] == opcode::kLea; }
 

@@ -5,13 +5,37 @@
 #include <algorithm>
 
 #include "encoding.h"
+#include "semantics.h"
 
 namespace profld {
+
+namespace {
+
+// Whether a branch of `code` leads behind the instruction `first`, at most to the instruction `last`.
+bool is_entered_between(const Code& code, size_t first, size_t last) {
+  const OldAddr from = code.next(code.insns[first]), to = code.address(code.insns[last]);
+  return std::ranges::any_of(code.insns, [&](const Insn& insn) {
+    const bool is_branch = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
+    if (!is_branch || insn.field_size == 0) return false;
+    const OldAddr target = code.target(insn);
+    return target >= from && target <= to;
+  });
+}
+
+}  // namespace
 
 int64_t system_call_number(const Code& code, size_t index) {
   constexpr size_t kWindow = 10;
   for (size_t back = 1; back <= std::min(kWindow, index); ++back) {
-    if (const auto number = number_moved_to_eax(code.bytes_of(code.insns[index - back]))) return *number;
+    const size_t i = index - back;
+    const Insn& insn = code.insns[i];
+    if (const auto number = number_moved_to_eax(code.bytes_of(insn)))
+      return is_entered_between(code, i, index) ? -1 : *number;
+    if (insn.flow != Flow::next && insn.flow != Flow::jump_if && insn.flow != Flow::jump_if_short) break;
+    const Semantics effect = semantics_of(code, insn);
+    if (effect.action == Action::zero && effect.to.type == Operand::Type::reg && effect.to.reg == kRax)
+      return is_entered_between(code, i, index) ? -1 : 0;
+    if (effect.writes & 1u << kRax) break;
   }
   return -1;
 }

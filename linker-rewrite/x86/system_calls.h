@@ -8,7 +8,8 @@
 
 namespace profld {
 
-// The number of the system call that the instruction `index` makes, if it is loaded shortly before; else -1.
+// The number of the system call that the instruction `index` makes, if it is loaded shortly before, whichever way control comes
+// there; else -1.
 int64_t system_call_number(const Code& code, size_t index);
 
 // A bit for each argument, the first is bit 0.

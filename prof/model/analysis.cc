@@ -81,8 +81,9 @@ class Part {
     a_.limited = a_.limited || profile.recording().is_limited();
     completeness_.add(profile);
     blocks_.add(profile, a_.functions);
-    const bool whole =
-        (profile.header().flags & prof_format::kEnded) && damage.empty() && profile.recording().problem.empty();
+    const uint32_t flags = profile.header().flags;
+    const bool whole = (flags & prof_format::kEnded) && !(flags & prof_format::kGivenUp) && damage.empty() &&
+                       profile.recording().problem.empty();
     a_.complete = a_.complete && whole;
     a_.lost += profile.lost();
     a_.folded += profile.folded();

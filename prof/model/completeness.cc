@@ -20,6 +20,7 @@ void Completeness::add(const Profile& profile) {
   unsampled_ += (flags & prof_format::kNotSampled) != 0;
   given_up_ += (flags & prof_format::kSamplingEnded) != 0;
   without_signal_ += (flags & prof_format::kNoSampling) != 0;
+  without_word_ += (flags & prof_format::kGivenUp) != 0;
   lost_ += profile.lost();
   folded_ += profile.folded();
   if (!profile.recording().problem.empty() || !profile.recording().is_limited()) return;
@@ -73,6 +74,11 @@ std::vector<std::string> Completeness::remarks(const std::string& first_path) co
     found.push_back(part(without_signal_) +
                     ": no signal was free for samples, so there are no times; samples need a program with shared "
                     "libraries, and glibc 2.34 or musl");
+  if (without_word_)
+    found.push_back(
+        part(without_word_) +
+        ": the program has no thread-local storage where its headers ask for it; what it called since it set "
+        "its thread pointer (fs) is missing");
   if (lost_) {
     found.push_back(all + ": " + count_of(lost_, "call") + " found no room and " + (lost_ == 1 ? "is" : "are") +
                     " not shown; free room in the file system, or raise what ulimit -f or -v says");

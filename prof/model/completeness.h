@@ -23,7 +23,7 @@ class Completeness {
   // Of profiles, how many are so.
   size_t profiles_ = 0, not_ended_ = 0, live_ = 0, unwritten_ = 0, limited_ = 0, never_on_ = 0;
   size_t short_waits_unseen_ = 0, waits_unseen_ = 0;
-  size_t unsampled_ = 0, given_up_ = 0, without_signal_ = 0;
+  size_t unsampled_ = 0, given_up_ = 0, without_signal_ = 0, without_word_ = 0;
   uint64_t lost_ = 0, folded_ = 0, parts_ = 0;
   double lifetime_ = 0, recorded_ = 0;  // seconds, of limited profiles
 };

@@ -89,6 +89,38 @@ compile cloning program.c -O1 -g -DBY_CLONE
 counts cloning 3 true
 compile timers program.c -O1 -g -DBY_TIMER
 counts timers 3 true
+# The only system call that makes a thread is in code that belongs to no known function.
+cat >hidden.c <<'C'
+__attribute__((noipa)) void step(void) {
+  static volatile long sum;
+  for (long i = 0; i < 2000000; i++)
+    if (i & 1) sum = i; // each time
+}
+static volatile int done;
+static long stack[4096];
+extern void (*const make_thread)(void (*work)(void), long *stack);
+extern void (*const leave)(void);
+static void work(void) {
+  step();
+  done = 1;
+  for (;;) __asm__ volatile("pause");
+}
+void start(void) {
+  make_thread(work, stack + 4096);
+  step();
+  while (!done) __asm__ volatile("pause");
+  leave();
+}
+__asm__(".globl _start\n_start: call start\n hlt\n"
+        ".p2align 4\n.Lmake: mov %rdi, -8(%rsi); sub $8, %rsi; mov $0x50f00, %edi; xor %edx, %edx; xor %r10d, %r10d; xor %r8d, %r8d\n"
+        "mov $56, %eax; syscall; test %eax, %eax; jnz 1f; pop %rax; call *%rax; 1: ret\n"
+        ".p2align 4\n.Lleave: mov $231, %eax; xor %edi, %edi; syscall; hlt\n"
+        ".section .rodata\n.globl make_thread, leave\nmake_thread: .quad .Lmake\nleave: .quad .Lleave\n.text");
+C
+line=$(grep -n '// each time' hidden.c | cut -d : -f 1)
+compile hidden hidden.c -O1 -g -static -nostdlib -no-pie -fno-stack-protector
+counts hidden 2 true
+line=$(grep -n '// each time' program.c | cut -d : -f 1)
 
 # Calls follow from the counts of blocks, and gprof has its report: calls, arcs of direct calls, times.
 counts pie 4 false

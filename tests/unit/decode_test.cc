@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
+
+#include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/system_calls.h"
 
 using namespace profld;
 
@@ -131,4 +135,21 @@ TEST_CASE("what is no instruction is refused with its address") {
   const auto code = decode(image, {start, start + 2});
   REQUIRE(!code);
   CHECK(code.error() == Reason(ReasonCode::no_instruction, start + 1));
+}
+
+TEST_CASE("the number of a system call is known only if all ways there load it") {
+  const auto number = [](const Bytes& bytes) {
+    OldAddr start;
+    const Image image = program(bytes, &start);
+    const auto code = decode(image, {start, start + bytes.size()});
+    REQUIRE(code);
+    const auto call =
+        std::ranges::find_if(code->insns, [&](const Insn& i) { return is_system_call(code->bytes_of(i)); });
+    return system_call_number(*code, size_t(call - code->insns.begin()));
+  };
+  CHECK(number({0xb8, 1, 0, 0, 0, 0x89, 0xf7, 0x0f, 0x05}) == 1);      // mov $1, %eax; mov %esi, %edi; syscall
+  CHECK(number({0x31, 0xc0, 0x0f, 0x05}) == 0);                        // xor %eax, %eax; syscall
+  CHECK(number({0xb8, 1, 0, 0, 0, 0x89, 0xf8, 0x0f, 0x05}) == -1);     // mov $1, %eax; mov %edi, %eax; syscall
+  CHECK(number({0xb8, 1, 0, 0, 0, 0xff, 0xd2, 0x0f, 0x05}) == -1);     // mov $1, %eax; call *%rdx; syscall
+  CHECK(number({0xeb, 5, 0xb8, 1, 0, 0, 0, 0x90, 0x0f, 0x05}) == -1);  // jmp 1f; mov $1, %eax; 1: nop; syscall
 }

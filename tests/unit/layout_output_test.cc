@@ -19,7 +19,7 @@ namespace {
 // Stands for libprof.so: its hook prints "H", and counts in a thread-local word.
 constexpr char kRuntime[] = R"(asm(R"!(
   .text
-  .globl _profin, _profout, _proftail, _profjump, _profhooks, _profstart, _profentry
+  .globl _profin, _profout, _proftail, _profjump, _profhooks, _profstart, _profentry, _profdoubt
   .type _profin, @function
 _profin:
   .cfi_startproc
@@ -54,6 +54,9 @@ text: .ascii "H"
   .type _profentry, @object
   .size _profentry, 8
 _profentry: .quad 0
+  .type _profdoubt, @object
+  .size _profdoubt, 8
+_profdoubt: .quad 0
   .type _profhooks, @object
   .size _profhooks, 32
 _profhooks: .quad 0, 0, 0, 0
