@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "cache.h"
@@ -17,6 +18,7 @@
 #include "program_copy.h"
 #include "search_path.h"
 #include "shadow_root.h"
+#include "static_tls.h"
 #include "unhooked_functions.h"
 
 namespace prof {
@@ -51,13 +53,13 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   try {
     linker = ElfFile(program).interpreter();
   } catch (const Error&) {
-    return {rewritten_copy(program, options), ""};  // no program: profld says so
+    return {rewritten_copy(program, options), "", false, ""};  // no program: profld says so
   }
   const bool is_audited = !linker.empty() && can_be_audited(linker);
   const std::string reason = obstacle(program, linker, is_audited);
   if (!reason.empty()) {
     say(program + ": " + reason);
-    return {rewritten_copy(program, options), ""};
+    return {rewritten_copy(program, options), "", false, ""};
   }
 
   const std::string profld = find_profld(), runtime = library_beside(profld, "libprof.so"),
@@ -90,8 +92,9 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   copies.use_as_it_is(runtime);
   copies.make(libraries);
   if (!is_audited && !lead_by_search_path(root, program, copy, linker, libraries))
-    return {rewritten_copy(program, options), ""};
-  return {copy, root.path(), is_audited};
+    return {rewritten_copy(program, options), "", false, ""};
+  const char* tunables = std::getenv("GLIBC_TUNABLES");
+  return {copy, root.path(), is_audited, is_audited ? tunables_for(libraries, tunables ? tunables : "") : ""};
 }
 
 std::string remark_on_missed_libraries(const CopyWithLibraries& copy, const Options& options) {

@@ -13,6 +13,7 @@ struct CopyWithLibraries {
   std::string program;      // path of the program's copy; "" if profld refused it
   std::string shadow_root;  // where it and those of the libraries are; "" if there are none of libraries
   bool is_audited = false;  // the dynamic linker is led there by the audit library, not by a search path
+  std::string tunables;     // what GLIBC_TUNABLES has to be; "" if it need not change
 };
 
 // The copies of `program` and of those of its libraries that match one of options.libraries (all, if that is empty), made

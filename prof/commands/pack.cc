@@ -16,6 +16,7 @@
 #include "prof/read/file.h"
 #include "program_copy.h"
 #include "shadow_root.h"
+#include "static_tls.h"
 #include "unhooked_functions.h"
 
 namespace prof {
@@ -82,13 +83,15 @@ std::string quoted(const std::string& text) {
 }
 
 // The dynamic linker takes the program's name, and the library that audits it, as arguments; both lie in the folder.
-void write_script(const std::string& path, const std::string& linker, const std::string& program) {
+// `tunables`: as in CopyWithLibraries, with nothing in the environment.
+void write_script(const std::string& path, const std::string& linker, const std::string& program,
+                  const std::string& tunables) {
   std::ofstream script(path);
   script << "#!/bin/sh\n"
             "# Starts the program that lies here with the libraries that lie here.\n"
-            "here=$(dirname -- \"$(readlink -f -- \"$0\")\")\n"
-            "exec \"$here\""
-         << quoted(linker) << " --audit \"$here\"/" << prof_format::kAuditLibrary << " --argv0 "
+            "here=$(dirname -- \"$(readlink -f -- \"$0\")\")\n";
+  if (!tunables.empty()) script << "export GLIBC_TUNABLES=\"${GLIBC_TUNABLES:+$GLIBC_TUNABLES:}" << tunables << "\"\n";
+  script << "exec \"$here\"" << quoted(linker) << " --audit \"$here\"/" << prof_format::kAuditLibrary << " --argv0 "
          << quoted(base_name(program)) << " \"$here\"" << quoted(program) << " \"$@\"\n";
   if (!script.flush() || chmod(path.c_str(), 0755) != 0) throw Error(path + ": cannot be written");
 }
@@ -119,7 +122,7 @@ int pack(const Options& options) {
     UnhookedFunctions unhooked(libraries, *options.libraries);
     if (!make_copy_of_program(original, {}, unhooked, options, folder.fresh() + original)) return 1;
     ShadowRoot(folder.fresh()).enter_names(libraries);
-    write_script(folder.fresh() + "/run-" + base_name(original), linker, original);
+    write_script(folder.fresh() + "/run-" + base_name(original), linker, original, tunables_for(libraries, ""));
     folder.finish();
   } catch (const fs::filesystem_error& e) {
     throw Error(e.path1().string() + ": " + e.code().message());

@@ -73,18 +73,23 @@ std::string remark_on_functions_elsewhere(const std::string& program, const Opti
   }
 }
 
+// The copy with which prof run runs a program.
 CopyWithLibraries copy_of(const std::string& program, const Options& options) {
   if (is_rewritten(program)) {
     check_rewritten(program, options);
-    return {program, ""};
+    return {program, "", false, ""};
   }
-  if (options.libraries) return copy_with_libraries(program, options);
+  if (options.libraries) {
+    CopyWithLibraries copy = copy_with_libraries(program, options);
+    if (!copy.tunables.empty()) setenv("GLIBC_TUNABLES", copy.tunables.c_str(), 1);
+    return copy;
+  }
   const std::string copy = rewritten_copy(program, options);
   if (copy.empty()) {
     const std::string remark = remark_on_functions_elsewhere(program, options);
     if (!remark.empty()) say(remark);
   }
-  return {copy, ""};
+  return {copy, "", false, ""};
 }
 
 // Runs the program to count its calls, and adds options that leave out what is not worth timing.

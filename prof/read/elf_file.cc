@@ -276,6 +276,17 @@ std::vector<std::string> ElfFile::search_path() const {
   return folders;
 }
 
+uint64_t ElfFile::static_tls() const {
+  const std::vector<Elf64_Dyn> entries = dynamic_entries();
+  if (std::ranges::none_of(entries,
+                           [](const Elf64_Dyn& e) { return e.d_tag == DT_FLAGS && e.d_un.d_val & DF_STATIC_TLS; }))
+    return 0;
+  for (const GElf_Phdr& header : headers())
+    if (header.p_type == PT_TLS && header.p_memsz <= UINT32_MAX)
+      return header.p_memsz + std::min<uint64_t>(header.p_align, 4096);
+  return 0;
+}
+
 void ElfFile::read_notes(const Elf_Data* data, uint64_t align) {
   if (!data || !data->d_buf) return;
   const profld::ByteView notes(static_cast<const uint8_t*>(data->d_buf), data->d_size);

@@ -93,6 +93,10 @@ class ElfFile {
   // written.
   std::vector<std::string> search_path() const;
 
+  // Bytes of its thread-local variables, with what may be needed to align them, if its code reaches some of them by a constant
+  // distance from the thread pointer (DF_STATIC_TLS); else 0.
+  uint64_t static_tls() const;
+
   // The file's bytes from this offset on; empty if it has not as many.
   std::string bytes_at(uint64_t offset, uint64_t size) const;
 

@@ -59,6 +59,29 @@ run prof run --libs ./program child
 [ "$status" = 3 ] && ! diff expected stdout >differences || [ ! -s differences ] || fail "a child sees: $(cat differences)"
 ! grep -q "^/.*/the cache/" stdout || fail "a child has: $(grep "the cache" stdout)"
 
+# Libraries with many thread-local variables at a constant distance from the thread pointer.
+cat >large_tls.c <<'C'
+static __thread __attribute__((tls_model("initial-exec"), aligned(64))) char memory[24000] = {1};
+int touch(int i) {
+  for (volatile int k = 0; k < 2; ++k) ++memory[i];
+  return memory[i];
+}
+C
+cat >touching.c <<'C'
+#include <stdio.h>
+int touch(int i);
+int main(void) { return printf("%d %d\n", touch(0), touch(23999)) != 4; }
+C
+compile liblarge_tls.so large_tls.c -O1 -shared -fPIC
+compile touching touching.c -O1 -L. -llarge_tls "-Wl,-rpath,$PWD"
+run prof run --libs ./touching
+[ "$status" = 0 ] && [ "$(cat stdout)" = "3 2" ] && has_row 2 'touch( .*)?' stderr || fail "many thread-local variables: $status $(cat stdout stderr)"
+GLIBC_TUNABLES=glibc.malloc.check=0 run prof run --libs ./touching
+[ "$status" = 0 ] && [ "$(cat stdout)" = "3 2" ] || fail "with tunables: $status $(cat stdout stderr)"
+profld --libs -o packed ./touching || fail "profld --libs ./touching"
+PROFDIR=packed run packed/run-touching
+[ "$status" = 0 ] && [ "$(cat stdout)" = "3 2" ] || fail "packed: $status $(cat stdout stderr)"
+
 # What else prof run can.
 run prof run --libs --json ./program
 sed '$d' stderr | jq -e 'any(.functions[]; .name == "step" and .calls == 7)' >/dev/null || fail "--json: $(cat stderr)"
