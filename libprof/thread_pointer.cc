@@ -7,8 +7,8 @@
 // (linker-rewrite/decide/thread_pointer.cc).
 //
 // In these the hooks are at first such as ask, each time, where the thread pointer leads. As long as it is the one that the
-// runtime has set, all is well. When it is another for the first time, we look for the mark that the runtime has in PT_TLS
-// beside the word. If it is there, the program keeps the rules, and the hooks become those that do not ask. If not, all
+// runtime has set, all is well. When it is another for the first time, we look for the mark that profld has put in PT_TLS
+// before the word. If it is there, the program keeps the rules, and the hooks become those that do not ask. If not, all
 // hooks do nothing from then on, and the profile says so.
 //
 // The memory that should hold the mark may not be there. The kernel tells: asked to change the mask of signals in a way
@@ -17,6 +17,7 @@
 #include "thread_pointer.h"
 
 #include "file.h"
+#include "format/thread_mark.h"
 #include "gs_base.h"
 #include "hook_selection.h"
 #include "process.h"
@@ -27,9 +28,10 @@
 
 namespace libprof {
 
+using prof_format::kThreadMark;
+
 #pragma GCC visibility push(hidden)
 extern "C" {
-int64_t thread_mark_offset();          // as thread_word_offset
 extern uint64_t thread_pointer_doubt;  // enum Doubt; profld sets the first, kDoubtful or kNone
 State* find_state_of_doubtful();
 Hook* hook_of_doubtful(uint64_t word);
@@ -42,7 +44,6 @@ enum Doubt : uint64_t { kNone = 0, kDoubtful = 1, kRefused = 2 };
 
 constexpr uint64_t kGetThreadPointer = 0x1003;  // ARCH_GET_FS
 constexpr uint64_t kNoWay = 99;                 // to change the mask of signals
-constexpr char kMark[] = "libprof";
 
 uint64_t own_pointer;  // 0: not set yet
 
@@ -60,9 +61,9 @@ bool is_readable(uint64_t word) {
 }
 
 bool leads_to_word(uint64_t pointer) {
-  const uint64_t mark = pointer + uint64_t(thread_mark_offset());
-  if (!is_readable(mark) || !is_readable(pointer + uint64_t(thread_word_offset()))) return false;
-  return __builtin_memcmp(reinterpret_cast<const void*>(mark), kMark, sizeof kMark) == 0;
+  const uint64_t word = pointer + uint64_t(thread_word_offset()), mark = word - sizeof kThreadMark;
+  if (!is_readable(mark) || !is_readable(word)) return false;
+  return __builtin_memcmp(reinterpret_cast<const void*>(mark), kThreadMark, sizeof kThreadMark) == 0;
 }
 
 State* word_at(uint64_t pointer) { return *reinterpret_cast<State**>(pointer + uint64_t(thread_word_offset())); }

@@ -1,16 +1,7 @@
 // The word of each thread that leads to its State. It is thread-local, and of the one kind that is found without a call.
-//
-// Behind it there is a mark, which shows that the thread has a copy of what PT_TLS describes: see thread_pointer.cc.
+// It is all that the runtime has there: with many namespaces (dlmopen) the room for such words is soon used up.
 
 #include "assembler.h"
-
-        .section .tdata,"awT",@progbits
-        .balign 8
-        .hidden libprof_mark
-        .type   libprof_mark, @object
-        .size   libprof_mark, 8
-libprof_mark:
-        .ascii  "libprof\0"
 
         .section .tbss,"awT",@nobits
         .balign 8
@@ -52,8 +43,3 @@ thread_pointer_doubt:
         mov     libprof_state@gottpoff(%rip), %rax
         ret
         END_FUNCTION thread_word_offset
-
-        HIDDEN_FUNCTION thread_mark_offset
-        mov     libprof_mark@gottpoff(%rip), %rax
-        ret
-        END_FUNCTION thread_mark_offset

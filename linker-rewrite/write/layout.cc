@@ -116,7 +116,7 @@ ProgramLayout::ProgramLayout(const Image& image, const RuntimeFile& runtime, con
       notes_(image),
       counts_blocks_(counts_blocks) {
   if (image.is_static())
-    tls_.emplace(image, runtime_.tls(), runtime_.tls_initial());
+    tls_.emplace(image, runtime_.tls());
   else
     imports_.emplace(image, name_of(runtime), wishes);
 

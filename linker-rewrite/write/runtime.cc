@@ -30,7 +30,8 @@ Image open_runtime(const std::string& path) {
 Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
   for (const char* name : {"_profin", "_profout", "_profhooks", "_profstart", "_profentry", "_profdoubt"})
     address(name);
-  if (!image_.segment(PT_TLS)) throw Error("the runtime " + path + " has no thread-local word; install it anew");
+  if (!image_.segment(PT_TLS) || tls().p_filesz != 0)
+    throw Error("the runtime " + path + " has no thread-local word; install it anew");
   // Symbols that it would find in the C library, if there were one, are 0.
   auto is_optional = [&](const Relocation& r) {
     const std::vector<Symbol>& symbols = image_.dynamic_symbols();
@@ -55,10 +56,6 @@ bool Runtime::begins_threads() const {
 }
 
 const Elf64_Phdr& Runtime::tls() const { return *image_.segment(PT_TLS); }
-
-ByteView Runtime::tls_initial() const {
-  return mapped_bytes(image_, image_.file(), OldAddr(tls().p_vaddr), tls().p_filesz, "runtime");
-}
 
 size_t Runtime::segment_count() const { return size_t(std::ranges::count_if(image_.segments(), is_loaded)); }
 

@@ -16,8 +16,7 @@ class Runtime {
   // Whether it has the threads that a program makes begin with itself, as libprof-sampler.so does, which needs no hooks.
   bool begins_threads() const;
 
-  const Elf64_Phdr& tls() const;  // its PT_TLS
-  ByteView tls_initial() const;   // that segment's bytes in the file
+  const Elf64_Phdr& tls() const;  // its PT_TLS, which is zero at first
 
   size_t segment_count() const;
 

@@ -7,9 +7,9 @@
 //   |--------|------------------------|----------|.....|
 //   new start  old start                               thread pointer, at old start + roundup(old size, p_align)
 //
-// So room is prepended. The image starts earlier by `size`, a multiple of p_align, so the end stays where it was. Both
-// glibc and musl place the block like this. Offsets that count from the block's start rather than from the thread
-// pointer grow by `size`:
+// So room is prepended, for the word and a mark in front of it (libprof/thread_pointer.cc tells what that is for). The
+// image starts earlier by `size`, a multiple of p_align, so the end stays where it was. Both glibc and musl place the
+// block like this. Offsets that count from the block's start rather than from the thread pointer grow by `size`:
 //
 // - symbols of type TLS (symtab.cc);
 // - dynamic relocations against module offsets (DTPOFF64, TPOFF64, TLSDESC; the word behind a DTPMOD64 without symbol).
@@ -28,12 +28,14 @@
 
 #include <algorithm>
 
+#include "libprof/format/thread_mark.h"
 #include "linker-rewrite/base/refusal.h"
 
 namespace profld {
 
-ThreadLocalRoom::ThreadLocalRoom(const Image& image, const Elf64_Phdr& runtime, ByteView initial)
-    : image_(image), initial_(initial.begin(), initial.end()) {
+using prof_format::kThreadMark;
+
+ThreadLocalRoom::ThreadLocalRoom(const Image& image, const Elf64_Phdr& runtime) : image_(image) {
   if (const Elf64_Phdr* old = image.segment(PT_TLS)) old_ = *old;
   align_ = std::max<uint64_t>(old_.p_align, 1);
   if ((align_ & (align_ - 1)) != 0 || align_ > kPage || old_.p_filesz > old_.p_memsz || old_.p_memsz > UINT32_MAX)
@@ -42,11 +44,13 @@ ThreadLocalRoom::ThreadLocalRoom(const Image& image, const Elf64_Phdr& runtime, 
   mapped_bytes(image, image.file(), OldAddr(old_.p_vaddr), old_.p_filesz, "thread-local storage");
   old_block_ = align_up(old_.p_memsz, align_);
   uint64_t unit = std::max({align_, runtime.p_align, uint64_t(8)});
-  size_ = align_up(old_block_ + runtime.p_memsz, unit) - old_block_;
+  size_ = align_up(old_block_ + sizeof kThreadMark + runtime.p_memsz, unit) - old_block_;
   if (old_.p_memsz == 0) align_ = unit;
   for (const Relocation& r : image.relocations())
     if (r.packed && in_old_image(r.where)) packed_.push_back(r);
 }
+
+int64_t ThreadLocalRoom::offset() const { return int64_t(sizeof kThreadMark) - int64_t(old_block_ + size_); }
 
 void ThreadLocalRoom::reserve_relocations(Segment& read_only) {
   if (packed_.empty()) return;
@@ -119,7 +123,7 @@ void ThreadLocalRoom::add_relocations(Bytes& file, Segment& read_only, SectionEd
 void ThreadLocalRoom::write(Bytes& file, Segment& read_only, Segment& writable, SectionEdits& edits) const {
   retarget_relocations(file);
   if (!packed_.empty()) add_relocations(file, read_only, edits);
-  writable.write(image_start_, initial_);
+  writable.write(image_start_, Bytes(std::begin(kThreadMark), std::end(kThreadMark)));
   writable.write(image_start_ + size_,
                  mapped_bytes(image_, file, OldAddr(old_.p_vaddr), old_.p_filesz, "thread-local storage"));
 

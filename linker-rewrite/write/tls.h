@@ -10,13 +10,12 @@ namespace profld {
 
 class ThreadLocalRoom {
  public:
-  // `runtime` is the runtime's PT_TLS, `initial` its initialized bytes. Throws Error if the program's thread-local
-  // storage is of an unknown kind.
-  ThreadLocalRoom(const Image& image, const Elf64_Phdr& runtime, ByteView initial);
+  // `runtime` is the runtime's PT_TLS. Throws Error if the program's thread-local storage is of an unknown kind.
+  ThreadLocalRoom(const Image& image, const Elf64_Phdr& runtime);
 
   uint64_t size() const { return size_; }  // bytes; symbols of thread-local variables move by it
-  // Of the room's first byte, from the thread pointer.
-  int64_t offset() const { return -int64_t(old_block_ + size_); }
+  // Of the runtime's first byte, from the thread pointer.
+  int64_t offset() const;
 
   // Step one: room in the new segments.
   void reserve_relocations(Segment& read_only);  // throws Error if the dynamic section has no room for them
@@ -35,7 +34,6 @@ class ThreadLocalRoom {
   const Image& image_;
   Elf64_Phdr old_{};  // all zero if the program has none
   uint64_t align_;
-  Bytes initial_;
   uint64_t old_block_;  // bytes from the old image's first byte to the thread pointer
   uint64_t size_;
   NewAddr image_start_, image_end_;
