@@ -67,6 +67,7 @@ compile endless endless.c -O1 -nostdlib -static
 # Steps it in the background; $tracing is that. It has come some way.
 steps_endless() {
   waits proftarget 127.0.0.1:0 ./endless
+  rm -f broken # that of the time before is not to be taken for this one
   timeout $forever prof trace -o broken --buffer 1K --target "127.0.0.1:$port" >stdout 2>stderr &
   tracing=$!
   until [ "$(prof istat broken 2>/dev/null | sed -n '1s/ .*//p')" -gt 1000 ] 2>/dev/null; do

@@ -109,6 +109,7 @@ state_is() { grep -q "^State:.$1" "/proc/$program/status" 2>/dev/null; }
 for how in --buffer=64K --blocks; do
   rm -f input
   mkfifo input
+  : >stdout # what the one before printed is not to be taken for this one's
   timeout $forever prof trace $how -o trace -- ./reads <input >stdout 2>stderr &
   tracing=$!
   exec 6>input
