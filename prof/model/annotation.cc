@@ -148,7 +148,7 @@ class Annotator {
       for (const LineRange& range : table->ranges) {
         if (range.line == 0) continue;
         const uint32_t file = file_of(*table, range.file);
-        if (counts_.only_ends_function({file, range.line})) continue;
+        if (counts_.only_frames_function({file, range.line})) continue;
         AnnotatedLine& line = files_[file].lines[range.line];
         if (line.has_code && line.executions) continue;
         line.has_code = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "tree.h"
@@ -28,15 +29,15 @@ class Lines {
   struct OfBlock {
     std::vector<Line> lines;  // in the order in which they first occur
     std::vector<Line> left;   // those that the block belongs to
-    std::optional<Line> end;  // of instructions that only end the function
+    std::vector<Line> frame;  // of instructions that only begin or end the function
   };
 
   OfBlock of(const FlowBlock& block) const {
-    std::vector<Run> runs = runs_of(block);
     OfBlock found;
+    std::vector<Run> runs = runs_of(block, found.frame);
     if (!runs.empty() && declared_.has_result && block.last.transfer == Transfer::ret &&
         runs.back().start >= block.end_of_function) {
-      found.end = runs.back().line;
+      found.frame.push_back(runs.back().line);
       runs.pop_back();
     }
     for (const Run& run : runs)
@@ -50,7 +51,7 @@ class Lines {
   }
 
  private:
-  std::vector<Run> runs_of(const FlowBlock& block) const {
+  std::vector<Run> runs_of(const FlowBlock& block, std::vector<Line>& frame) const {
     std::vector<Run> runs;
     bool is_shared = false;  // the start of the first
     auto range = std::upper_bound(table_.ranges.begin(), table_.ranges.end(), block.start,
@@ -64,7 +65,7 @@ class Lines {
       if (is_shared)
         runs.insert(runs.begin(), {block.start, *declared_.at});
       else
-        runs[0].line = *declared_.at;
+        frame.push_back(std::exchange(runs[0].line, *declared_.at));
     }
     if (runs.size() > 1 && block.last.transfer == Transfer::jump && runs.back().start == block.last.address &&
         block.last.target && *block.last.target != block.start && first_line_at(*block.last.target) == runs.back().line)
@@ -192,7 +193,7 @@ void LineCounts::add(const FlowGraph& graph, const LineTable& table, const std::
     const Lines::OfBlock found = lines.of(block);
     for (const Line& line : found.lines) add_up(lines_[line].within, block.count);
     for (const Line& line : found.left) belonging[line].push_back(b);
-    if (found.end) ends_.insert(*found.end);
+    frames_.insert(found.frame.begin(), found.frame.end());
     if (found.lines.empty() || !begun.insert(found.lines[0]).second) continue;
     std::optional<uint64_t>& all = lines_[found.lines[0]].begun;
     if (!all) all = 0;

@@ -61,8 +61,8 @@ class LineCounts {
 
   std::map<Line, LineCount> counts() const;
 
-  // Code of it there may be, but it only ends a function that has a result.
-  bool only_ends_function(const Line& line) const { return ends_.contains(line) && !lines_.contains(line); }
+  // Code of it there may be, but that only begins a function, or ends one that has a result.
+  bool only_frames_function(const Line& line) const { return frames_.contains(line) && !lines_.contains(line); }
 
  private:
   struct Parts {
@@ -73,7 +73,7 @@ class LineCounts {
     std::optional<uint64_t> begun;
   };
   std::map<Line, Parts> lines_;
-  std::set<Line> ends_;
+  std::set<Line> frames_;
 };
 
 }  // namespace prof

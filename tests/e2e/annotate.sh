@@ -40,6 +40,9 @@ as_gcov() {
     inside && $2 + 0 > 0 && $1 !~ /-$/ && !seen[$2]++ { gsub(/[ *]/, "", $1); print $2 + 0, ($1 ~ /[#=]/ ? 0 : $1) }' gcov >expected
   [ -s expected ] || fail "$source: gcov says nothing"
   # What ends a function has a number here where gcov may have none.
+  # But nothing that gcov does not know of may be said not to have run.
+  awk 'FNR == NR { expected[$1]; next } $2 == 0 && !($1 in expected)' expected lines >never
+  [ ! -s never ] || fail "$source: lines without code of their own have not run: $(head -n 5 never)"
   awk 'FNR == NR { expected[$1] = $2; next } $1 in expected' expected lines | diff expected - >difference ||
     fail "$source: lines are not as gcov counts them (<): $(head -n 8 difference)"
 }
