@@ -84,6 +84,7 @@ std::string help_text() {
       "  --disassemble GLOB    the instructions of functions whose names match, with how often each ran\n"
       "  --call-sites          from which lines functions were called, and how often\n"
       "  -g FILE               write gmon.out for gprof to FILE\n"
+      "  --gprof-blocks        with -g: counts of basic blocks in FILE itself, for gprof -l, not in FILE.blocks\n"
       "  --gprof-symbols FILE  write names for gprof -S to FILE, for stripped programs\n"
       "  -w, --wide            write names out: neither simplify nor cut them\n"
       "  --raw-names           do not demangle names\n"

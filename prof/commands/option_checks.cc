@@ -55,6 +55,7 @@ void check_blocks(const Options& o) {
 void check_exports(const Options& o) {
   using View = Options::View;
   const bool is_for_gprof = !o.gmon.empty() || !o.gprof_symbols.empty();
+  if (o.gprof_blocks && o.gmon.empty()) throw UsageError("--gprof-blocks is of -g");
   if (o.apart != Apart::nothing && is_for_gprof)
     throw UsageError("-g and --gprof-symbols show everything as one; they exclude -t and --processes");
   if (o.apart != Apart::nothing && o.view == View::dot)

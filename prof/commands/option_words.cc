@@ -30,6 +30,7 @@ std::vector<option> with_common(std::vector<option> own) {
                          {"propagated", no_argument, nullptr, option_propagated},
                          {"fallacy", no_argument, nullptr, option_fallacy},
                          {"gprof-symbols", required_argument, nullptr, option_gprof_symbols},
+                         {"gprof-blocks", no_argument, nullptr, option_gprof_blocks},
                          {"inlined", no_argument, nullptr, option_inlined},
                          {"debug-dir", required_argument, nullptr, option_debug_folder},
                          {"folded", no_argument, nullptr, option_folded},

@@ -18,6 +18,7 @@ enum LongOption {
   option_not_function,
   option_by_module,
   option_gprof_symbols,
+  option_gprof_blocks,
   option_debug_folder,
   option_inlined,
   option_folded,

@@ -189,6 +189,9 @@ bool take_manner(Options& o, int c, const std::string& argument) {
     case option_inlined:
       o.inlined = true;
       return true;
+    case option_gprof_blocks:
+      o.gprof_blocks = true;
+      return true;
     case option_propagated:
       o.propagated = true;
       return true;

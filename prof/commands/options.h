@@ -39,6 +39,7 @@ struct Options {
   bool all = false;                                   // --all: on a terminal, too
   bool propagated = false;                            // --propagated: -G with times as gprof computes them
   std::string gmon;                                   // file for -g; empty: none
+  bool gprof_blocks = false;                          // --gprof-blocks: -g has counts of blocks in the file itself
   std::string gprof_symbols;                          // file for --gprof-symbols
   std::vector<std::string> modules;                   // --module: patterns of those to show; all if empty
   std::vector<std::string> functions, not_functions;  // --function and --not-function: patterns

@@ -154,7 +154,7 @@ int show_as_one(const Options& options, const Input& input, Output& out) {
   exports.add(analysis);
   exports.finish();
   out.finish();
-  if (!options.gmon.empty()) say_all(write_gmon(analysis, options.gmon, options.debug_files));
+  if (!options.gmon.empty()) say_all(write_gmon(analysis, options.gmon, {options.debug_files, options.gprof_blocks}));
   if (!options.gprof_symbols.empty()) write_gprof_symbols(analysis, options.gprof_symbols);
   return analysis.damaged ? 1 : 0;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gmon_ranges.h"
+#include "inlined.h"
 
 namespace prof {
 
@@ -241,6 +242,23 @@ Gmon gmon_of(const Analysis& analysis, uint32_t object, uint64_t* calls_left_out
   for (const BlockCount& block : analysis.blocks)
     if (block.object == object) gmon.blocks.push_back({block.address, block.count});
   return gmon;
+}
+
+void add_line_starts(Gmon& gmon, const Analysis& analysis, uint32_t object, const DebugSearch& search) {
+  if (gmon.blocks.empty()) return;
+  ObjectDebugInfo info(analysis.functions.objects()[object], search);
+  const size_t blocks = gmon.blocks.size();
+  const std::vector<BlockCount>& all = analysis.blocks;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].object != object) continue;
+    // In a damaged file blocks may overlap.
+    const bool has_next = i + 1 < all.size() && all[i + 1].object == object;
+    const uint64_t end = std::min(all[i].address + all[i].size, has_next ? all[i + 1].address : UINT64_MAX);
+    const std::vector<LineRange>& lines = info.lines_at(all[i].address).ranges;
+    auto line = std::ranges::upper_bound(lines, all[i].address, {}, &LineRange::start);
+    for (; line != lines.end() && line->start < end; ++line) gmon.blocks.push_back({line->start, all[i].count});
+  }
+  if (gmon.blocks.size() != blocks) std::ranges::sort(gmon.blocks, {}, &GmonBlock::address);
 }
 
 }  // namespace prof

@@ -11,6 +11,9 @@
 // gmon.out of their own, and a call from one to another is none in either: its caller is outside. The time of imports is
 // given to the functions that call them.
 //
+// Counts of basic blocks: `gprof -l -A' shows no count at a line in the middle of a block, and with -x that of the line above it
+// in the source, wherever control came from. A block of several lines therefore has its count at each of them as well.
+//
 // Addresses are those of the original file, as the linker gave them, so that `gprof ORIGINAL gmon.out` works.
 
 #ifndef PROF_MODEL_GMON_OF_H
@@ -22,6 +25,7 @@
 
 #include "analysis.h"
 #include "call_sites.h"
+#include "debug_files.h"
 #include "prof/read/gmon.h"
 
 namespace prof {
@@ -32,6 +36,10 @@ namespace prof {
 // `sites`: where calls stand, of which arcs are then; else they are of functions.
 Gmon gmon_of(const Analysis& analysis, uint32_t object, uint64_t* calls_left_out = nullptr,
              const std::vector<CallSite>& sites = {});
+
+// Adds to the blocks of an object's gmon.out those of their addresses at which the code of another line begins. Nothing
+// without debug information, which is looked for as `search` says.
+void add_line_starts(Gmon& gmon, const Analysis& analysis, uint32_t object, const DebugSearch& search);
 
 // An address that stands for the callers outside an object, and its name. Without a caller gprof would not show calls. The
 // program's main is called by _start, through libc. Of a library it is an address that no function has: that of _init,

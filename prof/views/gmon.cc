@@ -2,8 +2,8 @@
 //
 // What of a run a gmon.out has room for: model/gmon_of.h. The program and each of its libraries have a file of their own.
 //
-// If a file has counts of basic blocks, gprof warns unless it is told to show lines (-l). So they are in one more file,
-// with all that is in the other.
+// If a file has counts of basic blocks, gprof warns unless it is told to show lines (-l), and shows the same as without them.
+// So they are in one more file, with all that is in the other, unless the user wants one only.
 
 #include <algorithm>
 #include <filesystem>
@@ -30,13 +30,14 @@ bool may_have_files_beside(const std::string& path) {
 }
 
 // Returns how many calls are left out.
-uint64_t write_object(const Analysis& analysis, uint32_t object, const std::string& path,
+uint64_t write_object(const Analysis& analysis, uint32_t object, const std::string& path, const GmonOptions& options,
                       const std::vector<CallSite>& sites) {
   uint64_t left_out = 0;
   Gmon gmon = gmon_of(analysis, object, &left_out, sites);
-  if (!gmon.blocks.empty() && may_have_files_beside(path))
-    write_file(path + kBlocks, [&](Output& out) { print_gmon(gmon, out); });
-  gmon.blocks.clear();
+  const bool has_other = !gmon.blocks.empty() && !options.has_blocks && may_have_files_beside(path);
+  if (options.has_blocks || has_other) add_line_starts(gmon, analysis, object, options.search);
+  if (has_other) write_file(path + kBlocks, [&](Output& out) { print_gmon(gmon, out); });
+  if (!options.has_blocks) gmon.blocks.clear();
   write_file(path, [&](Output& out) { print_gmon(gmon, out); });
   return left_out;
 }
@@ -63,20 +64,22 @@ std::map<uint32_t, std::string> files_at(const Analysis& analysis, const std::st
 
 }  // namespace
 
-std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path, const DebugSearch& search) {
+std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path, const GmonOptions& options) {
   std::vector<std::string> ignored;  // without its code a caller is known as a whole
-  const std::vector<CallSite> sites = call_sites(analysis, search, ignored);
+  const std::vector<CallSite> sites = call_sites(analysis, options.search, ignored);
   const std::map<uint32_t, std::string> files = files_at(analysis, path);
   std::string names;
   uint64_t calls_left_out = 0;
   for (const auto& [object, file] : files) {
-    calls_left_out += write_object(analysis, object, file, sites);
+    calls_left_out += write_object(analysis, object, file, options, sites);
     if (object != kProgram) names += (names.empty() ? "" : ", ") + prof_text::printable(file);
   }
 
   std::vector<std::string> remarks;
   if (!names.empty()) remarks.push_back(path + ": is of the program; of libraries are " + names);
-  if (!analysis.blocks.empty() && may_have_files_beside(path))
+  if (options.has_blocks && analysis.blocks.empty())
+    remarks.push_back(path + ": has no counts of blocks; these need profld -b");
+  if (!analysis.blocks.empty() && !options.has_blocks && may_have_files_beside(path))
     remarks.push_back(path + kBlocks + ": has the same with the counts of blocks, for gprof -l");
   uint64_t self_left_out = 0, others = 0;
   for (size_t f = 0; f < analysis.sums.size(); ++f) {

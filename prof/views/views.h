@@ -51,10 +51,14 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
 // that in which they were found.
 void print_json(const Analysis& analysis, std::optional<SortKey> order, Output& out, const Pruning& pruning = {});
 
+struct GmonOptions {
+  DebugSearch search = {};  // for the original, whose instructions are where calls come from
+  bool has_blocks = false;  // counts of basic blocks are in the file itself, and in no other
+};
+
 // What gprof reads: for the program at `path', and for each library, if that is no device, at `path'.SONAME. Returns
 // what to tell the user: which files there are, and what they have no room for. Throws Error if the file cannot be written.
-// `search`: for the original, whose instructions are where calls come from.
-std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path, const DebugSearch& search = {});
+std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path, const GmonOptions& options = {});
 
 // The names that gmon.out needs, in the form that `gprof -S` reads: gprof's own reading of a program's symbols leaves
 // out local ones with dots in their names. Files as those of write_gmon.

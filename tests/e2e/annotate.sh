@@ -134,6 +134,26 @@ for options in "-l -A -x gmon.out.blocks" "-l -C gmon.out.blocks" "-l -p gmon.ou
   [ ! -s gprof.err ] || fail "gprof $options says: $(cat gprof.err)"
   [ -s gprof.out ] || fail "gprof $options prints nothing"
 done
+# With the option all is in one file, and no other beside it.
+mv gmon.out.blocks expected.blocks
+prof -g gmon.out --gprof-blocks loops loops.profiles/prof.* 2>prof.log || fail "prof -g --gprof-blocks: $(cat prof.log)"
+[ ! -s prof.log ] && [ ! -e gmon.out.blocks ] && cmp -s gmon.out expected.blocks || fail "--gprof-blocks: $(cat prof.log; ls)"
+run prof --gprof-blocks loops loops.profiles/prof.*
+[ "$status" = 2 ] && grep -q '^prof: --gprof-blocks is of -g' stderr || fail "--gprof-blocks without -g: $status $(cat stderr)"
+# What gprof shows of blocks is true: of lines that were compiled to one block each, the numbers are those of prof --annotate. A line
+# in the middle of a block has its own, too.
+counted loops loops.c
+objdump --dwarf=decodedline loops | awk '$1 == "loops.c" && $2 ~ /^[0-9]+$/ { print $2 }' | sort -n | uniq -u >once
+gprof -l -A -t 0 loops gmon.out | awk '/^\*\*\* File/ { n = 0; next } { ++n } / -> / { sub(/ -> .*/, ""); gsub(/ /, ""); print n, $0 }' |
+  sed 's/#####/0/' >shown
+awk 'FILENAME == "once" { once[$1]; next } FILENAME == "lines" { count[$1] = $2; next }
+  $1 in once && $1 in count && $2 !~ /,/ { ++seen; if ($2 != count[$1]) print $1 ": " $2 ", not " count[$1] }
+  END { if (seen < 40) print seen + 0 " lines only" }' once lines shown >wrong
+[ ! -s wrong ] || fail "gprof -l -A: $(head -n 5 wrong)"
+sort once >once.sorted
+cut -d ' ' -f 1 shown | sort | comm -23 once.sorted - >wrong
+[ ! -s wrong ] || fail "gprof -l -A has no numbers at lines $(head -n 5 wrong | paste -sd ' ')"
+mv expected.blocks gmon.out.blocks
 gprof -l -C loops gmon.out.blocks | grep -E "^.*/loops\.c:12: \(gcd:0x[0-9a-f]+\) $(sed -n 's/^12 //p' expected) executions$" >/dev/null ||
   fail "gprof -l -C: not as often as prof: $(gprof -l -C loops gmon.out.blocks | grep gcd)"
 
