@@ -191,8 +191,12 @@ class Annotator {
     for (const uint32_t f : shown_) annotation.files.push_back(std::move(files_[f]));
     std::sort(annotation.files.begin(), annotation.files.end(),
               [](const AnnotatedFile& a, const AnnotatedFile& b) { return a.path < b.path; });
-    objects_.each([&](const std::string& name, const OpenedObject& object) {
+    objects_.each([&](uint32_t index, const std::string& name, const OpenedObject& object) {
       if (!object.info.problem().empty()) annotation.remarks.push_back(name + ": " + object.info.problem());
+      if (executions_.are_known(index) && object.code.is_there() && !object.code.is_original())
+        annotation.remarks.push_back(name +
+                                     ": the file that was rewritten is not there; its copy has jumps at the beginnings "
+                                     "of functions, and numbers there may be wrong");
     });
     return annotation;
   }

@@ -75,7 +75,7 @@ class Finder {
 
   std::vector<std::string> remarks() const {
     std::vector<std::string> remarks;
-    objects_.each([&](const std::string& name, const OpenedObject& object) {
+    objects_.each([&](uint32_t, const std::string& name, const OpenedObject& object) {
       if (!object.code.is_there())
         remarks.push_back(name + ": its code is not there, so it is not known from where its functions call others");
     });

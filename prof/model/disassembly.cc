@@ -31,7 +31,7 @@ class Disassembler {
       for (const CodeRange& range : objects_.at(function.object).code.ranges_of(function.address))
         add(function, range, made);
     }
-    objects_.each([&](const std::string& name, const OpenedObject& object) {
+    objects_.each([&](uint32_t, const std::string& name, const OpenedObject& object) {
       if (!object.code.is_there())
         result.remarks.push_back(
             name + ": its code is not there; name the program: prof --disassemble FUNCTION PROGRAM PROFILE");

@@ -21,6 +21,12 @@ class Executions {
   // Blocks were counted at all: the program was rewritten with profld -b.
   bool are_known() const { return !blocks_.empty(); }
 
+  // Those of an object.
+  bool are_known(uint32_t object) const {
+    const auto after = first_behind(object, UINT64_MAX);
+    return after != blocks_.begin() && std::prev(after)->object == object;
+  }
+
   // Of the instruction at an address (link-time, in the original); nothing if no block that was counted has it.
   std::optional<uint64_t> at(uint32_t object, uint64_t address) const {
     const BlockCount* block = block_at(object, address);

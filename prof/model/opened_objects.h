@@ -31,10 +31,10 @@ class OpenedObjects {
     return *opened;
   }
 
-  // Calls `look` with the name and the code of each that was asked for.
+  // Calls `look` with the index, the name and the code of each that was asked for.
   template <class Look>
   void each(const Look& look) const {
-    for (const auto& [object, opened] : opened_) look(analysis_.functions.objects()[object].name(), *opened);
+    for (const auto& [object, opened] : opened_) look(object, analysis_.functions.objects()[object].name(), *opened);
   }
 
  private:

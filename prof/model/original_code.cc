@@ -44,10 +44,14 @@ std::optional<ElfFile> OriginalCode::find_original(const DebugSearch& search) co
   const std::string path = copy.path();
   std::vector<std::string> places;
   if (path.ends_with(".prof")) places.push_back(path.substr(0, path.size() - 5));
-  for (const std::string& folder : search.beside) places.push_back(folder + "/" + base_name(object_.name()));
+  for (const std::vector<std::string>* folders : {&search.beside, &search.folders})
+    for (const std::string& folder : *folders) places.push_back(folder + "/" + base_name(object_.name()));
   places.push_back(object_.path());
   places.push_back(folder_of(path) + "/" + base_name(object_.name()));
   places.push_back(base_name(object_.name()));
+  // A copy that prof run --libs made lies at the original's path below a folder of its own.
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    places.push_back(path.substr(slash));
   for (const std::string& place : places) {
     try {
       ElfFile file(place);

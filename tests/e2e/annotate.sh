@@ -124,6 +124,17 @@ profiled first
 counted first first.c
 [ "$(grep -E '^[1-9] ' lines | head -n 5 | tr '\n' ' ')" = "1 3142 2 100 3 100 4 3242 5 3142 " ] || fail "first.c: $(cat stdout)"
 
+# Where the original is not found, numbers may be wrong, which is said; --debug-dir names a folder that has it.
+mkdir apart
+mv first.prof apart/
+cd apart || exit 1
+run prof --annotate first.prof ../first.profiles/prof.*
+[ "$(grep -v ': hooks took [0-9]* % of the time' stderr)" = 'prof: first: the file that was rewritten is not there; its copy has jumps at the beginnings of functions, and numbers there may be wrong' ] ||
+  fail "without the original: $(cat stderr)"
+run prof --annotate --debug-dir .. first.prof ../first.profiles/prof.*
+! grep -v ': hooks took [0-9]* % of the time' stderr >remarks && grep -qP '^ *3142 ' stdout || fail "with the original: $(cat stderr stdout)"
+cd ..
+
 # gprof reads the blocks, without a word.
 prof -g gmon.out loops loops.profiles/prof.* 2>prof.log || fail "prof -g: $(cat prof.log)"
 [ "$(cat prof.log)" = "prof: gmon.out.blocks: has the same with the counts of blocks, for gprof -l" ] || fail "prof -g says: $(cat prof.log)"
