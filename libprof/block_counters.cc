@@ -21,11 +21,14 @@
 // If the array in the file cannot be mapped once more (profiles in private memory), the counters are in memory of our own
 // and are stored at the end.
 //
+// Where an array is that all threads increment, of a library or of a program that uses gs itself, see shared_counters.cc.
+//
 // Limits. What a new thread counts before its first hook shares counters with the thread that made it; there is nothing to
 // count there but in C libraries, in static programs. Threads that get no memory share those of the first one.
 
 #include "block_counters.h"
 
+#include "counter_values.h"
 #include "file.h"
 #include "gs_base.h"
 #include "libprof/format/blocks.h"
@@ -37,11 +40,6 @@
 namespace libprof {
 
 namespace {
-
-using prof_format::Counters;
-
-constexpr uint64_t kMayMove = 1, kFixed = 2;  // MREMAP_*
-constexpr uint64_t kAdviseDoFork = 11;
 
 // Copied by fork like any memory of a program.
 char* program_counters;  // null: it has none
@@ -58,31 +56,15 @@ Area first;   // memory is null until it has begun
 Area* areas;  // all others
 uint32_t first_is_taken;
 
-// Has the same pages of the file at `memory` as well, and forked children inherit them there.
+// Has the same pages of the file at `memory` as well.
 bool map_again(Block values, char* memory) {
-  if (process->is_private) return false;
-  char* const from = at<char>(process->base, values);
-  if (syscall6(__NR_mremap, as_word(from), 0, size, kMayMove | kFixed, as_word(memory), 0) != int64_t(as_word(memory)))
-    return false;
-  return advise(memory, size, kAdviseDoFork) == 0;
+  return !process->is_private && map_twice(at<char>(process->base, values), memory, size);
 }
 
 // Room for an array in the profile; 0 if there is none.
-Block take_values() {
-  const Block values = take_blocks(size / PROF_BLOCK_SIZE);
-  const Block record = values != 0 ? take_blocks(sizeof(Counters) / PROF_BLOCK_SIZE) : 0;
-  if (record == 0) return 0;
-  auto* header = at<Header>(process->base, 0);
-  auto* counters = at<Counters>(process->base, record);
-  counters->module = header->first_module;
-  counters->values = values;
-  counters->count = size / sizeof(uint64_t);
-  lock(&process->lock);
-  counters->next = header->first_counters;
-  ordered();
-  header->first_counters = record;
-  unlock(&process->lock);
-  return values;
+Block take_listed_values() {
+  const Block values = take_values(size);
+  return values != 0 && list_values(at<Header>(process->base, 0)->first_module, values, size) ? values : 0;
 }
 
 uint64_t size_of_area() { return kPage + size; }
@@ -91,7 +73,7 @@ Area* make_area() {
   auto* area = static_cast<Area*>(map_guarded(size_of_area()));
   if (!area) return nullptr;
   area->memory = reinterpret_cast<char*>(area) + kPage;
-  area->values = take_values();
+  area->values = take_listed_values();
   if (area->values == 0) {
     unmap_guarded(area, size_of_area());
     return nullptr;
@@ -124,7 +106,7 @@ void begin_block_counters() {
   if (size == 0) return;
   process->owns_counters = 1;
   first.memory = program_counters;
-  first.values = take_values();
+  first.values = take_listed_values();
   if (first.values == 0) return;
   first.is_of_file = false;
   store(first);

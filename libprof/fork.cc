@@ -24,6 +24,7 @@
 #include "cpu_clock.h"
 #include "memory.h"
 #include "namespaces.h"
+#include "shared_counters.h"
 #include "switches.h"
 #include "syscall.h"
 #include "threads.h"
@@ -58,7 +59,8 @@ void begin_child() {
   leave_trace_of_parent();
   char here;
   // There may be no hook that would.
-  if (profile_type == prof_format::kAddresses || has_block_counters() || has_trace()) begin_thread(as_word(&here));
+  if (profile_type == prof_format::kAddresses || has_block_counters() || has_shared_counters() || has_trace())
+    begin_thread(as_word(&here));
 }
 
 }  // namespace

@@ -20,11 +20,14 @@
 // are counted for what was in that place before, if anything was. So are those of a library that was compiled with hooks: it
 // does not tell.
 
+#include "libraries.h"
+
 #include "file.h"
 #include "modules.h"
 #include "namespaces.h"
 #include "objects.h"
 #include "process.h"
+#include "shared_counters.h"
 #include "syscall.h"
 #include "tail_calls.h"
 #include "threads.h"
@@ -153,10 +156,22 @@ uint64_t make_place(State*, uint64_t argument) {
   }
   unlock(&process->lock);
   if (!returning && !is_listed) list_if_called(object);
+  count_shared(object);
+  return 1;
+}
+
+// Heavy.
+uint64_t count_remembered(State*, uint64_t) {
+  count_shared_remembered();
   return 1;
 }
 
 }  // namespace
+
+void count_libraries_loaded_before() {
+  State* s = get_state();
+  if (process && process->phase == kRecording && s && load(&s->top) != 0) run_heavy(s, count_remembered, 0);
+}
 
 // `headers`: the program header table of a library that has just been loaded, in memory.
 extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Phdr* headers, uint64_t count) {
@@ -168,9 +183,11 @@ extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Ph
   if (!own) return;
   const Object object = describe_object(headers, count, as_word(headers) - own->p_vaddr);
   remember_object(object);
-  if (!process || process->phase != kRecording) return;
   char here;
   State* s = get_state();
+  const bool is_in_child = process && process->phase == kNotBegun;  // which has called no hook yet
+  if (is_in_child && object.counters_size != 0) s = begin_thread(as_word(&here));
+  if (!process || process->phase != kRecording) return;
   if (!s || load(&s->top) == 0 || s->is_left) s = begin_thread(as_word(&here));
   if (s) run_heavy(s, make_place, as_word(&object));
 }

@@ -46,10 +46,10 @@ bool has_unknown_code;  // hooks were called from where no module is known
 // state.h.
 uint64_t most_modules() { return at<Header>(process->base, 0)->blocks_used; }
 
-void list(const Object& object, const char* path) {
+Block list(const Object& object, const char* path) {
   const uint64_t path_size = length_of(path);
   const Block block = take_blocks((sizeof(Module) + path_size + PROF_BLOCK_SIZE - 1) / PROF_BLOCK_SIZE);
-  if (block == 0) return;
+  if (block == 0) return 0;
   char* base = process->base;
   auto* module = at<Module>(base, block);
   module->path_size = uint32_t(path_size);
@@ -66,6 +66,7 @@ void list(const Object& object, const char* path) {
   for (uint64_t left = most_modules(); *link != 0 && left != 0; --left) link = &at<Module>(base, *link)->next;
   *link = block;
   unlock(&process->lock);
+  return block;
 }
 
 const Module* find_listed(uint64_t pc) {
@@ -131,9 +132,9 @@ void list_file_at(uint64_t pc) {
 }
 
 // `pc`: an address in it.
-void list_with_path(const Object& object, uint64_t pc) {
+Block list_with_path(const Object& object, uint64_t pc) {
   FileMapping file;
-  list(object, find_file(pc, &file) ? file.path : "");
+  return list(object, find_file(pc, &file) ? file.path : "");
 }
 
 // The program's own, in memory.
@@ -178,9 +179,9 @@ uint64_t note_module(State* s, uint64_t pc) {
 
 }  // namespace
 
-void list_program() {
+Object list_program() {
   const ProgramHeaders program = find_program();
-  if (program.count == 0) return;
+  if (program.count == 0) return {};
   const auto [headers, count, bias] = program;
   const Object object = describe_object(headers, count, bias);
   if (uint64_t* words = find_hook_words(headers, count, object)) set_program_words(words);
@@ -192,6 +193,19 @@ void list_program() {
       syscall4(__NR_readlinkat, uint64_t(kCurrentDirectory), as_word("/proc/self/exe"), as_word(path), sizeof path - 1);
   path[n > 0 ? n : 0] = 0;
   list(object, path);
+  return object;
+}
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
+[[gnu::visibility("hidden")]] extern const char _end[];
+}
+
+bool has_program_another_runtime() {
+  const auto [headers, count, bias] = find_program();
+  const uint64_t* words = count != 0 ? find_hook_words(headers, count, describe_object(headers, count, bias)) : nullptr;
+  if (!words || load(words) == 0) return false;  // an audit library's runtime is there before the program is relocated
+  return load(words) < as_word(&__ehdr_start) || load(words) >= as_word(_end);
 }
 
 void find_program_trace() {
@@ -201,6 +215,15 @@ void find_program_trace() {
 
 void list_if_called(const Object& object) {
   if (has_unknown_code) list_with_path(object, object.code_start);
+}
+
+Block list_object(const Object& object, const char* path) {
+  char* base = process->base;
+  Block b = at<Header>(base, 0)->first_module;
+  for (uint64_t left = most_modules(); b != 0 && left != 0; --left, b = at<Module>(base, b)->next) {
+    if (is_same(*at<Module>(base, b), object)) return b;
+  }
+  return path ? list(object, path) : list_with_path(object, object.code_start);
 }
 
 bool is_in_listed_module(uint64_t address) { return find_listed(address) != nullptr; }

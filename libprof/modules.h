@@ -8,8 +8,12 @@
 
 namespace libprof {
 
-// Puts the program itself on the list, and finds the words through which it calls the hooks. A heavy path.
-void list_program();
+// Puts the program itself on the list, and finds the words through which it calls the hooks. Returns what it is; of no size
+// if that is not known. A heavy path.
+Object list_program();
+
+// Whether the program calls the hooks of another runtime than this one, as far as its relocations have been applied.
+bool has_program_another_runtime();
 
 // Finds the program's trace segment, also where nothing is recorded.
 void find_program_trace();
@@ -20,6 +24,10 @@ void note_module_of(State* s, uint64_t pc);
 // Puts an object that is not listed on the list if its functions have been called already, when it was not yet known what
 // lay there. A heavy path.
 void list_if_called(const Object& object);
+
+// Puts an object on the list that may be there already. Returns its module; 0 if there is no room. `path`: null if it is
+// to be looked for. A heavy path.
+Block list_object(const Object& object, const char* path);
 
 // Bits of Thread::modules. Each thread sets those of the modules that its nodes lie in, so that one without nodes of a
 // module can be passed over; modules may share a bit.

@@ -14,6 +14,7 @@
 #include "namespaces.h"
 
 #include "hook_selection.h"
+#include "mappings.h"
 #include "syscall.h"
 #include "text.h"
 
@@ -27,39 +28,13 @@ namespace {
 constexpr uint32_t kUndecided = 1, kFirst = 2;
 [[gnu::section(".data")]] uint32_t mark = kUndecided;
 
-struct Mapping {
-  uint64_t start, end, offset;
-  uint64_t device, inode;  // the device's two numbers in one word
-  bool is_writable;
-  const char* path;  // in the line
-};
-
-// A line of /proc/self/maps: start-end rwxp offset device:device inode path
-bool parse(const char* p, Mapping* m) {
-  m->start = parse_hex(&p);
-  if (*p++ != '-') return false;
-  m->end = parse_hex(&p);
-  m->is_writable = p[0] == ' ' && p[1] == 'r' && p[2] == 'w';
-  p += 6;
-  m->offset = parse_hex(&p);
-  ++p;
-  m->device = parse_hex(&p);
-  if (*p++ != ':') return false;
-  m->device = m->device << 32 | parse_hex(&p);
-  ++p;
-  m->inode = parse_decimal(&p);
-  while (*p == ' ') ++p;
-  m->path = p;
-  return m->inode != 0;
-}
-
 char own_path[4096];
 
 // The mapping of the file in which `mark` lies.
 bool find_own_data(Mapping* own) {
   LineReader maps("/proc/self/maps");
   while (const char* line = maps.next()) {
-    if (!parse(line, own) || as_word(&mark) < own->start || as_word(&mark) >= own->end) continue;
+    if (!parse_mapping(line, own) || as_word(&mark) < own->start || as_word(&mark) >= own->end) continue;
     Line(own_path, sizeof own_path) << own->path;
     return true;
   }
@@ -79,7 +54,7 @@ bool find_first_copy() {
   if (find_own_data(&own)) {
     LineReader maps("/proc/self/maps");
     while (const char* line = maps.next()) {
-      if (!parse(line, &other) || other.start == own.start || !other.is_writable) continue;
+      if (!parse_mapping(line, &other) || other.start == own.start || !other.is_writable) continue;
       if (other.inode != own.inode || other.device != own.device || other.offset != own.offset) continue;
       const uint64_t there = other.start + (as_word(&mark) - own.start);
       if (there + sizeof mark > other.end || load(reinterpret_cast<const uint32_t*>(there)) != kFirst) continue;

@@ -4,6 +4,7 @@
 
 #include "objects.h"
 
+#include "libprof/format/blocks.h"
 #include "memory.h"
 #include "text.h"
 
@@ -14,17 +15,18 @@ namespace {
 enum EntryState : uint32_t { kFree, kBeingWritten, kValid };
 
 struct Entry {
-  EntryState state;
-  uint32_t generation;  // how often it was written
+  EntryState state = kFree;
+  uint32_t generation = 0;  // how often it was written
   Object object;
 };
 
 constexpr uint64_t kEntries = 64;
 struct Entries {
   Entry entries[kEntries];
-  Entries* next;
+  Entries* next = nullptr;
 };
-Entries first;  // of all zeros: free
+// All zeros, and not by code that runs when libprof.so is initialized: libraries may be there before (-z initfirst).
+constinit Entries first;
 
 bool change(Entry* e, EntryState from, EntryState to) {
   return __atomic_compare_exchange_n(&e->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -109,6 +111,10 @@ Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias)
   for (uint64_t i = 0; i < count; ++i) {
     const Elf64_Phdr& h = headers[i];
     const uint64_t at = bias + h.p_vaddr;
+    if (h.p_type == prof_format::kSharedCountersSegment && at >= object.start && at + h.p_memsz <= object.end) {
+      object.counters = at;
+      object.counters_size = h.p_memsz / kPage * kPage;
+    }
     if (h.p_type != PT_NOTE || object.build_id_size != 0 || at < object.start || at + h.p_memsz > object.end) continue;
     find_build_id(reinterpret_cast<const char*>(at), h.p_memsz, &object);
   }
@@ -143,6 +149,11 @@ bool find_object(uint64_t address, Object* found) {
     if (address < load(&e.object.start) || address >= load(&e.object.end)) return false;
     return copy(e, found) && address >= found->start && address < found->end;
   });
+}
+
+bool next_object(ObjectPlace* place, Object* found) {
+  uint64_t index = 0;
+  return any_entry([&](Entry& e) { return index++ == place->index && ++place->index && copy(e, found); });
 }
 
 bool is_in_hooked_code(uint64_t address) {

@@ -14,6 +14,8 @@ namespace libprof {
 struct Object {
   uint64_t bias = 0, start = 0, end = 0;  // run-time addresses, as in Module
   uint64_t code_start = 0, code_end = 0;  // of the functions with hooks
+  uint64_t counters = 0;                  // of blocks, those that all threads share: their address; 0: it has none
+  uint64_t counters_size = 0;             // bytes, whole pages
   uint32_t build_id_size = 0;             // bytes used of build_id
   uint8_t build_id[sizeof Module::build_id]{};
 };
@@ -24,9 +26,15 @@ Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias)
 // Whether the module in the profile is that object, in the same place.
 bool is_same(const Module& module, const Object& object);
 
+// How far one is in the list; at first before its start.
+struct ObjectPlace {
+  uint64_t index = 0;
+};
+
 // All may be called on any path, by several threads at a time.
 void remember_object(const Object& object);  // instead of those that it overlaps
 bool find_object(uint64_t address, Object* found);
+bool next_object(ObjectPlace* place, Object* found);  // one after the other; false: there are no more
 bool is_in_hooked_code(uint64_t address);
 
 }  // namespace libprof

@@ -18,6 +18,7 @@
 #include "sampling.h"
 #include "settings.h"
 #include "shadow_stack.h"
+#include "shared_counters.h"
 #include "switches.h"
 #include "syscall.h"
 #include "text.h"
@@ -36,17 +37,20 @@ namespace {
 // Nanoseconds. A program that ran longer than this does not notice a second calibration.
 constexpr uint64_t kLongRun = 50'000'000;
 
+constexpr int kThreadCount = 20, kStartTime = 22;  // fields of /proc/self/stat
+
 int32_t recording_process;  // process id of the one that recorded last: in a child, its parent
 Calibration calibration;
 
-// Field 22 of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'.
-uint64_t start_time() {
+// Of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'. 0 if it cannot be
+// read.
+uint64_t field_of_process(int wanted) {
   char text[1024];
   const size_t n = read_text("/proc/self/stat", text, sizeof text);
   size_t at = n;
   while (at > 0 && text[at - 1] != ')') --at;
   const char* p = text + at;
-  for (int field = 2; *p != 0 && field < 22; ++p) field += *p == ' ';
+  for (int field = 2; *p != 0 && field < wanted; ++p) field += *p == ' ';
   return parse_decimal(&p);
 }
 
@@ -82,7 +86,7 @@ void fill_in_header(Header* h, int32_t parent) {
   char text[64];
   const size_t n = read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
   for (size_t i = 0; i < n && i < sizeof h->boot_id - 1 && text[i] > ' '; ++i) h->boot_id[i] = text[i];
-  h->start_time = start_time();
+  h->start_time = field_of_process(kStartTime);
   // Last: a file without it is no profile.
   ordered();
   memcpy(h->magic, prof_format::kMagic, sizeof h->magic);
@@ -199,10 +203,11 @@ Phase begin(Process* p) {
   if (is_sampled()) begin_sampling(header);
   if (!is_child) calibration = calibrate();
   store_costs(header, calibration);
-  list_program();
+  const Object program = list_program();
   leave_block_counters_of_parent();
   leave_trace_of_parent();
   begin_block_counters();
+  begin_shared_counters(program, is_child);
   begin_trace();
   store_command_line(header);
   if (p->is_private) {
@@ -233,7 +238,10 @@ bool begin_process() {
     lock(&p->begin_lock);
     if (p->phase == kNotBegun) {
       const Phase phase = begin(p);
-      if (phase == kOff) use_no_hooks();
+      if (phase == kOff) {
+        use_no_hooks();
+        leave_shared_counters_of_parent();
+      }
       __atomic_store_n(&p->phase, phase, __ATOMIC_RELEASE);
     }
     unlock(&p->begin_lock);
@@ -255,6 +263,7 @@ void end_process() {
   name_threads(p);
   __atomic_fetch_or(&header->flags, prof_format::kEnded, __ATOMIC_RELAXED);
   store_block_counters();
+  store_shared_counters();
   end_trace();
   if (p->is_private) {
     write_profile(p);
@@ -262,6 +271,8 @@ void end_process() {
     give_room_back();
   }
 }
+
+uint64_t threads_of_process() { return field_of_process(kThreadCount); }
 
 void choose_hooks_again() {
   look_for_signs();

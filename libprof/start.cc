@@ -3,6 +3,10 @@
 // In a dynamic program the loader runs the constructor and the destructor of libprof.so. Hooks may run before the
 // constructor does (IFUNC resolvers, other constructors); the first hook of the program does the same work.
 //
+// A rewritten program may load a library that was rewritten for another runtime: one for libprof.so, the other for
+// libprof-sampler.so. Both have the same names, so what both call is the program's, which stands first in the search for
+// symbols. The other one does nothing, and may be unloaded with the library.
+//
 // In a static program profld makes _profstart (start.S) the entry point. Nothing is set up there: no relocation
 // of this image has been applied, and there is no thread pointer. It gets one here, to a block of zeros that is large
 // enough for the program's own thread-local storage, of which libprof_state is a part: it lies at a negative offset as
@@ -13,7 +17,9 @@
 
 #include "fork.h"
 #include "hook_selection.h"
+#include "libraries.h"
 #include "memory.h"
+#include "modules.h"
 #include "namespaces.h"
 #include "process.h"
 #include "rights.h"
@@ -45,11 +51,16 @@ void at_exit() {
       reinterpret_cast<uint64_t*>(argv)[-1] == uint64_t(argc)) {
     initial_stack = reinterpret_cast<uint64_t*>(argv) - 1;
   }
+  if (has_program_another_runtime()) {
+    settings.is_read = settings.is_off = true;
+    return;
+  }
   watch_forks();
   find_watched_functions();
   char here;
   State* s = get_state();
   if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));
+  count_libraries_loaded_before();
   stay_loaded();  // it calls the C library, which may be rewritten
   use_hooks_in_libraries();
 }

@@ -188,6 +188,7 @@ struct Process {
   State* look_for_ended;  // where to go on looking for states of ended threads
   uint32_t can_populate;  // the kernel knows MADV_POPULATE_WRITE
   uint32_t begin_lock;
+  uint32_t counters_lock;  // for shared_counters.cc
   uint32_t is_private;     // the mapping is not of the file, which has no shared mappings
   uint32_t owns_counters;  // of blocks, or the trace: those in memory are not its parent's
   char path[kPage - 128];  // absolute

@@ -120,6 +120,7 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   Contents contents;
   if (report.code.is_low()) contents.coverage = report.code;
   contents.counters = blocks.counters;
+  contents.counters_are_of_process = blocks.increment == Increment::of_process;
   if (!blocks.traced.empty()) {
     contents.trace = encode_trace_program(*program.image, blocks);
     const uint64_t size = prof_format::kTraceProgramOffset + contents.trace.size();
@@ -155,15 +156,15 @@ std::vector<OldAddr> arrivals_of(const std::vector<EntryJump>& entry_jumps) {
   return arrivals;
 }
 
-BlockCounters count_blocks(const Program& program, const std::vector<EntryJump>& entry_jumps, bool are_shared,
+BlockCounters count_blocks(const Program& program, const std::vector<EntryJump>& entry_jumps, Increment increment,
                            Report& report) {
-  BlockCounters blocks = place_block_counters(program, arrivals_of(entry_jumps), are_shared);
+  BlockCounters blocks = place_block_counters(program, arrivals_of(entry_jumps), increment);
   report.blocks_counted = true;
   for (const CountedFunction& f : blocks.functions)
     report.blocks +=
         uint64_t(std::ranges::count_if(f.blocks, [](const CountedBlock& b) { return b.range.size() != 0; }));
   report.block_counters = blocks.counters;
-  report.counters_locked = blocks.are_locked;
+  report.counters_locked = increment != Increment::of_thread;
   report.functions_uncounted = blocks.uncounted;
   return blocks;
 }
@@ -207,8 +208,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   // the runtime fits it, and all new parts have their places, except the code and the parts behind it.
   refuse_unsupported(image);
   FrameTables frame_tables = read_frame_tables(image);
-  if ((selection.blocks || selection.trace) && image.link_type() == LinkType::shared_library)
-    throw refusal(Refusal::blocks_of_library);
+  if (selection.trace && image.link_type() == LinkType::shared_library) throw refusal(Refusal::trace_of_library);
   LinkerWishes all_wishes = wishes;
   all_wishes.traces = selection.trace;
   const std::unique_ptr<Layout> layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace);
@@ -249,8 +249,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   show(0.7, "copying functions");
   BlockCounters blocks;
   if (selection.blocks) {
-    const bool are_shared = selection.no_hooks && may_share_counters(program, layout->begins_threads());
-    blocks = count_blocks(program, entry_jumps, are_shared, result.report);
+    const Increment increment = choose_increment(program, !selection.no_hooks, layout->begins_threads());
+    blocks = count_blocks(program, entry_jumps, increment, result.report);
   }
   if (selection.trace) {
     if (selection.no_hooks && may_share_counters(program, layout->begins_threads()))

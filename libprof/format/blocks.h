@@ -10,7 +10,7 @@
 // An entry of 0 bytes is no block: it is a way on from a conditional jump, which has a counter, between two places. It comes
 // behind the function's blocks.
 //
-// Counter i of a thread is word i of its counters (format.h, Counters).
+// Counter i of a thread, or of all threads, is word i of the counters (format.h, Counters).
 //
 // Little-endian.
 
@@ -53,6 +53,9 @@ inline constexpr uint32_t kNoCounter = 0xffffffff;
 // Code increments them by instructions with the segment register gs, whose base is the distance from them to the
 // thread's own counters. They fill whole pages.
 inline constexpr uint32_t kCountersSegment = 0x6f50524f;
+
+// The same of a library, and of a program that uses gs itself: all threads increment the counters that lie there.
+inline constexpr uint32_t kSharedCountersSegment = 0x6f507263;
 
 }  // namespace prof_format
 

@@ -211,8 +211,9 @@ struct Skeleton {
   uint64_t reserved[5];
 };
 
-// Counters of basic blocks (libprof/format/blocks.h), those of one thread, or of several that ran one after the other. The
-// executions of a block follow from the sums over all of these structures.
+// Counters of basic blocks (libprof/format/blocks.h), those of one thread, or of several that ran one after the other; of a
+// library, and of a program that uses gs, those of all threads. The executions of a block follow from the sums over all of
+// these structures.
 struct Counters {
   Block next;
   Block module;

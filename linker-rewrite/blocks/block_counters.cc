@@ -22,7 +22,8 @@
 //
 // Where. The increment changes the flags (all but the carry), so it stands in front of an instruction of the block at
 // which they are dead; mostly the one that sets them for the jump at the end. It needs no register: threads find their
-// own counters by the segment register gs, which programs do not use (libprof/block_counters.cc). A block without such
+// own counters by the segment register gs, which programs do not use (libprof/block_counters.cc), or there is one array
+// for all threads (decide/shared_counters.cc). A block without such
 // a point (a second jump that looks at the same comparison) gets its counter at its start, and behind it the comparison
 // once more, if that is one of registers that have not changed since. Otherwise it gets none. If that does not leave enough,
 // nothing is counted in the function.
@@ -32,13 +33,11 @@
 #include "block_counters.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <numeric>
 
 #include "frequencies.h"
 #include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "live_flags.h"
 
@@ -291,18 +290,8 @@ class FunctionCounters {
 
 }  // namespace
 
-void refuse_use_of_gs(const Program& program) {
-  std::atomic<bool> is_used = false;
-  parallel_for(program.groups.size(), [&](size_t g) {
-    for (const Code& code : program.groups[g].code.parts)
-      for (const Insn& insn : code.insns)
-        if (flag_effect_of(code, insn).uses_gs) is_used = true;
-  });
-  if (is_used) throw refusal(Refusal::uses_gs);
-}
-
-BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries, bool are_shared) {
-  refuse_use_of_gs(program);
+BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries,
+                                   Increment increment) {
   const Arrivals arrivals = find_arrivals(program, old_entries);
   const FlagPassing passing = find_flag_passing(program, arrivals, kFlagsOfIncrement);
   struct Found {
@@ -320,7 +309,7 @@ BlockCounters place_block_counters(const Program& program, const std::vector<Old
   });
 
   BlockCounters all;
-  all.are_locked = are_shared;
+  all.increment = increment;
   all.of_range.resize(program.ranges.size());
   all.edges.resize(program.ranges.size());
   for (size_t g = 0; g < found.size(); ++g) {
@@ -334,12 +323,12 @@ BlockCounters place_block_counters(const Program& program, const std::vector<Old
     for (size_t p = 0; p < found[g].of_part.size(); ++p) {
       for (CounterPlace& place : found[g].of_part[p]) {
         place.number += first;
-        place.is_locked = are_shared;
+        place.increment = increment;
         ++all.counters;
       }
       for (EdgeRecord& edge : found[g].edges[p]) {
         edge.number += first;
-        edge.is_locked = are_shared;
+        edge.increment = increment;
         ++all.counters;
       }
       all.of_range[group.ranges[p]] = std::move(found[g].of_part[p]);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "linker-rewrite/decide/shared_counters.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/x86/record_code.h"
 
@@ -14,10 +15,10 @@ namespace profld {
 
 // An increment before an instruction, or the code of a record. Jumps to the instruction come to it.
 struct CounterPlace {
-  uint32_t insn;           // index in the range
-  uint32_t number;         // of the counter, in the program; of the block that is recorded
-  ByteView again{};        // an instruction that follows the increment, and sets the flags as they were
-  bool is_locked = false;  // the increment is one that other threads' increments of the same counter do not disturb
+  uint32_t insn;     // index in the range
+  uint32_t number;   // of the counter, in the program; of the block that is recorded
+  ByteView again{};  // an instruction that follows the increment, and sets the flags as they were
+  Increment increment = Increment::of_thread;
   std::optional<RecordCode> record{};
 };
 
@@ -26,7 +27,7 @@ struct EdgeRecord {
   uint32_t insn;    // the jump: index in the range
   bool is_taken;    // on the way to its target; else behind it
   uint32_t number;  // of the counter, in the program; that is recorded
-  bool is_locked = false;
+  Increment increment = Increment::of_thread;
   std::optional<RecordCode> record{};
 };
 
@@ -73,7 +74,7 @@ struct BlockCounters {
   std::vector<std::vector<EdgeRecord>> edges;       // the same; one at most for a jump
   std::vector<CountedFunction> functions;           // in the order of their groups
   uint32_t counters = 0;
-  bool are_locked = false;          // see decide/shared_counters.cc
+  Increment increment = Increment::of_thread;
   std::vector<TracedBlock> traced;  // by the number in their records
   uint8_t record_size = 0;          // bytes
   bool has_memory = false;          // records have values, for accesses to memory
@@ -85,13 +86,10 @@ struct BlockCounters {
   const std::vector<EdgeRecord>* edges_of(uint32_t range) const { return edges.empty() ? nullptr : &edges[range]; }
 };
 
-// Of all groups that move. `old_entries`: instructions whose originals lead to their copies. `are_shared`: by threads, so
-// increments have to be locked. Throws Error if the program uses what counting needs for itself.
+// Of all groups that move. `old_entries`: instructions whose originals lead to their copies. `increment`: what increments
+// the program's counters have to be (decide/shared_counters.h).
 BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries,
-                                   bool are_shared = false);
-
-// Throws Error if the program uses the segment register gs, by which threads find what is their own.
-void refuse_use_of_gs(const Program& program);
+                                   Increment increment = Increment::of_thread);
 
 }  // namespace profld
 

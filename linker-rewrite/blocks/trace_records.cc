@@ -33,6 +33,7 @@
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/decide/gs_use.h"
 #include "linker-rewrite/unwind/register_rules.h"
 #include "live_flags.h"
 #include "live_registers.h"
@@ -119,7 +120,7 @@ class FunctionRecords {
           code_at(block.part, block.end - 1, flags_.at_start(next), registers_.at_start(next), std::move(values));
       if (!code) return false;
       const uint32_t before = path ? add_silent(*path, *code, path->addresses.size(), blocks) : numbers_[b];
-      edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()), false, *code});
+      edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()), {}, *code});
       blocks.push_back({{}, 0, before, uint32_t(code->values.size())});
     }
     return true;
@@ -264,7 +265,7 @@ class FunctionRecords {
   }
 
   static void keep_better(std::optional<CounterPlace>& best, uint32_t insn, const std::optional<RecordCode>& code) {
-    if (code && (!best || cost_of(*code) <= cost_of(*best->record))) best = CounterPlace{insn, 0, {}, false, *code};
+    if (code && (!best || cost_of(*code) <= cost_of(*best->record))) best = CounterPlace{insn, 0, {}, {}, *code};
   }
 
   // A block that is cut into parts.
@@ -401,7 +402,7 @@ class FunctionRecords {
 }  // namespace
 
 BlockCounters place_trace_records(const Program& program, const std::vector<OldAddr>& old_entries, bool has_memory) {
-  refuse_use_of_gs(program);
+  if (uses_gs(program)) throw refusal(Refusal::uses_gs);
   const Arrivals arrivals = find_arrivals(program, old_entries);
   const FlagPassing passing = find_flag_passing(program, arrivals, kAllFlags);
   struct Found {

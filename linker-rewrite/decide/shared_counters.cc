@@ -1,4 +1,12 @@
-// The problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
+// Threads that increment the same word at the same time lose increments, unless these have the prefix lock: then they cost
+// about twenty cycles, and more where threads do it all at once. So a thread of a program has counters of its own, which its
+// increments find by the segment register gs (libprof/block_counters.cc).
+//
+// A library has no such base: gs has one for each thread, and it is the distance to the counters that belong to the program. Nor
+// is there one where the program uses gs itself. There all threads increment the same array, with lock, and gs is left
+// alone (libprof/shared_counters.cc).
+//
+// In copies without hooks: the problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
 // hooks (profld -b --no-hooks) that may be never: then it increments the counters of the thread that made it, at the same
 // time as that one, and of two such increments one may be lost.
 //
@@ -21,6 +29,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "gs_use.h"
 #include "made_system_calls.h"
 
 namespace profld {
@@ -50,6 +59,12 @@ bool may_make_threads(const Program& program) {
 }
 
 }  // namespace
+
+Increment choose_increment(const Program& program, bool has_hooks, bool runtime_begins_threads) {
+  if (program.image->link_type() == LinkType::shared_library || uses_gs(program)) return Increment::of_process;
+  return !has_hooks && may_share_counters(program, runtime_begins_threads) ? Increment::of_thread_locked
+                                                                           : Increment::of_thread;
+}
 
 bool may_share_counters(const Program& program, bool runtime_begins_threads) {
   const Image& image = *program.image;

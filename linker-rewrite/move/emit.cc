@@ -139,7 +139,7 @@ class Emitter {
     const CounterPlace& counter = (*plan_.counters)[counter_];
     ++counter_;
     if (counter.record) return record(*counter.record, counter.number, next_record_++);
-    count(counter.number, counter.is_locked);
+    count(counter.number, counter.increment);
     out_.copy(counter.again);
   }
   // Puts in what stands behind the instruction before the next.
@@ -150,12 +150,16 @@ class Emitter {
       if (edge.record)
         record(*edge.record, edge.number, next_record_++);
       else
-        count(edge.number, edge.is_locked);
+        count(edge.number, edge.increment);
     }
   }
-  void count(uint32_t number, bool is_locked) {
-    if (is_locked) out_.lock();
-    out_.count(counters_.first_counter + uint64_t(number) * sizeof(uint64_t));
+  void count(uint32_t number, Increment increment) {
+    if (increment != Increment::of_thread) out_.lock();
+    const NewAddr counter = counters_.first_counter + uint64_t(number) * sizeof(uint64_t);
+    if (increment == Increment::of_process)
+      out_.count(counter);
+    else
+      out_.count_of_thread(counter);
   }
   // `index`: of the code for its full window.
   void record(const RecordCode& code, uint32_t number, uint32_t index) {
@@ -182,7 +186,7 @@ class Emitter {
       if (edge->record)
         record(*edge->record, edge->number, index);
       else
-        count(edge->number, edge->is_locked);
+        count(edge->number, edge->increment);
       out_.jump(jump_target(code_.target(code_.insns[edge->insn])));
     }
   }

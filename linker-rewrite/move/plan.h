@@ -14,15 +14,28 @@ namespace profld {
 
 inline constexpr uint32_t kHookLength = kCallThroughLength;  // of the call of a hook, in a copy
 
+// Of an increment.
+inline uint32_t length_of(Increment increment) {
+  switch (increment) {
+    case Increment::of_thread:
+      return kCountOfThreadLength;
+    case Increment::of_thread_locked:
+      return kLockLength + kCountOfThreadLength;
+    case Increment::of_process:
+      return kLockLength + kCountLength;
+  }
+  __builtin_unreachable();
+}
+
 // Of an increment, with what follows it; of a record.
 inline uint32_t length_of(const CounterPlace& counter) {
   if (counter.record) return length_of_record(*counter.record);
-  return (counter.is_locked ? kLockLength : 0) + kCountLength + uint32_t(counter.again.size());
+  return length_of(counter.increment) + uint32_t(counter.again.size());
 }
 
 inline uint32_t length_of(const EdgeRecord& edge) {
   if (edge.record) return length_of_record(*edge.record);
-  return (edge.is_locked ? kLockLength : 0) + kCountLength;
+  return length_of(edge.increment);
 }
 
 // The words that hold the addresses of the hooks, one after the other.

@@ -86,6 +86,7 @@ class ProgramLayout : public Layout {
   void emit_copies(Contents& contents, SectionEdits& edits);
   std::vector<const Segment*> segments() const;  // ascending, without empty ones
   void write_build_id(std::vector<FilePart>& mapped) const;
+  bool is_trace() const { return counters_type_ == prof_format::kTraceSegment; }
 
   const Image& image_;
   uint64_t kept_;  // bytes of the original file
@@ -96,8 +97,8 @@ class ProgramLayout : public Layout {
   std::optional<ThreadLocalRoom> tls_;                     // static programs
   Segment read_only_, writable_, code_, counters_, tail_;  // writable_: dynamic programs only
   const bool counts_blocks_;
-  bool is_trace_ = false;  // counters_ is a trace segment
-  NewAddr headers_;        // of the program header table
+  uint32_t counters_type_ = 0;  // of the program header that tells the runtime of counters_
+  NewAddr headers_;             // of the program header table
   NewAddr text_;
   std::optional<Elf64_Phdr> unwind_header_;  // the new PT_GNU_EH_FRAME
 };
@@ -171,9 +172,11 @@ void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
     const uint64_t size = align_up(contents.counters * sizeof(uint64_t), kPage);
     Bytes bytes(size);
     if (!contents.trace.empty()) std::ranges::copy(contents.trace, bytes.begin() + kPage);
-    is_trace_ = !contents.trace.empty();
+    counters_type_ = !contents.trace.empty()            ? prof_format::kTraceSegment
+                     : contents.counters_are_of_process ? prof_format::kSharedCountersSegment
+                                                        : prof_format::kCountersSegment;
     counters_.fill(std::move(bytes));
-    edits.add(is_trace_ ? ".prof.trace" : ".prof.counters", SHT_PROGBITS, SHF_WRITE, counters_.start(), size, kPage);
+    edits.add(is_trace() ? ".prof.trace" : ".prof.counters", SHT_PROGBITS, SHF_WRITE, counters_.start(), size, kPage);
   }
   tail_ = Segment(PF_R, read_only_start(code_.bytes().size(), contents.counters));
   const NewAddr unwind_at(align_up((tail_.start() + contents.tables.size()).value, 8));
@@ -235,7 +238,7 @@ std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
   out.push_back(notes_.header(placement_));
   if (!counters_.empty()) {
     out.push_back(counters_.header(placement_));
-    out.back().p_type = is_trace_ ? prof_format::kTraceSegment : prof_format::kCountersSegment;
+    out.back().p_type = counters_type_;
   }
 
   auto last_load = std::ranges::find(out.rbegin(), out.rend(), uint32_t(PT_LOAD), &Elf64_Phdr::p_type).base();
@@ -301,7 +304,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   sections.add(prof_format::kMapSection, map, encode_map(contents.copies, contents.imports));
   sections.add(prof_format::kStepsSection, map, encode_steps(contents.copies, contents.imports));
   if (!contents.imports.empty()) sections.add(prof_format::kImportsSection, map, encode_imports(contents.imports));
-  if (contents.counters != 0 && !is_trace_)
+  if (contents.counters != 0 && !is_trace())
     sections.add(prof_format::kBlocksSection, map, encode_blocks(contents.counted, contents.counters));
   if (contents.coverage) sections.add(prof_format::kCoverageSection, map, encode_coverage(*contents.coverage));
   if (has_sections)

@@ -39,6 +39,7 @@ struct Contents {
   NewAddr library_start;                    // of a library's new DT_INIT, which is a part of the text
   std::vector<CountedFunction> counted;     // profld -b
   uint32_t counters = 0;                    // of their blocks; profld --trace: words of the trace segment
+  bool counters_are_of_process = false;     // all threads increment the same
   Bytes trace;                              // what that holds behind its first page
   bool is_thread_pointer_doubtful = false;  // decide/thread_pointer.h
   std::optional<Coverage> coverage;         // of the code, if readers are to tell

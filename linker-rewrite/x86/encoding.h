@@ -31,18 +31,19 @@
 namespace profld {
 
 // Lengths, in bytes.
-inline constexpr uint32_t kJumpLength = 5;         // jmp with a displacement of 32 bits
-inline constexpr uint32_t kJumpIfLength = 6;       // jcc with one of 32 bits
-inline constexpr uint32_t kShortJumpLength = 2;    // jmp and jcc with one of 8 bits
-inline constexpr uint32_t kCallLength = 5;         // call with a displacement of 32 bits
-inline constexpr uint32_t kCallThroughLength = 6;  // call *pointer(%rip)
-inline constexpr uint32_t kJumpThroughLength = 6;  // jmp *pointer(%rip)
-inline constexpr uint32_t kReturnLength = 1;       // ret
-inline constexpr uint32_t kLeaLength = 7;          // lea address(%rip), %rax
-inline constexpr uint32_t kMoveNumberLength = 5;   // mov $number, %ecx
-inline constexpr uint32_t kCountLength = 8;        // incq %gs:counter(%rip)
-inline constexpr uint32_t kLockLength = 1;         // before it
-inline constexpr uint32_t kEndbr64Length = 4;      // without prefixes, which it never has
+inline constexpr uint32_t kJumpLength = 5;           // jmp with a displacement of 32 bits
+inline constexpr uint32_t kJumpIfLength = 6;         // jcc with one of 32 bits
+inline constexpr uint32_t kShortJumpLength = 2;      // jmp and jcc with one of 8 bits
+inline constexpr uint32_t kCallLength = 5;           // call with a displacement of 32 bits
+inline constexpr uint32_t kCallThroughLength = 6;    // call *pointer(%rip)
+inline constexpr uint32_t kJumpThroughLength = 6;    // jmp *pointer(%rip)
+inline constexpr uint32_t kReturnLength = 1;         // ret
+inline constexpr uint32_t kLeaLength = 7;            // lea address(%rip), %rax
+inline constexpr uint32_t kMoveNumberLength = 5;     // mov $number, %ecx
+inline constexpr uint32_t kCountLength = 7;          // incq counter(%rip)
+inline constexpr uint32_t kCountOfThreadLength = 8;  // incq %gs:counter(%rip)
+inline constexpr uint32_t kLockLength = 1;           // before these
+inline constexpr uint32_t kEndbr64Length = 4;        // without prefixes, which it never has
 inline constexpr uint32_t kMaxInstructionLength = 15;
 
 // Fills the room between functions: int3, so that a program which runs into it stops.
@@ -138,9 +139,12 @@ class InstructionWriter {
     displacement32(pointer);
   }
 
-  void lock() { byte(0xf0); }    // a prefix
-  void count(NewAddr counter) {  // incq %gs:counter(%rip)
+  void lock() { byte(0xf0); }              // a prefix
+  void count_of_thread(NewAddr counter) {  // incq %gs:counter(%rip)
     byte(0x65);
+    count(counter);
+  }
+  void count(NewAddr counter) {  // incq counter(%rip)
     byte(0x48);
     byte(opcode::kIncrement);
     byte(0x05);

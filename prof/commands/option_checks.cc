@@ -41,12 +41,12 @@ void check_true_times(const Options& o) {
   if (o.view == Options::View::suggestion) throw UsageError("--true and --suggest exclude each other");
 }
 
-// Basic blocks are those of the program alone, and are not timed.
+// Basic blocks are not timed, and a trace is of those of the program alone.
 void check_blocks(const Options& o) {
   if (!o.blocks && !o.trace) return;
   const std::string given = o.blocks ? "-b" : "--trace";
   if (o.blocks && o.trace) throw UsageError("-b and --trace: give one of them; a trace has all counts");
-  if (o.libraries) throw UsageError(given + " is of the program's own blocks; it excludes --libs");
+  if (o.trace && o.libraries) throw UsageError("--trace is of the program's own blocks; it excludes --libs");
   if (o.true_times) throw UsageError(given + " and --true exclude each other");
   if (o.automatic) throw UsageError(given + " and --auto exclude each other");
 }

@@ -77,6 +77,7 @@ const std::vector<option> kRunOptions = with_common({
 // As profld has them.
 const std::vector<option> kPackOptions = {
     {"output", required_argument, nullptr, 'o'},
+    {"blocks", no_argument, nullptr, 'b'},
     {"only", required_argument, nullptr, 'F'},
     {"not", required_argument, nullptr, 'N'},
     {"min-size", required_argument, nullptr, option_min_size},

@@ -321,6 +321,6 @@ Options parse_run_options(int argc, char** argv) {
   return o;
 }
 
-Options parse_pack_options(int argc, char** argv) { return parse(argc, argv, ":o:F:N:", kPackOptions); }
+Options parse_pack_options(int argc, char** argv) { return parse(argc, argv, ":bo:F:N:", kPackOptions); }
 
 }  // namespace prof

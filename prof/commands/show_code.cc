@@ -1,6 +1,7 @@
 #include "show_code.h"
 
 #include <filesystem>
+#include <set>
 
 #include "message.h"
 #include "prof/model/modules.h"
@@ -22,16 +23,25 @@ void say_if_any(const std::string& remark) {
   if (!remark.empty()) say_all({remark});
 }
 
-void say_uncounted(const Analysis& analysis, const char* what) {
-  say_if_any(analysis.profiles.at(0) + ": blocks were not counted; " + what + " need profld -b");
+// Says so if no blocks were counted, of the files that the functions are in or at all.
+void say_uncounted(const Analysis& analysis, const std::vector<uint32_t>& functions, const char* what) {
+  const std::string why = std::string(" blocks were not counted; ") + what + " need profld -b";
+  if (analysis.blocks.empty()) return say_all({analysis.profiles.at(0) + ":" + why});
+  std::set<uint32_t> told;  // objects
+  for (const BlockCount& block : analysis.blocks) told.insert(block.object);
+  for (const uint32_t f : functions) {
+    const uint32_t object = analysis.functions.functions()[f].object;
+    if (told.insert(object).second) say_all({analysis.functions.objects()[object].name() + ": its" + why});
+  }
 }
 
 void annotate_source(const Options& options, Analysis& analysis, Output& out) {
   add_uncalled_functions(analysis, !analysis.function_filter.is_empty());
   SourceText sources = sources_of(options, analysis);
-  const Annotation annotation = annotate(analysis, selected_code(analysis), options.debug_files, sources);
+  const std::vector<uint32_t> selected = selected_code(analysis);
+  const Annotation annotation = annotate(analysis, selected, options.debug_files, sources);
   say_all(annotation.remarks);
-  if (!annotation.has_executions) say_uncounted(analysis, "executions of lines");
+  say_uncounted(analysis, selected, "executions of lines");
   for (const AnnotatedFile& file : annotation.files) sources.lines(file.path);
   say_if_any(sources.remark());
   print_annotation(analysis, annotation, sources, options.table.columns, out);
@@ -39,9 +49,10 @@ void annotate_source(const Options& options, Analysis& analysis, Output& out) {
 
 void annotate_instructions(const Options& options, Analysis& analysis, Output& out) {
   add_uncalled_functions(analysis, true);
-  const Disassembly disassembly = disassemble(analysis, selected_code(analysis), options.debug_files);
+  const std::vector<uint32_t> selected = selected_code(analysis);
+  const Disassembly disassembly = disassemble(analysis, selected, options.debug_files);
   say_all(disassembly.remarks);
-  if (!disassembly.has_executions) say_uncounted(analysis, "executions of instructions");
+  say_uncounted(analysis, selected, "executions of instructions");
   SourceText sources = sources_of(options, analysis);
   for (const DisassembledFunction& function : disassembly.functions)
     for (const DisassembledInstruction& instruction : function.instructions)

@@ -29,17 +29,18 @@ bool may_have_files_beside(const std::string& path) {
   return !std::filesystem::exists(path, e) || std::filesystem::is_regular_file(path, e);
 }
 
-// Returns how many calls are left out.
-uint64_t write_object(const Analysis& analysis, uint32_t object, const std::string& path, const GmonOptions& options,
-                      const std::vector<CallSite>& sites) {
+// Adds to how many calls are left out. Returns the path of the file beside it with counts of blocks; "" if there is none.
+std::string write_object(const Analysis& analysis, uint32_t object, const std::string& path, const GmonOptions& options,
+                         const std::vector<CallSite>& sites, uint64_t& calls_left_out) {
   uint64_t left_out = 0;
   Gmon gmon = gmon_of(analysis, object, &left_out, sites);
+  calls_left_out += left_out;
   const bool has_other = !gmon.blocks.empty() && !options.has_blocks && may_have_files_beside(path);
   if (options.has_blocks || has_other) add_line_starts(gmon, analysis, object, options.search);
   if (has_other) write_file(path + kBlocks, [&](Output& out) { print_gmon(gmon, out); });
   if (!options.has_blocks) gmon.blocks.clear();
   write_file(path, [&](Output& out) { print_gmon(gmon, out); });
-  return left_out;
+  return has_other ? path + kBlocks : "";
 }
 
 // The files of the program and of those of its libraries that did anything, by object: `path', `path'.SONAME. A device
@@ -69,9 +70,11 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   const std::vector<CallSite> sites = call_sites(analysis, options.search, ignored);
   const std::map<uint32_t, std::string> files = files_at(analysis, path);
   std::string names;
+  std::vector<std::string> with_blocks;
   uint64_t calls_left_out = 0;
   for (const auto& [object, file] : files) {
-    calls_left_out += write_object(analysis, object, file, options, sites);
+    const std::string beside = write_object(analysis, object, file, options, sites, calls_left_out);
+    if (!beside.empty()) with_blocks.push_back(prof_text::printable(beside));
     if (object != kProgram) names += (names.empty() ? "" : ", ") + prof_text::printable(file);
   }
 
@@ -79,8 +82,11 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   if (!names.empty()) remarks.push_back(path + ": is of the program; of libraries are " + names);
   if (options.has_blocks && analysis.blocks.empty())
     remarks.push_back(path + ": has no counts of blocks; these need profld -b");
-  if (!analysis.blocks.empty() && !options.has_blocks && may_have_files_beside(path))
-    remarks.push_back(path + kBlocks + ": has the same with the counts of blocks, for gprof -l");
+  std::string blocks;
+  for (const std::string& file : with_blocks) blocks += (blocks.empty() ? "" : ", ") + file;
+  if (!blocks.empty())
+    remarks.push_back(blocks + (with_blocks.size() == 1 ? ": has" : ": have") +
+                      " the same with the counts of blocks, for gprof -l");
   uint64_t self_left_out = 0, others = 0;
   for (size_t f = 0; f < analysis.sums.size(); ++f) {
     const Function& function = analysis.functions.functions()[f];

@@ -103,7 +103,7 @@ grep -Eq '^ +8 .*ret' stderr || fail "--blocks: $(cat stderr)"
 PROFDIR=profiles run prof run --trace ./program exit 5
 trace=$(sed -n 's/^prof: the trace is \(profiles\/trace\.[0-9]*\); prof istat .*/\1/p' stderr)
 [ "$status" = 5 ] && [ -s "$trace" ] && prof istat "$trace" >stdout && grep -Eqm1 '^[0-9]+ instructions' stdout || fail "--trace: $status $(cat stderr)"
-for wrong in "-b --libs" "--trace --libs-all" "-b --auto" "--trace --true" "-b --trace"; do
+for wrong in "--trace --libs" "--trace --libs-all" "-b --auto" "--trace --true" "-b --trace"; do
   # shellcheck disable=SC2086 # two options
   run prof run $wrong ./program exit 0
   [ "$status" = 2 ] && [ ! -s stdout ] && [ "$(wc -l <stderr)" = 1 ] && grep -q -- "${wrong% *}" stderr || fail "$wrong: $status $(cat stderr)"

@@ -1,0 +1,31 @@
+// The mappings of the process, as /proc/self/maps lists them.
+
+#ifndef LIBPROF_MAPPINGS_H
+#define LIBPROF_MAPPINGS_H
+
+#include "text.h"
+
+namespace libprof {
+
+struct Mapping {
+  uint64_t start, end, offset;
+  uint64_t device, inode;  // of the file; the device's two numbers in one word
+  bool is_writable, is_shared;
+  const char* path;  // in the line
+};
+
+// Takes a line of the file apart. False if the mapping is of no file.
+bool parse_mapping(const char* line, Mapping* m);
+
+// What lies at an address, in whichever process.
+struct FilePage {
+  uint64_t device = 0, inode = 0;  // as in Mapping; inode 0: it is not known
+  uint64_t offset = 0;             // bytes
+};
+
+// What a shared mapping has at `address`. Needs much stack.
+FilePage find_file_page(uint64_t address);
+
+}  // namespace libprof
+
+#endif
