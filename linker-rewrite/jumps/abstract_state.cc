@@ -21,7 +21,7 @@ uint64_t Value::index_bound() const {
 ValueNumber Values::add(const Value& v) {
   const bool unknown = v.kind == Kind::unknown && v.scale == 1 && v.size == 0 && v.address == 0 && v.table == 0 &&
                        !v.sign_extended && v.origin == kNoOrigin && v.base_origin == kNoOrigin;
-  const bool unbounded = unknown && v.bound == kNoBound && v.bound_width == 64 && !v.exact;
+  const bool unbounded = unknown && v.bound == kNoBound && v.bound_width == 64 && !v.exact && v.zeros == 0;
   unknown_.push_back({unknown, unbounded, v.computed, v.had_constant, v.narrow});
   values_.push_back(v);
   return ValueNumber(values_.size() - 1);
@@ -87,6 +87,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Or
   if (a.kind == Kind::constant) return r;
   r.computed |= b.computed;
   r.had_constant |= b.had_constant;
+  r.zeros = std::min(a.zeros, b.zeros);
   r.narrow = std::max(a.narrow, b.narrow);
   if (a.id != b.id) r.id = Values::joined_at(key);
   const bool grows_again = a.id == Values::joined_at(key) && b.bound > a.bound;

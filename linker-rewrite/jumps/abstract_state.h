@@ -66,7 +66,8 @@ struct Value {
   // value that the low `bound_width` bits can have.
   uint8_t narrow = 64;
   uint8_t bound_width = 64;
-  uint16_t unused_too = 0;
+  uint8_t zeros = 0;  // so many of its low bits are known to be zero
+  uint8_t unused_too = 0;
   Origin origin = kNoOrigin;       // of the address; in entry and target: of the table's address
   Origin base_origin = kNoOrigin;  // of a target's address
   uint64_t bound = kNoBound;

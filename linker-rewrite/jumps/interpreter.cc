@@ -1,6 +1,7 @@
 #include "interpreter.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace profld {
 
@@ -31,6 +32,19 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   }
   r.scale = scale;
   r.computed = true;
+  return r;
+}
+
+// The address of an entry whose index is masked and not shifted: `and $0x3c,%eax; movslq (%rdx,%rax),%rax`. It counts bytes;
+// one that counts entries is another value, and so gets an id of its own.
+Value by_entries(const Value& element, uint8_t size, uint64_t fresh_id) {
+  const unsigned in_entry = size / element.scale;
+  if (element.bound == kNoBound || in_entry <= 1 || in_entry > 1u << element.zeros) return element;
+  Value r = element;
+  r.id = fresh_id;
+  r.scale = size;
+  r.zeros = 0;
+  r.bound /= in_entry;
   return r;
 }
 
@@ -121,8 +135,9 @@ Value Interpreter::load(const State& state, const Value& address, uint8_t size, 
         return extended(values_[n], size, sign_extend, fresh_id(insn));
       return r;
     case Kind::element:
-      if (address.scale == size && address.origin != kNoOrigin) {
-        r = address;
+      if (const Value entry = by_entries(address, size, fresh_id(insn));
+          entry.scale == size && entry.origin != kNoOrigin) {
+        r = entry;
         r.kind = Kind::entry;
         r.size = size;
         r.sign_extended = sign_extend;
@@ -346,6 +361,7 @@ void Interpreter::step(State& state, uint32_t insn) {
         r = Value::stack(fresh_id(insn), 0);
       } else if (op.immediate >= 0) {
         r.bound = uint64_t(op.immediate);
+        r.zeros = uint8_t(std::min(std::countr_zero(r.bound), 3));
       }
       set(state, op.to.reg, r, insn);
       break;

@@ -2,3 +2,4 @@
 . "${0%/*}/common.inc"
 
 matrix switch.c
+matrix masked_switch.c
