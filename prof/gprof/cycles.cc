@@ -1,117 +1,14 @@
 #include "cycles.h"
 
-#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "prof/model/call_cycles.h"
 
 namespace prof::gprof {
 
 namespace {
-
-// One way through the graph, depth first.
-class Numbering {
- public:
-  Numbering(CallGraph& graph, const Trace& trace)
-      : graph_(graph),
-        trace_(trace),
-        head_(graph.function_count),
-        last_(graph.function_count),
-        place_(graph.function_count, kNone) {
-    std::iota(head_.begin(), head_.end(), 0);
-    std::iota(last_.begin(), last_.end(), 0);
-    for (Function& function : graph.functions) {
-      function.order = 0;
-      function.next_member = kNone;
-    }
-  }
-
-  // Numbers the function and all that can be reached from it, unless it has a number.
-  void go_from(uint32_t start) {
-    if (function(start).order != 0) return;
-    enter(start);
-    while (!way_.empty()) {
-      Step& step = way_.back();
-      if (step.arcs_left == 0) {
-        leave();
-        continue;
-      }
-      const uint32_t callee = graph_.arcs[function(step.function).callees[--step.arcs_left]].callee;
-      if (function(callee).order != 0) continue;
-      if (is_entered(callee))
-        close_cycle(callee);
-      else
-        enter(callee);
-    }
-  }
-
-  void set_heads() {
-    for (uint32_t f = 0; f < graph_.function_count; ++f) graph_.functions[f].head = head_of(f);
-  }
-
- private:
-  struct Step {
-    uint32_t function;
-    size_t arcs_left;  // those not gone along yet, the first ones of the list
-  };
-
-  Function& function(uint32_t f) { return graph_.functions[f]; }
-
-  // Of those without a number: those on the way, and members of a cycle whose head is on it.
-  bool is_entered(uint32_t f) { return place_[f] != kNone || head_of(f) != f; }
-
-  uint32_t head_of(uint32_t f) {
-    uint32_t head = f;
-    while (head_[head] != head) head = head_[head];
-    while (head_[f] != head) f = std::exchange(head_[f], head);
-    return head;
-  }
-
-  void enter(uint32_t f) {
-    if (trace_.has(Trace::numbering))
-      trace_.print("[numbering] enters " + function(f).name + ", depth " + std::to_string(way_.size() + 1));
-    place_[f] = uint32_t(way_.size());
-    way_.push_back({f, function(f).callees.size()});
-  }
-
-  // The top of the way calls `callee', which is further up, or belongs to a cycle whose head is.
-  void close_cycle(uint32_t callee) {
-    const uint32_t top = place_[callee] != kNone ? place_[callee] : place_[head_of(callee)];
-    if (top + 1 == way_.size()) return;  // a function that calls itself
-    const uint32_t head = head_of(way_[top].function);
-    uint32_t last = last_[head];
-    for (size_t i = top + 1; i < way_.size(); ++i) {
-      const uint32_t member = way_[i].function;
-      if (head_of(member) != member) continue;  // it is in this cycle already
-      if (trace_.has(Trace::numbering | Trace::cycles))
-        trace_.print("[numbering] " + function(member).name + " is in a cycle with " + function(head).name);
-      function(last).next_member = member;
-      head_[member] = head;
-      last = last_[member];
-    }
-    last_[head] = last;
-  }
-
-  void leave() {
-    const uint32_t f = way_.back().function;
-    if (head_of(f) == f) {
-      ++numbers_;
-      for (uint32_t member = f; member != kNone; member = function(member).next_member) {
-        function(member).order = numbers_;
-        if (trace_.has(Trace::numbering))
-          trace_.print("[numbering] " + function(member).name + " has number " + std::to_string(numbers_));
-      }
-    }
-    place_[f] = kNone;
-    way_.pop_back();
-  }
-
-  CallGraph& graph_;
-  const Trace& trace_;
-  std::vector<Step> way_;        // from the start to where it is now
-  std::vector<uint32_t> head_;   // of the cycle: by steps, a set's members lead to its head (union-find)
-  std::vector<uint32_t> last_;   // by head: the last member
-  std::vector<uint32_t> place_;  // on the way; kNone: not on it
-  uint32_t numbers_ = 0;
-};
 
 // Counts calls from outside to the members of a cycle, and those among them.
 void count_calls(CallGraph& graph, Function& cycle) {
@@ -136,9 +33,34 @@ void count_self_calls(CallGraph& graph) {
 }
 
 void number_functions(CallGraph& graph, const Trace& trace) {
-  Numbering numbering(graph, trace);
-  for (uint32_t f = 0; f < graph.function_count; ++f) numbering.go_from(f);
-  numbering.set_heads();
+  const auto callees = [&](uint32_t f) -> const std::vector<uint32_t>& { return graph.functions[f].callees; };
+  const auto name = [&](uint32_t f) { return graph.functions[f].name; };
+  CallsToSearch calls;
+  calls.functions = graph.function_count;
+  calls.count = [&](uint32_t f) { return callees(f).size(); };
+  // gprof's lists begin with the newest arc.
+  calls.callee = [&](uint32_t f, size_t i) { return graph.arcs[callees(f)[callees(f).size() - 1 - i]].callee; };
+  CallSearchSteps steps;
+  if (trace.has(Trace::numbering)) {
+    steps.enters = [&](uint32_t f, size_t depth) {
+      trace.print("[numbering] enters " + name(f) + ", depth " + std::to_string(depth));
+    };
+    steps.numbers = [&](uint32_t f, uint32_t number) {
+      trace.print("[numbering] " + name(f) + " has number " + std::to_string(number));
+    };
+  }
+  if (trace.has(Trace::numbering | Trace::cycles))
+    steps.joins = [&](uint32_t member, uint32_t head) {
+      trace.print("[numbering] " + name(member) + " is in a cycle with " + name(head));
+    };
+  const CallCycles found = find_call_cycles(calls, steps);
+  static_assert(kNone == CallCycles::kNone);
+  for (uint32_t f = 0; f < graph.function_count; ++f) {
+    Function& function = graph.functions[f];
+    function.order = found.numbers[f];
+    function.head = found.heads[f];
+    function.next_member = found.next[f];
+  }
 }
 
 void link_cycles(CallGraph& graph, const Trace& trace) {

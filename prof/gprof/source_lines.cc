@@ -8,6 +8,8 @@
 #include <memory>
 #include <set>
 
+#include "prof/read/line_table.h"
+
 namespace prof::gprof {
 
 namespace {
@@ -68,26 +70,14 @@ class Reader {
   }
 
   void read_lines(Dwarf_Die& unit) {
-    Dwarf_Lines* rows = nullptr;
-    size_t count = 0;
-    if (dwarf_getsrclines(&unit, &rows, &count) != 0) return;
     std::map<std::string, uint32_t, std::less<>> known;  // by what libdw calls them
-    for (size_t i = 0; i + 1 < count; ++i) {
-      Dwarf_Line* row = dwarf_onesrcline(rows, i);
-      Dwarf_Addr start = 0, end = 0;
-      int line = 0;
-      bool is_end = true;
-      if (dwarf_lineendsequence(row, &is_end) != 0 || is_end) continue;
-      if (dwarf_lineaddr(row, &start) != 0 || dwarf_lineno(row, &line) != 0) continue;
-      // Of several rows for an address the last one is right.
-      if (dwarf_lineaddr(dwarf_onesrcline(rows, i + 1), &end) != 0 || start >= end) continue;
-      const char* file = dwarf_linesrc(row, nullptr, nullptr);
-      if (!file || line <= 0) continue;
-      auto at = known.find(std::string_view(file));
-      if (at == known.end()) at = known.emplace(file, files.index_of(path_of(file, unit))).first;
-      lines.push_back({start, end, uint32_t(places.size())});
-      places.emplace_back(at->second, unsigned(line));
-    }
+    for_each_line_row(unit, [&](const LineRow& row) {
+      if (row.line == 0) return;
+      auto at = known.find(std::string_view(row.path));
+      if (at == known.end()) at = known.emplace(row.path, files.index_of(path_of(row.path, unit))).first;
+      lines.push_back({row.start, row.end, uint32_t(places.size())});
+      places.emplace_back(at->second, row.line);
+    });
   }
 
   static std::string name_of(Dwarf_Die& entry) {

@@ -2,80 +2,10 @@
 
 #include <algorithm>
 
+#include "call_cycles.h"
 #include "tree.h"
 
 namespace prof {
-
-namespace {
-
-// Tarjan's algorithm (SIAM Journal on Computing 1, 1972), with a stack of its own: chains of calls may be long.
-class CycleFinder {
- public:
-  explicit CycleFinder(const std::vector<GmonGraph::Function>& functions)
-      : functions_(functions), number_(functions.size()), lowest_(functions.size()), is_open_(functions.size()) {}
-
-  // Calls `found` with the members of each cycle, callees before their callers.
-  template <class Found>
-  void find(const Found& found) {
-    for (uint32_t f = 0; f < functions_.size(); ++f) {
-      if (number_[f] != 0) continue;
-      enter(f);
-      while (!path_.empty()) step(found);
-    }
-  }
-
- private:
-  struct Place {
-    uint32_t function;
-    size_t next = 0;  // of its callees
-  };
-
-  void enter(uint32_t function) {
-    number_[function] = lowest_[function] = ++entered_;
-    is_open_[function] = true;
-    open_.push_back(function);
-    path_.push_back({function});
-  }
-
-  template <class Found>
-  void step(const Found& found) {
-    Place& place = path_.back();
-    const uint32_t f = place.function;
-    if (place.next < functions_[f].callees.size()) {
-      const uint32_t to = functions_[f].callees[place.next].to;
-      ++place.next;
-      if (number_[to] == 0) {
-        enter(to);
-      } else if (is_open_[to]) {
-        lowest_[f] = std::min(lowest_[f], number_[to]);
-      }
-      return;
-    }
-    path_.pop_back();
-    if (!path_.empty()) {
-      uint32_t& lowest = lowest_[path_.back().function];
-      lowest = std::min(lowest, lowest_[f]);
-    }
-    if (lowest_[f] != number_[f]) return;
-    std::vector<uint32_t> members;
-    do {
-      members.push_back(open_.back());
-      is_open_[open_.back()] = false;
-      open_.pop_back();
-    } while (members.back() != f);
-    std::ranges::sort(members);
-    found(std::move(members));
-  }
-
-  const std::vector<GmonGraph::Function>& functions_;
-  std::vector<uint32_t> number_, lowest_;  // by function; numbers in the order of the walk, 0: not yet entered
-  std::vector<bool> is_open_;              // its cycle is not complete
-  std::vector<uint32_t> open_;
-  std::vector<Place> path_;
-  uint32_t entered_ = 0;
-};
-
-}  // namespace
 
 void GmonGraph::add_calls(uint32_t from, uint32_t to, uint64_t calls) {
   if (calls == 0) return;
@@ -110,10 +40,14 @@ void GmonGraph::sum_up_arcs() {
 }
 
 void GmonGraph::find_cycles() {
-  CycleFinder(functions_).find([&](std::vector<uint32_t> members) {
-    for (const uint32_t f : members) functions_[f].cycle = uint32_t(cycles_.size());
-    cycles_.emplace_back().members = std::move(members);
-  });
+  const CallCycles found =
+      find_call_cycles({uint32_t(functions_.size()), [&](uint32_t f) { return functions_[f].callees.size(); },
+                        [&](uint32_t f, size_t i) { return functions_[f].callees[i].to; }});
+  for (uint32_t f = 0; f < functions_.size(); ++f) {
+    functions_[f].cycle = found.numbers[f] - 1;
+    cycles_.resize(std::max(cycles_.size(), size_t(found.numbers[f])));
+    cycles_[found.numbers[f] - 1].members.push_back(f);
+  }
   for (const Function& f : functions_) {
     add_up(cycles_[f.cycle].calls, f.calls_from_outside);
     for (const GmonCall& call : f.callees) {

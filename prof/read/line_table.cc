@@ -37,31 +37,35 @@ class Files {
 
 }  // namespace
 
-LineTable read_line_table(Dwarf_Die& unit) {
-  LineTable table;
+void for_each_line_row(Dwarf_Die& unit, const std::function<void(const LineRow&)>& use) {
   Dwarf_Lines* lines = nullptr;
   size_t count = 0;
-  if (dwarf_getsrclines(&unit, &lines, &count) != 0) return table;
-  Files files(table);
-  // A row holds up to the address of the next. libdw has sorted them by address.
+  if (dwarf_getsrclines(&unit, &lines, &count) != 0) return;
   for (size_t i = 0; i + 1 < count; ++i) {
     Dwarf_Line* row = dwarf_onesrcline(lines, i);
-    Dwarf_Addr start = 0, end = 0;
+    Dwarf_Addr start = 0, end = 0, before = 0;
     bool is_end = false;
     int line = 0;
     if (dwarf_lineaddr(row, &start) != 0 || dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &end) != 0) continue;
     if (start >= end || dwarf_lineendsequence(row, &is_end) != 0 || is_end || dwarf_lineno(row, &line) != 0) continue;
     const char* path = dwarf_linesrc(row, nullptr, nullptr);
     if (!path) continue;
-    Dwarf_Addr before = 0;
     const bool is_shared = i > 0 && dwarf_lineaddr(dwarf_onesrcline(lines, i - 1), &before) == 0 && before == start;
-    const LineRange range{start, end, files.index_of(path), line > 0 ? uint32_t(line) : 0, is_shared};
+    use({start, end, path, line > 0 ? uint32_t(line) : 0, is_shared});
+  }
+}
+
+LineTable read_line_table(Dwarf_Die& unit) {
+  LineTable table;
+  Files files(table);
+  for_each_line_row(unit, [&](const LineRow& row) {
+    const LineRange range{row.start, row.end, files.index_of(row.path), row.line, row.is_shared};
     LineRange* last = table.ranges.empty() ? nullptr : &table.ranges.back();
-    if (last && last->end == start && last->file == range.file && last->line == range.line)
-      last->end = end;
+    if (last && last->end == range.start && last->file == range.file && last->line == range.line)
+      last->end = range.end;
     else
       table.ranges.push_back(range);
-  }
+  });
   return table;
 }
 

@@ -6,10 +6,23 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace prof {
+
+// A row of the table that has addresses. The path is the compiler's, and lives as long as the debug information.
+struct LineRow {
+  uint64_t start = 0, end = 0;  // link-time, not empty: a row holds up to the address of the next
+  const char* path = nullptr;
+  uint32_t line = 0;       // 0: of no line
+  bool is_shared = false;  // the row in front of it begins at the same address, and is empty
+};
+
+// Calls `use` with each row of a compiled file, whose entry is `unit`: by address, as libdw has sorted them. With none if there is no
+// table, or it is damaged.
+void for_each_line_row(Dwarf_Die& unit, const std::function<void(const LineRow&)>& use);
 
 // Code that was made of one line: addresses (link-time) from `start` up to `end`.
 struct LineRange {
