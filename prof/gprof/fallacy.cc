@@ -30,7 +30,8 @@ double ticks(const Arc& arc) { return arc.ticks + arc.child_ticks; }
 
 void print_fallacy(const Analysis& analysis, std::optional<size_t> most_rows, Output& out) {
   if (!analysis.timed) throw Error("--fallacy compares times, and PROFTYPE=count takes none");
-  const CallGraph measured = measured_graph(analysis), guessed = propagated_graph(analysis);
+  const MeasuredAndPropagated graphs = measured_and_propagated_graph(analysis);
+  const CallGraph &measured = graphs.measured, &guessed = graphs.propagated;
   std::vector<Row> rows;
   for (uint32_t a = 0; a < measured.arcs.size(); ++a)
     if (!measured.is_within_cycle(measured.arcs[a]))

@@ -44,18 +44,20 @@ void Report::print_graph_header(double total) {
 void Report::print_arc(const Arc& arc, uint32_t other) {
   const bool is_within = graph_.is_within_cycle(arc);
   const double rate = unit().rate;
+  const size_t wide = options_.bsd ? 11 : 7;  // the column of the children's time
+  line_.blanks(6 + 1 + 5 + 1);
   // gprof knows no times of calls within a cycle.
   if (is_within && (!graph_.is_measured || arc.caller == arc.callee)) {
-    out_.text(formatted(
-        options_.bsd ? "%6.6s %5.5s %7.7s %11.11s %7lu %7.7s     " : "%6.6s %5.5s %7.7s %7.7s %7lu %7.7s     ", "", "",
-        "", "", plain(arc.calls), ""));
+    line_.blanks(7 + 1 + wide + 1).right(arc.calls, 7).blanks(1 + 7);
   } else {
-    out_.text(formatted(options_.bsd ? "%6.6s %5.5s %7.2f %11.2f %7lu" : "%6.6s %5.5s %7.2f %7.2f %7lu", "", "",
-                        arc.ticks / rate, arc.child_ticks / rate, plain(arc.calls)));
+    line_.right(arc.ticks / rate, 7).blanks(1).right(arc.child_ticks / rate, wide).blanks(1).right(arc.calls, 7);
     const uint32_t head = graph_.functions[arc.callee].head;
-    out_.text(is_within ? formatted(" %7.7s     ", "") : formatted("/%-7lu     ", plain(graph_.functions[head].calls)));
+    if (is_within)
+      line_.blanks(1 + 7);
+    else
+      line_.text("/").left(graph_.functions[head].calls, 7);
   }
-  out_.text(name_with_index(other) + "\n");
+  out_.text(line_.blanks(5).text(name_with_index(other)).text("\n").take());
 }
 
 void Report::print_callers(uint32_t function) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "assemble.h"
 #include "prof/model/tree_walk.h"
@@ -39,10 +40,13 @@ class TreeGraph {
     return std::move(graph_);
   }
 
-  CallGraph propagated() && {
-    propagate(graph_);
-    order_entries(graph_);
-    return std::move(graph_);
+  MeasuredAndPropagated both() && {
+    // Who looks arcs up by their ends is done with the copy, and a table of millions takes long to copy.
+    auto arc_of = std::exchange(graph_.arc_of, {});
+    CallGraph propagated = graph_;
+    graph_.arc_of = std::move(arc_of);
+    propagate(propagated);
+    return {std::move(*this).measured(), std::move(propagated)};
   }
 
  private:
@@ -79,15 +83,23 @@ class TreeGraph {
 
   void add_arcs() {
     const std::vector<CallNode>& nodes = analysis_.tree.nodes;
-    std::vector<Arc> arcs;
+    struct Calls {
+      uint64_t ends;  // caller << 32 | callee
+      uint64_t number;
+    };
+    std::vector<Calls> calls;
+    calls.reserve(nodes.size());
     for (size_t i = 1; i < nodes.size(); ++i) {
       const uint32_t callee = at_[nodes[i].function];
-      arcs.push_back({caller_of(nodes[i]), callee, nodes[i].calls});
+      calls.push_back({uint64_t(caller_of(nodes[i])) << 32 | callee, nodes[i].calls});
       add_up(graph_.functions[callee].calls, nodes[i].calls);
     }
-    std::sort(arcs.begin(), arcs.end(),
-              [](const Arc& a, const Arc& b) { return std::pair(a.caller, a.callee) < std::pair(b.caller, b.callee); });
-    for (const Arc& arc : arcs) add_arc(graph_, arc.caller, arc.callee, arc.calls);
+    std::ranges::sort(calls, {}, &Calls::ends);
+    size_t arcs = 0;
+    for (size_t i = 0; i < calls.size(); ++i) arcs += i == 0 || calls[i].ends != calls[i - 1].ends;
+    graph_.arcs.reserve(arcs);
+    graph_.arc_of.reserve(arcs);
+    for (const Calls& c : calls) add_arc(graph_, uint32_t(c.ends >> 32), uint32_t(c.ends), c.number);
   }
 
   // See measured.h for what counts where.
@@ -134,6 +146,6 @@ class TreeGraph {
 
 CallGraph measured_graph(const Analysis& analysis) { return TreeGraph(analysis).measured(); }
 
-CallGraph propagated_graph(const Analysis& analysis) { return TreeGraph(analysis).propagated(); }
+MeasuredAndPropagated measured_and_propagated_graph(const Analysis& analysis) { return TreeGraph(analysis).both(); }
 
 }  // namespace prof::gprof

@@ -19,8 +19,13 @@ namespace prof::gprof {
 // Whole, as after assemble(): the times of arcs are those measured.
 CallGraph measured_graph(const Analysis& analysis);
 
-// The same functions and calls with the times of arcs as gprof would have computed them of these numbers.
-CallGraph propagated_graph(const Analysis& analysis);
+struct MeasuredAndPropagated {
+  CallGraph measured;
+  // The same functions and arcs, in the same places, with times as gprof would have computed them of the numbers of calls. It has
+  // neither entries nor arc_of.
+  CallGraph propagated;
+};
+MeasuredAndPropagated measured_and_propagated_graph(const Analysis& analysis);
 
 }  // namespace prof::gprof
 

@@ -28,19 +28,31 @@ int nearness(const CallGraph& graph, const Arc& arc) {
   return graph.is_within_cycle(arc) ? 1 : 2;
 }
 
-bool is_less(const CallGraph& graph, uint32_t left, uint32_t right) {
-  const Arc &a = graph.arcs[left], &b = graph.arcs[right];
-  const int near_a = nearness(graph, a), near_b = nearness(graph, b);
-  if (near_a != near_b) return near_a < near_b;
-  const double time_a = a.ticks + a.child_ticks, time_b = b.ticks + b.child_ticks;
-  if (near_a == 2 && time_a != time_b) return time_a < time_b;
-  return a.calls < b.calls;
-}
+// What decides the place of an arc, looked up once.
+struct Place {
+  uint32_t arc;
+  int nearness;
+  double time;
+  uint64_t calls;
+
+  bool operator<(const Place& other) const {
+    if (nearness != other.nearness) return nearness < other.nearness;
+    if (nearness == 2 && time != other.time) return time < other.time;
+    return calls < other.calls;
+  }
+};
 
 std::vector<uint32_t> sorted_arcs(const CallGraph& graph, std::vector<uint32_t> arcs, bool least_first,
                                   const Trace& trace) {
-  std::stable_sort(arcs.begin(), arcs.end(),
-                   [&](uint32_t a, uint32_t b) { return least_first ? is_less(graph, a, b) : is_less(graph, b, a); });
+  std::vector<Place> places;
+  places.reserve(arcs.size());
+  for (const uint32_t a : arcs) {
+    const Arc& arc = graph.arcs[a];
+    places.push_back({a, nearness(graph, arc), arc.ticks + arc.child_ticks, arc.calls});
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [&](const Place& a, const Place& b) { return least_first ? a < b : b < a; });
+  std::ranges::transform(places, arcs.begin(), &Place::arc);
   if (trace.has(Trace::arc_order))
     for (const uint32_t a : arcs) {
       const Arc& arc = graph.arcs[a];

@@ -12,6 +12,7 @@
 
 #include "call_graph.h"
 #include "prof/views/output.h"
+#include "text.h"
 
 namespace prof::gprof {
 
@@ -73,6 +74,7 @@ class Report {
   Output& out_;
   Trace trace_;
   bool is_first_ = true;
+  FastLine line_;
   std::vector<std::string> names_with_index_;  // of functions and cycles; empty: not asked for yet
 };
 

@@ -18,12 +18,13 @@ struct Arc {
   uint32_t caller = 0, callee = 0;
   uint64_t calls = 0;
   bool has_jumps = false;
-  auto ends() const { return std::pair(caller, callee); }
+  uint64_t ends() const { return uint64_t(caller) << 32 | callee; }
 };
 
 // By caller and function called.
 std::vector<Arc> arcs_of(const Tree& tree) {
   std::vector<Arc> arcs;
+  arcs.reserve(tree.nodes.size());
   for (size_t i = 1; i < tree.nodes.size(); ++i) {
     const CallNode& node = tree.nodes[i];
     if (node.parent == 0 || node.calls == 0) continue;
@@ -65,11 +66,17 @@ class Finder {
       : analysis_(analysis), objects_(analysis, search), executions_(analysis.blocks) {}
 
   std::vector<CallSite> find() {
-    for (const Arc& arc : arcs_of(analysis_.tree)) add(arc);
-    std::sort(found_.begin(), found_.end(), [](const CallSite& a, const CallSite& b) {
+    const std::vector<Arc> arcs = arcs_of(analysis_.tree);
+    found_.reserve(arcs.size());
+    const auto before = [](const CallSite& a, const CallSite& b) {
       return std::tuple(a.caller, a.callee, !a.is_instruction, a.address) <
              std::tuple(b.caller, b.callee, !b.is_instruction, b.address);
-    });
+    };
+    for (const Arc& arc : arcs) {
+      const auto first = ptrdiff_t(found_.size());
+      add(arc);
+      std::sort(found_.begin() + first, found_.end(), before);
+    }
     return std::move(found_);
   }
 

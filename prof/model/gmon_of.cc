@@ -116,11 +116,15 @@ std::vector<GmonHistogram> histograms_of(const Analysis& analysis, const Shown& 
   }
 }
 
+// Of a call: its caller and the function called, to be compared at once.
+uint64_t ends_of(uint32_t caller, uint32_t callee) { return uint64_t(caller) << 32 | callee; }
+uint64_t ends_of(const CallSite& site) { return ends_of(site.caller, site.callee); }
+
 // The instructions by which functions call others.
 class Sites {
  public:
   Sites(const Analysis& analysis, uint32_t object, const std::vector<CallSite>& sites)
-      : analysis_(analysis), object_(object), sites_(sites) {}
+      : analysis_(analysis), object_(object), sites_(sites), next_(sites.begin()) {}
 
   // Without hooks all functions are below the root, as if they had been called from outside. Puts arcs from the instructions
   // that called in the place of arcs from there, as far as these are known.
@@ -138,22 +142,20 @@ class Sites {
       if (arcs[i].from == outside) arcs[i].calls -= std::min(arcs[i].calls, known[arcs[i].to]);
   }
 
-  // Adds arcs for all calls of one function by another.
-  void add(uint32_t caller, uint32_t callee, uint64_t calls, std::vector<GmonArc>& arcs) const {
+  // Adds arcs for all calls of one function by another. Callers come in order, and functions called by each in order.
+  void add(uint32_t caller, uint32_t callee, uint64_t calls, std::vector<GmonArc>& arcs) {
     const std::vector<Function>& functions = analysis_.functions.functions();
     const uint64_t from = functions[caller].address, to = functions[callee].address;
-    auto site = std::ranges::lower_bound(sites_, std::pair(caller, callee), {}, ends_of);
-    for (; site != sites_.end() && ends_of(*site) == std::pair(caller, callee); ++site) {
-      const uint64_t here = std::min(calls, site->calls);
-      arcs.push_back({site->is_instruction && is_known_to_gprof(*site) ? site->address : from, to, here});
+    while (next_ != sites_.end() && ends_of(*next_) < ends_of(caller, callee)) ++next_;
+    for (; next_ != sites_.end() && ends_of(*next_) == ends_of(caller, callee); ++next_) {
+      const uint64_t here = std::min(calls, next_->calls);
+      arcs.push_back({next_->is_instruction && is_known_to_gprof(*next_) ? next_->address : from, to, here});
       calls -= here;
     }
     if (calls != 0) arcs.push_back({from, to, calls});
   }
 
  private:
-  static std::pair<uint32_t, uint32_t> ends_of(const CallSite& site) { return {site.caller, site.callee}; }
-
   // A fragment, foo.cold, lies in what gprof takes for another function.
   bool is_known_to_gprof(const CallSite& site) const {
     const Function& caller = analysis_.functions.functions()[site.caller];
@@ -164,11 +166,12 @@ class Sites {
   const Analysis& analysis_;
   const uint32_t object_;
   const std::vector<CallSite>& sites_;  // by caller and function called
+  std::vector<CallSite>::const_iterator next_;
 };
 
 // `left_out` is set to how many calls are left out.
-std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::optional<uint64_t> outside,
-                             const Sites& sites, uint64_t& left_out) {
+std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::optional<uint64_t> outside, Sites sites,
+                             uint64_t& left_out) {
   const std::vector<CallNode>& nodes = analysis.tree.nodes;
   const std::vector<Function>& functions = analysis.functions.functions();
   left_out = 0;
@@ -176,9 +179,10 @@ std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::
   struct Calls {
     uint32_t caller, callee;
     uint64_t number;
-    auto ends() const { return std::pair(caller, callee); }
+    uint64_t ends() const { return ends_of(caller, callee); }
   };
   std::vector<Calls> own;  // the caller's, not through others
+  own.reserve(nodes.size());
   for (size_t i = 1; i < nodes.size(); ++i) {
     const uint32_t caller = shown.nearest(nodes[i].parent), callee = nodes[i].function;
     if (!shown.has(functions[callee])) continue;
@@ -194,6 +198,7 @@ std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::
     }
   }
   std::ranges::sort(own, {}, &Calls::ends);
+  arcs.reserve(arcs.size() + own.size());
   for (auto same = own.begin(); same != own.end();) {
     uint64_t calls = 0;
     auto end = same;

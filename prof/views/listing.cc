@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "libprof/printable.h"
 #include "names.h"
@@ -27,25 +28,37 @@ std::string cut_off(const std::string& text, size_t columns) {
 
 }  // namespace
 
-void print_listing(const std::vector<std::string>& titles, const std::vector<ListingLine>& lines,
-                   std::optional<size_t> terminal, Output& out) {
-  std::vector<size_t> widths;
+Listing::Listing(const std::vector<std::string>& titles, std::vector<size_t> widths, std::optional<size_t> terminal,
+                 Output& out)
+    : widths_(std::move(widths)), out_(out) {
   size_t used = 0;
   for (size_t c = 0; c < titles.size(); ++c) {
-    size_t width = titles[c].size();
-    for (const ListingLine& line : lines) width = std::max(width, line.cells[c].size());
-    widths.push_back(width);
-    used += width + (c ? 2 : 0);
+    widths_[c] = std::max(widths_[c], titles[c].size());
+    used += widths_[c] + (c ? 2 : 0);
   }
   const size_t start = (used / kTabStop + 1) * kTabStop;
-  const size_t room = terminal ? std::max(*terminal, start + kLeastText) - start : SIZE_MAX;
-  const auto print = [&](const std::vector<std::string>& cells, const std::string& text) {
-    for (size_t c = 0; c < cells.size(); ++c)
-      out.text((c ? "  " : "") + std::string(widths[c] - cells[c].size(), ' ') + cells[c]);
-    out.text(text.empty() ? "\n" : "\t" + (terminal ? cut_off(text, room) : text) + "\n");
-  };
+  if (terminal) room_ = std::max(*terminal, start + kLeastText) - start;
   print(titles, "");
-  for (const ListingLine& line : lines) print(line.cells, line.text);
+}
+
+void Listing::print(const std::vector<std::string>& cells, const std::string& text) {
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (c) out_.text("  ");
+    for (size_t blank = cells[c].size(); blank < widths_[c]; ++blank) out_.byte(' ');
+    out_.text(cells[c]);
+  }
+  if (!text.empty()) out_.byte('\t');
+  out_.text(room_ ? cut_off(text, *room_) : text);
+  out_.byte('\n');
+}
+
+void print_listing(const std::vector<std::string>& titles, const std::vector<ListingLine>& lines,
+                   std::optional<size_t> terminal, Output& out) {
+  std::vector<size_t> widths(titles.size());
+  for (const ListingLine& line : lines)
+    for (size_t c = 0; c < titles.size(); ++c) widths[c] = std::max(widths[c], line.cells[c].size());
+  Listing listing(titles, std::move(widths), terminal, out);
+  for (const ListingLine& line : lines) listing.print(line.cells, line.text);
 }
 
 std::string distance(uint64_t address, uint64_t entry) {

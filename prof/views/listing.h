@@ -18,8 +18,24 @@ struct ListingLine {
   std::string text;                // printable
 };
 
-// The titles and the lines: columns flushed right, two apart, and the text behind a tab. `terminal`: the columns of the
-// terminal that is printed on, at which lines are cut off; none where lines may have any length.
+// Columns flushed right, two apart, and a text behind a tab, line by line.
+class Listing {
+ public:
+  // Prints the titles. `widths`: of the columns, by title, at least; a title may be wider. `terminal`: the columns of the terminal
+  // that is printed on, at which lines are cut off; none where lines may have any length.
+  Listing(const std::vector<std::string>& titles, std::vector<size_t> widths, std::optional<size_t> terminal,
+          Output& out);
+
+  // A cell for each title, none wider than its column; and a text, printable.
+  void print(const std::vector<std::string>& cells, const std::string& text);
+
+ private:
+  std::vector<size_t> widths_;
+  std::optional<size_t> room_;  // for the text
+  Output& out_;
+};
+
+// The titles and the lines, with columns as wide as they need to be.
 void print_listing(const std::vector<std::string>& titles, const std::vector<ListingLine>& lines,
                    std::optional<size_t> terminal, Output& out);
 
