@@ -35,6 +35,21 @@ class CodeSet {
     if ((word.load(std::memory_order_relaxed) & mask) == 0) word.fetch_or(mask, std::memory_order_relaxed);
   }
 
+  // No other thread may use the set at the same time.
+  void remove(OldAddr a) {
+    const Part* part = part_of(a);
+    if (!part) return;
+    const uint64_t bit = a - part->range.start;
+    bits_[part->first + bit / 64] &= ~(uint64_t(1) << bit % 64);
+  }
+
+  bool contains(OldAddr a) const {
+    const Part* part = part_of(a);
+    if (!part) return false;
+    const uint64_t bit = a - part->range.start;
+    return (bits_[part->first + bit / 64] >> bit % 64 & 1) != 0;
+  }
+
   // The first address of the set in [from, limit), which is a part of the code; `limit` if there is none.
   OldAddr next(OldAddr from, OldAddr limit) const {
     const Part* part = part_of(from);

@@ -19,12 +19,27 @@
 #include <map>
 #include <set>
 
+#include "leaders.h"
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
 
 namespace profld {
 
 namespace {
+
+enum class Mark : uint8_t { none, instruction, inside };
+
+// What one body leaves to the next that this thread explores, so that it need not be allocated anew.
+struct Memory {
+  std::vector<Mark> marks;
+  Leaders leaders;
+  StackState state, before;
+};
+
+Memory& memory_of_this_thread() {
+  thread_local Memory memory;
+  return memory;
+}
 
 class Explorer {
  public:
@@ -46,7 +61,7 @@ class Explorer {
       follow(entries);
     }
     collecting_ = true;
-    for (const auto& [at, leader] : leaders_) block(at);
+    leaders_.for_each([&](uint32_t o, const Leader&) { block(o); });
     finish();
     return std::move(body_);
   }
@@ -55,10 +70,8 @@ class Explorer {
   void begin_again() {
     body_.is_understood = true;
     marks_.clear();
-    is_leader_.clear();
     last_reached_ = 0;
     leaders_.clear();
-    pending_.clear();
     suspected_.clear();
     states_at_.clear();
     within_.clear();
@@ -84,57 +97,49 @@ class Explorer {
     }
   }
 
-  enum class Mark : uint8_t { none, instruction, inside };
   enum class Way : uint8_t { jump, other };  // jump: with the stack as at the entry
-  struct Leader {
-    StackState state;
-    bool only_jumped_to = true;
-    uint32_t behind_call = kNone;  // control comes straight from this call, and on no other path
-  };
-  static constexpr uint32_t kNone = UINT32_MAX;
 
   uint32_t offset(OldAddr a) const { return uint32_t(a - body_.window.start); }
   OldAddr address(uint32_t o) const { return body_.window.start + o; }
   Mark mark(uint32_t o) const { return o < marks_.size() ? marks_[o] : Mark::none; }
-  bool is_leader(uint32_t o) const { return o < is_leader_.size() && is_leader_[o]; }
 
   void work() {
-    while (!pending_.empty() && !wrong_) {
-      const uint32_t o = *pending_.begin();
-      pending_.erase(pending_.begin());
-      block(o);
+    while (!wrong_) {
+      const auto next = leaders_.take();
+      if (!next) break;
+      block(*next);
     }
   }
 
   void reach(uint32_t o, const StackState& state, Way way) {
     if (collecting_) return;
-    auto [it, added] = leaders_.try_emplace(o, Leader{state, true, behind_call_});
-    if (way == Way::other) it->second.only_jumped_to = false;
-    if (!added) {
-      Leader& there = it->second;
-      if (there.state.contradicts(state) && (there.behind_call == kNone) != (behind_call_ == kNone)) {
-        endless_.insert(behind_call_ != kNone ? behind_call_ : there.behind_call);
+    if (leaders_.contains(o)) {
+      Leader& there = leaders_.at(o);
+      if (way == Way::other) there.only_jumped_to = false;
+      if (there.state.contradicts(state) && there.behind_call.has_value() != behind_call_.has_value()) {
+        endless_.insert(behind_call_ ? *behind_call_ : *there.behind_call);
         wrong_ = true;
       }
-      if (there.behind_call != behind_call_) there.behind_call = kNone;
-      if (there.state.merge(state)) pending_.insert(o);
+      if (there.behind_call != behind_call_) there.behind_call.reset();
+      if (there.state.merge(state)) leaders_.expect(o);
       return;
     }
+    leaders_.add(o, state, behind_call_);
+    if (way == Way::other) leaders_.at(o).only_jumped_to = false;
     if (mark(o) == Mark::inside) body_.is_understood = false;
-    if (is_leader_.size() <= o) is_leader_.resize(size_t(o) + 64);
-    is_leader_[o] = true;
-    pending_.insert(o);
+    leaders_.expect(o);
     // In the middle of a block: the first part reaches it as well.
-    if (mark(o) == Mark::instruction && it != leaders_.begin()) pending_.insert(std::prev(it)->first);
+    if (mark(o) == Mark::instruction)
+      if (const auto before = leaders_.before(o)) leaders_.expect(*before);
   }
 
-  const Insn* decode(uint32_t o) {
-    const Insn* insn = DecodeCache::of_this_thread().find_insn(code_.bytes.subspan(o));
-    if (!insn) {
+  const CachedInsn* decode(uint32_t o) {
+    const CachedInsn* in = DecodeCache::of_this_thread().find(code_.bytes.subspan(o));
+    if (!in || in->unusable) {
       body_.is_understood = false;
       return nullptr;
     }
-    const uint32_t end = o + insn->length;
+    const uint32_t end = o + in->insn.length;
     if (marks_.size() < end) marks_.resize(end + 64);
     if (marks_[o] == Mark::inside) body_.is_understood = false;
     marks_[o] = Mark::instruction;
@@ -143,30 +148,33 @@ class Explorer {
       if (marks_[i] == Mark::instruction) body_.is_understood = false;
       marks_[i] = Mark::inside;
     }
-    return insn;
+    return in;
   }
 
   // From a leader to where control does not go on, or to the next leader.
   void block(uint32_t from) {
-    StackState state = leaders_.at(from).state;
+    StackState& state = memory_.state;
+    StackState& before = memory_.before;
+    state = leaders_.at(from).state;
     behind_call_ = leaders_.at(from).behind_call;
     for (uint32_t o = from; body_.is_understood;) {
-      if (o != from && is_leader(o)) return reach(o, state, Way::other);
+      if (o != from && leaders_.contains(o)) return reach(o, state, Way::other);
       if (o >= body_.window.size()) {
         // Behind a call and in front of a function, control does not come there.
-        if (behind_call_ == kNone || !may_start_function(image_, body_.window.end))
+        if (!behind_call_ || !may_start_function(image_, body_.window.end))
           leave(last_, body_.window.end, false, state);
         return;
       }
-      const Insn* known = decode(o);
+      const CachedInsn* known = decode(o);
       if (!known) return;
-      Insn insn = *known;
+      Insn insn = known->insn;
       insn.offset = o;
       last_ = o;
-      const StackState before = state;
-      const Semantics op = semantics_of(code_, insn);
+      if (insn.flow != Flow::next) before = state;
+      const auto frame = collecting_ ? state.frame_address() : std::nullopt;
+      const Semantics op = semantics_of(code_, insn, *known);
       const uint8_t breaches = state.step(op, insn.flow, o);
-      if (collecting_) collect(insn, before, breaches);
+      if (collecting_) collect(insn, frame, breaches);
       if (!goes_on(insn, before, state)) return;
       o += insn.length;
     }
@@ -262,10 +270,10 @@ class Explorer {
     if (collecting_) body_.exits.push_back({address(from), target, is_jump, state});
   }
 
-  void collect(const Insn& insn, const StackState& before, uint8_t breaches) {
+  // `frame`: in front of it.
+  void collect(const Insn& insn, const std::optional<StackState::FrameAddress>& frame, uint8_t breaches) {
     const OldAddr at = address(insn.offset);
     body_.breaches |= breaches;
-    const auto frame = before.frame_address();
     if (body_.rows.empty() || !(body_.rows.back().frame_address == frame)) body_.rows.push_back({at, frame});
     if (calls_what_follows(insn)) return;
     if (insn.flow == Flow::call) {
@@ -296,8 +304,9 @@ class Explorer {
         body_.runs.push_back({a, a});
       body_.runs.back().end = a + 1;
     }
-    for (const auto& [o, leader] : leaders_)
+    leaders_.for_each([&](uint32_t o, const Leader& leader) {
       if (leader.only_jumped_to) body_.jumped_to.push_back(address(o));
+    });
   }
 
   bool is_filled(OldRange r) const {
@@ -314,17 +323,16 @@ class Explorer {
   const Surroundings& surroundings_;
   Code code_;
   Body body_;
-  std::vector<Mark> marks_;
-  uint32_t last_reached_ = 0;  // of the instructions
-  std::vector<bool> is_leader_;
-  std::map<uint32_t, Leader> leaders_;
-  std::set<uint32_t> pending_;                // leaders whose state changed
+  Memory& memory_ = memory_of_this_thread();
+  std::vector<Mark>& marks_ = memory_.marks;
+  Leaders& leaders_ = memory_.leaders;
+  uint32_t last_reached_ = 0;                 // of the instructions
   std::map<uint32_t, uint32_t> suspected_;    // jumps that seem to leave, and their targets
   std::map<uint32_t, StackState> states_at_;  // of those jumps
   std::set<uint32_t> within_;                 // targets of jumps that seemed to leave
   std::set<uint32_t> endless_;                // calls that cannot return: what follows contradicts other paths
-  uint32_t behind_call_ = kNone;
-  bool wrong_ = false;  // there is one more of these
+  std::optional<uint32_t> behind_call_;       // see Leader
+  bool wrong_ = false;                        // there is one more of these
   uint32_t last_ = 0;
   bool collecting_ = false;
 };

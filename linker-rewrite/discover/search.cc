@@ -22,6 +22,8 @@ Search::Search(const Program& program)
     : program_(program),
       image_(*program.image),
       undescribed_(undescribed_code(program)),
+      functions_(image_.code()),
+      returning_(image_.code()),
       noreturn_(*program.image, *program.frames) {}
 
 void Search::run(const Roots& roots) {
@@ -52,9 +54,9 @@ bool Search::known_never_returns(OldAddr target, bool through_word) const {
 Surroundings::Returns Search::returns(const Insn& call, OldAddr target) const {
   if (call.flow == Flow::call_indirect)
     return call.rip_relative && known_never_returns(target, true) ? Returns::no : Returns::yes;
-  if (!is_undescribed(target)) return known_never_returns(target, false) ? Returns::no : Returns::yes;
-  const auto s = starts_.find(target);
-  return s != starts_.end() && s->second.returns ? Returns::yes : Returns::unknown;
+  if (returning_.contains(target)) return Returns::yes;
+  if (is_undescribed(target)) return Returns::unknown;
+  return known_never_returns(target, false) ? Returns::no : Returns::yes;
 }
 
 const std::vector<OldAddr>* Search::targets_of(OldAddr jump) const {
@@ -99,6 +101,10 @@ void Search::queue(OldAddr start) {
 }
 
 void Search::add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr root, bool may_be_inside) {
+  if (kind == Start::Kind::function) {
+    if (functions_.contains(at)) return;
+    functions_.add(at);
+  }
   const auto [it, added] = starts_.try_emplace(at);
   Start& s = it->second;
   if (added) {
@@ -140,10 +146,14 @@ void Search::add_entry(OldAddr start, OldAddr at, const StackState& state) {
 // What seemed to be a function goes on in the body that jumps to it.
 void Search::remove_inside(OldAddr start) {
   const OldAddr root = starts_.at(start).root;
-  auto next = starts_.erase(starts_.find(start));
+  const auto erase = [&](auto s) {
+    returning_.remove(s->first);
+    return starts_.erase(s);
+  };
+  auto next = erase(starts_.find(start));
   // What followed it, and was taken for fragments because its start lay between.
   while (next != starts_.end() && next->second.kind == Start::Kind::jumped && next->second.root == root)
-    next = starts_.erase(next);
+    next = erase(next);
   std::vector<OldAddr>& inside = starts_.at(root).inside;
   inside.insert(std::ranges::upper_bound(inside, start), start);
   queue(root);
@@ -156,8 +166,12 @@ void Search::explore_queued() {
     std::vector<OldAddr> batch = std::exchange(queue_, {});
     sort_unique(batch);
     std::vector<Body> bodies(batch.size());
-    std::erase_if(batch, [&](OldAddr a) { return !starts_.contains(a); });
-    for (OldAddr a : batch) starts_.at(a).queued = false;
+    std::erase_if(batch, [&](OldAddr a) {
+      const auto s = starts_.find(a);
+      if (s == starts_.end()) return true;
+      s->second.queued = false;
+      return false;
+    });
     parallel_for(
         batch.size(),
         [&](size_t i) {
@@ -202,7 +216,7 @@ void Search::apply(OldAddr start, Body body) {
     if (is_undescribed(a)) pointers_.insert(a);
   for (OldAddr w : b.waiting) {
     waiting_[w].push_back(start);
-    if (const auto there = starts_.find(w); there != starts_.end() && there->second.returns) queue(start);
+    if (returning_.contains(w)) queue(start);
   }
   bool returns = b.returns || s.unresolved;
   const std::vector<BodyExit> exits = b.exits;  // starts may be added
@@ -233,7 +247,7 @@ bool Search::leave(OldAddr from, const BodyExit& e) {
     }
   }
   if (leads_to == from) return false;
-  if (starts_.at(leads_to).returns) return true;
+  if (returning_.contains(leads_to)) return true;
   followers_[leads_to].push_back(from);
   return false;
 }
@@ -243,8 +257,8 @@ void Search::set_returns(OldAddr start) {
   while (!pending.empty()) {
     const OldAddr a = pending.back();
     pending.pop_back();
-    const auto s = starts_.find(a);
-    if (s == starts_.end() || std::exchange(s->second.returns, true)) continue;
+    if (returning_.contains(a) || !starts_.contains(a)) continue;
+    returning_.add(a);
     if (const auto w = waiting_.find(a); w != waiting_.end()) {
       for (OldAddr caller : w->second) queue(caller);
       waiting_.erase(w);
@@ -262,24 +276,35 @@ bool Search::is_like_function(const Body& body) const {
   return body.is_understood && body.breaches == 0 && !body.runs.empty();
 }
 
+bool Search::is_worth_trying(OldAddr a, bool cautiously) const {
+  const OldRange* range = range_with(undescribed_, a);
+  const auto next = starts_.upper_bound(a);
+  const OldAddr end = next != starts_.end() ? std::min(range->end, next->first) : range->end;  // of its window
+  if (next != starts_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first == a) return false;
+    if (before->first >= range->start) {
+      const Body& b = before->second.body;
+      if (b.reaches(a)) {
+        if (!std::ranges::binary_search(b.jumped_to, a) || !may_start_function(image_, a)) return false;
+      } else if (!b.jumps.empty() && (cautiously || !may_start_function(image_, a))) {
+        return false;  // behind a jump that is not understood: a label, perhaps
+      }
+    }
+  }
+  if (cautiously && !may_start_function(image_, a)) return false;
+  // The more is known of what it calls, the more there is to object to.
+  const auto r = refused_.find(a);
+  return r == refused_.end() || r->second != end;
+}
+
 // Accepts those that are functions' starts, as far as that can be told. `cautiously`: the numbers may be no addresses,
 // or labels of functions whose jumps are not understood yet.
 bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously) {
-  std::vector<OldAddr> tried;
-  for (OldAddr a : candidates) {
-    if (starts_.contains(a)) continue;
-    const auto g = owner(a);
-    if (g != starts_.end()) {
-      const Body& b = g->second.body;
-      if (b.reaches(a) && !(std::ranges::binary_search(b.jumped_to, a) && may_start_function(image_, a))) continue;
-      // Behind a jump that is not understood: a label, perhaps.
-      if (!b.reaches(a) && !b.jumps.empty() && (cautiously || !may_start_function(image_, a))) continue;
-    }
-    if (cautiously && !may_start_function(image_, a)) continue;
-    // The more is known of what it calls, the more there is to object to.
-    if (const auto r = refused_.find(a); r != refused_.end() && r->second == window(a).end) continue;
-    tried.push_back(a);
-  }
+  const std::vector<OldAddr> tried =
+      parallel_collect<OldAddr>(candidates.size(), [&](size_t i, std::vector<OldAddr>& out) {
+        if (is_worth_trying(candidates[i], cautiously)) out.push_back(candidates[i]);
+      });
   std::vector<Body> bodies(tried.size());
   parallel_for(
       tried.size(),

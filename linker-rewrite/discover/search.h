@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "body.h"
+#include "linker-rewrite/base/code_set.h"
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/noreturn.h"
 #include "roots.h"
@@ -37,7 +38,6 @@ struct Start {
   Body body;
   bool explored = false;
   bool queued = false;
-  bool returns = false;
 };
 
 class Search : public Surroundings {
@@ -69,6 +69,7 @@ class Search : public Surroundings {
   bool leads_to_return(const BodyExit& exit);
 
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
+  bool is_worth_trying(OldAddr pointer, bool cautiously) const;
   bool is_like_function(const Body& body) const;
   std::vector<OldAddr> pointers_in_data() const;
 
@@ -83,6 +84,8 @@ class Search : public Surroundings {
   std::set<OldAddr> pointers_;                    // addresses of functions or of labels
   std::unordered_map<OldAddr, OldAddr> refused_;  // of these, what is no function, and the end of its window
   std::vector<OldAddr> queue_;
+  // Of the starts: what is called or exported, and what returns. Both are asked at each call of each body.
+  CodeSet functions_, returning_;
   std::vector<OldAddr> objects_;                                 // in data, as far as known before anything is explored
   std::unordered_map<OldAddr, std::vector<OldAddr>> waiting_;    // bodies that stop at a call of this start
   std::unordered_map<OldAddr, std::vector<OldAddr>> followers_;  // bodies that return if this start does

@@ -218,16 +218,20 @@ Semantics decoded_semantics_of(const Code& code, const Insn& insn) {
 }
 
 Semantics semantics_of(const Code& code, const Insn& insn) {
+  const CachedInsn* cached = DecodeCache::of_this_thread().find(code.bytes_of(insn));
+  return cached ? semantics_of(code, insn, *cached) : decoded_semantics_of(code, insn);
+}
+
+Semantics semantics_of(const Code& code, const Insn& insn, const CachedInsn& cached) {
+  if (!cached.has_semantics) return decoded_semantics_of(code, insn);
   const ByteView bytes = code.bytes_of(insn);
-  const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);
-  if (!cached || !cached->has_semantics) return decoded_semantics_of(code, insn);
-  Semantics op = cached->semantics;
-  if (cached->mnemonic == ZYDIS_MNEMONIC_NOP) return op;
+  Semantics op = cached.semantics;
+  if (cached.mnemonic == ZYDIS_MNEMONIC_NOP) return op;
   if (op.memory.rip_relative)
     op.memory.displacement = int64_t(code.target(insn).value);
-  else if (cached->displacement.size != 0)
-    op.memory.displacement = cached->displacement.read(bytes.data());
-  if (cached->immediate.size != 0) op.immediate = cached->immediate.read(bytes.data());
+  else if (cached.displacement.size != 0)
+    op.memory.displacement = cached.displacement.read(bytes.data());
+  if (cached.immediate.size != 0) op.immediate = cached.immediate.read(bytes.data());
   heed_immediate(op);
   return op;
 }

@@ -71,8 +71,12 @@ struct Semantics {
   bool operator==(const Semantics&) const = default;
 };
 
+struct CachedInsn;
+
 // What an instruction of `code` does. What is not understood is Action::other with all registers written.
 Semantics semantics_of(const Code& code, const Insn& insn);
+// The same, where it is known already what instructions like it have in common.
+Semantics semantics_of(const Code& code, const Insn& insn, const CachedInsn& cached);
 
 // The same by decoding it anew, instead of by what is known of instructions like it (decode_cache.h).
 Semantics decoded_semantics_of(const Code& code, const Insn& insn);

@@ -21,3 +21,14 @@ TEST_CASE("a set of addresses in code finds the next one, in each part of the co
   CHECK(next(0x1000, 0x1000) == 0x1000);
   CHECK(next(0x2000, 0x2010) == 0x2010);  // in no code
 }
+
+TEST_CASE("a set of addresses in code says what is in it") {
+  CodeSet set({{OldAddr(0x1000), OldAddr(0x1100)}, {OldAddr(0x5003), OldAddr(0x5103)}});
+  for (uint64_t a : {0x1000, 0x103f, 0x5003, 0x5102, 0x1100}) set.add(OldAddr(a));
+  for (uint64_t a : {0x1000, 0x103f, 0x5003, 0x5102}) CHECK(set.contains(OldAddr(a)));
+  for (uint64_t a : {0x1001, 0x1040, 0x5004, 0xfff, 0x1100, 0x5103, 0x2000}) CHECK_FALSE(set.contains(OldAddr(a)));
+  set.remove(OldAddr(0x103f));
+  set.remove(OldAddr(0x2000));
+  CHECK_FALSE(set.contains(OldAddr(0x103f)));
+  CHECK(set.contains(OldAddr(0x1000)));
+}
