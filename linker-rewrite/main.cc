@@ -290,6 +290,7 @@ int run(int argc, char** argv) {
     Options o = parse(argc, argv);
     subject = o.program;
     Progress progress(isatty(STDERR_FILENO) ? stderr : nullptr, o.program, seconds);
+    progress.watch();
     const Image image = Image::open(o.program);
     if (!o.selection.only.empty() || !o.selection.not_.empty())
       o.selection.debug_names = read_debug_names(image, o.program, o.debug_folders);

@@ -201,8 +201,8 @@ std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program pro
 
 }  // namespace
 
-// How much of the whole work each stage is was measured with gcc's cc1.
-Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeFile& runtime, const ShowStage& show,
+// How much of the whole work each stage is was measured with gcc's cc1; of discovery, with Chromium.
+Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeFile& runtime, const ShowStage& show_all,
                   const LinkerWishes& wishes) {
   // Refuse what headers, symbols and strings show to be impossible. Now the program is of a kind that can be rewritten,
   // the runtime fits it, and all new parts have their places, except the code and the parts behind it.
@@ -216,10 +216,16 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   // Find and decode the code. Now each range of code is known to be a function or a fragment, and ranges between which
   // control passes without calls are in one group, except for fragments that only a jump table leads to. Where no table
   // tells of the code that is used, the ranges may be those that can be found by following control.
+  double discovered = 0;  // the part of the work that discovery was
+  const auto show = [&](double done, const char* stage) { show_all(discovered + (1 - discovered) * done, stage); };
   show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
   Program program = group_functions(image, frames, find_functions(image, frames), std::move(frame_tables));
-  const std::optional<MadeFrames> made = selection.discover ? discover_functions(program) : std::nullopt;
+  constexpr double kDiscovery = 0.7;
+  const auto show_discovery = [&](double share) { show_all(0.05 + (kDiscovery - 0.05) * share, "finding functions"); };
+  const std::optional<MadeFrames> made =
+      selection.discover ? discover_functions(program, show_discovery) : std::nullopt;
+  if (made) discovered = kDiscovery;
   if (made)
     program =
         group_functions(image, made->frames, find_functions(image, made->frames), std::move(program.frame_tables));

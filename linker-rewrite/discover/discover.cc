@@ -75,10 +75,14 @@ void append_found(std::vector<FoundRange>& found, const Image& image, OldAddr st
 
 // At a fixed address a label may be taken for a function's start before the function is known that it lies in, whose code
 // then seems to end there. Once more functions are known, by calls, all begins again with them.
-std::unique_ptr<Search> find_starts(const Program& program, Roots& roots) {
+std::unique_ptr<Search> find_starts(const Program& program, Roots& roots, const std::function<void(double)>& show) {
   constexpr unsigned kMostTimes = 4;
+  double shown = 0;
+  const auto show_more = [&](double share) {
+    if (share > shown) show(shown = share);
+  };
   for (unsigned times = 1;; ++times) {
-    auto search = std::make_unique<Search>(program);
+    auto search = std::make_unique<Search>(program, show_more);
     search->run(roots);
     if (program.image->is_position_independent() || times == kMostTimes) return search;
     const size_t known = roots.starts.size();
@@ -92,11 +96,11 @@ std::unique_ptr<Search> find_starts(const Program& program, Roots& roots) {
 
 }  // namespace
 
-std::optional<MadeFrames> discover_functions(const Program& program) {
+std::optional<MadeFrames> discover_functions(const Program& program, const std::function<void(double)>& show) {
   const std::vector<OldRange> undescribed = undescribed_code(program);
   Roots roots = find_roots(program, undescribed);
   if (!roots.any) return std::nullopt;
-  const std::unique_ptr<Search> done = find_starts(program, roots);
+  const std::unique_ptr<Search> done = find_starts(program, roots, show);
   const Search& search = *done;
   std::vector<FoundRange> found;
   const std::vector<Verdict> verdicts = judge(*program.image, undescribed, search.starts());

@@ -18,13 +18,16 @@ void sort_unique(std::vector<OldAddr>& v) {
 
 }  // namespace
 
-Search::Search(const Program& program)
+Search::Search(const Program& program, std::function<void(double)> show)
     : program_(program),
+      show_(std::move(show)),
       image_(*program.image),
       undescribed_(undescribed_code(program)),
       functions_(image_.code()),
       returning_(image_.code()),
-      noreturn_(*program.image, *program.frames) {}
+      noreturn_(*program.image, *program.frames) {
+  for (const OldRange& r : undescribed_) all_ += r.size();
+}
 
 void Search::run(const Roots& roots) {
   for (OldAddr a : roots.starts) add(a, Start::Kind::function, StackState::at_entry());
@@ -185,11 +188,24 @@ void Search::explore_queued() {
         4);
     for (size_t i = 0; i < batch.size(); ++i)
       if (starts_.contains(batch[i])) apply(batch[i], std::move(bodies[i]));
+    show_progress();
   }
+}
+
+// Each time that there is a hundredth more.
+void Search::show_progress() {
+  constexpr double kStep = 0.01;
+  const double share = all_ == 0 ? 1 : std::min(1.0, double(gone_through_) / double(all_));
+  if (share < shown_ + kStep) return;
+  shown_ = share;
+  show_(share);
 }
 
 void Search::apply(OldAddr start, Body body) {
   Start& s = starts_.at(start);
+  // A body that has grown since, because a call in it returns, counts with what there is more.
+  for (const OldRange& r : s.body.runs) gone_through_ -= r.size();
+  for (const OldRange& r : body.runs) gone_through_ += r.size();
   s.body = std::move(body);
   s.explored = true;
   // References of what is not code would lead anywhere.

@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_DISCOVER_SEARCH_H
 #define LINKER_REWRITE_DISCOVER_SEARCH_H
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -42,7 +43,8 @@ struct Start {
 
 class Search : public Surroundings {
  public:
-  explicit Search(const Program& program);
+  // `show` is called now and then: which part of the code has been gone through, 0 to 1.
+  Search(const Program& program, std::function<void(double)> show);
 
   // Finds all starts, as far as they can be understood.
   void run(const Roots& roots);
@@ -63,6 +65,7 @@ class Search : public Surroundings {
   void queue(OldAddr start);
   void explore_queued();
   void apply(OldAddr start, Body body);
+  void show_progress();
   bool leave(OldAddr from, const BodyExit& exit);
   void remove_inside(OldAddr start);
   void set_returns(OldAddr start);
@@ -78,6 +81,9 @@ class Search : public Surroundings {
   DataReferences data_references() const;
 
   const Program& program_;
+  const std::function<void(double)> show_;
+  uint64_t gone_through_ = 0, all_ = 0;  // bytes of code
+  double shown_ = 0;                     // what show_ was called with last
   const Image& image_;
   const std::vector<OldRange> undescribed_;
   std::map<OldAddr, Start> starts_;

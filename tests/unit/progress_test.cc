@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 using profld::Progress;
 
@@ -39,4 +41,27 @@ TEST_CASE("progress: one line, drawn anew for each stage and gone at the end") {
         "\r\x1b[Kprofld: cc1: [############            ] copying"
         "\r\x1b[Kprofld: cc1: [########################] copying"
         "\r\x1b[K");
+}
+
+TEST_CASE("progress: a first stage that lasts is drawn while it does") {
+  std::FILE* out = std::tmpfile();
+  REQUIRE(out);
+  std::atomic<double> now = 100;
+  {
+    Progress progress(out, "cc1", [&] { return now.load(); });
+    progress.watch();
+    progress.show(0.5, "finding");
+    now = 102;
+    for (long at = 0; at == 0;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      flockfile(out);
+      at = std::ftell(out);
+      funlockfile(out);
+    }
+  }
+  std::rewind(out);
+  char text[200] = {};
+  CHECK(std::fread(text, 1, sizeof text - 1, out) > 0);
+  CHECK(std::string(text) == "\r\x1b[Kprofld: cc1: [############            ] finding\r\x1b[K");
+  std::fclose(out);
 }
