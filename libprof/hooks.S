@@ -115,7 +115,7 @@ hook_words:
         .quad   leave_elapsed
         .quad   tail_elapsed
         .quad   jump_anywhere
-        .quad   _proftrace      // of static programs; never changed
+        .quad   _proftracefull  // of static programs; never changed
 
         // Of libraries: see libraries.cc.
         .hidden library_hook_words
@@ -176,9 +176,10 @@ library_hook_words:
         ret
         END_FUNCTION _profload
 
-// Called by the code of a record that has no place in the window (trace.cc). 16(%rsp): the place that it took, which may be
-// changed; 8(%rsp): the record's length. Keeps all registers and the flags.
-        FUNCTION _proftrace
+// Called by the code of a record that has no place in the window (trace.cc). 16(%rsp): the end of the place that it took, which
+// may be changed; 8(%rsp): the record's length. Keeps all registers and the flags.
+        .macro KEEPING_ALL name, function
+        FUNCTION \name
         push    %rbp
         .cfi_adjust_cfa_offset 8
         .cfi_offset %rbp, -16
@@ -198,7 +199,7 @@ library_hook_words:
         mov     16(%rbp), %rsi
         lea     24(%rbp), %rdi
         and     $-16, %rsp
-        call    trace_full
+        call    \function
         lea     -80(%rbp), %rsp
         pop     %r11
         pop     %r10
@@ -213,4 +214,9 @@ library_hook_words:
         pop     %rbp
         .cfi_def_cfa %rsp, 8
         ret
-        END_FUNCTION _proftrace
+        END_FUNCTION \name
+        .endm
+
+        KEEPING_ALL _proftracefull, trace_full
+        // Of programs that an older profld has rewritten: 16(%rsp) is the place itself.
+        KEEPING_ALL _proftrace, trace_full_at

@@ -1,4 +1,4 @@
-// The file grows by a window at a time, and is opened for that moment only: see file.cc, which says why. A full disk shows
+// The file grows by a window at a time, or by what was in one, and is opened for that moment only: see file.cc, which says why. A full disk shows
 // when the window's pages are given storage (madvise(MADV_POPULATE_WRITE), or fallocate with older kernels), before anything
 // is written to them.
 
@@ -170,25 +170,51 @@ char* map_window(int64_t fd, uint64_t size) {
   return nullptr;
 }
 
+bool go_to_end(int64_t fd) {
+  constexpr uint64_t kFromStart = 0;
+  return syscall4(__NR_lseek, uint64_t(fd), file.size, kFromStart) >= 0;
+}
+
 // With the lock.
 void close(int64_t fd, prof_format::TraceEndReason reason, uint32_t status) {
   file.is_open = false;
   const TraceEnd end = {reason, status, prof_format::kUnknownTotal, prof_format::kUnknownTotal};
-  constexpr uint64_t kFromStart = 0;
-  if (syscall4(__NR_lseek, uint64_t(fd), file.size, kFromStart) < 0) return;
-  write_chunk(fd, prof_format::kChunkEnd, {{&end, sizeof end}});
+  if (go_to_end(fd)) write_chunk(fd, prof_format::kChunkEnd, {{&end, sizeof end}});
+}
+
+uint64_t most_bytes() {
+  const uint64_t largest = limit_of(kLimitFileSize, kInfinity);
+  return file.limit < largest ? file.limit : largest;
+}
+
+// So that a window can follow. What was not written as a whole is cut off.
+bool pad(int64_t fd, uint64_t limit) {
+  if (file.size % kPage == 0) return true;
+  const uint64_t before = file.size;
+  if (file.size + 2 * kPage > limit) return false;
+  if (go_to_end(fd) && write_padding(fd)) return true;
+  file.size = before;
+  syscall4(__NR_ftruncate, uint64_t(fd), before);
+  return false;
 }
 
 // With the lock.
-TraceWindow take(int64_t fd, uint64_t size) {
-  const uint64_t largest = limit_of(kLimitFileSize, kInfinity);
-  const uint64_t limit = file.limit < largest ? file.limit : largest;
-  for (; size >= kSmallestWindow; size = size / 2 / kPage * kPage) {
+TraceWindow take(int64_t fd, uint64_t size, TraceChunk chunk) {
+  const uint64_t limit = most_bytes();
+  const bool is_whole_page = pad(fd, limit);
+  for (; is_whole_page && size >= kSmallestWindow; size = size / 2 / kPage * kPage) {
     if (file.size + size + kPage > limit) continue;  // a page for the end
     char* start = map_window(fd, size);
     if (!start) continue;
     const TraceWindow window = {start, size, file.size};
     file.size += size;
+    // Now, because others may write behind it: a reader would not find that.
+    auto* to = reinterpret_cast<TraceChunk*>(start);
+    chunk.stored = chunk.size = size - sizeof chunk;
+    chunk.magic = 0;
+    *to = chunk;
+    ordered();
+    to->magic = prof_format::kChunkMagic;
     return window;
   }
   const bool is_limit = file.size + kSmallestWindow + kPage > limit;
@@ -229,17 +255,34 @@ TraceWindow take_trace_window_again(uint64_t offset, uint64_t size) {
   }
   unlock(&file.lock);
   if (is_error(at)) return {};
-  auto* start = reinterpret_cast<char*>(at);
-  memset(start, 0, size);
-  return {start, size, offset};
+  return {reinterpret_cast<char*>(at), size, offset};
 }
 
-TraceWindow take_trace_window(uint64_t size) {
+bool append_trace_chunk(const TraceChunk& chunk, const void* bytes) {
+  bool is_written = false;
+  lock(&file.lock);
+  const int64_t fd = file.is_open ? open_again() : -1;
+  if (fd >= 0) {
+    const uint64_t before = file.size;
+    if (before + sizeof chunk + chunk.stored + kPage <= most_bytes() && go_to_end(fd)) {  // a page for the end
+      is_written = write_all(fd, &chunk, sizeof chunk) && write_all(fd, bytes, chunk.stored);
+      if (!is_written) {
+        file.size = before;
+        syscall4(__NR_ftruncate, uint64_t(fd), before);
+      }
+    }
+    close_file(fd);
+  }
+  unlock(&file.lock);
+  return is_written;
+}
+
+TraceWindow take_trace_window(uint64_t size, TraceChunk chunk) {
   TraceWindow window = {};
   lock(&file.lock);
   const int64_t fd = file.is_open ? open_again() : -1;
   if (fd >= 0) {
-    window = take(fd, size);
+    window = take(fd, size, chunk);
     close_file(fd);
   }
   unlock(&file.lock);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "libprof/format/trace.h"
 #include "libprof/format/trace_segment.h"
 
 namespace libprof {
@@ -23,12 +24,16 @@ struct TraceWindow {
   uint64_t offset;  // in the file
 };
 
-// Maps the next part of the file, `size` bytes of zeros or fewer. Start is null if the trace has ended: now, perhaps, which
-// is written into it.
-TraceWindow take_trace_window(uint64_t size);
+// Maps the next part of the file, `size` bytes of zeros or fewer, and writes the chunk there that it is: `chunk`, with its size.
+// Start is null if the trace has ended: now, perhaps, which is written into it.
+TraceWindow take_trace_window(uint64_t size, prof_format::TraceChunk chunk);
 
-// Maps again a part that was a window before, cleared. Start is null if that is not possible.
+// Maps again a part that was a window before, as it is. Start is null if that is not possible.
 TraceWindow take_trace_window_again(uint64_t offset, uint64_t size);
+
+// Writes a chunk behind all others. `bytes`: chunk.stored of them, a multiple of 8. False if there is no room, or it cannot be
+// written; the trace has not ended.
+bool append_trace_chunk(const prof_format::TraceChunk& chunk, const void* bytes);
 
 // Some thread has no window: the end of the trace is to say so, if it does not say why.
 void note_untraced();

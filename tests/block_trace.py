@@ -21,15 +21,18 @@ def read(name):
         data = f.read()
     magic, _, _, at, _, flags, _, _, *_ = HEADER.unpack_from(data)
     assert magic == b"\x7fPTRC\r\n\x1a", name
-    words, table, threads, end = collections.Counter(), [], set(), None
+    words, table, threads, end, windows = collections.Counter(), [], set(), None, set()
     while at + CHUNK.size <= len(data):
-        magic, kind, _, word_size, _, thread, stored, _, _, _, _ = CHUNK.unpack_from(data, at)
+        magic, kind, _, word_size, _, thread, stored, _, _, _, sequence = CHUNK.unpack_from(data, at)
+        if at + CHUNK.size + stored > len(data) and kind == BLOCKS and sequence in windows:
+            break  # killed while it was written; the window has it
         assert magic == MAGIC, f"{name}: no chunk at {at}"
         start = at + CHUNK.size
         if kind == BLOCK_TABLE:
             blocks, operands, _, size, operand_size = TABLE.unpack_from(data, start)
             table = [BLOCK.unpack_from(data, start + TABLE.size + i * size) for i in range(blocks)]
-        elif kind == BLOCKS:
+        elif kind == BLOCKS and sequence not in windows | {0}:
+            windows.add(sequence)
             length = stored // word_size * word_size
             words.update(memoryview(data)[start : start + length].cast(WORDS[word_size]))
             threads.add(thread)

@@ -43,7 +43,12 @@
 // without kTraceMemory there are no accesses.
 //
 // Blocks. A rewritten program writes records into windows: parts of the file that are mapped into its memory, each of them a
-// chunk of kind kChunkBlocks, never packed. What is not written yet is 0, and is skipped. A record is the number of a basic
+// chunk of kind kChunkBlocks, not packed. What is not written yet is 0, and is skipped. Windows are numbered (`sequence`) in
+// the order in which they are begun, which is the order in which the chunks of a thread are to be read. A full one may be
+// written behind the end of the file, as a chunk with the same number, and be begun again, with the next one. So if two chunks
+// have the same number, the first one holds, and what is torn of the second one is not missing. A window with number 0 holds
+// nothing. If the number is another one after a reader has read what is in a window, that is not to be believed.
+// A record is the number of a basic
 // block + 1, in a word of 2 or 4 bytes. The block ran as a whole, and before it the one that the table says to have run
 // there, if it names one.
 //
@@ -53,7 +58,18 @@
 // killed, or a signal's handler jumped out of it. The table of blocks tells what a reader makes of the values: where
 // accesses to memory were made.
 //
-// A ring (kTraceRing) has the last windows only: `sequence` tells their order.
+// Such records may be packed (kTracePacked), each chunk by itself. A word has a slot (packed_slot). Each record is then
+//
+//   a byte: bit 0: the word follows; else it is the one that came behind a word of the slot of the word before when that slot
+//           was met last. (Before the first record it is slot 0.) Then, in two bits each, the forms of the first three values
+//   the word, 4 bytes, if it follows
+//   for each value: less what the value number (slot + its place in the record) was last, 0 at first: form 0: the same; form
+//           1, 2, 3: the difference, signed, in 1, 2, 8 bytes. Before the fourth value, and each fourth one from there on,
+//           stands a byte with the forms of four values
+//
+// A ring (kTraceRing) has the last windows only.
+//
+// Version 1 has no windows that are begun again, and nothing packed; there, the number counts the windows of one thread.
 //
 // All integers are little-endian. Readers believe nothing in it.
 
@@ -65,7 +81,7 @@
 namespace prof_format {
 
 inline constexpr char kTraceMagic[8] = {'\x7f', 'P', 'T', 'R', 'C', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kTraceVersion = 1;
+inline constexpr uint32_t kTraceVersion = 2, kOldestTraceVersion = 1;
 inline constexpr uint32_t kTraceByteOrder = 0x01020304;
 
 // What wrote it.
@@ -102,7 +118,11 @@ enum TraceChunkKind : uint16_t {
   kChunkPadding = 9,     // nothing
 };
 
-enum TraceEncoding : uint8_t { kTraceRaw = 0, kTraceZstd = 1 };  // zstd: one frame
+enum TraceEncoding : uint8_t {
+  kTraceRaw = 0,
+  kTraceZstd = 1,    // one frame
+  kTracePacked = 2,  // kChunkBlocks with values: see above
+};
 
 struct TraceChunk {
   uint32_t magic;     // kChunkMagic
@@ -115,7 +135,7 @@ struct TraceChunk {
   uint64_t size;      // bytes once they are unpacked; raw: the same
   uint32_t module;    // kChunkBlocks, kChunkBlockTable: number of the module that the blocks are of
   uint32_t reserved;
-  uint64_t sequence;  // kChunkBlocks: windows of a thread are numbered from 1; 0 elsewhere
+  uint64_t sequence;  // kChunkBlocks: windows are numbered from 1; 0 elsewhere
 };
 
 // More is damage: bytes of a packed chunk once it is unpacked, and instructions of a chunk of steps.
@@ -193,6 +213,18 @@ inline constexpr uint64_t kDirectionFlag = 0x400;
 inline constexpr uint32_t kRecordNumber = 0xffffff, kRecordIsWhole = 0x80000000;
 inline constexpr unsigned kRecordValuesShift = 24;
 inline constexpr uint32_t kMostRecordValues = 0x7f;
+
+// With kTraceMemory: whether this is the word of a record, and its values are written.
+constexpr bool is_whole_record(uint32_t word) {
+  return word != 0 && ((word & kRecordIsWhole) != 0 || word >> kRecordValuesShift == 0);
+}
+
+// Of packed records.
+inline constexpr unsigned kPackedBits = 14;
+inline constexpr uint32_t kPackedSlots = uint32_t(1) << kPackedBits;
+inline constexpr unsigned kLastPackedShift = 6;  // of a form in its byte
+constexpr uint32_t packed_slot(uint32_t word) { return word * 0x9e3779b1u >> (32 - kPackedBits); }
+constexpr uint32_t packed_length(uint32_t form) { return 0x8210u >> 4 * form & 0xf; }  // bytes
 
 enum TraceAccessFlags : uint8_t {
   kAccessWrite = 1,     // a store; else a load. What does both is two accesses.

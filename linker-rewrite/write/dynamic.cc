@@ -36,7 +36,7 @@ namespace profld {
 namespace {
 
 constexpr const char* kOfProgram[] = {"_profin", "_profout", "_proftail", "_profjump"};
-constexpr const char* kTraceFunction = "_proftrace";
+constexpr const char* kTraceFunction = "_proftracefull";
 constexpr const char* kOfLibrary[] = {"_proflibin", "_proflibout", "_proflibtail", "_proflibjump", "_profload"};
 // How the names of C libraries begin: libc.so.6, libc.musl-x86_64.so.1.
 constexpr std::string_view kCLibrary = "libc.";

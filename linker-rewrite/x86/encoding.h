@@ -82,9 +82,9 @@ inline int32_t displacement(NewAddr end, NewAddr target) {
 
 // Opcodes of one byte, and other bytes of instructions.
 namespace opcode {
-inline constexpr uint8_t kAdd = 0x01, kSubtract = 0x29, kCompare = 0x3b, kPushNumber = 0x68, kWithNumber32 = 0x81,
-                         kWithNumber8 = 0x83, kExchange = 0x87, kStore = 0x89, kLoad = 0x8b, kLea = 0x8d,
-                         kMoveNumber = 0xc7, kIncrement = 0xff, kJumpThrough = 0xff;
+inline constexpr uint8_t kAdd = 0x01, kSubtract = 0x29, kCompareWith = 0x39, kCompare = 0x3b, kPushNumber = 0x68,
+                         kWithNumber32 = 0x81, kWithNumber8 = 0x83, kExchange = 0x87, kStore = 0x89, kLoad = 0x8b,
+                         kLea = 0x8d, kMoveNumber = 0xc7, kIncrement = 0xff, kJumpThrough = 0xff;
 inline constexpr uint8_t kMoveNumberToRegister = 0xb8;  // of the first register; the seven behind it: of the others
 inline constexpr uint8_t kOfThread = 0x64, kOperandSize = 0x66, kBnd = 0xf2;  // prefixes
 

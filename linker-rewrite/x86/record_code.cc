@@ -9,7 +9,7 @@ namespace profld {
 
 namespace {
 
-constexpr Condition kNotBelow{0x3};
+constexpr Condition kNotBelow{0x3}, kNotEqual{0x5};
 constexpr uint8_t kGs = 0x65;
 
 void put(InstructionWriter& out, std::initializer_list<uint8_t> bytes) {
@@ -26,11 +26,21 @@ uint8_t low(uint8_t reg) { return reg & 7; }
 bool is_high(uint8_t reg) { return reg >= 8; }
 
 // op %gs:word(%rip), %reg, of 8 bytes.
-void with_word(InstructionWriter& out, std::initializer_list<uint8_t> opcode, uint8_t reg, NewAddr word) {
-  put(out, {kGs, uint8_t(is_high(reg) ? 0x4c : 0x48)});
-  put(out, opcode);
-  put(out, {uint8_t(0x05 | low(reg) << 3)});
+void with_word(InstructionWriter& out, uint8_t opcode, uint8_t reg, NewAddr word) {
+  put(out, {kGs, uint8_t(is_high(reg) ? 0x4c : 0x48), opcode, uint8_t(0x05 | low(reg) << 3)});
   put_number(out, uint32_t(displacement(out.here() + 4, word)));
+}
+
+// add $length, %gs:word(%rip); add $length, %reg.
+void add_length(InstructionWriter& out, uint32_t length, uint8_t reg, NewAddr word) {
+  const bool is_short = reaches_short(length);
+  const uint8_t opcode = is_short ? opcode::kWithNumber8 : opcode::kWithNumber32;
+  const auto put_length = [&] { is_short ? put(out, {uint8_t(length)}) : put_number(out, length); };
+  put(out, {kGs, 0x48, opcode, 0x05});
+  put_number(out, uint32_t(displacement(out.here() + (is_short ? 5 : 8), word)));
+  put_length();
+  put(out, {uint8_t(is_high(reg) ? 0x49 : 0x48), opcode, uint8_t(0xc0 | low(reg))});
+  put_length();
 }
 
 void keep_flags(InstructionWriter& out) { put(out, {0x9f, 0x0f, 0x90, 0xc0}); }  // lahf; seto %al
@@ -98,17 +108,22 @@ void move(InstructionWriter& out, uint8_t from, uint8_t to) {
             uint8_t(0xc0 | low(from) << 3 | low(to))});
 }
 
-// mov %from, offset(%base); the base is not rsp or r12.
-void store(InstructionWriter& out, uint8_t from, uint8_t base, uint32_t offset) {
-  put(out, {uint8_t(0x48 | (is_high(from) ? 4 : 0) | (is_high(base) ? 1 : 0)), opcode::kStore});
-  const auto registers = uint8_t(low(from) << 3 | low(base));
+// The end of an instruction: offset(%base), which is not rsp or r12, and a register or a part of the opcode.
+void put_place(InstructionWriter& out, uint8_t reg, uint8_t base, int32_t offset) {
+  const auto registers = uint8_t(low(reg) << 3 | low(base));
   if (reaches_short(offset)) return put(out, {uint8_t(0x40 | registers), uint8_t(offset)});
   put(out, {uint8_t(0x80 | registers)});
-  put_number(out, offset);
+  put_number(out, uint32_t(offset));
+}
+
+// mov %from, offset(%base).
+void store(InstructionWriter& out, uint8_t from, uint8_t base, int32_t offset) {
+  put(out, {uint8_t(0x48 | (is_high(from) ? 4 : 0) | (is_high(base) ? 1 : 0)), opcode::kStore});
+  put_place(out, from, base, offset);
 }
 
 // Moves the base of fs to `to`, and from there to its place, if that is allowed.
-void store_fs_base(InstructionWriter& out, uint8_t to, uint8_t base, uint32_t offset, NewAddr reads_segments) {
+void store_fs_base(InstructionWriter& out, uint8_t to, uint8_t base, int32_t offset, NewAddr reads_segments) {
   put(out, {kGs, opcode::kWithNumber8, 0x3d});  // cmpl $0, %gs:reads_segments(%rip)
   put_number(out, uint32_t(displacement(out.here() + 5, reads_segments)));
   put(out, {0});
@@ -120,7 +135,8 @@ void store_fs_base(InstructionWriter& out, uint8_t to, uint8_t base, uint32_t of
 
 void write_values(InstructionWriter& out, const RecordCode& code, uint32_t number, const TraceWords& words,
                   StackWriter& stack) {
-  const auto offset_of = [&](size_t i) { return uint32_t(code.size + i * sizeof(uint64_t)); };
+  const auto length = int32_t(code.length());
+  const auto offset_of = [&](size_t i) { return int32_t(code.size + i * sizeof(uint64_t)) - length; };
   // What the second register has had since before is first.
   for (const bool is_copied : {true, false})
     for (size_t i = 0; i < code.values.size(); ++i) {
@@ -136,7 +152,9 @@ void write_values(InstructionWriter& out, const RecordCode& code, uint32_t numbe
         store(out, value < kRegisters && !is_copied ? value : code.second, code.scratch, offset_of(i));
     }
   if (is_high(code.scratch)) put(out, {0x41});
-  put(out, {0xc6, uint8_t(0x40 | low(code.scratch)), 3, uint8_t(number >> 24 | 0x80)});  // movb $whole, 3(%r)
+  put(out, {0xc6});  // movb $whole, 3-length(%r)
+  put_place(out, 0, code.scratch, 3 - length);
+  put(out, {uint8_t(number >> 24 | 0x80)});
 }
 
 // As in the header. `depths`: if it is not null, the depths of the stack are appended.
@@ -151,18 +169,19 @@ NewAddr write_record(InstructionWriter& out, const RecordCode& code, uint32_t nu
   if (code.saves_scratch) stack.push(code.scratch);
 
   const uint8_t reg = code.scratch;
-  if (is_high(reg)) put(out, {0x41});
-  put(out, {uint8_t(opcode::kMoveNumberToRegister + low(reg))});
-  put_number(out, code.length());
-  with_word(out, {0x0f, 0xc1}, reg, words.cursor);
-  with_word(out, {opcode::kCompare}, reg, words.limit);
+  with_word(out, opcode::kLoad, reg, words.cursor);
+  add_length(out, code.length(), reg, words.cursor);
+  with_word(out, opcode::kCompareWith, reg, words.cursor);
+  out.jump_if(kNotEqual, full);
+  with_word(out, opcode::kCompare, reg, words.limit);
   out.jump_if(kNotBelow, full);
   const NewAddr back = out.here();
   const bool is_short = code.size == sizeof(uint16_t);
   number |= uint32_t(code.values.size() << prof_format::kRecordValuesShift);
   if (is_short) put(out, {opcode::kOperandSize});
   if (is_high(reg)) put(out, {0x41});
-  put(out, {opcode::kMoveNumber, low(reg)});
+  put(out, {opcode::kMoveNumber});
+  put_place(out, 0, reg, -int32_t(code.length()));
   if (is_short)
     put(out, {uint8_t(number), uint8_t(number >> 8)});
   else

@@ -3,11 +3,18 @@
 // The record has a place in a window of the trace file, of which the thread has two words, relative to the segment gs: the
 // CURSOR, where the next record goes, and the LIMIT, where the window is full (libprof/trace.cc).
 //
-//     mov   $length, %r
-//     xadd  %r, %gs:cursor      takes the place: one instruction, so a signal handler's records come before or behind it
+//     mov   %gs:cursor, %r
+//     addq  $length, %gs:cursor  takes the place; a signal handler's records come before or behind it
+//     add   $length, %r          the end of the place, if no record came in between
+//     cmp   %r, %gs:cursor
+//     jne   full                 one did: far away, behind the copy, the runtime finds the place that was taken, and changes r
 //     cmp   %gs:limit, %r
-//     jae   full                far away, behind the copy: the runtime sees to it that there is room, and may change r
-//     movl  $number, (%r)
+//     jae   full                 the runtime sees to it that there is room, and may change r
+//     movl  $number, -length(%r)
+//
+// Each record's cursor is the one that the record before has stored. Processors hand it on without delay from an addition to
+// a load, but not to an exchange: xadd, which takes the place in one instruction, makes each record wait some eight cycles for
+// the one before.
 //
 // This needs a register, and changes the flags. Where one is dead and they are, that is all. Else what is live is kept, on
 // the stack below the red zone, or in rax.
@@ -15,9 +22,9 @@
 // With profld --trace=memory, values stand behind the number (libprof/format/trace.h): registers, for the addresses that the
 // block computes from them. They are moved there one by one, and then the record is marked as whole:
 //
-//     movl  $number, (%r)
-//     mov   %value, 4(%r)        and so on
-//     movb  $whole, 3(%r)
+//     movl  $number, -length(%r)
+//     mov   %value, 4-length(%r)   and so on
+//     movb  $whole, 3-length(%r)
 //
 // Three things cannot be moved so, and take a second register: rax where the flags are kept in it, which is copied before;
 // the flags as they were, for the direction of string instructions (pushf, which needs the stack); and the base of fs

@@ -28,8 +28,9 @@ class BlocksDecoder {
 
   // The next records of a window, with values. Throws DamagedTrace.
   void records(std::string_view bytes);
-  // No more of the window come.
+  // No more of the window come: there are none, or none that can be believed.
   void end_window();
+  void leave_window() { rest_.clear(); }
 
  private:
   template <class Word>

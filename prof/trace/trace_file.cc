@@ -25,8 +25,9 @@ void TraceFile::read_header() {
   const uint64_t size = read_at(file_.get(), &header_, sizeof header_, 0, path_);
   if (size < sizeof header_ || !std::equal(std::begin(kTraceMagic), std::end(kTraceMagic), header_.magic))
     throw Error(path_ + ": is no trace; prof trace writes one, and a program that profld --trace rewrote");
-  if (header_.version != kTraceVersion || header_.byte_order != kTraceByteOrder)
-    throw Error(path_ + ": is of another version than this prof reads, which is " + std::to_string(kTraceVersion));
+  if (header_.version < kOldestTraceVersion || header_.version > kTraceVersion || header_.byte_order != kTraceByteOrder)
+    throw Error(path_ + ": is of another version than those that this prof reads, which are " +
+                std::to_string(kOldestTraceVersion) + " to " + std::to_string(kTraceVersion));
   if (header_.header_size < sizeof header_ || header_.header_size % 8)
     throw Error(path_ + ": the trace is damaged: its header has no size");
 }
@@ -39,6 +40,7 @@ void TraceFile::find_chunks(uint64_t size) {
     const bool has_head = read_at(file_.get(), &place.head, sizeof place.head, at, path_) == sizeof place.head;
     is_torn_ =
         !has_head || place.head.magic != kChunkMagic || size < place.offset || place.head.stored > size - place.offset;
+    if (!has_head) place.head = {};
     if (is_torn_) break;
     if (place.head.kind == kChunkEnd) {
       read_end(place);
@@ -47,12 +49,36 @@ void TraceFile::find_chunks(uint64_t size) {
     }
     at = place.offset + (place.head.stored + 7) / 8 * 8;
   }
-  if (!(header_.flags & kTraceRing)) return;
-  // The windows of a ring were written again and again, and so stand in any order. Everything else stays in front.
-  std::stable_sort(chunks_.begin(), chunks_.end(), [](const TraceChunkPlace& a, const TraceChunkPlace& b) {
-    return std::make_tuple(a.head.kind == kChunkBlocks, a.head.sequence) <
-           std::make_tuple(b.head.kind == kChunkBlocks, b.head.sequence);
+  order_windows(place.head);
+}
+
+// `last`: the head of the last chunk, which may be torn.
+void TraceFile::order_windows(const TraceChunk& last) {
+  const bool has_reused_windows = header_.origin == kTraceInlined && header_.version > kOldestTraceVersion;
+  if (!has_reused_windows && !(header_.flags & kTraceRing)) return;
+  const auto is_window = [](const TraceChunk& head) { return head.kind == kChunkBlocks; };
+  // Everything else stays in front.
+  std::stable_sort(chunks_.begin(), chunks_.end(), [&](const TraceChunkPlace& a, const TraceChunkPlace& b) {
+    return std::make_tuple(is_window(a.head), a.head.sequence) < std::make_tuple(is_window(b.head), b.head.sequence);
   });
+  if (!has_reused_windows) return;
+  std::erase_if(chunks_, [&](const TraceChunkPlace& c) { return is_window(c.head) && c.head.sequence == 0; });
+  const auto again =
+      std::unique(chunks_.begin(), chunks_.end(), [&](const TraceChunkPlace& a, const TraceChunkPlace& b) {
+        return is_window(a.head) && is_window(b.head) && a.head.sequence == b.head.sequence;
+      });
+  chunks_.erase(again, chunks_.end());
+  // What was being written when the program was killed is still in its window.
+  if (is_torn_ && last.magic == kChunkMagic && is_window(last) &&
+      std::ranges::any_of(
+          chunks_, [&](const TraceChunkPlace& c) { return is_window(c.head) && c.head.sequence == last.sequence; }))
+    is_torn_ = false;
+}
+
+bool TraceFile::is_unchanged(const TraceChunkPlace& window) const {
+  TraceChunk head{};
+  return read_at(file_.get(), &head, sizeof head, window.offset - sizeof head, path_) == sizeof head &&
+         head.sequence == window.head.sequence;
 }
 
 void TraceFile::read_end(const TraceChunkPlace& chunk) {

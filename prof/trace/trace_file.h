@@ -28,8 +28,8 @@ class TraceFile {
   const std::string& path() const { return path_; }
   const prof_format::TraceHeader& header() const { return header_; }
 
-  // Those that are whole, in the order in which they are to be read: as they stand in the file, but windows of blocks of a
-  // ring by their sequence.
+  // Those that are whole, in the order in which they are to be read: as they stand in the file, but windows of blocks behind
+  // all others and by their sequence, each once.
   const std::vector<TraceChunkPlace>& chunks() const { return chunks_; }
 
   // How the program ended; none: the trace has no end, or bytes in front of it are damaged.
@@ -40,12 +40,16 @@ class TraceFile {
   // The bytes of a chunk that is not of blocks, unpacked. Throws DamagedTrace if they cannot be, and Error.
   std::string bytes(const TraceChunkPlace& chunk) const;
 
+  // False: the program has begun the window anew. Then what was read of it is not to be believed.
+  bool is_unchanged(const TraceChunkPlace& window) const;
+
   // Some of the bytes of a raw chunk, as many as `size` if they are there.
   std::string some_bytes(const TraceChunkPlace& chunk, uint64_t from, uint64_t size) const;
 
  private:
   void read_header();
   void find_chunks(uint64_t size);
+  void order_windows(const prof_format::TraceChunk& last);
   void read_end(const TraceChunkPlace& chunk);
 
   std::string path_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "packed_records.h"
 #include "varint.h"
 
 namespace prof {
@@ -113,14 +114,21 @@ TraceReader::BlockStream& TraceReader::stream_of(const TraceChunkPlace& chunk) {
 
 void TraceReader::read_blocks(const TraceChunkPlace& chunk) {
   BlockStream& stream = stream_of(chunk);
-  if (chunk.head.encoding != kTraceRaw) throw DamagedTrace("a window of blocks is packed");
   const bool has_values = (file_.header().flags & kTraceMemory) && chunk.head.word_size == sizeof(uint32_t);
-  for (uint64_t at = 0; at < chunk.head.stored && !consumer_->is_done(); at += kWindowPart)
+  if (chunk.head.encoding == kTracePacked && has_values) {
+    stream.decoder.records(unpacked_records(file_.some_bytes(chunk, 0, chunk.head.stored), chunk.head.size));
+    return stream.decoder.end_window();
+  }
+  if (chunk.head.encoding != kTraceRaw) throw DamagedTrace("a window of blocks is packed");
+  for (uint64_t at = 0; at < chunk.head.stored && !consumer_->is_done(); at += kWindowPart) {
+    const std::string bytes = file_.some_bytes(chunk, at, kWindowPart);
+    if (!file_.is_unchanged(chunk)) return stream.decoder.leave_window();  // the program goes on
     if (has_values) {
-      stream.decoder.records(file_.some_bytes(chunk, at, kWindowPart));
+      stream.decoder.records(bytes);
     } else {
-      stream.decoder.words(file_.some_bytes(chunk, at, kWindowPart), chunk.head.word_size);
+      stream.decoder.words(bytes, chunk.head.word_size);
     }
+  }
   if (has_values && !consumer_->is_done()) stream.decoder.end_window();
 }
 

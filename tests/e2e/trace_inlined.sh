@@ -90,6 +90,27 @@ END
   done
 done
 
+# A handler comes before each instruction of the code of records: nothing is lost, also when it writes more than windows have room
+# for, which are used again meanwhile.
+made interrupt_each g++ -std=c++20 -O1 -o interrupt_each "$tests/unwind/interrupt_each.cc" 2>compile.log || fail "$(head -n 3 compile.log)"
+for link in -static -pie; do
+  compile handled "$programs/handled.c" -O1 $link
+  for trace in --trace --trace=memory; do
+    rm -f prof.[0-9]* trace.*
+    profld $trace -o handled.prof handled || fail "$link $trace: profld"
+    run ./interrupt_each ./handled.prof
+    [ "$status" = 0 ] || fail "$link $trace: status $status, $(cat stdout stderr)"
+    prof istat --all trace.[0-9]* >statistics 2>remarks
+    grep -v 'addresses of some accesses' remarks >stderr
+    [ ! -s stderr ] || fail "$link $trace: $(head -n 3 stderr)"
+    # How often the code ran that begins where each function does: the last table.
+    while read -r function times; do
+      traced=$(sed -nE "s/^ *[0-9]+ +[0-9.]+ +([0-9]+) +[0-9]+\t$function\$/\1/p" statistics | tail -n 1)
+      [ "$traced" = "$times" ] || fail "$link $trace: $function ran $traced times, not $times"
+    done <stdout
+  done
+done
+
 # The limit ends the trace, not the program; a ring keeps the last of it.
 rm -f prof.[0-9]* trace.*
 PROFLIMIT=400k run_traced || fail "PROFLIMIT: status $?"

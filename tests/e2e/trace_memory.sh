@@ -3,7 +3,7 @@
 . "${0%/*}/common.inc"
 
 # Where nothing is random, and names are as long as others, the stack is at the same place.
-alike() { run timeout $forever env -i PATH="$PATH" PROFDIR="$PWD" setarch -R "$@"; }
+alike() { run timeout $forever env -i PATH="$PATH" PROFDIR="$PWD" PROFLAST="${PROFLAST-}" setarch -R "$@"; }
 
 # What both tell of memory: the working set, distances between uses of the same line, and caches.
 of_memory() { prof istat --only working-set,reuse,cache --reuse --cache --all --window 500 "$1" 2>remarks | tail -n +4; }
@@ -49,6 +49,19 @@ for hooks in "" --no-hooks; do
   [ "$(grep -c '^ [LSM]' lackey)" -gt 500 ] || fail "lackey saw $(wc -l <lackey) lines"
   cmp -s lackey ours || fail "branches $hooks: not what lackey says: $(diff lackey ours | head -n 5)"
 done
+
+# Records that are packed, and windows that are used again, say what they say where all is kept as it was written.
+# shellcheck disable=SC2086 # several words
+made bare gcc -w -DBARE -DROUNDS=1200 -O1 $without_library -o bare "$programs/traced.c" || fail "bare: does not compile"
+profld --trace=memory --no-hooks -o bare.prof bare || fail "bare: profld"
+for last in "" 1G; do
+  rm -f trace.*
+  PROFLAST=$last alike ./bare.prof
+  prof itrace --lackey trace.[0-9]* 2>remarks >"listed$last"
+  stat -c %s trace.[0-9]* >"size$last"
+done
+cmp listed listed1G || fail "packed records are others"
+[ "$(wc -l <listed)" -gt 500000 ] && [ $((3 * $(cat size))) -lt "$(cat size1G)" ] || fail "packed: $(wc -l <listed) lines, $(cat size) bytes, not packed: $(cat size1G)"
 
 # What cannot be told is said.
 # shellcheck disable=SC2086 # several words

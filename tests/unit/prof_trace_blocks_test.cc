@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "prof/trace/block_table.h"
+#include "prof/trace/packed_records.h"
 #include "prof/trace/varint.h"
 #include "prof_trace_bytes.h"
 #include "prof_trace_fixture.h"
@@ -17,14 +18,17 @@ namespace {
 class BlocksTrace {
  public:
   explicit BlocksTrace(uint32_t flags = kTraceMemory) : bytes(bytes_of(trace_header(kTraceInlined, flags))) {}
-  void add(uint16_t kind, const std::string& payload, uint8_t word_size = 0, uint64_t sequence = 0) {
+  void add(uint16_t kind, const std::string& payload, uint8_t word_size = 0, uint64_t sequence = 0,
+           uint8_t encoding = kTraceRaw, uint64_t size = 0) {
     TraceChunk chunk{};
     chunk.kind = kind;
     chunk.word_size = word_size;
     chunk.process = 10;
     chunk.thread = kind == kChunkBlocks ? 11 : 0;
     chunk.module = 1;
-    chunk.sequence = sequence;
+    chunk.sequence = kind == kChunkBlocks && sequence == 0 ? ++windows_ : sequence;
+    chunk.encoding = encoding;
+    chunk.size = size;
     add_chunk(bytes, chunk, payload);
   }
   void add_module() {
@@ -154,6 +158,9 @@ class BlocksTrace {
     return path;
   }
   std::string bytes, table;
+
+ private:
+  uint64_t windows_ = 0;
 };
 
 // A record with its values.
@@ -259,6 +266,53 @@ TEST_CASE("windows of a ring are read in their order") {
   const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
   CHECK(all.text == "I  00010030,1\n L 00012000,4\nI  00010010,1\n");
   CHECK(all.is_partial);
+}
+
+TEST_CASE("windows that were written behind the file and begun again are read once, in their order") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_table();
+  trace.add_records(block(0, {0x5000, 0x8000}) + block(1), 3);  // a window, of which 3 is being written
+  trace.add(kChunkBlocks, block(1) + kNothing, 4, 0);           // not begun again yet, though that stands there still
+  trace.bytes.replace(trace.bytes.rfind(block(1)) - 8, 8, bytes_of(uint64_t(0)));
+  trace.add_records(block(1), 2);
+  trace.add_records(block(3), 1);
+  const std::string before = trace.bytes;
+  trace.add_records(block(0, {0x5000, 0x8000}), 3);
+  const std::string text = "I  00010030,1\n L 00012000,4\nI  00010010,1\n" + std::string(kFirst) + "I  00010010,1\n";
+  const std::string killed = "has no end: the program still runs, or was killed";
+  for (size_t size : {trace.bytes.size(), trace.bytes.size() - 8, before.size() + sizeof(TraceChunk)}) {
+    trace.bytes.resize(size);
+    const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
+    CHECK(all.text == text);
+    CHECK(all.remarks == std::vector<std::string>{killed});
+  }
+}
+
+TEST_CASE("packed records are unpacked") {
+  const std::string four = block(3, {1, 2, 3, 0x123456789abcdef0}), one = block(1);
+  std::string packed = "\x2b" + four.substr(0, 4);  // the word follows; three values of one byte
+  packed += "\x01\x02\x03\x03" + four.substr(28, 8);
+  packed += "\x01" + one + "\x01" + four.substr(0, 4) + std::string("\0", 1);  // the same values
+  packed += std::string("\0", 1);                                              // the word that followed
+  packed += std::string("\x30\x00\x01\xff\x01\xff", 6);  // so here; differences of two bytes, one, and one
+  const std::string last = block(3, {1, 2 + 0x100, 3 - 1, 0x123456789abcdef0 - 1});
+  const std::string records = four + one + four + one + last;
+  CHECK(prof::unpacked_records(packed, records.size()) == records);
+  CHECK_THROWS_AS(prof::unpacked_records(packed, records.size() - 1), prof::DamagedTrace);
+  CHECK_THROWS_AS(prof::unpacked_records(packed, records.size() + 1), prof::DamagedTrace);
+  CHECK_THROWS_AS(prof::unpacked_records(std::string("\0", 1), 4), prof::DamagedTrace);  // a word that never came
+  CHECK_THROWS_AS(prof::unpacked_records(packed, kMostChunkBytes + 1), prof::DamagedTrace);
+
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.add_module();
+  trace.add_table();
+  const std::string whole = block(0, {0x5000, 0x8000});
+  trace.add(kChunkBlocks, "\x1d" + whole.substr(0, 4) + std::string("\x00\x50", 2) + whole.substr(12, 8), 4, 1,
+            kTracePacked, whole.size());
+  CHECK(lackey(trace.write(directory)) == kFirst);
 }
 
 TEST_CASE("a program that was killed leaves a whole trace") {

@@ -30,7 +30,8 @@ inline prof_format::TraceHeader trace_header(uint32_t origin, uint32_t flags) {
 // Appends a chunk that is not packed, with what else `head` says.
 inline void add_chunk(std::string& trace, prof_format::TraceChunk head, const std::string& payload) {
   head.magic = prof_format::kChunkMagic;
-  head.stored = head.size = payload.size();
+  head.stored = payload.size();
+  if (head.encoding == prof_format::kTraceRaw) head.size = head.stored;
   trace += bytes_of(head) + payload;
   trace.resize((trace.size() + 7) / 8 * 8);
 }
