@@ -174,7 +174,7 @@ class Explorer {
       const auto frame = collecting_ ? state.frame_address() : std::nullopt;
       const Semantics op = semantics_of(code_, insn, *known);
       const uint8_t breaches = state.step(op, insn.flow, o);
-      if (collecting_) collect(insn, frame, breaches);
+      if (collecting_) collect(insn, before, frame, breaches);
       if (!goes_on(insn, before, state)) return;
       o += insn.length;
     }
@@ -270,10 +270,12 @@ class Explorer {
     if (collecting_) body_.exits.push_back({address(from), target, is_jump, state});
   }
 
-  // `frame`: in front of it.
-  void collect(const Insn& insn, const std::optional<StackState::FrameAddress>& frame, uint8_t breaches) {
+  // `before` and `frame`: in front of it. The first is not that of an instruction which leads to the next one only.
+  void collect(const Insn& insn, const StackState& before, const std::optional<StackState::FrameAddress>& frame,
+               uint8_t breaches) {
     const OldAddr at = address(insn.offset);
     body_.breaches |= breaches;
+    if (insn.flow == Flow::call || insn.flow == Flow::call_indirect) body_.calls_aligned &= before.may_call();
     if (body_.rows.empty() || !(body_.rows.back().frame_address == frame)) body_.rows.push_back({at, frame});
     if (calls_what_follows(insn)) return;
     if (insn.flow == Flow::call) {
@@ -369,14 +371,29 @@ OldAddr without_zeros_before(const Image& image, OldAddr a) {
 
 }  // namespace
 
+bool may_follow_function(const Image& image, OldAddr a) {
+  return is_behind(image, a, [](const CachedInsn& in) {
+    return in.is_no_operation() || in.ends_control() || in.insn.flow == Flow::call;
+  });
+}
+
 bool may_start_function(const Image& image, OldAddr a) {
   if (a.value % kCodeAlignment != 0) return false;
-  const auto may_come_before = [](const CachedInsn& in) {
-    return in.is_no_operation() || in.ends_control() || in.insn.flow == Flow::call;
-  };
-  if (is_behind(image, a, may_come_before)) return true;
+  if (may_follow_function(image, a)) return true;
   const OldAddr end = without_zeros_before(image, a);
   return end != a && is_behind(image, end, [](const CachedInsn& in) { return in.ends_control(); });
+}
+
+bool is_padding(const Image& image, OldRange r) {
+  const auto bytes = image.bytes(r.start, r.size());
+  if (!bytes) return false;
+  if (r.size() < kCodeAlignment && std::ranges::all_of(*bytes, [](uint8_t byte) { return byte == 0; })) return true;
+  for (size_t at = 0; at < bytes->size();) {
+    const CachedInsn* in = DecodeCache::of_this_thread().find(bytes->subspan(at));
+    if (!in || !in->is_no_operation()) return false;
+    at += in->insn.length;
+  }
+  return true;
 }
 
 }  // namespace profld

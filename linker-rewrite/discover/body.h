@@ -40,6 +40,7 @@ struct Body {
   bool returns = false;       // as far as it is known without `waiting` and `exits`
   bool is_understood = true;  // false: it reaches bytes that are no instruction, or two that overlap
   uint8_t breaches = 0;       // a set of Breach
+  bool calls_aligned = true;  // wherever the height of the stack at a call is known, it is what the ABI asks for
 
   bool reaches(OldAddr a) const {
     return a >= window.start && a - window.start < is_insn.size() && is_insn[a - window.start];
@@ -71,6 +72,12 @@ Body explore(const Image& image, OldRange window, const std::vector<BodyEntry>& 
 // True if a function may start there: at an aligned address, behind padding, an instruction that ends control, or a call
 // (which may not return); or behind zeros that follow an instruction that ends control.
 bool may_start_function(const Image& image, OldAddr a);
+
+// True if a path ends in front of `a`, as far as the instruction there tells, or there is padding.
+bool may_follow_function(const Image& image, OldAddr a);
+
+// True if there are only instructions that do nothing, or a few zeros, or no bytes.
+bool is_padding(const Image& image, OldRange range);
 
 }  // namespace profld
 

@@ -18,6 +18,9 @@
 // that follows it up to the next function that is certain. In position-independent code labels have no pointers, but those of
 // computed gotos, which lead to code that is found in other ways as well, or to none.
 //
+// Where functions are not aligned, a number that leads behind code that is not known is less than that: it may lead into the
+// middle of something. It is reported, and stays (Start::is_guess).
+//
 // A start that may be either stays as it is, and so does what only such starts lead to.
 
 #include "doubts.h"
@@ -129,7 +132,7 @@ class Judge {
     const Place* before = nullptr;    // the last one with code
     const Place* function = nullptr;  // the last one that is certain
     for (Place& p : places_) {
-      if (!p.is_certain && !p.reached_within)
+      if (!p.is_certain && !p.reached_within && !p.start->is_guess)
         p.is_certain =
             p.start->kind == Start::Kind::pointer ? follows_known_code(p, before) : is_tail_called(p, function);
       found |= p.is_certain && p.root != index(p);
@@ -157,24 +160,11 @@ class Judge {
   bool follows_known_code(const Place& p, const Place* before) const {
     const OldRange* range = range_with(undescribed_, p.at);
     if (!range) return false;
-    if (!before || before->at < range->start) return is_padding({range->start, p.at});
+    if (!before || before->at < range->start) return is_padding(image_, {range->start, p.at});
     const OldAddr end = before->start->body.runs.back().end;
-    if (before->root >= kSeveral || end > p.at || !is_padding({end, p.at})) return false;
+    if (before->root >= kSeveral || end > p.at || !is_padding(image_, {end, p.at})) return false;
     const Place& root = places_[before->root];
     return root.is_certain && !root.has_unknown_jumps && !before->has_unknown_jumps;
-  }
-
-  // Instructions that do nothing, or a few zeros: see may_start_function.
-  bool is_padding(OldRange r) const {
-    const auto bytes = image_.bytes(r.start, r.size());
-    if (!bytes) return false;
-    if (r.size() < kCodeAlignment && std::ranges::all_of(*bytes, [](uint8_t byte) { return byte == 0; })) return true;
-    for (size_t at = 0; at < bytes->size();) {
-      const CachedInsn* in = DecodeCache::of_this_thread().find(bytes->subspan(at));
-      if (!in || !in->is_no_operation()) return false;
-      at += in->insn.length;
-    }
-    return true;
   }
 
   Verdict verdict(const Place& p) const {

@@ -1,6 +1,11 @@
 // Indirect jumps of bodies. The analysis of jumps wants a function's code from its first byte to its last, but where a
 // body with such a jump ends is not known: its last part may be reached through the table alone. So the analysis gets
 // the code that is known to belong to the body, and more of what follows only when an entry of a table leads there.
+//
+// Entries may lead to cold fragments as well, which nothing else leads to. Where the entry certainly belongs to the table,
+// its target belongs to the function: a comparison asks for that many entries, or a later one leads into the function. The
+// last entries of a table without a comparison do not tell it from the next table. A target of theirs is taken for a fragment
+// only among fragments of that function. (At a fixed address an entry may have been taken for a pointer to a function before.)
 
 #include <algorithm>
 
@@ -40,13 +45,18 @@ OldAddr next_possible_start(const Image& image, OldAddr from, OldAddr limit) {
   return limit;
 }
 
+}  // namespace
+
 // What the analysis says of the jumps of one body and its fragments.
-struct Resolved {
+struct ResolvedJumps {
   std::optional<Reason> why;  // why they are not understood
   std::map<OldAddr, std::vector<OldAddr>> targets;
   bool may_have_more = false;
-  OldAddr outside;  // where an entry leads that belongs to no body
+  OldAddr outside;                 // where an entry leads that belongs to no body
+  std::vector<OldAddr> elsewhere;  // see Unresolved
 };
+
+namespace {
 
 std::vector<OldAddr> targets_in(const JumpTable& table, OldAddr end) {
   std::vector<OldAddr> targets(table.targets.begin(), table.targets.begin() + ptrdiff_t(table.likely));
@@ -96,9 +106,9 @@ std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, c
   return labels;
 }
 
-Resolved take_result(const Image& image, const DataReferences& data, const FunctionCode& function,
-                     const IndirectJumps& indirect, OldAddr end) {
-  Resolved r;
+ResolvedJumps take_result(const Image& image, const DataReferences& data, const FunctionCode& function,
+                          const IndirectJumps& indirect, OldAddr end) {
+  ResolvedJumps r;
   for (const IndirectJump& j : indirect.jumps) {
     const Code& part = function.parts[j.at.part];
     const OldAddr at = part.address(part.insns[j.at.insn]);
@@ -114,11 +124,11 @@ Resolved take_result(const Image& image, const DataReferences& data, const Funct
 }
 
 // `end`: of the code that certainly belongs to the body. `fragments`: the other parts.
-Resolved resolve(const Image& image, const EhFrame& frames, const DataReferences& data,
-                 const Surroundings& surroundings, OldRange window, OldAddr end,
-                 const std::vector<OldRange>& fragments) {
+ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataReferences& data,
+                      const Surroundings& surroundings, OldRange window, OldAddr end,
+                      const std::vector<OldRange>& fragments) {
   constexpr unsigned kMostAttempts = 24;
-  Resolved last;
+  ResolvedJumps last;
   const OldAddr certain_end = end;
   end = next_possible_start(image, end, window.end);
   for (unsigned attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -134,6 +144,7 @@ Resolved resolve(const Image& image, const EhFrame& frames, const DataReferences
     if (indirect && (end >= window.end || !leads_to_end(function, *indirect)))
       return take_result(image, data, function, *indirect, certain_end);
     last.why = indirect ? std::nullopt : std::optional(indirect.error().reason);
+    last.elsewhere = indirect ? std::vector<OldAddr>() : indirect.error().elsewhere;
     const OldAddr outside = indirect ? OldAddr() : indirect.error().outside;
     if (outside != OldAddr() && !window.contains(outside)) {
       last.outside = outside;
@@ -177,21 +188,61 @@ void Search::find_objects() {
   objects_.insert(objects_.end(), taken.begin(), taken.end());
 }
 
-DataReferences Search::data_references() const {
-  DataReferences data;
-  data.object_starts = objects_;
-  for (const auto& [at, s] : starts_)
-    data.object_starts.insert(data.object_starts.end(), s.body.data.begin(), s.body.data.end());
+// Kept up from one call to the next: there may be hundreds.
+const DataReferences& Search::data_references() {
+  const bool first = data_.object_starts.empty() && data_.code_pointers.empty();
+  std::vector<OldAddr>& objects = data_.object_starts;
+  const auto known = ptrdiff_t(objects.size());
+  objects.insert(objects.end(), objects_.begin(), objects_.end());
+  objects_.clear();
+  std::sort(objects.begin() + known, objects.end());
+  std::inplace_merge(objects.begin(), objects.begin() + known, objects.end());
+  objects.erase(std::unique(objects.begin(), objects.end()), objects.end());
+  if (!first) return data_;
   for (const Relocation& r : image_.relocations())
     if (r.type == R_X86_64_RELATIVE && image_.is_code(OldAddr(uint64_t(r.addend))))
-      data.code_pointers.emplace_back(r.where, OldAddr(uint64_t(r.addend)));
-  if (!image_.is_position_independent()) data.code_pointers = find_apparent_code_pointers(image_);
-  parallel_sort(data.object_starts);
-  data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
-  parallel_sort(data.code_pointers, [](const auto& a, const auto& b) {
+      data_.code_pointers.emplace_back(r.where, OldAddr(uint64_t(r.addend)));
+  if (!image_.is_position_independent()) data_.code_pointers = find_apparent_code_pointers(image_);
+  parallel_sort(data_.code_pointers, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second < b.second : a.first < b.first;
   });
-  return data;
+  return data_;
+}
+
+// True if code at `a` stands where fragments of the function at `root` do, which compilers put close together. What follows
+// the function's table in memory may be that of a function behind it. So code behind the last fragment may be that function's.
+bool Search::is_close(OldAddr a, OldAddr root, const StackState& state) const {
+  const auto after = starts_.upper_bound(a);
+  if (after == starts_.begin()) return false;
+  const auto before = std::prev(after);
+  if (before->second.explored && !before->second.body.runs.empty() && before->second.body.runs.back().end == a)
+    return true;
+  if (after == starts_.end() || after->second.kind != Start::Kind::jumped || root_of(after->first) != root)
+    return false;
+  if (root_of(before->first) == root) return true;
+  const Body code = explore(image_, window(a), {{a, state}}, {}, *this);
+  return code.is_understood && !code.runs.empty() && code.runs.back().end == after->first;
+}
+
+// Fragments that a table alone leads to. What other code reaches is not taken from it.
+void Search::add_fragments(OldAddr root, const StackState& state, const ResolvedJumps& resolved) {
+  Start& s = starts_.at(root);
+  std::vector<OldAddr> targets = resolved.elsewhere;
+  if (const OldAddr a = resolved.outside; a != OldAddr() && is_undescribed(a) && is_close(a, root, state))
+    targets.push_back(a);
+  for (OldAddr t : targets) {
+    if (!is_undescribed(t) || s.body.window.contains(t)) continue;
+    const auto g = owner(t);
+    if (g != starts_.end() && g->first != t &&
+        std::ranges::any_of(g->second.body.runs, [&](const OldRange& r) { return r.contains(t); }))
+      continue;
+    if (g != starts_.end() && g->first == t) {
+      if (g->second.kind != Start::Kind::pointer || image_.is_position_independent()) continue;
+      make_fragment(t, state, root);
+    }
+    add(t, Start::Kind::jumped, state, root);
+    s.tried.clear();
+  }
 }
 
 bool Search::resolve_jumps() {
@@ -199,29 +250,34 @@ bool Search::resolve_jumps() {
     OldAddr start;
     std::vector<OldRange> fragments;
     std::vector<OldAddr> jumps;  // not understood so far; what limits the code in which they go, and calls in it
-    Resolved result;
+    StackState state;            // at the first of these
+    ResolvedJumps result;
   };
   std::map<OldAddr, Wanted> by_root;
-  for (const auto& [at, s] : starts_)
-    if (!s.body.jumps.empty() && s.body.is_understood) {
-      Wanted& w = by_root.try_emplace(root_of(at), Wanted{root_of(at), {}, {}, {}}).first->second;
+  for (OldAddr at : with_jumps_)
+    if (const auto there = starts_.find(at); there != starts_.end()) {
+      const Start& s = there->second;
+      Wanted& w =
+          by_root.try_emplace(root_of(at), Wanted{root_of(at), {}, {}, s.body.jumps.front().state, {}}).first->second;
       for (const BodyExit& j : s.body.jumps) w.jumps.push_back(j.at);
       w.jumps.push_back(s.body.window.end);
       w.jumps.insert(w.jumps.end(), s.body.waiting.begin(), s.body.waiting.end());
     }
+  std::erase_if(by_root, [&](const auto& w) {
+    const Start& s = starts_.at(w.first);
+    return s.body.runs.empty() || s.tried == w.second.jumps;
+  });
+  if (by_root.empty()) return false;
   for (const auto& [at, s] : starts_)
     if (s.kind == Start::Kind::jumped && !s.body.runs.empty())
       if (const auto w = by_root.find(root_of(at)); w != by_root.end() && at != w->first)
         w->second.fragments.push_back({at, s.body.runs.back().end});
   std::vector<Wanted> wanted;
   for (auto& [root, w] : by_root) {
-    Start& s = starts_.at(root);
-    if (s.body.runs.empty() || s.tried == w.jumps) continue;
-    s.tried = w.jumps;
+    starts_.at(root).tried = w.jumps;
     wanted.push_back(std::move(w));
   }
-  if (wanted.empty()) return false;
-  const DataReferences data = data_references();
+  const DataReferences& data = data_references();
   parallel_for(
       wanted.size(),
       [&](size_t i) {
@@ -234,16 +290,7 @@ bool Search::resolve_jumps() {
     Start& s = starts_.at(w.start);
     s.unresolved = w.result.why;
     s.may_have_more = w.result.may_have_more;
-    if (w.result.outside != OldAddr() && is_undescribed(w.result.outside) && !starts_.contains(w.result.outside)) {
-      // A fragment that the table alone leads to. Compilers put fragments close together.
-      const auto g = owner(w.result.outside);
-      const bool is_next = g != starts_.end() && g->second.explored && !g->second.body.runs.empty() &&
-                           g->second.body.runs.back().end == w.result.outside;
-      if (is_next && !s.body.jumps.empty()) {
-        add(w.result.outside, Start::Kind::jumped, s.body.jumps.front().state, w.start);
-        s.tried.clear();
-      }
-    }
+    add_fragments(w.start, w.state, w.result);
     for (auto& [jump, targets] : w.result.targets) {
       s.targets.insert_or_assign(jump, std::move(targets));
       jumps_.insert_or_assign(jump, w.start);

@@ -38,7 +38,9 @@ void Search::run(const Roots& roots) {
     explore_queued();
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
     if (resolve_jumps()) continue;
-    if (!accept_pointers(in_data, true)) break;
+    if (accept_pointers(in_data, true)) continue;
+    if (accept_unaligned(false)) continue;
+    if (!accept_unaligned(true)) break;
   }
 }
 
@@ -129,10 +131,25 @@ void Search::add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr 
     s.state = StackState::at_entry();
     s.root = OldAddr();
     queue(at);
+  } else if (s.kind == Start::Kind::pointer) {
+    // A number was a label's: compilers jump to no function while the frame is in place.
+    const auto from = starts_.find(root);
+    if (!image_.is_position_independent() && !state.is_as_at_entry() && from != starts_.end() &&
+        from->second.kind == Start::Kind::function && from->second.body.is_understood)
+      make_fragment(at, state, root);
   } else if (s.kind == Start::Kind::jumped) {
     if (s.root != root) s.root = OldAddr();
     if (s.state.merge(state)) queue(at);
   }
+}
+
+// What was taken for a function belongs to the one at `root`, which comes there in that state.
+void Search::make_fragment(OldAddr label, const StackState& state, OldAddr root) {
+  Start& s = starts_.at(label);
+  s.kind = Start::Kind::jumped;
+  s.state = state;
+  s.root = root;
+  queue(label);
 }
 
 void Search::add_entry(OldAddr start, OldAddr at, const StackState& state) {
@@ -203,11 +220,17 @@ void Search::show_progress() {
 
 void Search::apply(OldAddr start, Body body) {
   Start& s = starts_.at(start);
+  // Another start was found within it, since.
+  if (!body.runs.empty() && body.runs.back().end > window(start).end) return queue(start);
   // A body that has grown since, because a call in it returns, counts with what there is more.
   for (const OldRange& r : s.body.runs) gone_through_ -= r.size();
   for (const OldRange& r : body.runs) gone_through_ += r.size();
   s.body = std::move(body);
   s.explored = true;
+  if (s.body.is_understood && !s.body.jumps.empty())
+    with_jumps_.insert(start);
+  else
+    with_jumps_.erase(start);
   // References of what is not code would lead anywhere.
   if (!s.body.is_understood) return set_returns(start);
   const Body& b = s.body;
@@ -223,6 +246,7 @@ void Search::apply(OldAddr start, Body body) {
     if (goes_back || b.breaches != 0 || b.runs.empty() || b.runs.front().size() < kLeastFunction || !is_function())
       return remove_inside(start);
   }
+  objects_.insert(objects_.end(), b.data.begin(), b.data.end());
   for (OldAddr c : b.calls)
     if (is_undescribed(c) && !b.reaches(c)) add(c, Start::Kind::function, StackState::at_entry());
   for (OldAddr c : b.calls)
@@ -344,13 +368,84 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
   return any;
 }
 
+// The ends of all that is known of a body, if nothing else can belong to it.
+std::optional<OldAddr> Search::end_of_known(OldAddr start) const {
+  const auto s = starts_.find(start);
+  const auto root = starts_.find(root_of(start));
+  for (const auto& p : {s, root})
+    if (p == starts_.end() || !p->second.explored || !p->second.body.is_understood || !p->second.body.jumps.empty() ||
+        p->second.unresolved || p->second.may_have_more || p->second.body.runs.empty())
+      return std::nullopt;
+  return s->second.body.runs.back().end;
+}
+
+bool Search::goes_on_to_functions(const Body& body) const {
+  return std::ranges::all_of(body.exits, [&](const BodyExit& e) {
+    if (!is_undescribed(e.target)) return true;
+    const auto there = starts_.find(e.target);
+    return there != starts_.end() && there->second.kind != Start::Kind::jumped;
+  });
+}
+
+// At a fixed address, where functions are not aligned: numbers in code, and in data that programs write to, where
+// compilers put no jump tables. The code must do what a function does, and nothing else. If it begins right behind
+// another function's, it is one. `doubtful`: if it does not, but is behind the end of a path, it may be one.
+bool Search::accept_unaligned(bool doubtful) {
+  if (image_.is_position_independent()) return false;
+  std::vector<OldAddr> numbers = written_pointers_, tried;
+  numbers.insert(numbers.end(), pointers_.begin(), pointers_.end());
+  sort_unique(numbers);
+  for (OldAddr a : numbers) {
+    if (starts_.contains(a) || may_start_function(image_, a)) continue;
+    const auto g = owner(a);
+    if (g == starts_.end() || !end_of_known(g->first) || g->second.body.runs.back().end > a) continue;
+    if (doubtful && !may_follow_function(image_, a)) continue;
+    if (const auto r = refused_.find(a); r != refused_.end() && r->second == window(a).end) continue;
+    tried.push_back(a);
+  }
+  std::vector<Body> bodies(tried.size());
+  parallel_for(
+      tried.size(),
+      [&](size_t i) {
+        bodies[i] = explore(image_, window(tried[i]), {{tried[i], StackState::at_entry()}}, {}, *this);
+      },
+      4);
+  bool any = false;
+  OldAddr last, last_end;  // of what is accepted
+  for (size_t i = 0; i < tried.size(); ++i) {
+    const OldAddr a = tried[i];
+    const Body& b = bodies[i];
+    if (!is_like_function(b) || !b.calls_aligned) {
+      refused_[a] = b.window.end;
+      continue;
+    }
+    const auto g = owner(a);
+    const std::optional<OldAddr> end = any && g->first == last ? std::optional(last_end) : end_of_known(g->first);
+    const bool certain = end && *end <= a && is_padding(image_, {*end, a}) && goes_on_to_functions(b);
+    if (!certain && !doubtful) continue;
+    if (!certain && (!end || *end > a)) continue;
+    add(a, Start::Kind::pointer, StackState::at_entry());
+    starts_.at(a).is_guess = !certain;
+    if (b.jumps.empty() && b.waiting.empty()) {
+      last = a;
+      last_end = b.runs.back().end;
+    }
+    any = true;
+  }
+  return any;
+}
+
 // At a fixed address: words of data that may be addresses of code.
-std::vector<OldAddr> Search::pointers_in_data() const {
+std::vector<OldAddr> Search::pointers_in_data() {
   std::vector<OldAddr> pointers;
   if (image_.is_position_independent()) return pointers;
-  for (const auto& [word, target] : find_apparent_code_pointers(image_))
-    if (is_undescribed(target)) pointers.push_back(target);
+  for (const auto& [word, target] : find_apparent_code_pointers(image_)) {
+    if (!is_undescribed(target)) continue;
+    pointers.push_back(target);
+    if (image_.is_writable(word)) written_pointers_.push_back(target);
+  }
   sort_unique(pointers);
+  sort_unique(written_pointers_);
   return pointers;
 }
 

@@ -27,6 +27,7 @@ struct Start {
   };
   Kind kind = Kind::function;
   bool may_be_inside = false;     // jumped: it may be a part of the body that jumps there, which is in front of it
+  bool is_guess = false;          // pointer, not aligned: it may be one into the middle of something; see doubts.cc
   StackState state;               // there
   OldAddr root;                   // jumped: the start of the only body that jumps there; 0 if there are several
   std::vector<BodyEntry> others;  // where other bodies come back into it
@@ -40,6 +41,8 @@ struct Start {
   bool explored = false;
   bool queued = false;
 };
+
+struct ResolvedJumps;
 
 class Search : public Surroundings {
  public:
@@ -61,6 +64,7 @@ class Search : public Surroundings {
   OldRange window(OldAddr start) const;
 
   void add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr root = OldAddr(), bool may_be_inside = false);
+  void make_fragment(OldAddr label, const StackState& state, OldAddr root);
   void add_entry(OldAddr start, OldAddr at, const StackState& state);
   void queue(OldAddr start);
   void explore_queued();
@@ -74,11 +78,16 @@ class Search : public Surroundings {
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
   bool is_worth_trying(OldAddr pointer, bool cautiously) const;
   bool is_like_function(const Body& body) const;
-  std::vector<OldAddr> pointers_in_data() const;
+  bool accept_unaligned(bool doubtful);
+  bool goes_on_to_functions(const Body& body) const;
+  std::optional<OldAddr> end_of_known(OldAddr start) const;
+  std::vector<OldAddr> pointers_in_data();
 
   bool resolve_jumps();
+  bool is_close(OldAddr a, OldAddr root, const StackState& state) const;
+  void add_fragments(OldAddr root, const StackState& state, const ResolvedJumps& resolved);
   void find_objects();
-  DataReferences data_references() const;
+  const DataReferences& data_references();
 
   const Program& program_;
   const std::function<void(double)> show_;
@@ -89,10 +98,13 @@ class Search : public Surroundings {
   std::map<OldAddr, Start> starts_;
   std::set<OldAddr> pointers_;                    // addresses of functions or of labels
   std::unordered_map<OldAddr, OldAddr> refused_;  // of these, what is no function, and the end of its window
+  std::vector<OldAddr> written_pointers_;         // words of data that the program can write to
   std::vector<OldAddr> queue_;
+  std::set<OldAddr> with_jumps_;  // bodies with jumps that are not understood
   // Of the starts: what is called or exported, and what returns. Both are asked at each call of each body.
   CodeSet functions_, returning_;
-  std::vector<OldAddr> objects_;                                 // in data, as far as known before anything is explored
+  std::vector<OldAddr> objects_;  // where objects begin in data; not yet in `data_`
+  DataReferences data_;
   std::unordered_map<OldAddr, std::vector<OldAddr>> waiting_;    // bodies that stop at a call of this start
   std::unordered_map<OldAddr, std::vector<OldAddr>> followers_;  // bodies that return if this start does
   std::map<OldAddr, OldAddr> jumps_;  // indirect jumps whose targets are known, and the starts of their bodies

@@ -53,6 +53,12 @@ std::optional<StackState::FrameAddress> StackState::frame_address() const {
 
 bool StackState::is_as_at_entry() const { return breaches_at_return() == 0; }
 
+bool StackState::may_call() const {
+  constexpr uint64_t kAlignment = 16;
+  const Holds& rsp = registers_[kRsp];
+  return rsp.kind != Kind::stack || rsp.frame != 0 || (uint64_t(rsp.offset) + kWord) % kAlignment == 0;
+}
+
 uint8_t StackState::breaches_at_return() const {
   uint8_t breaches = 0;
   const Holds& rsp = registers_[kRsp];

@@ -60,6 +60,8 @@ class StackState {
   std::optional<FrameAddress> frame_address() const;
   // The stack is as at the entry: nothing on it but the return address, and the registers to keep have their values.
   bool is_as_at_entry() const;
+  // False if a call would find the stack at another distance from a multiple of 16 than functions may rely on.
+  bool may_call() const;
   // What is wrong if control leaves the function for its caller here.
   uint8_t breaches_at_return() const;
 

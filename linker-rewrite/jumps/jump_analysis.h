@@ -53,6 +53,8 @@ class JumpAnalysis {
   void run();
 
   // `uses`: of constants, see Interpreter.
+  // Of all tables that jumps go through now: see Unresolved.
+  std::vector<OldAddr> elsewhere() const;
   Expected<IndirectJumps, Unresolved> result(const std::vector<uint8_t>& uses);
   const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
   bool reads_own_code() const { return interpreter_.reads_own_code(); }

@@ -71,13 +71,34 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Fu
     result.why = {{code, form.first}, outside};
     return result;
   };
+  // Up to `required_end`, or the last entry that leads into the function, with few between.
+  auto entries_elsewhere = [&](uint64_t from, uint64_t required_end) {
+    std::vector<OldAddr> found, taken;
+    uint64_t last = std::max(from, required_end);
+    for (uint64_t i = from; i < available && i < last + kEntriesBeyond && image.is_code(target(i)); ++i) {
+      if (i >= required_end && form.first + i * form.size >= next) break;
+      if (!is_valid(i)) taken.push_back(target(i));
+      if (!is_valid(i) && i >= required_end) continue;
+      last = i + 1;
+      found.insert(found.end(), taken.begin(), taken.end());
+      taken.clear();
+    }
+    std::ranges::sort(found);
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  };
   const bool required = exact && bound != kNoBound && end <= bound;
   const bool complete = bound != kNoBound && end > bound;
   if (end < available && !complete && image.is_code(target(end)) && (required || form.first + end * form.size < next)) {
     // Either this leads to a fragment that is not known to belong to the function, or this is no table.
     bool more = end > first;
     for (uint64_t i = end; i <= bound && i < std::min(available, end + kEntriesBeyond); ++i) more |= is_valid(i);
-    if (more) return fails(ReasonCode::table_leads_out, target(end));
+    if (more) {
+      fails(ReasonCode::table_leads_out, target(end));
+      const uint64_t required_end = required ? std::min(available, bound + 1) : 0;
+      result.why->elsewhere = entries_elsewhere(end, required_end);
+      return result;
+    }
   }
   result.foreign = end == first;
   if (end == first) return fails(ReasonCode::table_without_entry);

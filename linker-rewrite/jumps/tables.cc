@@ -183,6 +183,17 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
   return out;
 }
 
+std::vector<OldAddr> JumpAnalysis::elsewhere() const {
+  std::vector<OldAddr> all;
+  for (const auto& [insn, j] : jumps_)
+    if (j.table >= 0)
+      if (const auto& why = tables_[size_t(j.table)].entries.why)
+        all.insert(all.end(), why->elsewhere.begin(), why->elsewhere.end());
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 // Appends the RIP-relative instructions that take the address of a label, in this function or in another. Returns a
 // reason if one takes the address of something between instructions.
 static std::optional<Reason> find_label_instructions(const EhFrame& frames, const FunctionCode& function,
@@ -226,16 +237,17 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
     JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.policy);
     analysis.run();
     if (a.policy == JoinPolicy::sound && analysis.reads_own_code())
-      return Unresolved{ReasonCode::reads_own_code, last.outside};
+      return Unresolved{ReasonCode::reads_own_code, last.outside, last.elsewhere};
     // Only sound attempts tell how constants are used: an optimistic one lets them arrive at places where they are not
     // used.
     if (a.policy == JoinPolicy::sound) uses = analysis.uses();
     auto result = analysis.result(uses);
     if (result) return result;
     // If an attempt found out something about a table, try that even when the next attempt fails for another reason.
-    const OldAddr outside = last.outside;
-    last = result.error();
-    if (last.outside == OldAddr()) last.outside = outside;
+    Unresolved before = std::exchange(last, result.error());
+    last.elsewhere = a.policy == JoinPolicy::sound ? analysis.elsewhere() : std::vector<OldAddr>();
+    if (last.outside == OldAddr()) last.outside = before.outside;
+    if (last.elsewhere.empty()) last.elsewhere = std::move(before.elsewhere);
   }
   return last;
 }

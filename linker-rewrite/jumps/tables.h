@@ -19,6 +19,9 @@ struct Unresolved {
   // Set if the only problem is a jump table that leads to code outside the function: the address of that code. The
   // caller may know that it is a fragment of the function, and try again with it.
   OldAddr outside{};
+  // Where entries of its tables lead that are outside the function, and certainly belong to the tables: a comparison
+  // asks for them, or entries behind them lead into the function. Sorted.
+  std::vector<OldAddr> elsewhere{};
 };
 
 // Resolves every indirect jump of the function.
