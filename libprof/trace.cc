@@ -17,12 +17,12 @@
 // not filled, but stand in front. So it is the end of the last piece that is not filled. (Or that a handler has left by
 // siglongjmp: then the record takes this place, and the other one stays empty.)
 //
-// Full windows. A record whose place is at the limit or behind it calls trace_full, which makes room: maps the next
-// window, with all signals blocked, and sets cursor and limit. Behind the limit there is room for some more records (kSlack), so the place
-// that was taken is good: the record is written there. The program may have been interrupted between taking a place and
+// Full windows. A record whose place is at the limit or behind it calls trace_full, which makes room: maps the next window,
+// with all signals blocked, and sets cursor and limit. Behind the limit there is room for some more records (kSlack), so the
+// place that was taken is good: the record is written there. The program may have been interrupted between taking a place and
 // comparing it with the limit, and the handler may have gone on to other windows. Then the comparison says anything. If it
-// says "full", trace_full finds the place as above. If it does not, the record is written to the window that it has a place in.
-// So windows stay mapped as long as a place in them is not filled.
+// says "full", trace_full finds the place as above. If it does not, the record is written to the window that it has a place
+// in. So windows stay mapped as long as a place in them is not filled.
 //
 // What is not there yet. Before the runtime has begun, and in a forked child, both words are 0 (the pages are
 // MADV_WIPEONFORK). Then the first record calls trace_full, and its place, an address near 0, is exchanged for a good one.

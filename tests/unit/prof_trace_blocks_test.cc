@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -288,6 +289,19 @@ TEST_CASE("windows that were written behind the file and begun again are read on
     CHECK(all.text == text);
     CHECK(all.remarks == std::vector<std::string>{killed});
   }
+}
+
+TEST_CASE("in a trace of version 1 each thread numbers its windows, and each number is read as often as it occurs") {
+  const TemporaryDirectory directory;
+  BlocksTrace trace;
+  trace.bytes.replace(offsetof(TraceHeader, version), sizeof(uint32_t), bytes_of(uint32_t(1)));
+  trace.add_module();
+  trace.add_table();
+  trace.add_records(block(0, {0x5000, 0x8000}), 2);
+  trace.add_records(block(1), 1);
+  trace.add_records(block(1), 1);
+  const Listed all = listed(trace.write(directory), {}, prof::ListingForm::lackey);
+  CHECK(all.text == std::string(kFirst) + "I  00010010,1\nI  00010010,1\n");
 }
 
 TEST_CASE("packed records are unpacked") {
