@@ -261,6 +261,7 @@ class Explorer {
         reach(offset(t), state, Way::other);
       else
         leave(from, t, false, state);
+    if (collecting_ && !targets->empty()) body_.has_table = true;
     if (!collecting_ || !targets->empty()) return;
     body_.returns = true;
     body_.breaches |= state.breaches_at_return();

@@ -39,6 +39,7 @@ struct Body {
   std::vector<OldAddr> jumped_to;
   bool returns = false;       // as far as it is known without `waiting` and `exits`
   bool is_understood = true;  // false: it reaches bytes that are no instruction, or two that overlap
+  bool has_table = false;     // one of its indirect jumps leads to places inside the function
   uint8_t breaches = 0;       // a set of Breach
   bool calls_aligned = true;  // wherever the height of the stack at a call is known, it is what the ABI asks for
 

@@ -14,7 +14,9 @@
 //
 // A number that may be an address, in a program at a fixed address: it may be the label of a jump table. A label lies
 // inside a function, so the code in front of it belongs to that. If all code in front of a place belongs to a function of
-// which all ways are known, and it is not among them, then another function begins there. Else it may be either, and all
+// which all ways are known, and it is not among them, then another function begins there. (How long a jump table is, nothing
+// says for certain. So if that function has one, the number must not be one of those that stand where tables do: in data that
+// nobody writes to.) Else it may be either, and all
 // that follows it up to the next function that is certain. In position-independent code labels have no pointers, but those of
 // computed gotos, which lead to code that is found in other ways as well, or to none.
 //
@@ -43,7 +45,8 @@ struct Place {
   bool is_certain = false;           // there is a function
   bool reached_within = false;       // by a conditional jump, or from the instruction in front of it
   bool goes_back = false;            // it goes on in the middle of another place's code
-  bool has_unknown_jumps = false;    // of a root: one of its jumps, or of its parts', is not understood
+  bool has_table = false;          // of a root: one of its jumps, or of its parts', leads to places inside the function
+  bool has_unknown_jumps = false;  // of a root: one of its jumps, or of its parts', is not understood
 };
 
 class Judge {
@@ -116,8 +119,12 @@ class Judge {
   }
 
   void find_unknown_jumps() {
-    for (Place& p : places_) p.has_unknown_jumps = false;
+    for (Place& p : places_) p.has_unknown_jumps = p.has_table = false;
     for (Place& p : places_) {
+      if (p.start->body.has_table) {
+        p.has_table = true;
+        if (p.root < kSeveral) places_[p.root].has_table = true;
+      }
       const bool has =
           p.start->unresolved || p.start->may_have_more || !p.start->body.jumps.empty() || !p.start->body.is_understood;
       if (!has) continue;
@@ -164,6 +171,7 @@ class Judge {
     const OldAddr end = before->start->body.runs.back().end;
     if (before->root >= kSeveral || end > p.at || !is_padding(image_, {end, p.at})) return false;
     const Place& root = places_[before->root];
+    if (p.start->in_tables_only && (root.has_table || before->has_table)) return false;
     return root.is_certain && !root.has_unknown_jumps && !before->has_unknown_jumps;
   }
 

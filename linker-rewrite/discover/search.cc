@@ -363,6 +363,8 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
     if (starts_.contains(tried[i])) continue;
     if (!bodies[i].jumps.empty()) behind_jump = std::max(behind_jump, bodies[i].window.end);
     add(tried[i], Start::Kind::pointer, StackState::at_entry());
+    starts_.at(tried[i]).in_tables_only =
+        !pointers_.contains(tried[i]) && !std::ranges::binary_search(written_pointers_, tried[i]);
     any = true;
   }
   return any;

@@ -26,12 +26,13 @@ struct Start {
     jumped,    // jumped to: a fragment, or a function that is only called by tail calls
   };
   Kind kind = Kind::function;
-  bool may_be_inside = false;     // jumped: it may be a part of the body that jumps there, which is in front of it
-  bool is_guess = false;          // pointer, not aligned: it may be one into the middle of something; see doubts.cc
-  StackState state;               // there
-  OldAddr root;                   // jumped: the start of the only body that jumps there; 0 if there are several
-  std::vector<BodyEntry> others;  // where other bodies come back into it
-  std::vector<OldAddr> inside;    // see explore()
+  bool may_be_inside = false;   // jumped: it may be a part of the body that jumps there, which is in front of it
+  bool in_tables_only = false;  // pointer: only words name it that the program cannot write to, as those of jump tables
+  bool is_guess = false;        // pointer, not aligned: it may be one into the middle of something; see doubts.cc
+  StackState state;             // there
+  OldAddr root;                 // jumped: the start of the only body that jumps there; 0 if there are several
+  std::vector<BodyEntry> others;                    // where other bodies come back into it
+  std::vector<OldAddr> inside;                      // see explore()
   std::map<OldAddr, std::vector<OldAddr>> targets;  // of its indirect jumps; see Surroundings
   std::optional<Reason> unresolved;                 // why one of these is not understood
   // One of these leaves by an array of numbers, which may be functions' addresses, or labels behind what is known.
