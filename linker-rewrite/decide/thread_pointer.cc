@@ -12,10 +12,8 @@
 
 #include <sys/syscall.h>
 
-#include <atomic>
-
-#include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/x86/decode_cache.h"
+#include "any_instruction.h"
+#include "linker-rewrite/x86/encoding.h"
 #include "made_system_calls.h"
 
 namespace profld {
@@ -23,16 +21,8 @@ namespace profld {
 namespace {
 
 bool has_wrfsbase(const Program& program) {
-  std::atomic<bool> found = false;
-  parallel_for(program.groups.size(), [&](size_t g) {
-    if (found) return;
-    for (const Code& code : program.groups[g].code.parts)
-      for (const Insn& insn : code.insns) {
-        const CachedInsn* cached = DecodeCache::of_this_thread().find(code.bytes_of(insn));
-        if (cached && cached->sets_thread_pointer()) found = true;
-      }
-  });
-  return found || any_code_outside_functions(program, may_end_wrfsbase);
+  return any_instruction(program, [](const CachedInsn& in) { return in.sets_thread_pointer(); }) ||
+         any_code_outside_functions(program, may_end_wrfsbase);
 }
 
 }  // namespace

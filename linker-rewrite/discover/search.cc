@@ -338,6 +338,18 @@ bool Search::is_worth_trying(OldAddr a, bool cautiously) const {
   return r == refused_.end() || r->second != end;
 }
 
+// What the code at each of them does, if it is a function.
+std::vector<Body> Search::explored(const std::vector<OldAddr>& starts) const {
+  std::vector<Body> bodies(starts.size());
+  parallel_for(
+      starts.size(),
+      [&](size_t i) {
+        bodies[i] = explore(image_, window(starts[i]), {{starts[i], StackState::at_entry()}}, {}, *this);
+      },
+      4);
+  return bodies;
+}
+
 // Accepts those that are functions' starts, as far as that can be told. `cautiously`: the numbers may be no addresses,
 // or labels of functions whose jumps are not understood yet.
 bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously) {
@@ -345,13 +357,7 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
       parallel_collect<OldAddr>(candidates.size(), [&](size_t i, std::vector<OldAddr>& out) {
         if (is_worth_trying(candidates[i], cautiously)) out.push_back(candidates[i]);
       });
-  std::vector<Body> bodies(tried.size());
-  parallel_for(
-      tried.size(),
-      [&](size_t i) {
-        bodies[i] = explore(image_, window(tried[i]), {{tried[i], StackState::at_entry()}}, {}, *this);
-      },
-      4);
+  const std::vector<Body> bodies = explored(tried);
   bool any = false;
   OldAddr behind_jump;  // the end of the window in which a jump is not understood
   for (size_t i = 0; i < tried.size(); ++i) {
@@ -405,13 +411,7 @@ bool Search::accept_unaligned(bool doubtful) {
     if (const auto r = refused_.find(a); r != refused_.end() && r->second == window(a).end) continue;
     tried.push_back(a);
   }
-  std::vector<Body> bodies(tried.size());
-  parallel_for(
-      tried.size(),
-      [&](size_t i) {
-        bodies[i] = explore(image_, window(tried[i]), {{tried[i], StackState::at_entry()}}, {}, *this);
-      },
-      4);
+  const std::vector<Body> bodies = explored(tried);
   bool any = false;
   OldAddr last, last_end;  // of what is accepted
   for (size_t i = 0; i < tried.size(); ++i) {

@@ -78,6 +78,7 @@ class Search : public Surroundings {
 
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
   bool is_worth_trying(OldAddr pointer, bool cautiously) const;
+  std::vector<Body> explored(const std::vector<OldAddr>& starts) const;
   bool is_like_function(const Body& body) const;
   bool accept_unaligned(bool doubtful);
   bool goes_on_to_functions(const Body& body) const;
