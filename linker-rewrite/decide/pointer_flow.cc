@@ -202,7 +202,8 @@ class PointerFlow {
 
 std::vector<AddressUse> follow_addresses(const Program& program, const Group& group, const Followed& followed) {
   std::vector<AddressUse> uses;
-  const Instructions code(group.code);
+  const PartsByAddress parts(group.code);
+  const Instructions code(parts);
   size_t first = 0;
   do {
     PointerFlow(program, group, code, followed, first, uses).run();

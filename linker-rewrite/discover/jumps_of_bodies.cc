@@ -140,7 +140,7 @@ ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataRefer
     for (const OldRange& f : fragments)
       if (auto part = decode_as_far_as_possible(image, f)) function.parts.push_back(std::move(*part));
     for (Code& part : function.parts) end_at_calls(part, surroundings);
-    const auto indirect = resolve_indirect_jumps(image, frames, data, function);
+    const auto indirect = resolve_indirect_jumps(image, frames, data, function, true);
     if (indirect && (end >= window.end || !leads_to_end(function, *indirect)))
       return take_result(image, data, function, *indirect, certain_end);
     last.why = indirect ? std::nullopt : std::optional(indirect.error().reason);
@@ -150,6 +150,7 @@ ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataRefer
       last.outside = outside;
       break;
     }
+    if (std::ranges::any_of(last.elsewhere, [&](OldAddr a) { return !window.contains(a); })) break;
     if (end >= window.end) break;
     // A few steps, then longer and longer ones.
     const OldAddr wanted = outside > end ? outside : end;

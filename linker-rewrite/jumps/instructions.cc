@@ -1,7 +1,5 @@
 #include "instructions.h"
 
-#include <algorithm>
-
 namespace profld {
 
 namespace {
@@ -10,7 +8,8 @@ bool is_direct_jump(Flow f) { return f == Flow::jump || f == Flow::jump_if || f 
 
 }  // namespace
 
-Instructions::Instructions(const FunctionCode& function) : function_(function) {
+Instructions::Instructions(const PartsByAddress& parts) : parts_(parts) {
+  const FunctionCode& function = parts.function();
   size_t count = 0;
   for (const Code& part : function.parts) {
     first_.push_back(uint32_t(count));
@@ -35,27 +34,18 @@ Instructions::Instructions(const FunctionCode& function) : function_(function) {
     if (i + 1 < count) leaders_[i + 1] = true;
     if (!is_direct_jump(insn.flow)) continue;
     const OldAddr target = function.parts[all_[i].part].target(insn);
-    for (uint32_t p = 0; p < function.parts.size(); ++p) {
-      const Code& code = function.parts[p];
-      if (!code.range.contains(target) || code.insns.empty()) continue;
-      all_[i].branch_target = first_[p] + uint32_t(code.covering(target));
-      leaders_[all_[i].branch_target] = true;
-      break;
-    }
+    const auto p = parts.number(target);
+    if (!p || function.parts[*p].insns.empty()) continue;
+    all_[i].branch_target = first_[*p] + uint32_t(function.parts[*p].covering(target));
+    leaders_[all_[i].branch_target] = true;
   }
 }
 
 std::optional<uint32_t> Instructions::at(OldAddr a) const {
-  for (uint32_t p = 0; p < function_.parts.size(); ++p)
-    if (function_.parts[p].range.contains(a)) {
-      auto i = function_.parts[p].index(a);
-      return i ? std::optional(first_[p] + uint32_t(*i)) : std::nullopt;
-    }
-  return std::nullopt;
-}
-
-bool Instructions::contains(OldAddr a) const {
-  return std::ranges::any_of(function_.parts, [&](const Code& part) { return part.range.contains(a); });
+  const auto p = parts_.number(a);
+  if (!p) return std::nullopt;
+  const auto i = function().parts[*p].index(a);
+  return i ? std::optional(first_[*p] + uint32_t(*i)) : std::nullopt;
 }
 
 }  // namespace profld

@@ -229,7 +229,7 @@ int JumpAnalysis::table_of(const Value& v, uint32_t jump) {
   if (!added && bound == t.bound && exact == t.exact) return it->second;
   t.bound = bound;
   t.exact = exact;
-  t.entries = read_table(image_, data_, function_, form, t.bound, t.exact);
+  t.entries = read_table(image_, data_, code_.parts(), form, t.bound, t.exact);
   t.hub = {};
   for (size_t e = 0; e < t.entries.likely; ++e)
     if (auto i = code_.at(t.entries.targets[e])) t.hub.targets.push_back(*i);

@@ -34,9 +34,9 @@ void JumpAnalysis::find_labels() {
     auto p = std::ranges::lower_bound(data_.code_pointers, part.range.start, {},
                                       [](const auto& pair) { return pair.second; });
     for (; p != data_.code_pointers.end() && p->second < part.range.end; ++p)
-      if (is_label(frames_, function_, p->second)) words.push_back(*p);
+      if (is_label(frames_, code_.parts(), p->second)) words.push_back(*p);
     for (const Insn& insn : part.insns)
-      if (jumps_to_own_labels && takes_address(part, insn) && is_label(frames_, function_, part.target(insn)))
+      if (jumps_to_own_labels && takes_address(part, insn) && is_label(frames_, code_.parts(), part.target(insn)))
         labels.push_back(part.target(insn));
   }
   has_label_instructions_ = !labels.empty();
@@ -50,7 +50,7 @@ void JumpAnalysis::find_labels() {
                                                              : kNoOrigin;
     if (field == kNoOrigin || op.memory.rip_relative) continue;
     const OldAddr a(interpreter_.field_address(field));
-    if (!is_label(frames_, function_, a)) continue;
+    if (!is_label(frames_, code_.parts(), a)) continue;
     label_fields_.push_back(field);
     labels.push_back(a);
   }

@@ -33,27 +33,28 @@ OldAddr next_object(const DataReferences& data, OldAddr after) {
 
 }  // namespace
 
-bool is_possible_target(const FunctionCode& function, OldAddr a) {
-  return std::ranges::any_of(function.parts, [&](const Code& part) { return part.range.end == a || part.index(a); });
+bool is_possible_target(const PartsByAddress& parts, OldAddr a) {
+  if (parts.has_instruction_at(a)) return true;
+  const Code* before = parts.part(a - 1);
+  return before && before->range.end == a;
 }
 
-bool is_label(const EhFrame& frames, const FunctionCode& function, OldAddr a) {
-  for (const Code& part : function.parts) {
-    if (!part.range.contains(a)) continue;
-    if (a != part.range.start) return part.index(a).has_value();
-    const Fde* fde = frames.find(a);
-    return a != function.entry && fde && fde->range.start == a && !fde->cfa_is_rsp_plus_8;  // a fragment's start
-  }
-  return false;
+bool is_label(const EhFrame& frames, const PartsByAddress& parts, OldAddr a) {
+  const Code* part = parts.part(a);
+  if (!part) return false;
+  if (a != part->range.start) return part->index(a).has_value();
+  const Fde* fde = frames.find(a);
+  return a != parts.function().entry && fde && fde->range.start == a && !fde->cfa_is_rsp_plus_8;  // a fragment's start
 }
 
-TableEntries read_table(const Image& image, const DataReferences& data, const FunctionCode& function,
+TableEntries read_table(const Image& image, const DataReferences& data, const PartsByAddress& parts,
                         const TableForm& form, uint64_t bound, bool exact) {
   TableEntries result;
+  const FunctionCode& function = parts.function();
   const ByteView bytes = image.bytes_from(form.first);
   const uint64_t available = std::min<uint64_t>(bytes.size() / form.size, kMaxEntries);
   auto target = [&](uint64_t i) { return OldAddr(target_of(bytes.data() + i * form.size, form)); };
-  auto is_valid = [&](uint64_t i) { return is_possible_target(function, target(i)); };
+  auto is_valid = [&](uint64_t i) { return is_possible_target(parts, target(i)); };
 
   uint64_t first = 0;
   const uint64_t last_first = std::min({available, bound == kNoBound ? kMaxLowestIndex : bound, kMaxLowestIndex});

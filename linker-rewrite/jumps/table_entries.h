@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "parts_by_address.h"
 #include "tables.h"
 
 namespace profld {
@@ -28,16 +29,16 @@ struct TableEntries {
 };
 
 // `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table must not have fewer entries.
-TableEntries read_table(const Image& image, const DataReferences& data, const FunctionCode& function,
+TableEntries read_table(const Image& image, const DataReferences& data, const PartsByAddress& parts,
                         const TableForm& form, uint64_t bound, bool exact);
 
 // True if a jump can lead to `a` inside the function, or if `a` is the end of one of its ranges, which stands for an
 // index that cannot occur.
-bool is_possible_target(const FunctionCode& function, OldAddr a);
+bool is_possible_target(const PartsByAddress& parts, OldAddr a);
 
 // True if `a` is inside the function and starts an instruction, but is no entry: only the function's own jumps can lead
 // there.
-bool is_label(const EhFrame& frames, const FunctionCode& function, OldAddr a);
+bool is_label(const EhFrame& frames, const PartsByAddress& parts, OldAddr a);
 
 }  // namespace profld
 

@@ -83,7 +83,7 @@ std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<Table
       table.uses.insert(table.uses.end(), fields.begin(), fields.end());
     else
       for (const AddressField& f : fields) out.label_uses.push_back({f, table.base});
-    understood = table.base == table.address || is_label(frames_, function_, table.base);
+    understood = table.base == table.address || is_label(frames_, code_.parts(), table.base);
   }
   if (!understood || (form.relative && form.base != table.base) || form.first < table.address ||
       (form.first - table.address) % form.size != 0 || form.first - table.address > 4096)
@@ -106,7 +106,7 @@ bool JumpAnalysis::has_address_of_code() const {
   auto is_table = [&](OldAddr a) {
     for (const TableForm& form : {TableForm{a, a, true, 4, true}, TableForm{a, a, true, 8, true},
                                   TableForm{a, OldAddr(), false, 8, false}, TableForm{a, OldAddr(), false, 4, false}})
-      if (!read_table(image_, data_, function_, form, kNoBound, false).targets.empty()) return true;
+      if (!read_table(image_, data_, code_.parts(), form, kNoBound, false).targets.empty()) return true;
     return false;
   };
   for (uint32_t i : code_.with_constants()) {
@@ -133,7 +133,7 @@ Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t ins
       array ? std::ranges::any_of(label_words_.certain,
                                   [&](const auto& w) { return w.first.value - v.address <= last * 8; })
       : v.kind == Kind::constant
-          ? is_label(frames_, function_, OldAddr(v.address))
+          ? is_label(frames_, code_.parts(), OldAddr(v.address))
           : v.kind == Kind::unknown && !v.computed &&
                 (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty());
   if (goes_to_labels) return JumpKind::labels;
@@ -196,18 +196,18 @@ std::vector<OldAddr> JumpAnalysis::elsewhere() const {
 
 // Appends the RIP-relative instructions that take the address of a label, in this function or in another. Returns a
 // reason if one takes the address of something between instructions.
-static std::optional<Reason> find_label_instructions(const EhFrame& frames, const FunctionCode& function,
+static std::optional<Reason> find_label_instructions(const EhFrame& frames, const PartsByAddress& parts,
                                                      std::vector<LabelUse>& uses, std::vector<LabelUse>& foreign_uses) {
+  const FunctionCode& function = parts.function();
   for (uint32_t p = 0; p < function.parts.size(); ++p) {
     const Code& part = function.parts[p];
     for (uint32_t i = 0; i < part.insns.size(); ++i) {
       const Insn& insn = part.insns[i];
       if (!insn.rip_relative || !takes_address(part, insn)) continue;
       const OldAddr a = part.target(insn);
-      if (is_label(frames, function, a)) {
+      if (is_label(frames, parts, a)) {
         uses.push_back({{{p, i}, insn.field, true}, a});
-      } else if (std::ranges::any_of(function.parts,
-                                     [&](const Code& c) { return c.range.contains(a) && !c.index(a); })) {
+      } else if (parts.number(a) && !parts.has_instruction_at(a)) {
         return Reason(ReasonCode::address_between_instructions, part.address(insn));
       } else if (const Fde* fde = frames.find(a); fde && fde->range.start != a && a != function.entry) {
         foreign_uses.push_back({{{p, i}, insn.field, true}, a});
@@ -219,7 +219,8 @@ static std::optional<Reason> find_label_instructions(const EhFrame& frames, cons
 
 // Resolves the indirect jumps of a function that has some, with the fewest assumptions that suffice.
 static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, const EhFrame& frames,
-                                                         const DataReferences& data, const FunctionCode& function) {
+                                                         const DataReferences& data, const PartsByAddress& parts,
+                                                         bool may_lack_parts) {
   // From the cautious and cheap to what assumes more and costs more.
   struct Attempt {
     bool noreturn, calls_preserve;
@@ -229,7 +230,7 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
       {false, false, JoinPolicy::sound},     {true, false, JoinPolicy::sound},     {true, true, JoinPolicy::sound},
       {true, false, JoinPolicy::optimistic}, {true, true, JoinPolicy::optimistic},
   };
-  const Instructions code(function);
+  const Instructions code(parts);
   Noreturn noreturn(image, frames);
   std::vector<uint8_t> uses;
   Unresolved last{ReasonCode::jump_not_understood};
@@ -248,20 +249,23 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
     last.elsewhere = a.policy == JoinPolicy::sound ? analysis.elsewhere() : std::vector<OldAddr>();
     if (last.outside == OldAddr()) last.outside = before.outside;
     if (last.elsewhere.empty()) last.elsewhere = std::move(before.elsewhere);
+    if (may_lack_parts && !last.elsewhere.empty()) break;
   }
   return last;
 }
 
 Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
-                                                           const DataReferences& data, const FunctionCode& function) {
+                                                           const DataReferences& data, const FunctionCode& function,
+                                                           bool may_lack_parts) {
+  const PartsByAddress parts(function);
   std::vector<LabelUse> label_instructions, foreign_labels;
-  if (const auto why = find_label_instructions(frames, function, label_instructions, foreign_labels))
+  if (const auto why = find_label_instructions(frames, parts, label_instructions, foreign_labels))
     return Unresolved{*why};
   IndirectJumps result;
   if (std::ranges::any_of(function.parts, [](const Code& part) {
         return std::ranges::any_of(part.insns, [](const Insn& i) { return i.flow == Flow::jump_indirect; });
       })) {
-    auto jumps = analyze_jumps(image, frames, data, function);
+    auto jumps = analyze_jumps(image, frames, data, parts, may_lack_parts);
     if (!jumps) return jumps;
     result = std::move(*jumps);
   }
@@ -272,7 +276,7 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
   std::erase_if(label_instructions,
                 [&](const LabelUse& u) { return std::ranges::find(result.label_uses, u) != result.label_uses.end(); });
   if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
-    const Instructions code(function);
+    const Instructions code(parts);
     JumpAnalysis analysis(image, frames, data, code, nullptr, false, JoinPolicy::sound);
     analysis.run();
     // A program counter may be compared with two labels of another function, to find out whether control was between

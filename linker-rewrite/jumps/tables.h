@@ -24,9 +24,11 @@ struct Unresolved {
   std::vector<OldAddr> elsewhere{};
 };
 
-// Resolves every indirect jump of the function.
+// Resolves every indirect jump of the function. `may_lack_parts`: not all of its code is known, perhaps; then the first
+// entries that certainly lead elsewhere are told, and what takes longer to find out is left for when their code is there.
 Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
-                                                           const DataReferences& data, const FunctionCode& function);
+                                                           const DataReferences& data, const FunctionCode& function,
+                                                           bool may_lack_parts = false);
 
 // True if some return of the function may not go to its caller (retpolines and context switches push or overwrite the
 // return address), or if the function calls the next instruction to learn its own address.
