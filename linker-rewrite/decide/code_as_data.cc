@@ -37,6 +37,7 @@
 #include <unordered_map>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/imports.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
@@ -117,11 +118,6 @@ struct Callee {
   uint8_t reads = 0;      // a bit for each argument
   bool protects = false;  // only what may be done with the pages there is changed
 };
-
-void sort_unique(std::vector<OldAddr>& v) {
-  std::ranges::sort(v);
-  v.erase(std::unique(v.begin(), v.end()), v.end());
-}
 
 // Calls `look` with each number in the group's instructions that may be an address of code, or the end of some.
 template <class Look>

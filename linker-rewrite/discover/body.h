@@ -62,6 +62,7 @@ class Surroundings {
 struct BodyEntry {
   OldAddr at;
   StackState state;
+  bool operator==(const BodyEntry&) const = default;
 };
 
 // Explores the code from the first entry, which is the start, and from the others, within `window`. A jump with an empty

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/jumps/tables.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/linear_sweep.h"
@@ -52,8 +53,8 @@ struct ResolvedJumps {
   std::optional<Reason> why;  // why they are not understood
   std::map<OldAddr, std::vector<OldAddr>> targets;
   bool may_have_more = false;
-  OldAddr outside;                 // where an entry leads that belongs to no body
-  std::vector<OldAddr> elsewhere;  // see Unresolved
+  OldAddr outside;                          // where an entry leads that belongs to no body
+  std::vector<OldAddr> elsewhere, perhaps;  // see Unresolved
 };
 
 namespace {
@@ -61,14 +62,12 @@ namespace {
 std::vector<OldAddr> targets_in(const JumpTable& table, OldAddr end) {
   std::vector<OldAddr> targets(table.targets.begin(), table.targets.begin() + ptrdiff_t(table.likely));
   std::erase(targets, end);  // stands for an index that cannot occur
-  std::sort(targets.begin(), targets.end());
-  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  sort_unique(targets);
   return targets;
 }
 
 // The end of a function stands for an index that cannot occur, but what follows may belong to the function.
-bool leads_to_end(const FunctionCode& function, const IndirectJumps& indirect) {
-  const OldAddr end = function.parts.front().range.end;
+bool leads_to(OldAddr end, const IndirectJumps& indirect) {
   return std::ranges::any_of(indirect.tables, [&](const JumpTable& t) {
     return std::find(t.targets.begin(), t.targets.begin() + ptrdiff_t(t.likely), end) !=
            t.targets.begin() + ptrdiff_t(t.likely);
@@ -101,8 +100,7 @@ std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, c
   }
   for (const LabelUse& u : indirect.label_uses)
     if (window.contains(u.label)) labels.push_back(u.label);
-  std::sort(labels.begin(), labels.end());
-  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  sort_unique(labels);
   return labels;
 }
 
@@ -123,41 +121,64 @@ ResolvedJumps take_result(const Image& image, const DataReferences& data, const 
   return r;
 }
 
-// `end`: of the code that certainly belongs to the body. `fragments`: the other parts.
+// A body, or a fragment of it, that the analysis is given.
+struct Part {
+  OldRange window;
+  OldAddr certain_end;  // of the code that certainly belongs to it
+  bool may_be_longer = false;
+  OldAddr end{};  // of the code that is tried
+
+  bool has_more() const { return may_be_longer && end < window.end; }
+};
+
+// The code of the parts, of which the first is the body's; null if that does not begin with an instruction.
+std::optional<FunctionCode> code_of(const Image& image, const Surroundings& surroundings,
+                                    const std::vector<Part>& parts) {
+  FunctionCode function;
+  function.entry = parts.front().window.start;
+  for (const Part& p : parts) {
+    auto code = decode_as_far_as_possible(image, {p.window.start, p.end});
+    if (!code && function.parts.empty()) return std::nullopt;
+    if (code) end_at_calls(function.parts.emplace_back(std::move(*code)), surroundings);
+  }
+  return function;
+}
+
 ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataReferences& data,
-                      const Surroundings& surroundings, OldRange window, OldAddr end,
-                      const std::vector<OldRange>& fragments) {
+                      const Surroundings& surroundings, std::vector<Part> parts) {
   constexpr unsigned kMostAttempts = 24;
   ResolvedJumps last;
-  const OldAddr certain_end = end;
-  end = next_possible_start(image, end, window.end);
+  for (Part& p : parts)
+    p.end = p.may_be_longer ? next_possible_start(image, p.certain_end, p.window.end) : p.certain_end;
+  const auto part_with = [&](OldAddr a) {
+    return std::ranges::find_if(parts, [&](const Part& p) { return p.may_be_longer && p.window.contains(a); });
+  };
   for (unsigned attempt = 0; attempt < kMostAttempts; ++attempt) {
-    FunctionCode function;
-    function.entry = window.start;
-    auto main = decode_as_far_as_possible(image, {window.start, end});
-    if (!main) break;
-    function.parts.push_back(std::move(*main));
-    for (const OldRange& f : fragments)
-      if (auto part = decode_as_far_as_possible(image, f)) function.parts.push_back(std::move(*part));
-    for (Code& part : function.parts) end_at_calls(part, surroundings);
-    const auto indirect = resolve_indirect_jumps(image, frames, data, function, true);
-    if (indirect && (end >= window.end || !leads_to_end(function, *indirect)))
-      return take_result(image, data, function, *indirect, certain_end);
+    const auto function = code_of(image, surroundings, parts);
+    if (!function) break;
+    const auto indirect = resolve_indirect_jumps(image, frames, data, *function, true);
+    if (indirect &&
+        std::ranges::none_of(parts, [&](const Part& p) { return p.has_more() && leads_to(p.end, *indirect); }))
+      return take_result(image, data, *function, *indirect, parts.front().certain_end);
     last.why = indirect ? std::nullopt : std::optional(indirect.error().reason);
     last.elsewhere = indirect ? std::vector<OldAddr>() : indirect.error().elsewhere;
+    last.perhaps = indirect ? std::vector<OldAddr>() : indirect.error().perhaps;
     const OldAddr outside = indirect ? OldAddr() : indirect.error().outside;
-    if (outside != OldAddr() && !window.contains(outside)) {
+    const auto owner = part_with(outside);
+    if (outside != OldAddr() && owner == parts.end()) {
       last.outside = outside;
       break;
     }
-    if (std::ranges::any_of(last.elsewhere, [&](OldAddr a) { return !window.contains(a); })) break;
-    if (end >= window.end) break;
+    if (std::ranges::any_of(last.elsewhere, [&](OldAddr a) { return part_with(a) == parts.end(); })) break;
+    if (std::ranges::none_of(parts, &Part::has_more)) break;
     // A few steps, then longer and longer ones.
-    const OldAddr wanted = outside > end ? outside : end;
     const uint64_t step = attempt < 8 ? 1 : uint64_t(1) << attempt;
-    end = next_possible_start(image, wanted + step, window.end);
+    if (owner != parts.end() && outside > owner->end) owner->end = outside;
+    for (Part& p : parts)
+      if (p.has_more() && (owner == parts.end() || &p == &*owner))
+        p.end = next_possible_start(image, p.end + step, p.window.end);
   }
-  if (!last.why) last.why = Reason(ReasonCode::jump_not_understood, window.start);
+  if (!last.why) last.why = Reason(ReasonCode::jump_not_understood, parts.front().window.start);
   return last;
 }
 
@@ -225,10 +246,22 @@ bool Search::is_close(OldAddr a, OldAddr root, const StackState& state) const {
   return code.is_understood && !code.runs.empty() && code.runs.back().end == after->first;
 }
 
+// True if code at `a` goes on in the middle of the function at `root`, as only its own parts do.
+bool Search::leads_back(OldAddr a, OldAddr root, const StackState& state) {
+  const Body code = explore(image_, window(a), {{a, state}}, {}, *this);
+  return code.is_understood && std::ranges::any_of(code.exits, [&](const BodyExit& e) {
+           if (e.target == root || !is_undescribed(e.target)) return false;
+           const auto there = owner(e.target);
+           return there != starts_.end() && there->second.body.reaches(e.target) && root_of(there->first) == root;
+         });
+}
+
 // Fragments that a table alone leads to. What other code reaches is not taken from it.
-void Search::add_fragments(OldAddr root, const StackState& state, const ResolvedJumps& resolved) {
+void Search::add_fragments(OldAddr root, OldAddr from, const StackState& state, const ResolvedJumps& resolved) {
   Start& s = starts_.at(root);
   std::vector<OldAddr> targets = resolved.elsewhere;
+  for (OldAddr a : resolved.perhaps)
+    if (is_undescribed(a) && leads_back(a, root, state)) targets.push_back(a);
   if (const OldAddr a = resolved.outside; a != OldAddr() && is_undescribed(a) && is_close(a, root, state))
     targets.push_back(a);
   for (OldAddr t : targets) {
@@ -239,9 +272,9 @@ void Search::add_fragments(OldAddr root, const StackState& state, const Resolved
       continue;
     if (g != starts_.end() && g->first == t) {
       if (g->second.kind != Start::Kind::pointer || image_.is_position_independent()) continue;
-      make_fragment(t, state, root);
+      make_fragment(t, state, from);
     }
-    add(t, Start::Kind::jumped, state, root);
+    add(t, Start::Kind::jumped, state, from);
     s.tried.clear();
   }
 }
@@ -249,7 +282,8 @@ void Search::add_fragments(OldAddr root, const StackState& state, const Resolved
 bool Search::resolve_jumps() {
   struct Wanted {
     OldAddr start;
-    std::vector<OldRange> fragments;
+    OldAddr from;  // the body that they are in, or the start, if there are several
+    std::vector<Part> parts;
     std::vector<OldAddr> jumps;  // not understood so far; what limits the code in which they go, and calls in it
     StackState state;            // at the first of these
     ResolvedJumps result;
@@ -258,8 +292,9 @@ bool Search::resolve_jumps() {
   for (OldAddr at : with_jumps_)
     if (const auto there = starts_.find(at); there != starts_.end()) {
       const Start& s = there->second;
-      Wanted& w =
-          by_root.try_emplace(root_of(at), Wanted{root_of(at), {}, {}, s.body.jumps.front().state, {}}).first->second;
+      Wanted& w = by_root.try_emplace(root_of(at), Wanted{root_of(at), at, {}, {}, s.body.jumps.front().state, {}})
+                      .first->second;
+      if (w.from != at) w.from = w.start;
       for (const BodyExit& j : s.body.jumps) w.jumps.push_back(j.at);
       w.jumps.push_back(s.body.window.end);
       w.jumps.insert(w.jumps.end(), s.body.waiting.begin(), s.body.waiting.end());
@@ -269,10 +304,14 @@ bool Search::resolve_jumps() {
     return s.body.runs.empty() || s.tried == w.second.jumps;
   });
   if (by_root.empty()) return false;
+  for (auto& [root, w] : by_root) {
+    const Body& b = starts_.at(root).body;
+    w.parts.push_back({b.window, b.runs.back().end, true});
+  }
   for (const auto& [at, s] : starts_)
     if (s.kind == Start::Kind::jumped && !s.body.runs.empty())
       if (const auto w = by_root.find(root_of(at)); w != by_root.end() && at != w->first)
-        w->second.fragments.push_back({at, s.body.runs.back().end});
+        w->second.parts.push_back({s.body.window, s.body.runs.back().end, with_jumps_.contains(at)});
   std::vector<Wanted> wanted;
   for (auto& [root, w] : by_root) {
     starts_.at(root).tried = w.jumps;
@@ -281,23 +320,17 @@ bool Search::resolve_jumps() {
   const DataReferences& data = data_references();
   parallel_for(
       wanted.size(),
-      [&](size_t i) {
-        const Body& b = starts_.at(wanted[i].start).body;
-        wanted[i].result =
-            resolve(image_, *program_.frames, data, *this, b.window, b.runs.back().end, wanted[i].fragments);
-      },
-      1);
+      [&](size_t i) { wanted[i].result = resolve(image_, *program_.frames, data, *this, wanted[i].parts); }, 1);
   for (Wanted& w : wanted) {
     Start& s = starts_.at(w.start);
     s.unresolved = w.result.why;
     s.may_have_more = w.result.may_have_more;
-    add_fragments(w.start, w.state, w.result);
+    add_fragments(w.start, w.from, w.state, w.result);
     for (auto& [jump, targets] : w.result.targets) {
       s.targets.insert_or_assign(jump, std::move(targets));
       jumps_.insert_or_assign(jump, w.start);
     }
-    queue(w.start);
-    for (const OldRange& f : w.fragments) queue(f.start);
+    for (const Part& p : w.parts) queue(p.window.start);
   }
   return true;
 }

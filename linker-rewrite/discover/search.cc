@@ -6,17 +6,9 @@
 #include <algorithm>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/sort_unique.h"
 
 namespace profld {
-
-namespace {
-
-void sort_unique(std::vector<OldAddr>& v) {
-  std::sort(v.begin(), v.end());
-  v.erase(std::unique(v.begin(), v.end()), v.end());
-}
-
-}  // namespace
 
 Search::Search(const Program& program, std::function<void(double)> show)
     : program_(program),
@@ -34,10 +26,12 @@ void Search::run(const Roots& roots) {
   pointers_.insert(roots.pointers.begin(), roots.pointers.end());
   const std::vector<OldAddr> in_data = pointers_in_data();
   find_objects();
-  for (;;) {
+  constexpr unsigned kMostRenewals = 16;  // one changes exits, and so may bring the next
+  for (unsigned renewals = 0;;) {
     explore_queued();
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
     if (resolve_jumps()) continue;
+    if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
     if (accept_pointers(in_data, true)) continue;
     if (accept_unaligned(false)) continue;
     if (!accept_unaligned(true)) break;
@@ -93,8 +87,8 @@ OldAddr Search::root_of(OldAddr start) const {
   constexpr unsigned kMostSteps = 16;
   for (unsigned i = 0; i < kMostSteps; ++i) {
     const auto s = starts_.find(start);
-    if (s == starts_.end() || s->second.kind != Start::Kind::jumped || s->second.root == OldAddr()) break;
-    start = s->second.root;
+    if (s == starts_.end() || s->second.kind != Start::Kind::jumped || s->second.from == OldAddr()) break;
+    start = s->second.from;
   }
   return start;
 }
@@ -105,7 +99,7 @@ void Search::queue(OldAddr start) {
   queue_.push_back(start);
 }
 
-void Search::add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr root, bool may_be_inside) {
+void Search::add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr from, bool may_be_inside) {
   if (kind == Start::Kind::function) {
     if (functions_.contains(at)) return;
     functions_.add(at);
@@ -119,7 +113,7 @@ void Search::add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr 
         queue(before->first);
     s.kind = kind;
     s.state = state;
-    s.root = root;
+    s.from = from;
     s.may_be_inside = may_be_inside;
     queue(at);
   } else if (kind != Start::Kind::jumped) {
@@ -129,26 +123,26 @@ void Search::add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr 
     }
     s.kind = kind;
     s.state = StackState::at_entry();
-    s.root = OldAddr();
+    s.from = OldAddr();
     queue(at);
   } else if (s.kind == Start::Kind::pointer) {
     // A number was a label's: compilers jump to no function while the frame is in place.
-    const auto from = starts_.find(root);
-    if (!image_.is_position_independent() && !state.is_as_at_entry() && from != starts_.end() &&
-        from->second.kind == Start::Kind::function && from->second.body.is_understood)
-      make_fragment(at, state, root);
+    const auto root = starts_.find(root_of(from));
+    if (!image_.is_position_independent() && !state.is_as_at_entry() && root != starts_.end() &&
+        root->second.kind == Start::Kind::function && root->second.body.is_understood)
+      make_fragment(at, state, from);
   } else if (s.kind == Start::Kind::jumped) {
-    if (s.root != root) s.root = OldAddr();
+    if (s.from != OldAddr() && root_of(s.from) != root_of(from)) s.from = OldAddr();
     if (s.state.merge(state)) queue(at);
   }
 }
 
-// What was taken for a function belongs to the one at `root`, which comes there in that state.
-void Search::make_fragment(OldAddr label, const StackState& state, OldAddr root) {
+// What was taken for a function belongs to that of the body at `from`, which comes there in that state.
+void Search::make_fragment(OldAddr label, const StackState& state, OldAddr from) {
   Start& s = starts_.at(label);
   s.kind = Start::Kind::jumped;
   s.state = state;
-  s.root = root;
+  s.from = from;
   queue(label);
 }
 
@@ -165,18 +159,18 @@ void Search::add_entry(OldAddr start, OldAddr at, const StackState& state) {
 
 // What seemed to be a function goes on in the body that jumps to it.
 void Search::remove_inside(OldAddr start) {
-  const OldAddr root = starts_.at(start).root;
+  const OldAddr from = starts_.at(start).from, root = root_of(from);
   const auto erase = [&](auto s) {
     returning_.remove(s->first);
     return starts_.erase(s);
   };
   auto next = erase(starts_.find(start));
   // What followed it, and was taken for fragments because its start lay between.
-  while (next != starts_.end() && next->second.kind == Start::Kind::jumped && next->second.root == root)
+  while (next != starts_.end() && next->second.kind == Start::Kind::jumped && root_of(next->first) == root)
     next = erase(next);
-  std::vector<OldAddr>& inside = starts_.at(root).inside;
+  std::vector<OldAddr>& inside = starts_.at(from).inside;
   inside.insert(std::ranges::upper_bound(inside, start), start);
-  queue(root);
+  queue(from);
 }
 
 // ---- Bodies.
@@ -235,10 +229,10 @@ void Search::apply(OldAddr start, Body body) {
   if (!s.body.is_understood) return set_returns(start);
   const Body& b = s.body;
   constexpr uint64_t kLeastFunction = 4;  // bytes
-  if (s.may_be_inside && s.kind == Start::Kind::jumped && s.root != OldAddr() && starts_.contains(s.root)) {
-    const Body& from = starts_.at(s.root).body;
+  if (s.may_be_inside && s.kind == Start::Kind::jumped && starts_.contains(s.from)) {
+    const Body& from = starts_.at(s.from).body;
     const bool goes_back = std::ranges::any_of(
-        b.exits, [&](const BodyExit& e) { return e.target > s.root && e.target < start && from.reaches(e.target); });
+        b.exits, [&](const BodyExit& e) { return e.target > s.from && e.target < start && from.reaches(e.target); });
     // As a function it would find nothing in the registers that hold no arguments.
     const auto is_function = [&] {
       return is_like_function(explore(image_, window(start), {{start, StackState::at_entry()}}, {}, *this));
@@ -273,7 +267,7 @@ bool Search::leave(OldAddr from, const BodyExit& e) {
   const bool like_tail_call = e.is_jump && e.state.is_as_at_entry() && may_start_function(image_, e.target);
   OldAddr leads_to = e.target;
   if (const auto there = starts_.find(e.target); there != starts_.end()) {
-    add(e.target, Start::Kind::jumped, e.state, root_of(from));
+    add(e.target, Start::Kind::jumped, e.state, from);
   } else {
     const auto g = owner(e.target);
     const OldAddr root = root_of(from);
@@ -283,7 +277,7 @@ bool Search::leave(OldAddr from, const BodyExit& e) {
       if (g->first == root) add_entry(g->first, e.target, e.state);
     } else {
       const bool may_be_inside = g != starts_.end() && g->first == from && like_tail_call;
-      add(e.target, Start::Kind::jumped, e.state, may_be_inside ? from : root, may_be_inside);
+      add(e.target, Start::Kind::jumped, e.state, from, may_be_inside);
     }
   }
   if (leads_to == from) return false;

@@ -30,7 +30,8 @@ struct Start {
   bool in_tables_only = false;  // pointer: only words name it that the program cannot write to, as those of jump tables
   bool is_guess = false;        // pointer, not aligned: it may be one into the middle of something; see doubts.cc
   StackState state;             // there
-  OldAddr root;                 // jumped: the start of the only body that jumps there; 0 if there are several
+  // jumped: a body that jumps there, if all that do belong to one function; else 0.
+  OldAddr from;
   std::vector<BodyEntry> others;                    // where other bodies come back into it
   std::vector<OldAddr> inside;                      // see explore()
   std::map<OldAddr, std::vector<OldAddr>> targets;  // of its indirect jumps; see Surroundings
@@ -64,8 +65,8 @@ class Search : public Surroundings {
   OldAddr root_of(OldAddr start) const;
   OldRange window(OldAddr start) const;
 
-  void add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr root = OldAddr(), bool may_be_inside = false);
-  void make_fragment(OldAddr label, const StackState& state, OldAddr root);
+  void add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr from = OldAddr(), bool may_be_inside = false);
+  void make_fragment(OldAddr label, const StackState& state, OldAddr from);
   void add_entry(OldAddr start, OldAddr at, const StackState& state);
   void queue(OldAddr start);
   void explore_queued();
@@ -85,9 +86,13 @@ class Search : public Surroundings {
   std::optional<OldAddr> end_of_known(OldAddr start) const;
   std::vector<OldAddr> pointers_in_data();
 
+  // Takes the states of starts that are only jumped to from what leads there now; true if any changed.
+  bool renew_arrivals();
+
   bool resolve_jumps();
   bool is_close(OldAddr a, OldAddr root, const StackState& state) const;
-  void add_fragments(OldAddr root, const StackState& state, const ResolvedJumps& resolved);
+  bool leads_back(OldAddr a, OldAddr root, const StackState& state);
+  void add_fragments(OldAddr root, OldAddr from, const StackState& state, const ResolvedJumps& resolved);
   void find_objects();
   const DataReferences& data_references();
 

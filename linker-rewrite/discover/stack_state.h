@@ -51,6 +51,8 @@ class StackState {
     return a.kind == Holds::Kind::stack && b.kind == a.kind && a.frame == b.frame && a.offset != b.offset;
   }
 
+  bool operator==(const StackState&) const = default;
+
   // The canonical frame address, as a register and what has to be added to it; nullopt if it is not known.
   struct FrameAddress {
     uint8_t reg;

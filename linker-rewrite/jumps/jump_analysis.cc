@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/unwind/lsda.h"
 
 namespace profld {
@@ -19,11 +20,6 @@ namespace profld {
 namespace {
 
 using Kind = Value::Kind;
-
-void sort_unique(std::vector<uint32_t>& v) {
-  std::sort(v.begin(), v.end());
-  v.erase(std::unique(v.begin(), v.end()), v.end());
-}
 
 }  // namespace
 

@@ -53,8 +53,8 @@ class JumpAnalysis {
   void run();
 
   // `uses`: of constants, see Interpreter.
-  // Of all tables that jumps go through now: see Unresolved.
-  std::vector<OldAddr> elsewhere() const;
+  // Fills in what Unresolved says of all tables that jumps go through now.
+  void tell_what_is_outside(bool bounds_are_certain, Unresolved& out) const;
   Expected<IndirectJumps, Unresolved> result(const std::vector<uint8_t>& uses);
   const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
   bool reads_own_code() const { return interpreter_.reads_own_code(); }

@@ -20,6 +20,7 @@
 #include <algorithm>
 
 #include "jump_analysis.h"
+#include "linker-rewrite/base/sort_unique.h"
 
 namespace profld {
 
@@ -61,8 +62,7 @@ void JumpAnalysis::find_labels() {
   for (const auto& [word, label] : label_words_.certain) labels.push_back(label);
   for (OldAddr a : labels)
     if (auto i = code_.at(a)) labels_.targets.push_back(*i);
-  std::ranges::sort(labels_.targets);
-  labels_.targets.erase(std::unique(labels_.targets.begin(), labels_.targets.end()), labels_.targets.end());
+  sort_unique(labels_.targets);
 }
 
 // Whether a frame table describes a call of the function (program/frame_tables.cc).

@@ -8,6 +8,7 @@
 
 #include "abstract_state.h"
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/sort_unique.h"
 
 namespace profld {
 
@@ -84,8 +85,7 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Pa
       found.insert(found.end(), taken.begin(), taken.end());
       taken.clear();
     }
-    std::ranges::sort(found);
-    found.erase(std::unique(found.begin(), found.end()), found.end());
+    sort_unique(found);
     return found;
   };
   const bool required = exact && bound != kNoBound && end <= bound;
@@ -98,8 +98,14 @@ TableEntries read_table(const Image& image, const DataReferences& data, const Pa
       fails(ReasonCode::table_leads_out, target(end));
       const uint64_t required_end = required ? std::min(available, bound + 1) : 0;
       result.why->elsewhere = entries_elsewhere(end, required_end);
-      return result;
+      result.between = entries_elsewhere(end, 0);
     }
+    constexpr uint64_t kMostPerhaps = 256;
+    for (uint64_t i = end; i < std::min(available, end + kMostPerhaps) && image.is_code(target(i)); ++i) {
+      if (form.first + i * form.size >= next) break;
+      if (!is_valid(i)) result.perhaps.push_back(target(i));
+    }
+    if (more) return result;
   }
   result.foreign = end == first;
   if (end == first) return fails(ReasonCode::table_without_entry);

@@ -25,6 +25,8 @@ struct TableEntries {
   // How many of these entries the table most likely has: those up to the bound or the next object.
   size_t likely = 0;
   std::optional<Unresolved> why;  // if it is no jump table
+  std::vector<OldAddr> between;   // where entries lead that are none of the function's, but stand before one that is
+  std::vector<OldAddr> perhaps;   // see Unresolved
   bool foreign = false;           // if it is no jump table: not even one entry leads into the function
 };
 

@@ -19,6 +19,7 @@
 #include <map>
 
 #include "jump_analysis.h"
+#include "linker-rewrite/base/sort_unique.h"
 
 namespace profld {
 
@@ -183,15 +184,21 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
   return out;
 }
 
-std::vector<OldAddr> JumpAnalysis::elsewhere() const {
-  std::vector<OldAddr> all;
-  for (const auto& [insn, j] : jumps_)
-    if (j.table >= 0)
-      if (const auto& why = tables_[size_t(j.table)].entries.why)
-        all.insert(all.end(), why->elsewhere.begin(), why->elsewhere.end());
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+void JumpAnalysis::tell_what_is_outside(bool bounds_are_certain, Unresolved& out) const {
+  out.elsewhere.clear();
+  out.perhaps.clear();
+  const auto append = [](std::vector<OldAddr>& to, const std::vector<OldAddr>& some) {
+    to.insert(to.end(), some.begin(), some.end());
+  };
+  for (const auto& [insn, j] : jumps_) {
+    if (j.table < 0) continue;
+    const TableEntries& entries = tables_[size_t(j.table)].entries;
+    if (!entries.why) continue;
+    append(out.elsewhere, bounds_are_certain ? entries.why->elsewhere : entries.between);
+    append(out.perhaps, entries.perhaps);
+  }
+  sort_unique(out.elsewhere);
+  sort_unique(out.perhaps);
 }
 
 // Appends the RIP-relative instructions that take the address of a label, in this function or in another. Returns a
@@ -246,9 +253,10 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
     if (result) return result;
     // If an attempt found out something about a table, try that even when the next attempt fails for another reason.
     Unresolved before = std::exchange(last, result.error());
-    last.elsewhere = a.policy == JoinPolicy::sound ? analysis.elsewhere() : std::vector<OldAddr>();
+    analysis.tell_what_is_outside(a.policy == JoinPolicy::sound, last);
     if (last.outside == OldAddr()) last.outside = before.outside;
     if (last.elsewhere.empty()) last.elsewhere = std::move(before.elsewhere);
+    if (last.perhaps.empty()) last.perhaps = std::move(before.perhaps);
     if (may_lack_parts && !last.elsewhere.empty()) break;
   }
   return last;
@@ -294,8 +302,7 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
   }
   for (const auto* uses : {&label_instructions, &foreign_labels})
     result.label_uses.insert(result.label_uses.end(), uses->begin(), uses->end());
-  std::ranges::sort(result.label_uses);
-  result.label_uses.erase(std::unique(result.label_uses.begin(), result.label_uses.end()), result.label_uses.end());
+  sort_unique(result.label_uses);
   return result;
 }
 

@@ -22,6 +22,8 @@ struct Unresolved {
   // Where entries of its tables lead that are outside the function, and certainly belong to the tables: a comparison
   // asks for them, or entries behind them lead into the function. Sorted.
   std::vector<OldAddr> elsewhere{};
+  // Where what follows these entries leads, up to the next object in the data: that may be entries as well. Sorted.
+  std::vector<OldAddr> perhaps{};
 };
 
 // Resolves every indirect jump of the function. `may_lack_parts`: not all of its code is known, perhaps; then the first
