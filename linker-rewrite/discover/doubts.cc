@@ -8,6 +8,8 @@
 //   * A function is a piece of code without gaps, but for a part that is seldom run and far away (cold). Cold parts are not
 //     aligned, so there is no padding in front of a place in them. A place that has padding in front of it, and another
 //     function between it and where the jump is, is a function.
+//   * Behind its epilogue a function goes on to nothing but the end of another path of its own. So a jump behind one, to
+//     code that makes a frame, is a tail call.
 //   * Hardly any compiler makes conditional tail calls.
 //   * All else may be either, such as an aligned place behind the end of the function that jumps there, or any place right in
 //     front of its start.
@@ -44,6 +46,7 @@ struct Place {
   uint32_t root = kNobody;           // the place of the only function that leads there, or kSeveral
   bool is_certain = false;           // there is a function
   bool reached_within = false;       // by a conditional jump, or from the instruction in front of it
+  bool follows_epilogue = false;     // a jump behind an epilogue leads there
   bool goes_back = false;            // it goes on in the middle of another place's code
   bool has_table = false;          // of a root: one of its jumps, or of its parts', leads to places inside the function
   bool has_unknown_jumps = false;  // of a root: one of its jumps, or of its parts', is not understood
@@ -92,6 +95,7 @@ class Judge {
         if (places_[to].at == e.target) {
           places_[i].leads_to.push_back(to);
           places_[to].reached_within |= !e.is_jump;
+          places_[to].follows_epilogue |= e.is_jump && e.state.is_behind_epilogue();
         } else if (places_[to].start->body.reaches(e.target)) {
           places_[i].goes_back = true;
         }
@@ -154,13 +158,17 @@ class Judge {
   // `function`: the last certain one in front of it.
   bool is_tail_called(const Place& p, const Place* function) const {
     if (!is_frameless(p) || p.goes_back || p.root == kNobody) return false;
-    if (p.root == kSeveral) return true;
+    if (p.root == kSeveral || (p.follows_epilogue && makes_frame(p))) return true;
     return may_start_function(image_, p.at) && is_behind_padding(p.at) && (!function || p.root != index(*function));
   }
 
-  bool is_frameless(const Place& p) const {
-    constexpr StackState::FrameAddress kEmpty{kRsp, 8};
-    return p.start->state.frame_address() == kEmpty;
+  static constexpr StackState::FrameAddress kNoFrame{kRsp, 8};
+
+  bool is_frameless(const Place& p) const { return p.start->state.frame_address() == kNoFrame; }
+
+  bool makes_frame(const Place& p) const {
+    return std::ranges::any_of(p.start->body.rows,
+                               [](const FrameRow& row) { return row.frame_address && row.frame_address != kNoFrame; });
   }
 
   // True if all code in front of `p` belongs to a function, of which all is known.

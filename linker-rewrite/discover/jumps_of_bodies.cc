@@ -163,6 +163,12 @@ ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataRefer
     last.why = indirect ? std::nullopt : std::optional(indirect.error().reason);
     last.elsewhere = indirect ? std::vector<OldAddr>() : indirect.error().elsewhere;
     last.perhaps = indirect ? std::vector<OldAddr>() : indirect.error().perhaps;
+    last.targets.clear();
+    if (!indirect)
+      for (const auto& [jump, targets] : indirect.error().understood)
+        if (std::ranges::none_of(parts,
+                                 [&](const Part& p) { return std::ranges::find(targets, p.end) != targets.end(); }))
+          sort_unique(last.targets.emplace(jump, targets).first->second);
     const OldAddr outside = indirect ? OldAddr() : indirect.error().outside;
     const auto owner = part_with(outside);
     if (outside != OldAddr() && owner == parts.end()) {

@@ -40,10 +40,10 @@ JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const Data
   find_landing_pads();
 }
 
-void JumpAnalysis::run() {
+void JumpAnalysis::run(bool parts_may_be_entries) {
   reach(0, interpreter_.entry_state());
   work();
-  for (uint32_t p = 1; p < function_.parts.size(); ++p) {
+  for (uint32_t p = 1; p < function_.parts.size() && parts_may_be_entries; ++p) {
     if (function_.parts[p].insns.empty()) continue;
     const uint32_t start = code_.number({p, 0});
     const Fde* fde = frames_.find(function_.parts[p].range.start);

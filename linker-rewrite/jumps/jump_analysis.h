@@ -49,8 +49,9 @@ class JumpAnalysis {
   JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
                Noreturn* noreturn, bool calls_preserve, JoinPolicy policy);
 
-  // Interprets the function until nothing new is learnt; to be called once.
-  void run();
+  // Interprets the function until nothing new is learnt; to be called once. `parts_may_be_entries`: what calls the function
+  // may begin at a part that the first does not lead to, and that has no frame there.
+  void run(bool parts_may_be_entries);
 
   // `uses`: of constants, see Interpreter.
   // Fills in what Unresolved says of all tables that jumps go through now.

@@ -185,14 +185,16 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
 }
 
 void JumpAnalysis::tell_what_is_outside(bool bounds_are_certain, Unresolved& out) const {
-  out.elsewhere.clear();
-  out.perhaps.clear();
   const auto append = [](std::vector<OldAddr>& to, const std::vector<OldAddr>& some) {
     to.insert(to.end(), some.begin(), some.end());
   };
   for (const auto& [insn, j] : jumps_) {
     if (j.table < 0) continue;
     const TableEntries& entries = tables_[size_t(j.table)].entries;
+    if (bounds_are_certain && !entries.targets.empty())
+      out.understood.emplace_back(
+          code_.address(insn),
+          std::vector(entries.targets.begin(), entries.targets.begin() + ptrdiff_t(entries.likely)));
     if (!entries.why) continue;
     append(out.elsewhere, bounds_are_certain ? entries.why->elsewhere : entries.between);
     append(out.perhaps, entries.perhaps);
@@ -243,7 +245,7 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
   Unresolved last{ReasonCode::jump_not_understood};
   for (const Attempt& a : kAttempts) {
     JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.policy);
-    analysis.run();
+    analysis.run(!may_lack_parts);
     if (a.policy == JoinPolicy::sound && analysis.reads_own_code())
       return Unresolved{ReasonCode::reads_own_code, last.outside, last.elsewhere};
     // Only sound attempts tell how constants are used: an optimistic one lets them arrive at places where they are not
@@ -252,11 +254,12 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
     auto result = analysis.result(uses);
     if (result) return result;
     // If an attempt found out something about a table, try that even when the next attempt fails for another reason.
-    Unresolved before = std::exchange(last, result.error());
+    Unresolved before = std::exchange(last, {result.error().reason, result.error().outside});
     analysis.tell_what_is_outside(a.policy == JoinPolicy::sound, last);
     if (last.outside == OldAddr()) last.outside = before.outside;
     if (last.elsewhere.empty()) last.elsewhere = std::move(before.elsewhere);
     if (last.perhaps.empty()) last.perhaps = std::move(before.perhaps);
+    if (!before.understood.empty()) last.understood = std::move(before.understood);
     if (may_lack_parts && !last.elsewhere.empty()) break;
   }
   return last;
@@ -286,7 +289,7 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
   if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
     const Instructions code(parts);
     JumpAnalysis analysis(image, frames, data, code, nullptr, false, JoinPolicy::sound);
-    analysis.run();
+    analysis.run(!may_lack_parts);
     // A program counter may be compared with two labels of another function, to find out whether control was between
     // them.
     auto is_only = [&](OldAddr label, uint8_t allowed) {
