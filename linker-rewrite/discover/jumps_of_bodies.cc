@@ -329,14 +329,17 @@ bool Search::resolve_jumps() {
       [&](size_t i) { wanted[i].result = resolve(image_, *program_.frames, data, *this, wanted[i].parts); }, 1);
   for (Wanted& w : wanted) {
     Start& s = starts_.at(w.start);
+    if (s.unresolved.has_value() != w.result.why.has_value()) queue(w.start);
     s.unresolved = w.result.why;
     s.may_have_more = w.result.may_have_more;
     add_fragments(w.start, w.from, w.state, w.result);
     for (auto& [jump, targets] : w.result.targets) {
+      const std::vector<OldAddr>* known = targets_of(jump);
+      if (known && *known == targets) continue;
       s.targets.insert_or_assign(jump, std::move(targets));
       jumps_.insert_or_assign(jump, w.start);
+      if (const auto body = owner(jump); body != starts_.end()) queue(body->first);
     }
-    for (const Part& p : w.parts) queue(p.window.start);
   }
   return true;
 }

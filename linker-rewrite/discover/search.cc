@@ -31,8 +31,8 @@ void Search::run(const Roots& roots) {
     explore_queued();
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
     if (resolve_jumps()) continue;
-    if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
     if (accept_pointers(in_data, true)) continue;
+    if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
     if (accept_unaligned(false)) continue;
     if (!accept_unaligned(true)) break;
   }
