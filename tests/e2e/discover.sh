@@ -40,6 +40,7 @@ found switch.c
 found tail_calls.c
 found cold.c
 found zero_padding.c
+found found_late.c
 links="no-pie static" found unaligned.c
 # Position-independent: only the end of at_end may be a function.
 doubtful=1 links=pie found inner_starts.c
