@@ -40,14 +40,24 @@ bool height_is_known(const StackState& s) {
   return frame.has_value();
 }
 
-std::optional<Reason> why_it_stays(const Start& s) {
+// Compilers jump to no other function while the frame is in place. So the height is not right: a function that was called
+// takes its arguments off the stack, perhaps. (Behind a call that does not return a body seems to run on.)
+bool seems_to_leave_in_frame(const Search& search, OldAddr start, const BodyExit& exit) {
+  if (!exit.is_jump) return false;
+  const auto to = search.starts().find(exit.target);
+  return to != search.starts().end() && to->second.kind == Start::Kind::function &&
+         to->first != search.root_of(start) && exit.state.breaches_at_return() & kLeavesInFrame;
+}
+
+std::optional<Reason> why_it_stays(const Search& search, OldAddr start, const Start& s) {
   if (s.unresolved) return s.unresolved;
   if (!s.body.jumps.empty()) return Reason(ReasonCode::jump_not_understood, s.body.jumps.front().at);
   constexpr uint8_t kStack = kLeavesInFrame | kHeightUnknown;
   const uint8_t wrong = s.kind == Start::Kind::pointer ? uint8_t(UINT8_MAX) : kStack;
   if (s.body.breaches & wrong) return Reason(ReasonCode::stack_not_followed);
   for (const BodyExit& e : s.body.exits)
-    if (!height_is_known(e.state)) return Reason(ReasonCode::stack_not_followed);
+    if (!height_is_known(e.state) || seems_to_leave_in_frame(search, start, e))
+      return Reason(ReasonCode::stack_not_followed);
   return std::nullopt;
 }
 
@@ -62,8 +72,9 @@ std::vector<FrameRow> rows_of(const std::vector<FrameRow>& rows, OldRange range)
   return taken;
 }
 
-void append_found(std::vector<FoundRange>& found, const Image& image, OldAddr start, const Start& s, Verdict verdict) {
-  std::optional<Reason> stays = why_it_stays(s);
+void append_found(std::vector<FoundRange>& found, const Image& image, const Search& search, OldAddr start,
+                  const Start& s, Verdict verdict) {
+  std::optional<Reason> stays = why_it_stays(search, start, s);
   if (!stays && verdict.is_doubtful) stays = Reason(ReasonCode::may_be_inside);
   for (const OldRange& run : s.body.runs) {
     FoundRange f;
@@ -109,7 +120,7 @@ std::optional<MadeFrames> discover_functions(const Program& program, const std::
   const std::vector<Verdict> verdicts = judge(*program.image, undescribed, search.starts());
   auto verdict = verdicts.begin();
   for (const auto& [start, s] : search.starts()) {
-    if (s.body.is_understood) append_found(found, *program.image, start, s, *verdict);
+    if (s.body.is_understood) append_found(found, *program.image, search, start, s, *verdict);
     ++verdict;
   }
   return make_frames(*program.frames, found);

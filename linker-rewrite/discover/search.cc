@@ -82,7 +82,6 @@ std::map<OldAddr, Start>::iterator Search::owner(OldAddr a) {
   return window(s->first).contains(a) ? s : starts_.end();
 }
 
-// The start of the function that a body is a fragment of, as far as that is known; else its own start.
 OldAddr Search::root_of(OldAddr start) const {
   constexpr unsigned kMostSteps = 16;
   for (unsigned i = 0; i < kMostSteps; ++i) {

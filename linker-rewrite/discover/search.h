@@ -54,6 +54,8 @@ class Search : public Surroundings {
   // Finds all starts, as far as they can be understood.
   void run(const Roots& roots);
   const std::map<OldAddr, Start>& starts() const { return starts_; }
+  // The start of the function that a body is a fragment of, as far as that is known; else its own start.
+  OldAddr root_of(OldAddr start) const;
 
   Returns returns(const Insn& call, OldAddr target) const override;
   const std::vector<OldAddr>* targets_of(OldAddr jump) const override;
@@ -62,7 +64,6 @@ class Search : public Surroundings {
   bool is_undescribed(OldAddr a) const { return range_with(undescribed_, a) != nullptr; }
   bool known_never_returns(OldAddr target, bool through_word) const;
   std::map<OldAddr, Start>::iterator owner(OldAddr a);  // of the window that `a` lies in; end() if none does
-  OldAddr root_of(OldAddr start) const;
   OldRange window(OldAddr start) const;
 
   void add(OldAddr at, Start::Kind kind, const StackState& state, OldAddr from = OldAddr(), bool may_be_inside = false);

@@ -25,10 +25,11 @@ using Kind = Holds::Kind;
 using Type = Operand::Type;
 
 constexpr int64_t kWord = 8, kRedZone = 128;
-constexpr uint8_t kR10 = 10, kR11 = 11;
+constexpr uint8_t kR11 = 11;
 constexpr uint16_t bit(uint8_t reg) { return uint16_t(1u << reg); }
-// Those that hold no argument. (al holds one in functions with a variable number of arguments, which only test it.)
-constexpr uint16_t kUnset = bit(kRax) | bit(kR10) | bit(kR11);
+// Those that hold no argument. (al holds one in functions with a variable number of arguments, which only test it; r10 holds the
+// frame of the function that a nested one belongs to.)
+constexpr uint16_t kUnset = bit(kRax) | bit(kR11);
 // rax, rcx, rdx, rsi, rdi, r8 to r11
 constexpr uint16_t kCallerSaved = 0b0000'1111'1100'0111;
 
@@ -181,7 +182,7 @@ uint8_t StackState::step(const Semantics& op, Flow flow, uint32_t place) {
       Holds value;
       if (op.from.type == Type::reg && op.from.size == kWord && (!to_register || op.to.size == kWord)) {
         value = registers_[op.from.reg];
-        // To save it is no use; to copy what nobody has set is one. (r10 may hold a nested function's frame.)
+        // To save it is no use; to copy what nobody has set is one.
         if (to_register && is_alike(value, kRax)) breaches |= kUsesUnset;
       } else if (op.from.type == Type::reg) {
         breaches |= uses(bit(op.from.reg));
