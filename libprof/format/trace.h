@@ -50,7 +50,9 @@
 // nothing. If the number is another one after a reader has read what is in a window, that is not to be believed.
 // A record is the number of a basic
 // block + 1, in a word of 2 or 4 bytes. The block ran as a whole, and before it the one that the table says to have run
-// there, if it names one.
+// there, if it names one. Else, if the table says that it is so (kBlockToldByWays), what ran before it is on the way to it from
+// the block of the record before, through such as write none, of which there is one. A signal's handler may have written
+// records in between (prof/trace/block_ways.cc).
 //
 // With kTraceMemory, words have 4 bytes, and the values of the block that the table tells of stand behind the word, 8 bytes
 // each. The number takes its lower bits (kRecordNumber). Those above say how many values there are, and the highest bit
@@ -69,7 +71,8 @@
 //
 // A ring (kTraceRing) has the last windows only.
 //
-// Version 1 has no windows that are begun again, and nothing packed; there, the number counts the windows of one thread.
+// Version 2 has no ways between blocks, nor flags of these. Version 1 has no windows that are begun again either, and nothing
+// packed; there, the number counts the windows of one thread.
 //
 // All integers are little-endian. Readers believe nothing in it.
 
@@ -81,7 +84,7 @@
 namespace prof_format {
 
 inline constexpr char kTraceMagic[8] = {'\x7f', 'P', 'T', 'R', 'C', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kTraceVersion = 2, kOldestTraceVersion = 1;
+inline constexpr uint32_t kTraceVersion = 3, kOldestTraceVersion = 1;
 inline constexpr uint32_t kTraceByteOrder = 0x01020304;
 
 // What wrote it.
@@ -160,8 +163,8 @@ struct TraceCode {
   uint64_t size;
 };
 
-// The table of the blocks of a module. Behind it `blocks` TraceBlock, `operands` TraceOperand, `code_size` bytes of code:
-// those of all blocks, one behind the other.
+// The table of the blocks of a module. Behind it `blocks` TraceBlock, `operands` TraceOperand, the ways on from all blocks, 4
+// bytes each, and `code_size` bytes of code: those of all blocks, one behind the other.
 struct TraceBlocks {
   uint64_t blocks, operands, code_size;
   uint32_t block_size;    // sizeof(TraceBlock)
@@ -174,14 +177,22 @@ struct TraceBlock {
   uint32_t size;          // bytes of its code
   uint32_t instructions;  // which these bytes are
   uint32_t operands;      // TraceOperand, behind those of the block before
-  uint32_t values;        // that follow the word of each execution, its own or that of the block behind it
-  // Number + 1 of a block that ran just before it and wrote no word, which stands before it in the table; 0: none. A block
-  // without code stands for the blocks before it alone. At most kMostBlocksBefore follow each other so.
+  uint16_t values;        // that follow the word of each execution, its own or that of the block behind it
+  uint16_t flags;         // TraceBlockFlags
+  // Number + 1 of a block that ran just before it and wrote no word; 0: none. A block without code stands for the blocks before
+  // it alone. At most kMostBlocksBefore follow each other so.
   uint32_t before;
-  uint32_t reserved;
+  uint32_t next;  // ways on from it, behind those of the block before: numbers of blocks. None: control leaves there
 };
 
 inline constexpr uint32_t kMostBlocksBefore = 256;
+
+enum TraceBlockFlags : uint16_t {
+  kBlockWrites = 1,      // it writes words; versions 1 and 2 do not say so
+  kBlockToldByWays = 2,  // what ran before it is on the way to it from the block before that wrote a word
+  kBlockFromOutside =
+      4,  // it, or the first one that `before` leads to, may be where a handler of a signal begins, and the like
+};
 
 // An access to memory in a block: in the order in which they happen. Its address is the sum of `addend`, and of those of its
 // values that are there (kNoValue: not there).

@@ -43,7 +43,7 @@ Bytes encode_trace_program(const Image& image, const BlockCounters& counters) {
     entry.size = uint32_t(b.range.size());
     entry.instructions = b.instructions;
     entry.operands = uint32_t(b.accesses.size());
-    entry.values = b.values;
+    entry.values = uint16_t(b.values);
     if (b.before != TracedBlock::kNone) entry.before = b.before + 1;
     append(out, entry);
     code += b.range.size();

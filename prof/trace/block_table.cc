@@ -31,6 +31,15 @@ BlockTable::BlockTable(std::string_view bytes) {
   for (uint64_t i = 0; i < head.blocks; ++i) blocks_.push_back(all.read<TraceBlock>());
   operands_.reserve(size_t(head.operands));
   for (uint64_t i = 0; i < head.operands; ++i) operands_.push_back(all.read<TraceOperand>());
+  for (const TraceBlock& block : blocks_) {
+    first_next_.push_back(next_.size());
+    if (block.next > all.remaining() / sizeof(uint32_t))
+      throw DamagedTrace("the table of blocks has no room for its ways");
+    for (uint32_t i = 0; i < block.next; ++i) {
+      next_.push_back(all.read<uint32_t>());
+      if (next_.back() >= blocks_.size()) throw DamagedTrace("the table of blocks has a way that leads nowhere");
+    }
+  }
   code_ = all.take(head.code_size);
 
   find_chains();
@@ -39,8 +48,8 @@ BlockTable::BlockTable(std::string_view bytes) {
     first_operands_.push_back(operand);
     operand += block.operands;
     if (operand > operands_.size() || block.code > code_.size() || block.size > code_.size() - block.code ||
-        (block.size == 0) != (block.instructions == 0) || (block.size == 0 && block.before == 0) ||
-        block.values > kMostRecordValues)
+        (block.size == 0) != (block.instructions == 0) ||
+        (block.size == 0 && block.before == 0 && !(block.flags & kBlockWrites)) || block.values > kMostRecordValues)
       throw DamagedTrace("the table of blocks has a block that cannot be");
     uint32_t instruction = 0;
     for (uint64_t i = operand - block.operands; i < operand; ++i) {
@@ -55,13 +64,28 @@ BlockTable::BlockTable(std::string_view bytes) {
 }
 
 void BlockTable::find_chains() {
-  std::vector<uint32_t> length(blocks_.size());  // of the chain in front of each block
+  std::vector<uint32_t> length(blocks_.size());  // of the chain up to each block, with it; 0: not known yet
+  std::vector<size_t> chain;
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const uint32_t before = blocks_[i].before;
-    if (before == 0) continue;
-    if (before > i) throw DamagedTrace("the table of blocks names one before another that stands behind it");
-    length[i] = length[before - 1] + 1;
-    if (length[i] > kMostBlocksBefore) throw DamagedTrace("the table of blocks has too many blocks before another");
+    chain.clear();
+    for (size_t at = i; length[at] == 0; at = blocks_[at].before - 1) {
+      chain.push_back(at);
+      if (blocks_[at].before > blocks_.size())
+        throw DamagedTrace("the table of blocks names one before another that is not there");
+      if (chain.size() > kMostBlocksBefore + 1)
+        throw DamagedTrace("the table of blocks has too many blocks before another");
+      if (blocks_[at].before == 0) {
+        length[at] = 1;
+        break;
+      }
+    }
+    while (!chain.empty()) {
+      const size_t at = chain.back();
+      chain.pop_back();
+      if (length[at] == 0) length[at] = length[blocks_[at].before - 1] + 1;
+      if (length[at] > kMostBlocksBefore + 1)
+        throw DamagedTrace("the table of blocks has too many blocks before another");
+    }
   }
 }
 

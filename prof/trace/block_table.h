@@ -23,6 +23,15 @@ class BlockTable {
   // The block that ran just before it and wrote no word: its number + 1; 0: none. There is an end to going on so.
   uint32_t before(uint64_t block) const { return blocks_[block].before; }
 
+  // As libprof/format/trace.h says.
+  bool writes(uint64_t block) const { return (blocks_[block].flags & prof_format::kBlockWrites) != 0; }
+  bool is_told_by_ways(uint64_t block) const { return (blocks_[block].flags & prof_format::kBlockToldByWays) != 0; }
+  bool is_from_outside(uint64_t block) const { return (blocks_[block].flags & prof_format::kBlockFromOutside) != 0; }
+  // Where control may go on; empty: the table does not say.
+  std::span<const uint32_t> next(uint64_t block) const {
+    return std::span(next_).subspan(size_t(first_next_[block]), blocks_[block].next);
+  }
+
   // The block as a run of instructions in a process. Throws DamagedTrace if its code is none. `is_down`: what the values tell
   // the direction of goes down.
   TraceRun run(uint64_t block, uint32_t process, uint64_t bias, bool is_down) const;
@@ -45,6 +54,8 @@ class BlockTable {
   std::vector<prof_format::TraceBlock> blocks_;
   std::vector<uint64_t> first_operands_;  // of each block
   std::vector<prof_format::TraceOperand> operands_;
+  std::vector<uint64_t> first_next_;  // of each block
+  std::vector<uint32_t> next_;
   std::string code_;
 };
 

@@ -8,11 +8,14 @@ namespace prof {
 
 using namespace prof_format;
 
-// `number`: of the block + 1. The table bounds how deep this goes.
+// `number`: of the block + 1.
 void BlocksDecoder::run(uint64_t number, std::span<const uint64_t> values) {
   const uint64_t block = number - 1;
   if (number == 0 || block >= table_.size()) throw DamagedTrace("a block ran that there is not");
-  if (const uint32_t before = table_.before(block)) run(before, values);
+  before_.clear();
+  sequence_.write(uint32_t(block), before_);
+  for (const uint32_t before : before_)
+    if (table_.has_code(before)) take_(before, values);
   if (table_.has_code(block)) take_(block, values);
 }
 

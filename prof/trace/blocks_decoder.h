@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "block_table.h"
+#include "block_ways.h"
 
 namespace prof {
 
@@ -21,7 +22,7 @@ class BlocksDecoder {
   using Take = std::function<void(uint64_t block, std::span<const uint64_t> values)>;
 
   // Of one thread and one module. `table` must outlive this.
-  BlocksDecoder(const BlockTable& table, Take take) : table_(table), take_(std::move(take)) {}
+  BlocksDecoder(const BlockTable& table, Take take) : table_(table), sequence_(table), take_(std::move(take)) {}
 
   // The next words of a window, of so many bytes each (2 or 4). Throws DamagedTrace.
   void words(std::string_view bytes, unsigned size);
@@ -32,14 +33,19 @@ class BlocksDecoder {
   void end_window();
   void leave_window() { rest_.clear(); }
 
+  // Some blocks ran that cannot be told.
+  bool has_gaps() const { return sequence_.has_gaps(); }
+
  private:
   template <class Word>
   void numbers(std::string_view bytes);
   void run(uint64_t number, std::span<const uint64_t> values);
 
   const BlockTable& table_;
+  BlockSequence sequence_;
   Take take_;
-  std::string rest_;  // the beginning of a record
+  std::vector<uint32_t> before_;  // that ran before the word of now
+  std::string rest_;              // the beginning of a record
   std::vector<uint64_t> values_;
 };
 

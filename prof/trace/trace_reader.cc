@@ -129,6 +129,7 @@ void TraceReader::read_blocks(const TraceChunkPlace& chunk) {
       stream.decoder.words(bytes, chunk.head.word_size);
     }
   }
+  has_lost_ |= stream.decoder.has_gaps();
   if (has_values && !consumer_->is_done()) stream.decoder.end_window();
 }
 

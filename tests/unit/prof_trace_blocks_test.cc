@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "prof/trace/block_table.h"
+#include "prof/trace/block_ways.h"
 #include "prof/trace/packed_records.h"
 #include "prof/trace/varint.h"
 #include "prof_trace_bytes.h"
@@ -54,40 +55,45 @@ class BlocksTrace {
                                   .instructions = 2,
                                   .operands = 2,
                                   .values = 2,
+                                  .flags = 0,
                                   .before = 0,
-                                  .reserved = 0},
+                                  .next = 0},
                                  {.address = 0x1010,
                                   .code = 4,
                                   .size = 1,
                                   .instructions = 1,
                                   .operands = 0,
                                   .values = 0,
+                                  .flags = 0,
                                   .before = 0,
-                                  .reserved = 0},
+                                  .next = 0},
                                  {.address = 0x1020,
                                   .code = 5,
                                   .size = 2,
                                   .instructions = 1,
                                   .operands = 1,
                                   .values = 3,
+                                  .flags = 0,
                                   .before = 0,
-                                  .reserved = 0},
+                                  .next = 0},
                                  {.address = 0x1030,
                                   .code = 7,
                                   .size = 1,
                                   .instructions = 1,
                                   .operands = 1,
                                   .values = 0,
+                                  .flags = 0,
                                   .before = 0,
-                                  .reserved = 0},
+                                  .next = 0},
                                  {.address = 0x1040,
                                   .code = 7,
                                   .size = 1,
                                   .instructions = 1,
                                   .operands = 2,
                                   .values = 4,
+                                  .flags = 0,
                                   .before = 0,
-                                  .reserved = 0}};
+                                  .next = 0}};
     const TraceOperand operands[] = {{.instruction = 0,
                                       .size = 8,
                                       .flags = kAccessWrite,
@@ -357,6 +363,40 @@ TEST_CASE("tables of blocks that cannot be are refused") {
   refuses(sizeof(TraceBlocks) + 24, 2 | uint64_t(1) << 32);  // its values
   refuses(sizeof(TraceBlocks) + 5 * sizeof(TraceBlock), 7);  // the instruction of an operand
   CHECK_THROWS_AS(prof::BlockTable(trace.table.substr(0, trace.table.size() - 1)), prof::DamagedTrace);
+}
+
+TEST_CASE("ways between blocks that cannot be are refused") {
+  const auto table = [](const std::vector<TraceBlock>& blocks, const std::vector<uint32_t>& ways) {
+    const TraceBlocks head{.blocks = blocks.size(),
+                           .operands = 0,
+                           .code_size = 1,
+                           .block_size = sizeof(TraceBlock),
+                           .operand_size = sizeof(TraceOperand)};
+    std::string bytes = bytes_of(head);
+    for (const TraceBlock& block : blocks) bytes += bytes_of(block);
+    for (const uint32_t way : ways) bytes += bytes_of(way);
+    return prof::BlockTable(bytes + "\x90");
+  };
+  const auto block = [](uint16_t flags, uint32_t before, uint32_t next) {
+    TraceBlock b{};
+    b.size = b.instructions = 1;
+    b.flags = flags;
+    b.before = before;
+    b.next = next;
+    return b;
+  };
+  CHECK_THROWS_AS(table({block(kBlockWrites, 0, 1)}, {1}), prof::DamagedTrace);         // leads nowhere
+  CHECK_THROWS_AS(table({block(kBlockWrites, 0, 1u << 31)}, {0}), prof::DamagedTrace);  // so many there are not
+  CHECK_THROWS_AS(table({block(0, 2, 0), block(0, 1, 0)}, {}), prof::DamagedTrace);     // each before the other
+  CHECK_THROWS_AS(table({block(kBlockWrites, 2, 0)}, {}), prof::DamagedTrace);          // after one that is not there
+  const prof::BlockTable circle = table({block(kBlockWrites, 0, 1), block(0, 0, 1)}, {1, 1});
+  const prof::BlockTable two = table({block(kBlockWrites, 0, 2), block(0, 0, 1), block(kBlockWrites, 0, 0)}, {1, 2, 2});
+  for (const prof::BlockTable* damaged : {&circle, &two}) {
+    prof::BlockSequence sequence(*damaged);
+    std::vector<uint32_t> ran;
+    sequence.write(0, ran);
+    CHECK_THROWS_AS(sequence.write(0, ran), prof::DamagedTrace);
+  }
 }
 
 TEST_CASE("blocks that no table tells of are damage") {

@@ -1,0 +1,65 @@
+// Which blocks ran between two that wrote words: see block_ways.cc.
+
+#ifndef PROF_TRACE_BLOCK_WAYS_H
+#define PROF_TRACE_BLOCK_WAYS_H
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "block_table.h"
+
+namespace prof {
+
+// The ways that a table tells of. It must outlive this.
+class BlockWays {
+ public:
+  explicit BlockWays(const BlockTable& table) : table_(table) {}
+
+  // Whether control can go on from one block to another that writes, by way of such as do not. Appends these to `way`, in the
+  // order in which they ran. Throws DamagedTrace if the table says that there are several ways.
+  bool find(uint32_t from, uint32_t to, std::vector<uint32_t>& way);
+  // Whether none of what can come next could come from outside as well.
+  bool is_inside(uint32_t from) { return !table_.next(from).empty() && behind(from).is_inside; }
+
+ private:
+  // What can be reached, ascending by block; `before`: the block before it.
+  struct Reached {
+    uint32_t block, before;
+  };
+  struct Tree {
+    std::vector<Reached> reached;
+    bool is_inside = true;
+  };
+  const Tree& behind(uint32_t from);
+
+  const BlockTable& table_;
+  std::unordered_map<uint32_t, Tree> trees_;  // by the block that they begin at
+  uint64_t size_ = 0;                         // of all
+};
+
+// What a thread ran, by the words that it wrote, one after the other.
+class BlockSequence {
+ public:
+  explicit BlockSequence(const BlockTable& table) : table_(table), ways_(table) {}
+
+  // The block writes a word. `ran`: gets those that ran before it, since the last one, in their order.
+  void write(uint32_t block, std::vector<uint32_t>& ran);
+  // Some that ran could not be told.
+  bool has_gaps() const { return has_gaps_; }
+
+ private:
+  bool resume(uint32_t block, std::vector<uint32_t>& ran);
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  const BlockTable& table_;
+  BlockWays ways_;
+  uint32_t last_ = kNone;
+  std::vector<uint32_t> interrupted_;  // the last one is the innermost
+  bool has_gaps_ = false;
+};
+
+}  // namespace prof
+
+#endif
