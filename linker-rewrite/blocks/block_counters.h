@@ -47,9 +47,12 @@ struct TracedAccess {
 struct TracedBlock {
   OldRange range;
   uint32_t instructions;
-  uint32_t before;      // the block before it, which writes none; kNone: there is none
+  uint32_t before;      // the block that always ran before it and writes none; kNone: there is none
   uint32_t values = 0;  // in its records
   std::vector<TracedAccess> accesses{};
+  std::vector<uint32_t> next{};  // where control may go on, if the next record tells where it did
+  bool is_told_by_ways = false;  // what ran before it depends on the record before (silent_blocks.cc)
+  bool is_from_outside = false;  // the first of those that `before` leads to, or it, comes from outside of the function
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 };
 
@@ -76,6 +79,7 @@ struct BlockCounters {
   uint32_t counters = 0;
   Increment increment = Increment::of_thread;
   std::vector<TracedBlock> traced;  // by the number in their records
+  uint32_t records = 0;             // so many of `traced`, the first ones, write them
   uint8_t record_size = 0;          // bytes
   bool has_memory = false;          // records have values, for accesses to memory
   uint64_t uncounted = 0;           // functions with a block that there is no room for a counter in

@@ -1,129 +1,65 @@
-// Which. A record costs some eight cycles, as long as each takes its place from the one before, and that is more than most
-// blocks take. So a block writes none if what follows tells that it ran: if control does not leave the function behind it,
-// and each of its successors can be reached from it alone. The record of the one that comes next then stands for both. If
-// that holds for one way on from a conditional jump, there is a record on the other way instead: code between the jump and
-// what stands behind it, or far away, where the jump leads first. Not so where that way leads back, as from the end of a
-// loop: the block itself writes as seldom. (More could be left out if a reader guessed what ran from what comes next. But a
-// signal's handler may come between any two blocks, and then the guess would be wrong.) What runs behind the last record is
-// not in the trace: when the program is killed, or a handler leaves by siglongjmp, these are a few blocks at most.
-//
-// Where. The code of a record (x86/record_code.h) needs a register, and changes the flags. It may stand anywhere in the
-// block, so it stands where least has to be kept: before an instruction where the flags and a register are dead, if there is
-// one. The block counts as run from its record on.
-//
-// It leaves alone the registers that the unwind table computes with there: a signal may come within a record, and its handler
-// may unwind the stack, as glibc does to cancel a thread asynchronously (unwind/register_rules.h).
+// Which blocks write a record, and where it stands in them: few_records.cc, silent_blocks.cc, record_sites.cc. That is without
+// memory. With it, a block is silent only if that does not depend on the way that control took: see below.
 //
 // Memory. With --trace=memory, a record has values, too: registers, by which the addresses of all accesses in the block can
 // be told (block_addresses.h). One value gives several of them; what all registers hold at the place of the record is known.
 // Where no place will do for all of a block's accesses, as when a pointer is loaded into the register of the pointer before,
 // the block is cut into parts, each with a record of its own: into as few as possible, since a part grows as long as there is
-// a place in it where all values that it needs are in registers. A block may be silent as before if the values that it needs
-// are still there at its end: then the records of all blocks behind it have them, too, and each tells in its own way what the
-// silent block touched. If there is no place for a value at all, the table says that the address is not known; so it does of
+// a place in it where all values that it needs are in registers.
+//
+// A block writes none if what follows tells that it ran: if control does not leave the function behind it, and each of its
+// successors can be reached from it alone. The record of the one that comes next then stands for both. If that holds for one way
+// on from a conditional jump, there is a record on the other way instead: code between the jump and what stands behind it, or
+// far away, where the jump leads first. Not so where that way leads back, as from the end of a loop: the block itself writes as
+// seldom. But the values that it needs have to be there still at its end: then the records of all blocks behind it have them,
+// too, and each tells in its own way what the silent block touched. If there is no place for a value at all, the table says that the address is not known; so it does of
 // the few instructions whose addresses are not in general registers.
 //
-// It does not stand where nothing may (may_insert_before in arrivals.h). A function with a block that has no other place is
-// not traced, and the report says so.
+// A function with a block that has no place for the record that it needs is not traced, and the report says so.
 
 #include "trace_records.h"
 
 #include <algorithm>
 
+#include "few_records.h"
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/decide/gs_use.h"
-#include "linker-rewrite/unwind/register_rules.h"
-#include "live_flags.h"
-#include "live_registers.h"
 #include "recorded_values.h"
 
 namespace profld {
 
 namespace {
 
-// In the order in which they are taken: the first ones make shorter code.
-constexpr uint8_t kPreferred[] = {0, 1, 2, 6, 7, 8, 9, 10, 11};
-
-uint8_t first_of(RegisterSet set) {
-  for (const uint8_t reg : kPreferred)
-    if (set >> reg & 1) return reg;
-  return kNoRegister;
-}
-
-// How many instructions are needed besides those that write.
-unsigned cost_of(const RecordCode& code) {
-  return (code.keeps_flags ? 4u : 0u) + (code.saves_rax ? 2u : 0u) + (code.saves_scratch ? 2u : 0u) +
-         (code.saves_second ? 2u : 0u) + (code.saves_rax || code.saves_scratch || code.saves_second ? 2u : 0u);
-}
-
-// Nullopt if the flags are live, and rax is not `usable`; or if there is no register. `values`: what is recorded.
-std::optional<RecordCode> record_code(Flags live_flags, RegisterSet live_registers, RegisterSet usable,
-                                      std::vector<uint8_t> values = {}) {
-  RecordCode code;
-  if (live_flags != 0) {
-    if ((usable >> kRax & 1) == 0) return std::nullopt;
-    code.keeps_flags = true;
-    code.saves_rax = live_registers >> kRax & 1;
-    usable = RegisterSet(usable & ~(1u << kRax));
-  }
-  for (const uint8_t value : values)
-    if (value < kRegisters) usable = RegisterSet(usable & ~(1u << value));
-  const auto take = [&](uint8_t& reg, bool& is_live) {
-    reg = first_of(RegisterSet(usable & ~live_registers));
-    is_live = reg == kNoRegister;
-    if (is_live) reg = first_of(usable);
-    if (reg != kNoRegister) usable = RegisterSet(usable & ~(1u << reg));
-    return reg != kNoRegister;
-  };
-  if (!take(code.scratch, code.saves_scratch)) return std::nullopt;
-  if (needs_second(values, code.keeps_flags) && !take(code.second, code.saves_second)) return std::nullopt;
-  code.values = std::move(values);
-  return code;
-}
-
-class FunctionRecords {
+// Of a function, with memory.
+class MemoryRecords {
  public:
-  FunctionRecords(const Program& program, const Group& group, const Arrivals& arrivals, const FlagPassing& passing,
-                  bool has_memory)
-      : has_memory_(has_memory),
-        group_(group),
-        arrivals_(arrivals),
-        graph_(program, group, arrivals),
-        flags_(program, group, graph_, passing),
-        registers_(group, graph_) {
-    for (const Code& part : group.code.parts) limits_.push_back(row_limits(*program.frames, part.range));
-  }
+  explicit MemoryRecords(const RecordSites& sites) : sites_(sites), group_(sites.group()), graph_(sites.graph()) {}
 
-  // False if some block has no place for it. Blocks are numbered from 0.
-  bool place(std::vector<std::vector<CounterPlace>>& of_part, std::vector<std::vector<EdgeRecord>>& edges,
-             std::vector<TracedBlock>& blocks) {
-    of_part.resize(group_.code.parts.size());
-    edges.resize(of_part.size());
+  // Nullopt if some block has no place for its record.
+  std::optional<FunctionRecords> place() {
+    FunctionRecords records;
+    records.of_part.resize(group_.code.parts.size());
+    records.edges.resize(records.of_part.size());
     find_predecessors();
     find_silent();
-    numbers_.resize(graph_.blocks().size());
-    for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
-      std::vector<CounterPlace>& places = of_part[graph_.blocks()[b].part];
-      if (!(has_memory_ ? place_parts(b, places, blocks) : place_one(b, places, blocks))) return false;
-    }
+    for (uint32_t b = 0; b < graph_.blocks().size(); ++b)
+      if (!place_parts(b, records.of_part[graph_.blocks()[b].part], records.blocks)) return std::nullopt;
     for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
       const std::optional<size_t> way = is_silent_[b] ? way_to_shared(b) : std::nullopt;
       if (!way) continue;
       const BasicBlock& block = graph_.blocks()[b];
-      const std::optional<Path> path = has_memory_ ? std::optional(path_through(b)) : std::nullopt;
-      std::vector<uint8_t> values;
-      if (path) values = values_before(path->addresses, path->addresses.size(), needs_of(*path)).value();
-      const uint32_t next = graph_.successors(b)[*way];
-      const std::optional<RecordCode> code =
-          code_at(block.part, block.end - 1, flags_.at_start(next), registers_.at_start(next), std::move(values));
-      if (!code) return false;
-      const uint32_t before = path ? add_silent(*path, *code, path->addresses.size(), blocks) : numbers_[b];
-      edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(blocks.size()), {}, *code});
-      blocks.push_back({{}, 0, before, uint32_t(code->values.size())});
+      const Path path = path_through(b);
+      const uint32_t behind = path.addresses.size();
+      const std::optional<RecordCode> code = sites_.code_between(
+          b, graph_.successors(b)[*way], values_before(path.addresses, behind, needs_of(path)).value());
+      if (!code) return std::nullopt;
+      const uint32_t before = add_silent(path, *code, behind, records.blocks);
+      records.edges[block.part].push_back({block.end - 1, *way == kTaken, uint32_t(records.blocks.size()), {}, *code});
+      records.blocks.push_back({{}, 0, before, uint32_t(code->values.size())});
     }
-    return true;
+    return records;
   }
 
  private:
@@ -163,24 +99,6 @@ class FunctionRecords {
     return way && next[*way] > b && !graph_.blocks()[next[*way]].entered;  // not where a hook may stand on the way
   }
 
-  bool may_stand_before(const BasicBlock& b, uint32_t i) const {
-    const Code& code = group_.code.parts[b.part];
-    return may_insert_before(code, code.insns[i], arrivals_);
-  }
-
-  // Of a record before the instruction `i` of a part, or behind it if it is a jump.
-  std::optional<RecordCode> code_at(size_t part, uint32_t i, Flags live_flags, RegisterSet live_registers,
-                                    std::vector<uint8_t> values = {}) const {
-    RegisterSet usable = kScratchRegisters;
-    const Code& code = group_.code.parts[part];
-    for (const RowLimit& limit : limits_[part]) {
-      if (!limit.range.contains(code.address(code.insns[i]))) continue;
-      if (limit.fixes_stack) return std::nullopt;
-      usable = RegisterSet(usable & ~limit.used_registers);
-    }
-    return record_code(live_flags, live_registers, usable, std::move(values));
-  }
-
   // Silent blocks that run one behind the other, and what is appended to them.
   struct Path {
     std::vector<uint32_t> silent;  // in the order in which they run
@@ -214,11 +132,8 @@ class FunctionRecords {
     if (needs.fs || needs.flags || needs.values.size() > kMostValuesBehind) return false;
     const auto values = values_before(path.addresses, path.addresses.size(), needs);
     return values && std::ranges::all_of(graph_.successors(b), [&](uint32_t s) {
-             const bool is_own = before_[s] == b;
-             const BasicBlock& at = graph_.blocks()[is_own ? s : b];
-             if (is_own && !may_stand_before(at, at.first)) return false;
-             const uint32_t insn = is_own ? at.first : at.end - 1;
-             return code_at(at.part, insn, flags_.at_start(s), registers_.at_start(s), *values).has_value();
+             return (before_[s] == b ? sites_.code_at_start(s, *values) : sites_.code_between(b, s, *values))
+                 .has_value();
            });
   }
 
@@ -227,45 +142,8 @@ class FunctionRecords {
     std::vector<uint32_t> chain(graph_.blocks().size());  // silent blocks before each
     for (uint32_t b = 0; b < chain.size(); ++b) {
       if (before_[b] != TracedBlock::kNone && is_silent_[before_[b]]) chain[b] = chain[before_[b]] + 1;
-      const uint32_t most = has_memory_ ? kMostSilentWithMemory : prof_format::kMostBlocksBefore;
-      is_silent_[b] = chain[b] + 1 < most && is_told_by_others(b) && (!has_memory_ || leaves_values(b));
+      is_silent_[b] = chain[b] + 1 < kMostSilent && is_told_by_others(b) && leaves_values(b);
     }
-  }
-
-  // What is live before each instruction of a block.
-  struct Live {
-    std::vector<Flags> flags;
-    std::vector<RegisterSet> registers;
-  };
-  Live live_in(uint32_t b) const {
-    const BasicBlock& block = graph_.blocks()[b];
-    Live live{std::vector<Flags>(block.end - block.first), std::vector<RegisterSet>(block.end - block.first)};
-    flags_.each_insn(b, [&](uint32_t i, Flags l) { live.flags[i - block.first] = l; });
-    registers_.each_insn(b, [&](uint32_t i, RegisterSet l) { live.registers[i - block.first] = l; });
-    return live;
-  }
-
-  // False if there is no place for its record. Without memory.
-  bool place_one(uint32_t b, std::vector<CounterPlace>& places, std::vector<TracedBlock>& blocks) {
-    const BasicBlock& block = graph_.blocks()[b];
-    const uint32_t before =
-        before_[b] != TracedBlock::kNone && is_silent_[before_[b]] ? numbers_[before_[b]] : TracedBlock::kNone;
-    numbers_[b] = uint32_t(blocks.size());
-    blocks.push_back({graph_.range(block), block.end - block.first, before});
-    if (is_silent_[b]) return true;
-    const Live live = live_in(b);
-    std::optional<CounterPlace> best;
-    for (uint32_t i = block.end; i-- > block.first;)
-      if (may_stand_before(block, i))
-        keep_better(best, i, code_at(block.part, i, live.flags[i - block.first], live.registers[i - block.first]));
-    if (!best) return false;
-    best->number = numbers_[b];
-    places.push_back(*best);
-    return true;
-  }
-
-  static void keep_better(std::optional<CounterPlace>& best, uint32_t insn, const std::optional<RecordCode>& code) {
-    if (code && (!best || cost_of(*code) <= cost_of(*best->record))) best = CounterPlace{insn, 0, {}, {}, *code};
   }
 
   // A block that is cut into parts.
@@ -273,7 +151,7 @@ class FunctionRecords {
     const BasicBlock& block;
     const BlockAddresses& addresses;
     uint32_t first;  // the place of its first instruction
-    Live live;
+    RecordSites::Live live;
   };
   // A part of a block, and the instructions of it before which its record may stand.
   struct BlockPart {
@@ -284,10 +162,10 @@ class FunctionRecords {
 
   std::optional<RecordCode> code_before(const Cutting& of, uint32_t i, const RecordNeeds& needs) const {
     const uint32_t place = i - of.block.first;
-    if (!may_stand_before(of.block, i)) return std::nullopt;
+    if (!sites_.may_stand_before(of.block, i)) return std::nullopt;
     std::optional<std::vector<uint8_t>> values = values_before(of.addresses, of.first + place, needs);
     if (!values) return std::nullopt;
-    return code_at(of.block.part, i, of.live.flags[place], of.live.registers[place], std::move(*values));
+    return sites_.code_at(of.block.part, i, of.live.flags[place], of.live.registers[place], std::move(*values));
   }
 
   // Puts the instruction `at` into the part. False if there is no room for its values beside those that the part has.
@@ -352,7 +230,7 @@ class FunctionRecords {
     block.values = uint32_t(record.values.size());
   }
 
-  // The records of a block, with memory. False if there is no place for one.
+  // The records of a block. False if there is no place for one.
   bool place_parts(uint32_t b, std::vector<CounterPlace>& places, std::vector<TracedBlock>& blocks) const {
     if (is_silent_[b]) return true;
     const BasicBlock& block = graph_.blocks()[b];
@@ -364,7 +242,7 @@ class FunctionRecords {
     append(path.addresses, b);
     std::vector<BlockAccess> accesses(path.addresses.accesses().begin() + ptrdiff_t(accesses_before),
                                       path.addresses.accesses().end());
-    const Cutting of{block, path.addresses, first, live_in(b)};
+    const Cutting of{block, path.addresses, first, sites_.live_in(b)};
     for (const BlockPart& part : cut(of, accesses, needs)) {
       std::optional<CounterPlace> best;
       for (uint32_t i = part.end; i-- > part.first;) keep_better(best, i, code_before(of, i, part.needs));
@@ -381,22 +259,44 @@ class FunctionRecords {
     return true;
   }
 
-  // With memory. Longer parts and paths would take too long to go through, and more values too many registers.
-  static constexpr uint32_t kLongestPart = 64;          // instructions
-  static constexpr uint32_t kMostSilentWithMemory = 8;  // blocks that follow each other
-  static constexpr size_t kMostValues = 32;             // in a record
-  static constexpr size_t kMostValuesBehind = 4;        // of silent blocks
+  // Longer parts and paths would take too long to go through, and more values too many registers.
+  static constexpr uint32_t kLongestPart = 64;    // instructions
+  static constexpr uint32_t kMostSilent = 8;      // blocks that follow each other
+  static constexpr size_t kMostValues = 32;       // in a record
+  static constexpr size_t kMostValuesBehind = 4;  // of silent blocks
 
-  const bool has_memory_;
+  const RecordSites& sites_;
   const Group& group_;
-  const Arrivals& arrivals_;
-  const FlowGraph graph_;
-  const LiveFlags flags_;
-  const LiveRegisters registers_;
-  std::vector<std::vector<RowLimit>> limits_;  // by part
-  std::vector<uint32_t> before_;   // by block, its only predecessor; kNone if it has others, or control enters there
-  std::vector<bool> is_silent_;    // by block: it writes no record
-  std::vector<uint32_t> numbers_;  // by block, without memory: its own
+  const FlowGraph& graph_;
+  std::vector<uint32_t> before_;  // by block, its only predecessor; kNone if it has others, or control enters there
+  std::vector<bool> is_silent_;   // by block: it writes no record
+};
+
+// Numbers of the blocks that write records, from 0 on, and behind them those of the others: so small ones do for what is written.
+class Numbering {
+ public:
+  explicit Numbering(const std::vector<std::optional<FunctionRecords>>& found) {
+    for (const auto& f : found) {
+      std::vector<uint32_t>& own = numbers_.emplace_back(f ? f->blocks.size() : 0, TracedBlock::kNone);
+      const auto take = [&](uint32_t block) { own[block] = records_++; };
+      for (size_t p = 0; f && p < f->of_part.size(); ++p) {
+        for (const CounterPlace& place : f->of_part[p]) take(place.number);
+        for (const EdgeRecord& edge : f->edges[p]) take(edge.number);
+      }
+    }
+    all_ = records_;
+    for (std::vector<uint32_t>& own : numbers_)
+      for (uint32_t& number : own)
+        if (number == TracedBlock::kNone) number = all_++;
+  }
+
+  uint32_t records() const { return records_; }
+  uint32_t all() const { return all_; }
+  uint32_t of(size_t function, uint32_t block) const { return numbers_[function][block]; }
+
+ private:
+  std::vector<std::vector<uint32_t>> numbers_;
+  uint32_t records_ = 0, all_ = 0;
 };
 
 }  // namespace
@@ -405,55 +305,47 @@ BlockCounters place_trace_records(const Program& program, const std::vector<OldA
   if (uses_gs(program)) throw refusal(Refusal::uses_gs);
   const Arrivals arrivals = find_arrivals(program, old_entries);
   const FlagPassing passing = find_flag_passing(program, arrivals, kAllFlags);
-  struct Found {
-    std::vector<std::vector<CounterPlace>> of_part;
-    std::vector<std::vector<EdgeRecord>> edges;
-    std::vector<TracedBlock> blocks;
-    bool is_traced = false;
-  };
-  std::vector<Found> found(program.groups.size());
+  std::vector<std::optional<FunctionRecords>> found(program.groups.size());
   parallel_for(found.size(), [&](size_t g) {
     const Group& group = program.groups[g];
-    if (group.moves())
-      found[g].is_traced = FunctionRecords(program, group, arrivals, passing, has_memory)
-                               .place(found[g].of_part, found[g].edges, found[g].blocks);
+    if (!group.moves()) return;
+    const RecordSites sites(program, group, arrivals, passing);
+    found[g] = has_memory ? MemoryRecords(sites).place() : place_few_records(sites);
   });
 
-  uint64_t count = 0;
-  for (const Found& f : found)
-    if (f.is_traced) count += f.blocks.size();
-  if (has_memory && count >= prof_format::kRecordNumber) throw refusal(Refusal::too_many_blocks);
-  const bool is_short = !has_memory && count < std::numeric_limits<uint16_t>::max();
-  const uint8_t record_size = is_short ? sizeof(uint16_t) : sizeof(uint32_t);
+  const Numbering numbers(found);
+  if (has_memory && numbers.all() >= prof_format::kRecordNumber) throw refusal(Refusal::too_many_blocks);
+  const bool is_short = !has_memory && numbers.records() < std::numeric_limits<uint16_t>::max();
 
   BlockCounters all;
-  all.record_size = record_size;
+  all.record_size = is_short ? sizeof(uint16_t) : sizeof(uint32_t);
   all.has_memory = has_memory;
   all.of_range.resize(program.ranges.size());
   all.edges.resize(program.ranges.size());
+  all.traced.resize(numbers.all());
+  all.records = numbers.records();
   for (size_t g = 0; g < found.size(); ++g) {
     const Group& group = program.groups[g];
     if (!group.moves()) continue;
-    if (!found[g].is_traced) {
+    if (!found[g]) {
       ++all.uncounted;
       continue;
     }
-    const uint32_t first = uint32_t(all.traced.size());
-    for (size_t p = 0; p < found[g].of_part.size(); ++p) {
-      for (CounterPlace& place : found[g].of_part[p]) {
-        place.number += first;
-        place.record->size = record_size;
-      }
-      for (EdgeRecord& edge : found[g].edges[p]) {
-        edge.number += first;
-        edge.record->size = record_size;
-      }
-      all.of_range[group.ranges[p]] = std::move(found[g].of_part[p]);
-      all.edges[group.ranges[p]] = std::move(found[g].edges[p]);
+    const auto finish = [&](auto& record) {
+      record.number = numbers.of(g, record.number);
+      record.record->size = all.record_size;
+    };
+    for (size_t p = 0; p < found[g]->of_part.size(); ++p) {
+      std::ranges::for_each(found[g]->of_part[p], finish);
+      std::ranges::for_each(found[g]->edges[p], finish);
+      all.of_range[group.ranges[p]] = std::move(found[g]->of_part[p]);
+      all.edges[group.ranges[p]] = std::move(found[g]->edges[p]);
     }
-    for (TracedBlock& block : found[g].blocks) {
-      if (block.before != TracedBlock::kNone) block.before += first;
-      all.traced.push_back(std::move(block));
+    for (uint32_t b = 0; b < found[g]->blocks.size(); ++b) {
+      TracedBlock& block = found[g]->blocks[b];
+      if (block.before != TracedBlock::kNone) block.before = numbers.of(g, block.before);
+      for (uint32_t& to : block.next) to = numbers.of(g, to);
+      all.traced[numbers.of(g, b)] = std::move(block);
     }
   }
   return all;

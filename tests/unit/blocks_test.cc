@@ -352,6 +352,30 @@ label: je 1f
   CHECK(found.at(0) == 0);
 }
 
+TEST_CASE("what is jumped over needs a record, or the jump does; what is between needs none") {
+  const Moving m(R"(
+    function f
+    xor %eax, %eax
+loop: test $1, %dil
+    je 1f
+    inc %eax
+1:  test $2, %dil
+    je 2f
+    inc %ecx
+2:  test $4, %dil
+    je 3f
+    inc %edx
+3:  dec %edi
+    jnz loop
+    ret
+    done f
+)");
+  const BlockCounters blocks = place_trace_records(m.program, {});
+  // One each for what is jumped over, one for the loop, and what is before and behind it.
+  CHECK(places_in(m, blocks, "f").size() + blocks.edges_of(m.range("f"))->size() == 6);
+  for (const auto& [insn, place] : places_in(m, blocks, "f")) CHECK(place.number < blocks.records);
+}
+
 TEST_CASE("with memory, a record has the registers that tell all addresses in the block") {
   const Moving m(R"(
     function f

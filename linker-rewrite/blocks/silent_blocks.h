@@ -1,0 +1,39 @@
+// Which basic blocks of a function write no record (profld --trace), because the records before and behind them tell that they ran:
+// see silent_blocks.cc.
+
+#ifndef LINKER_REWRITE_BLOCKS_SILENT_BLOCKS_H
+#define LINKER_REWRITE_BLOCKS_SILENT_BLOCKS_H
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace profld {
+
+// Where a record may stand: a block, or one of the ways on from a conditional jump.
+struct RecordNode {
+  std::vector<uint32_t> next{};  // where control goes on; none twice
+  bool is_way = false;           // it has no code, a block before it, and one behind it
+  bool is_entered = false;       // control may come from outside of the function
+  bool leaves = false;           // control may leave the function at its end
+  double cost = 0;               // of its record
+  static constexpr double kNoPlace = std::numeric_limits<double>::infinity();  // there can be none
+};
+
+struct SilentNodes {
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+  // By node:
+  std::vector<bool> silent;
+  std::vector<uint32_t> before;    // the silent block that always ran before it; kNone: there is none
+  std::vector<bool> by_ways;       // what ran before it depends on the record before
+  std::vector<bool> from_outside;  // what is before it begins where control comes from outside
+};
+
+// Nullopt if a block has no place for the record that it needs.
+std::optional<SilentNodes> choose_silent(const std::vector<RecordNode>& nodes);
+
+}  // namespace profld
+
+#endif
