@@ -21,6 +21,9 @@
 // code inside a handler came from outside. Nothing may depend on that. So then no other record of that tree depends on
 // where it begins, and records that the tree shares with other trees are taken for ones from outside, too.
 //
+// With memory, a block that becomes silent has to leave its values in registers for the next records: a judge says whether it does
+// (memory_records.cc).
+//
 // What is told is lost, though, if nothing follows: when the program is killed, or a handler leaves by siglongjmp, the blocks
 // behind the last record are not in the trace.
 
@@ -36,13 +39,25 @@ namespace profld {
 
 namespace {
 
-constexpr size_t kMostLeaves = 512;                                // of a tree, if it is to grow
-constexpr size_t kMostInRow = prof_format::kMostBlocksBefore / 2;  // silent blocks before one, and as many behind it
+static_assert(2 * TreeLimits().silent <= prof_format::kMostBlocksBefore);
+
+std::vector<uint32_t> way_in(const std::vector<RecordNode>& nodes, const std::vector<bool>& silent,
+                             const std::vector<std::vector<uint32_t>>& leaves, uint32_t from, uint32_t to) {
+  std::vector<uint32_t> way;
+  while (std::ranges::find(nodes[from].next, to) == nodes[from].next.end()) {
+    from = *std::ranges::find_if(nodes[from].next,
+                                 [&](uint32_t n) { return silent[n] && std::ranges::binary_search(leaves[n], to); });
+    way.push_back(from);
+  }
+  return way;
+}
 
 class Choice {
  public:
-  explicit Choice(const std::vector<RecordNode>& nodes)
+  Choice(const std::vector<RecordNode>& nodes, TreeLimits limits, SilenceJudge* judge)
       : nodes_(nodes),
+        limits_(limits),
+        judge_(judge),
         before_(nodes.size()),
         leaves_(nodes.size()),
         silent_(nodes.size()),
@@ -115,9 +130,9 @@ class Choice {
       }
     };
     add(n);
-    for (size_t i = 0; i < above.size() && silent < kMostInRow; ++i)
+    for (size_t i = 0; i < above.size() && silent < limits_.silent; ++i)
       if (silent_[above[i]]) add(above[i]);
-    return silent < kMostInRow;
+    return silent < limits_.silent;
   }
 
   // What comes behind the node, up to the next records. False: too much.
@@ -131,9 +146,9 @@ class Choice {
       }
     };
     add(n);
-    for (size_t i = 0; i < below.size() && silent < kMostInRow; ++i)
+    for (size_t i = 0; i < below.size() && silent < limits_.silent; ++i)
       if (silent_[below[i]]) add(below[i]);
-    return silent < kMostInRow;
+    return silent < limits_.silent;
   }
 
   bool is_leaf(uint32_t n, uint32_t of) const { return std::ranges::binary_search(leaves_[of], n); }
@@ -146,12 +161,31 @@ class Choice {
     if (is_without_meeting(n, above_) && std::ranges::any_of(below_, [&](uint32_t b) { return has_several_before(b); }))
       return false;
     for (const uint32_t a : above_) {
-      if (leaves_[n].size() > 1 && leaves_[a].size() + leaves_[n].size() > kMostLeaves) return false;
+      if (leaves_[n].size() > 1 && leaves_[a].size() + leaves_[n].size() > limits_.leaves) return false;
       if (std::ranges::any_of(leaves_[n], [&](uint32_t leaf) { return is_leaf(leaf, a); })) return false;
     }
+    if (judge_ && !judge_->accepts(n, newly_told(n))) return false;
     make_silent(n);
     return true;
   }
+
+  // What records behind the node are to tell, if it is silent.
+  std::vector<SilenceJudge::Told> newly_told(uint32_t n) const {
+    std::vector<SilenceJudge::Told> told;
+    for (const uint32_t leaf : leaves_[n]) {
+      const std::vector<uint32_t> behind = way(n, leaf);
+      told.push_back({n, leaf, behind});
+      for (const uint32_t a : above_) {
+        if (!silent_[a]) continue;
+        told.push_back({a, leaf, way(a, n)});
+        told.back().way.push_back(n);
+        told.back().way.insert(told.back().way.end(), behind.begin(), behind.end());
+      }
+    }
+    return told;
+  }
+
+  std::vector<uint32_t> way(uint32_t from, uint32_t to) const { return way_in(nodes_, silent_, leaves_, from, to); }
 
   // A way to a place where control comes from outside as well: then it is as if the block before it led there.
   bool silence_way_outside(uint32_t n) {
@@ -203,10 +237,13 @@ class Choice {
     }
     for (uint32_t n = 0; n < count; ++n)
       if (told.by_ways[n]) told.before[n] = SilentNodes::kNone;
+    told.leaves = leaves_;
     return told;
   }
 
   const std::vector<RecordNode>& nodes_;
+  const TreeLimits limits_;
+  SilenceJudge* const judge_;
   // By node:
   std::vector<std::vector<uint32_t>> before_;  // those before it
   std::vector<std::vector<uint32_t>> leaves_;  // the records that may come next behind it, ascending
@@ -220,6 +257,13 @@ class Choice {
 
 }  // namespace
 
-std::optional<SilentNodes> choose_silent(const std::vector<RecordNode>& nodes) { return Choice(nodes).choose(); }
+std::optional<SilentNodes> choose_silent(const std::vector<RecordNode>& nodes, TreeLimits limits, SilenceJudge* judge) {
+  return Choice(nodes, limits, judge).choose();
+}
+
+std::vector<uint32_t> silent_way(const std::vector<RecordNode>& nodes, const SilentNodes& told, uint32_t from,
+                                 uint32_t to) {
+  return way_in(nodes, told.silent, told.leaves, from, to);
+}
 
 }  // namespace profld

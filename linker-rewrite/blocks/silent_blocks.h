@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace profld {
@@ -21,18 +22,43 @@ struct RecordNode {
   static constexpr double kNoPlace = std::numeric_limits<double>::infinity();  // there can be none
 };
 
+// Of what can be reached from a node without a record.
+struct TreeLimits {
+  size_t leaves = 512;  // if it is to grow
+  size_t silent = 128;  // blocks before one that becomes silent, and as many behind it
+};
+
+// What else is asked of a node before it becomes silent.
+class SilenceJudge {
+ public:
+  virtual ~SilenceJudge() = default;
+  // A silent node, or the one that is to become so; a record that may come next behind it then; and what is silent in between.
+  struct Told {
+    uint32_t silent, record;
+    std::vector<uint32_t> way;
+  };
+  // `told`: what is new. True: it is silent from now on.
+  virtual bool accepts(uint32_t node, std::span<const Told> told) = 0;
+};
+
 struct SilentNodes {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
   // By node:
   std::vector<bool> silent;
-  std::vector<uint32_t> before;    // the silent block that always ran before it; kNone: there is none
-  std::vector<bool> by_ways;       // what ran before it depends on the record before
-  std::vector<bool> from_outside;  // what is before it begins where control comes from outside
+  std::vector<uint32_t> before;                 // the silent block that always ran before it; kNone: there is none
+  std::vector<bool> by_ways;                    // what ran before it depends on the record before
+  std::vector<bool> from_outside;               // what is before it begins where control comes from outside
+  std::vector<std::vector<uint32_t>> leaves{};  // the records that may come next behind it, ascending
 };
 
 // Nullopt if a block has no place for the record that it needs.
-std::optional<SilentNodes> choose_silent(const std::vector<RecordNode>& nodes);
+std::optional<SilentNodes> choose_silent(const std::vector<RecordNode>& nodes, TreeLimits limits = {},
+                                         SilenceJudge* judge = nullptr);
+
+// What is silent between a node and a record that may come next behind it.
+std::vector<uint32_t> silent_way(const std::vector<RecordNode>& nodes, const SilentNodes& told, uint32_t from,
+                                 uint32_t to);
 
 }  // namespace profld
 

@@ -426,3 +426,38 @@ TEST_CASE("with memory, a block is silent only while its values stay in register
   CHECK(silent("") == 2);
   CHECK(silent("xor %edi, %edi\n") == 3);
 }
+
+TEST_CASE("with memory, what a block in between touches is told by each record behind it, in its own way") {
+  const Moving m(R"(
+    function f
+    xor %eax, %eax
+loop: test $1, %sil
+    jz 1f
+    call f
+1:  mov (%rdi,%rax,8), %rdx
+    add $16, %rdi
+    test $2, %sil
+    jz 2f
+    mov %rdi, %rcx
+    call f
+2:  dec %esi
+    jnz loop
+    ret
+    done f
+)");
+  const BlockCounters blocks = place_trace_records(m.program, {}, true);
+  const OldAddr between = m.program.ranges[m.range("f")].range.start + (m.code("f").insns[4].offset);  // 1:
+  unsigned told = 0;
+  for (uint32_t number = 0; number < blocks.traced.size(); ++number) {
+    const TracedBlock& block = blocks.traced[number];
+    if (block.range.start != between) continue;
+    ++told;
+    CHECK(number >= blocks.records);  // no record has this number
+    REQUIRE(block.accesses.size() == 1);
+    CHECK(block.accesses[0].base < block.values);
+    CHECK(block.accesses[0].index < block.values);
+    CHECK(block.accesses[0].addend == -16);  // rdi has grown since
+    CHECK(block.next.size() == 1);
+  }
+  CHECK(told == 2);
+}
