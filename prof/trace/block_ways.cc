@@ -10,6 +10,9 @@
 // interrupted, and goes on: if there are several, the one that was interrupted last. Code that a handler leaves by siglongjmp is
 // kept in vain: some day it is the outermost of too many, and is forgotten.
 //
+// Limits. If such code was in a handler that came to the same function, the outer code may be taken for it when it goes on, and other
+// blocks be told between two records. So may threads of the program's own making be, that a handler switches.
+//
 // What cannot be told: what ran before the first word of a ring. Elsewhere, it is a gap.
 
 #include "block_ways.h"
