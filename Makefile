@@ -44,7 +44,7 @@ sampler_objects = $(libprof_objects) $(call runtime_objects,$(SAMPLER_SOURCES))
 # It is static, and so it cannot have sanitizers: objects of its own.
 target_objects = $(patsubst %,$(BUILD)/target/%.o,$(TARGET_SOURCES) $(TARGET_SHARED_SOURCES))
 unit_objects = $(call objects,$(UNIT_TESTS))
-tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects))
+tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects)) $(call objects,$(TARGET_TESTED_SOURCES))
 # Of prof's commands, what the fuzz targets need: the rest starts programs and reads command lines.
 fuzzed_commands = $(addprefix prof/commands/,choose.cc command.cc dynamic_linker.cc exports.cc gmon_choice.cc gprof_report.cc message.cc quote.cc show.cc \
 	show_code.cc suggest.cc)

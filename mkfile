@@ -19,6 +19,7 @@ LIBPROF_OBJECTS=${LIBPROF_SOURCES:%=$BUILD/runtime/%.o}
 AUDIT_OBJECTS=${AUDIT_SOURCES:%=$BUILD/runtime/%.o}
 SAMPLER_OBJECTS=$LIBPROF_OBJECTS ${SAMPLER_SOURCES:%=$BUILD/runtime/%.o}
 TARGET_OBJECTS=${TARGET_SOURCES:%=$BUILD/target/%.o} ${TARGET_SHARED_SOURCES:%=$BUILD/target/%.o}
+TARGET_TESTED_OBJECTS=${TARGET_TESTED_SOURCES:%=$BUILD/obj/%.o}
 PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/bin/proftarget $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so
 
 all:V: $PROGRAMS
@@ -47,17 +48,17 @@ $BUILD/lib/libprof-audit.so: $AUDIT_OBJECTS
 	mkdir -p $BUILD/lib
 	$CXX $LDFLAGS_RUNTIME $LDFLAGS_AUDIT -o $target $prereq
 
-$BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS
+$BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS $TARGET_TESTED_OBJECTS
 	mkdir -p $BUILD/tests
 	tested=
-	for object in $PROFLD_OBJECTS $PROF_OBJECTS; do
+	for object in $PROFLD_OBJECTS $PROF_OBJECTS $TARGET_TESTED_OBJECTS; do
 	  case $object in */main.cc.o) ;; *) tested="$tested $object" ;; esac
 	done
 	$CXX -o $target $UNIT_OBJECTS $tested $PROFLD_LIBS $PROF_LIBS
 
 # As is the custom with mk, every object depends on every header. What the compiler writes of dependencies (-MMD) nobody reads; with
 # the same words as in the Makefile ccache knows that make has compiled it.
-$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $TARGET_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
+$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $TARGET_OBJECTS $TARGET_TESTED_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
 
 $BUILD/target/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
