@@ -91,8 +91,8 @@ int trace_by_target(const StepOptions& options) {
   if (started) hand_signals_to(client->process());
   TraceWriter trace(options.output, settings_of(options, client->process()));
   if (!client->command().empty()) trace.command(client->command()[0], client->command());
-  const remote::TracedEnd end =
-      client->record(trace, {options.buffer, options.follows_forks, options.by_blocks, started.has_value()});
+  const remote::TracedEnd end = client->record(
+      trace, {options.buffer, options.follows_forks, options.by_blocks, options.steps_each, started.has_value()});
   client.reset();  // closes the link, on which proftarget waits
   return finish(trace, options, end);
 }

@@ -16,7 +16,7 @@ constexpr char kHelp[] =
     "Runs a program instruction by instruction, and writes to FILE which ones ran,\n"
     "and which memory they read and wrote. prof itrace and prof istat read FILE. The\n"
     "program is stepped by proftarget, which prof trace starts, or which waits on\n"
-    "another machine; or by gdbserver. It runs thousands of times slower than it does\n"
+    "another machine; or by gdbserver. It runs hundreds of times slower than it does\n"
     "by itself.\n"
     "\n"
     "  -o, --output FILE      write the trace to FILE\n"
@@ -27,6 +27,9 @@ constexpr char kHelp[] =
     "                         to 1M (default: 64K); 0: each step by itself\n"
     "  --blocks               run what always runs as a whole at once; several times\n"
     "                         faster, but without the memory that is read and written\n"
+    "  --step-each            stop the program behind each instruction; without it\n"
+    "                         proftarget runs most of them in its stead, many times\n"
+    "                         faster\n"
     "  --follow-forks         step processes that the program makes, too\n"
     "  --no-pin               do not keep program and proftarget on one processor\n"
     "  --limit SIZE           end the trace, not the program, before FILE has more\n"
@@ -40,6 +43,7 @@ enum LongOption {
   option_gdbserver,
   option_buffer,
   option_blocks,
+  option_step_each,
   option_forks,
   option_no_pin,
   option_limit
@@ -50,6 +54,7 @@ const option kWords[] = {{"output", required_argument, nullptr, 'o'},
                          {"gdbserver", optional_argument, nullptr, option_gdbserver},
                          {"buffer", required_argument, nullptr, option_buffer},
                          {"blocks", no_argument, nullptr, option_blocks},
+                         {"step-each", no_argument, nullptr, option_step_each},
                          {"follow-forks", no_argument, nullptr, option_forks},
                          {"no-pin", no_argument, nullptr, option_no_pin},
                          {"limit", required_argument, nullptr, option_limit},
@@ -102,6 +107,9 @@ StepOptions parse_trace_options(int argc, char** argv) {
         break;
       case option_blocks:
         o.by_blocks = true;
+        break;
+      case option_step_each:
+        o.steps_each = true;
         break;
       case option_forks:
         o.follows_forks = true;

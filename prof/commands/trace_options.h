@@ -17,7 +17,8 @@ struct StepOptions {
   uint64_t buffer = 65536;      // bytes of records that proftarget gathers; 0: each step is sent
   uint64_t limit = UINT64_MAX;  // bytes of the trace
   bool follows_forks = false;
-  bool by_blocks = false;  // without the memory that instructions touch
+  bool by_blocks = false;   // without the memory that instructions touch
+  bool steps_each = false;  // proftarget runs no instruction by itself
   bool pins = true;
   bool help = false;
   std::vector<std::string> program;  // and its arguments

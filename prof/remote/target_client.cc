@@ -71,9 +71,9 @@ std::string TargetClient::ask(std::string_view packet) {
 
 TracedEnd TargetClient::record(TraceWriter& trace, const TargetSettings& settings) {
   char request[96];
-  std::snprintf(static_cast<char*>(request), sizeof request, "QProf:buffer=%llx;forks=%d;blocks=%d",
+  std::snprintf(static_cast<char*>(request), sizeof request, "QProf:buffer=%llx;forks=%d;blocks=%d;each=%d",
                 static_cast<unsigned long long>(settings.buffer), settings.follows_forks ? 1 : 0,
-                settings.by_blocks ? 1 : 0);
+                settings.by_blocks ? 1 : 0, settings.steps_each ? 1 : 0);
   if (ask(static_cast<const char*>(request)) != "OK") throw Error("proftarget: does not take these settings");
   StepRecorder recorder(trace, settings.is_local);
   Sink sink(recorder);

@@ -19,8 +19,9 @@ namespace prof::remote {
 struct TargetSettings {
   uint64_t buffer = 0;  // bytes of records to a packet; 0: a packet for each step
   bool follows_forks = false;
-  bool by_blocks = false;  // only which instructions ran is recorded, which is faster
-  bool is_local = true;    // the program runs on this machine
+  bool by_blocks = false;   // only which instructions ran is recorded, which is faster
+  bool steps_each = false;  // proftarget runs no instruction by itself
+  bool is_local = true;     // the program runs on this machine
 };
 
 class TargetClient {

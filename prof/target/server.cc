@@ -167,12 +167,14 @@ std::string Server::set(std::string_view packet) {
     const bool is_buffer = packet.starts_with("buffer=");
     const bool is_forks = packet.starts_with("forks=");
     const bool is_blocks = packet.starts_with("blocks=");
+    const bool is_each = packet.starts_with("each=");
     packet.remove_prefix(std::min(packet.size(), packet.find('=') + 1));
     const auto value = take_number(packet);
     if (!value) return kFailed;
     if (is_buffer) settings_.buffer = size_t(std::min<uint64_t>(*value, remote::kLongestPayload / 4));
     if (is_forks) settings_.follows_forks = *value != 0;
     if (is_blocks) settings_.by_blocks = *value != 0;
+    if (is_each) settings_.steps_each = *value != 0;
     take_word(packet, ";");
   }
   return kOk;

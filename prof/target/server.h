@@ -4,9 +4,9 @@
 //
 //   qProf.command               PID:WORDS, the number of the process, and its command line in hexadecimal, a zero behind
 //                               each word
-//   QProf:buffer=SIZE;forks=F;blocks=B
+//   QProf:buffer=SIZE;forks=F;blocks=B;each=E
 //                               how vProf steps: bytes of records to a packet; 1 to follow forks; 1 to run what always runs as
-//                               a whole at once; OK
+//                               a whole at once; 1 to have the program itself run each instruction; OK
 //   vProf                       steps the program to its end. Packets of records (prof/remote/records.h) come one after the
 //                               other, and then the answer to a program that has ended, W or X. After a request to stop
 //                               (0x03) the program goes on without being stepped.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libprof/format/trace.h"
+#include "plain_recorder.h"
 
 namespace prof::target {
 
@@ -86,6 +87,7 @@ void Stepper::on_status(pid_t number, int status) {
     // A thread or process that was just made: its first stop.
     const pid_t process = process_of(number);
     if (!settings_.follows_forks && !processes_.contains(process)) {
+      take_trap_flag_from(number);
       ptrace(PTRACE_DETACH, number, nullptr, 0L);
       return;
     }
@@ -150,7 +152,10 @@ void Stepper::on_event(Thread& thread, int event) {
       thread.records.event(prof_format::kEventExec, {});
       processes_[thread.process].code.clear();
       processes_[thread.process].straight.forget();
+      processes_[thread.process].plain.forget();
+      processes_[thread.process].memory.forget();
       thread.has_breakpoint = false;
+      thread.trap_flag.forget();
       tell_maps(thread);
       send_all();
       thread.is_known = false;
@@ -195,7 +200,7 @@ void Stepper::on_trap(Thread& thread) {
       resume(thread, SIGTRAP);
       return;
   }
-  resume(thread, 0);
+  go_on(thread);
 }
 
 void Stepper::on_end(Thread& thread, int status) {
@@ -213,25 +218,23 @@ void Stepper::on_end(Thread& thread, int status) {
 }
 
 bool Stepper::look(Thread& thread) {
+  if (!read_registers(thread)) return false;
+  look_at_code(thread);
+  return true;
+}
+
+bool Stepper::read_registers(Thread& thread) {
   thread.is_known = false;
   if (!get_registers(thread.number, thread.raw)) return false;
+  thread.trap_flag.on_registers(thread.raw);
+  return true;
+}
+
+void Stepper::look_at_code(Thread& thread) {
   char bytes[remote::kLongestInstruction];
   const size_t size = read_code(thread.number, thread.raw.rip, bytes);
-  Process& process = processes_[thread.process];
-  auto found = process.code.find(thread.raw.rip);
-  const bool is_new = found == process.code.end();
-  if (is_new || found->second.size != size || std::memcmp(found->second.bytes.data(), &bytes, size) != 0) {
-    if (!is_new) {
-      send_all();  // what was recorded up to now ran the old bytes
-      process.straight.forget();
-    }
-    Code& code = process.code[thread.raw.rip];
-    code.size = uint8_t(size);
-    std::memcpy(code.bytes.data(), &bytes, size);
-    remote::add_definition(process.definitions, thread.raw.rip, {code.bytes.data(), code.size});
-    found = process.code.find(thread.raw.rip);
-  }
-  thread.code = {found->second.bytes.data(), found->second.size};
+  const Code& code = define(processes_[thread.process], thread.raw.rip, {static_cast<const char*>(bytes), size});
+  thread.code = {code.bytes.data(), code.size};
   thread.call.reset();
   if (remote::is_system_call(thread.code)) {
     const pid_t number = thread.number;
@@ -240,8 +243,23 @@ bool Stepper::look(Thread& thread) {
   } else if (!settings_.by_blocks && may_need_vectors(thread.code)) {
     thread.records.vectors(vectors_of(thread.number));
   }
+  if (runs_plain_ && is_beyond_running(thread.number, thread.raw, thread.code, has_others(thread))) runs_plain_ = false;
   thread.is_known = true;
-  return true;
+}
+
+const Stepper::Code& Stepper::define(Process& process, uint64_t address, std::string_view bytes) {
+  const auto [found, is_new] = process.code.try_emplace(address);
+  Code& code = found->second;
+  if (!is_new && std::string_view(code.bytes.data(), code.size) == bytes) return code;
+  if (!is_new) {
+    send_all();  // what was recorded up to now ran the old bytes
+    process.straight.forget();
+    process.plain.forget();
+  }
+  code.size = uint8_t(bytes.size());
+  std::memcpy(code.bytes.data(), bytes.data(), bytes.size());
+  remote::add_definition(process.definitions, address, bytes);
+  return code;
 }
 
 void Stepper::record(Thread& thread) {
@@ -249,7 +267,8 @@ void Stepper::record(Thread& thread) {
   record_step(thread);
   thread.restart.reset();
   if (thread.call) record_call(thread);
-  if (thread.records.size() + processes_[thread.process].definitions.size() >= settings_.buffer) send(thread);
+  thread.trap_flag.on_step(thread.number, thread.code);
+  send_if_full(thread);
 }
 
 void Stepper::record_step(Thread& thread) {
@@ -294,6 +313,7 @@ bool Stepper::run_stretch(Thread& thread) {
     return false;
   }
   if (!set_breakpoint(thread, stretch->end)) return false;
+  if (thread.trap_flag.is_loose() && !set_registers(thread.number, thread.raw)) return false;
   thread.stretch = *stretch;
   ptrace(PTRACE_CONT, thread.number, nullptr, 0L);
   return true;
@@ -312,13 +332,14 @@ void Stepper::record_stretch(Thread& thread) {
     rest -= n;
   }
   thread.restart.reset();
-  if (thread.records.size() + process.definitions.size() >= settings_.buffer) send(thread);
+  send_if_full(thread);
 }
 
 void Stepper::record_call(Thread& thread) {
   user_regs_struct now;
   if (!get_registers(thread.number, now)) return;
   thread.records.event(prof_format::kEventSystemCall, thread.call->event(now.rax));
+  processes_[thread.process].memory.on_call(thread.raw);
   if (is_interrupted(now)) thread.restart = thread.raw;
   if (maps_code(thread.raw) && long(now.rax) > 0) tell_maps(thread);
 }
@@ -338,10 +359,66 @@ void Stepper::resume(Thread& thread, int signal) {
   ptrace(PTRACE_SINGLESTEP, thread.number, nullptr, long(signal));
 }
 
+void Stepper::go_on(Thread& thread) {
+  if (read_registers(thread)) {
+    run_plain(thread);
+    look_at_code(thread);
+    if (settings_.by_blocks && run_stretch(thread)) return;
+  }
+  ptrace(PTRACE_SINGLESTEP, thread.number, nullptr, 0L);
+}
+
+bool Stepper::has_others(const Thread& thread) const {
+  return std::any_of(threads_.begin(), threads_.end(), [&](const auto& entry) {
+    return entry.second.get() != &thread && entry.second->process == thread.process;
+  });
+}
+
+class Stepper::Recorder final : public PlainRecorder {
+ public:
+  Recorder(Stepper& stepper, Process& process, Thread& thread)
+      : PlainRecorder(thread.records, stepper.settings_.by_blocks),
+        stepper_(stepper),
+        process_(process),
+        thread_(thread) {}
+
+ private:
+  void define(uint64_t address, std::string_view bytes) override { stepper_.define(process_, address, bytes); }
+  void learn(uint64_t address, std::string_view code, uint64_t next) override {
+    process_.straight.learn(address, code, next);
+  }
+  void has_recorded() override { stepper_.send_if_full(thread_); }
+
+  Stepper& stepper_;
+  Process& process_;
+  Thread& thread_;
+};
+
+void Stepper::run_plain(Thread& thread) {
+  if (!runs_plain_ || !PlainCode::can_run(thread.raw) || is_interrupted(thread.raw)) return;
+  Process& process = processes_[thread.process];
+  if (!process.plain.may_run(thread.raw.rip)) return;
+  const bool is_alone = !has_others(thread);
+  if (is_alone) process.memory.look(thread.process);
+  batch_.begin(thread.number, process.memory, is_alone);
+  Recorder recorder(*this, process, thread);
+  const size_t count = process.plain.run(thread.raw, batch_, recorder);
+  recorder.finish();
+  batch_.finish();
+  if (count == 0) return;
+  set_registers(thread.number, thread.raw);
+  thread.trap_flag.on_registers_set();
+  thread.restart.reset();
+}
+
 // They are sent at once: before what other threads do in that memory.
 void Stepper::tell_maps(Thread& thread) {
   thread.records.maps(file_of_process(thread.process, "maps"));
   if (program_ != 0) send(thread);
+}
+
+void Stepper::send_if_full(Thread& thread) {
+  if (thread.records.size() + processes_[thread.process].definitions.size() >= settings_.buffer) send(thread);
 }
 
 void Stepper::send(Thread& thread) {
@@ -370,6 +447,7 @@ void Stepper::let_go(pid_t stopped) {
       ptrace(PTRACE_CONT, number, nullptr, 0L);
       if (waitpid(number, &status, __WALL) != number || !WIFSTOPPED(status)) continue;
     }
+    if (!thread->trap_flag.is_own()) take_trap_flag_from(number);
     ptrace(PTRACE_DETACH, number, nullptr, long(signal));
   }
   threads_.clear();

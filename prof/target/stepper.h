@@ -11,6 +11,10 @@
 // the program's code nor other threads. When the thread stops anywhere in there, for a signal perhaps, the instruction that it
 // is at tells how many have run. Registers in between are not known, and so none are recorded.
 //
+// Most instructions need no stop: they are run here, by plain_code.h, from where a thread has stopped to the next instruction that
+// has to be the thread's own. They are recorded as those are, with their registers and with memory as it is. No instruction is run so
+// while the kernel has something in hand with the thread: a signal to deliver, a system call to make again, an event to tell.
+//
 // All threads are stepped side by side, each when it has stopped. They are on one processor, so which of them goes on is
 // the kernel's choice as ever.
 
@@ -29,11 +33,15 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "batch_memory.h"
+#include "plain_code.h"
+#include "private_memory.h"
 #include "prof/remote/connection.h"
 #include "prof/remote/records.h"
 #include "prof/remote/system_calls.h"
 #include "straight_code.h"
 #include "tracee.h"
+#include "trap_flag.h"
 
 namespace prof::target {
 
@@ -41,12 +49,13 @@ struct StepSettings {
   size_t buffer = 0;           // bytes of records that are gathered before they are sent; 0: each step is sent
   bool follows_forks = false;  // processes that the program makes are stepped, too; else they go on by themselves
   bool by_blocks = false;      // only which instructions ran is recorded
+  bool steps_each = false;     // the processor stops behind each instruction, or at the end of a stretch
 };
 
 class Stepper {
  public:
   Stepper(remote::Connection& connection, const StepSettings& settings)
-      : connection_(connection), settings_(settings) {}
+      : connection_(connection), settings_(settings), runs_plain_(!settings.steps_each) {}
 
   // Takes a thread that is stopped.
   void take(pid_t thread);
@@ -64,7 +73,10 @@ class Stepper {
     std::unordered_map<uint64_t, Code> code;  // as it was told
     std::string definitions;                  // not sent yet
     StraightCode straight;
+    PlainCode plain;
+    PrivateMemory memory;
   };
+  class Recorder;
   struct Thread {
     pid_t number = 0, process = 0;
     remote::RecordWriter records;
@@ -72,7 +84,8 @@ class Stepper {
     std::string_view code;                    // what it is about to run; of Process::code
     std::optional<remote::SystemCall> call;   // if that is a system call
     std::optional<user_regs_struct> restart;  // behind a system call that was interrupted: the kernel may make it again
-    bool is_known = false;                    // raw, code and call are what it is about to do
+    TrapFlag trap_flag;
+    bool is_known = false;                         // raw, code and call are what it is about to do
     std::optional<StraightCode::Stretch> stretch;  // that it runs
     bool has_breakpoint = false;                   // it can have one
     uint64_t breakpoint = 0;                       // where that is
@@ -83,12 +96,18 @@ class Stepper {
   void on_trap(Thread& thread);
   void on_end(Thread& thread, int status);
 
-  bool look(Thread& thread);            // reads what it is about to do; false if it is gone
-  void define(Thread& thread);          // its code
+  bool look(Thread& thread);  // reads what it is about to do; false if it is gone
+  bool read_registers(Thread& thread);
+  void look_at_code(Thread& thread);  // the same, where its registers have been read
+  const Code& define(Process& process, uint64_t address, std::string_view bytes);
   void record(Thread& thread);          // it did what it was about to do
   void record_call(Thread& thread);     // a system call has returned
   void record_restart(Thread& thread);  // the one that was interrupted was made again
+  void send_if_full(Thread& thread);
   void resume(Thread& thread, int signal);
+  void go_on(Thread& thread);                   // the same without a signal, from between two instructions
+  void run_plain(Thread& thread);               // advances it, here
+  bool has_others(const Thread& thread) const;  // its process has more threads
   void tell_maps(Thread& thread);
   void record_step(Thread& thread);
   bool run_stretch(Thread& thread);     // lets it run up to a breakpoint; false if that cannot be
@@ -101,6 +120,8 @@ class Stepper {
 
   remote::Connection& connection_;
   const StepSettings settings_;
+  bool runs_plain_;
+  BatchMemory batch_;
   std::map<pid_t, std::unique_ptr<Thread>> threads_;
   std::map<pid_t, Process> processes_;
   pid_t program_ = 0;

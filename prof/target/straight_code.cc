@@ -95,6 +95,13 @@ bool loads_stack_segment(std::string_view code) {
   return byte_at(code, n) == 0x8e && (byte_at(code, n + 1) >> 3 & 7) == 2;
 }
 
+bool pushes_flags(std::string_view code) { return byte_at(code, prefixes(code)) == 0x9c; }
+
+bool pops_flags(std::string_view code) {
+  const unsigned opcode = byte_at(code, prefixes(code));
+  return opcode == 0x9d || opcode == 0xcf;
+}
+
 bool is_repeated(std::string_view code) {
   const size_t n = prefixes(code);
   bool has_prefix = false;

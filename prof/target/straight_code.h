@@ -29,6 +29,10 @@ bool is_repeated(std::string_view code);
 // Whether it loads the stack segment: the next instruction then runs in the same step.
 bool loads_stack_segment(std::string_view code);
 
+// Whether it pushes the flags; whether it pops them, perhaps with all else that an interrupt has saved.
+bool pushes_flags(std::string_view code);
+bool pops_flags(std::string_view code);
+
 class StraightCode {
  public:
   // Instructions that lie one behind the other.
