@@ -14,6 +14,8 @@
 // Most instructions need no stop: they are run here, by plain_code.h, from where a thread has stopped to the next instruction that
 // has to be the thread's own. They are recorded as those are, with their registers and with memory as it is. No instruction is run so
 // while the kernel has something in hand with the thread: a signal to deliver, a system call to make again, an event to tell.
+// With blocks, a stretch then begins at an instruction that has to be the thread's own, and what lies behind it runs along up to the
+// next jump: one stop for all of them, where they would be some.
 //
 // All threads are stepped side by side, each when it has stopped. They are on one processor, so which of them goes on is
 // the kernel's choice as ever.
