@@ -10,6 +10,7 @@
 //     argument? The many functions that never get the address of code cost nothing.
 //   * That an argument is read is then noted at the calls that pass it, and so on backwards, until nothing new is
 //     found.
+//   * What passes the address to code that is in no known function reads it, for all that is known.
 //   * Functions of the C library are known by name. A static program contains them, and their code is followed like the
 //     program's own, down to the system call. If a resolver chooses one (IFUNC), all functions that it names are
 //     followed.
@@ -53,6 +54,7 @@ using How = AddressUse::How;
 // Functions of the C library that read, write or protect the bytes that arguments point to: a bit for each, the first
 // is bit 0.
 constexpr uint8_t kFirst = 1, kSecond = 2, kThird = 4;
+constexpr uint8_t kAllArguments = (1 << 6) - 1;
 constexpr uint8_t kProtects = 1 << 7;  // only changes what may be done with the bytes, of whole pages
 constexpr std::pair<std::string_view, uint8_t> kLibrary[] = {
     {"__memcpy_chk", kFirst | kSecond},
@@ -140,14 +142,14 @@ void for_each_address(const Program& program, const Group& group, Look look) {
 }
 
 // Addresses that the group's instructions name: starts of functions, and addresses that may say how far one is read:
-// those inside functions and ends of code.
+// those inside functions, ends of code, and code in no function.
 std::vector<OldAddr> addresses_of_code(const Program& program, const Group& group) {
   std::vector<OldAddr> addresses;
   for_each_address(program, group, [&](OldAddr a) {
     const ptrdiff_t i = program.range_of(a);
     const CodeRange* r = i >= 0 ? &program.ranges[size_t(i)] : nullptr;
     const bool own_label = r && r->range.start != a && &program.groups[r->group] == &group;
-    if (r ? !own_label : program.range_of(a - 1) >= 0) addresses.push_back(a);
+    if (r ? !own_label : program.range_of(a - 1) >= 0 || program.image->is_code(a)) addresses.push_back(a);
   });
   sort_unique(addresses);
   return addresses;
@@ -158,11 +160,17 @@ bool starts_function(const Program& program, OldAddr a) {
   return r >= 0 && program.ranges[size_t(r)].range.start == a;
 }
 
+// What may be a pointer to a function: one whose start this is, or one that is not known. (What reads from there may go on
+// into functions that are.)
+bool may_start_function(const Program& program, OldAddr a) {
+  return starts_function(program, a) || (program.range_of(a) < 0 && program.image->is_code(a));
+}
+
 // The functions whose start the group's instructions name.
 std::vector<OldAddr> functions_named(const Program& program, const Group& group) {
   std::vector<OldAddr> functions;
   for_each_address(program, group, [&](OldAddr a) {
-    if (starts_function(program, a)) functions.push_back(a);
+    if (may_start_function(program, a)) functions.push_back(a);
   });
   sort_unique(functions);
   return functions;
@@ -235,7 +243,7 @@ class Search {
       const OldAddr start = followed.addresses[i];
       const auto uses = uses_of(all_uses, FollowedAddress(kArguments + i));
       const auto reading = std::ranges::find_if(uses, [&](const AddressUse& u) { return reads(u) || remaps(u); });
-      if (!starts_function(program_, start) || reading == uses.end()) continue;
+      if (!may_start_function(program_, start) || reading == uses.end()) continue;
       OldRange range{start, start + 1};
       for (const AddressUse& u : uses) {
         if (reads(u)) range.end = std::max(range.end, start + u.extent);
@@ -334,6 +342,7 @@ class Search {
       add_function(OldAddr(uint64_t(relocation->addend)), resolver);
       for (uint32_t g : resolver.groups)
         for (OldAddr a : functions_named(program_, program_.groups[g])) add_function(a, callee);
+      callee.reads |= resolver.reads;
     } else if (relocation && relocation->type == R_X86_64_RELATIVE) {
       add_function(OldAddr(uint64_t(relocation->addend)), callee);
     } else if (const Symbol* symbol = symbol_of_got_entry(*program_.image, *got_entry)) {
@@ -347,7 +356,11 @@ class Search {
   }
 
   void add_function(OldAddr a, Callee& callee) const {
-    if (starts_function(program_, a)) callee.groups.push_back(program_.ranges[size_t(program_.range_of(a))].group);
+    // Code that is not known may read whatever it gets.
+    if (!starts_function(program_, a))
+      callee.reads = kAllArguments;
+    else
+      callee.groups.push_back(program_.ranges[size_t(program_.range_of(a))].group);
   }
 
   const Program& program_;

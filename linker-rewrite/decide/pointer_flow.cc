@@ -177,6 +177,7 @@ class PointerFlow {
           return;
       }
     }
+    if (end != leader) steps_.run_on(state, end - 1);
   }
 
   const Program& program_;

@@ -153,14 +153,15 @@ uint64_t PointerSteps::extent(int64_t length) {
   return length >= 0 && length <= kMost ? uint64_t(length) : 0;
 }
 
-void PointerSteps::pass(const PointerState& state, uint32_t insn) {
+void PointerSteps::pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to) {
   const Flow flow = code_.insn(insn).flow;
   const bool through_pointer = code_.insn(insn).rip_relative;
-  const bool is_known = through_pointer || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
+  const bool is_known =
+      runs_on_to || through_pointer || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
   AddressSet before = 0;
   AddressUse details;
-  details.through_pointer = through_pointer;
-  details.callee = code_.target(insn);
+  details.through_pointer = through_pointer && !runs_on_to;
+  details.callee = runs_on_to.value_or(code_.target(insn));
   for (uint8_t r : kArgumentRegisters)
     if (const PointerValue& v = state.registers[r]; v.is_number())
       details.extent = std::max(details.extent, extent(v.offset));
@@ -177,6 +178,11 @@ void PointerSteps::pass(const PointerState& state, uint32_t insn) {
 
 void PointerSteps::jump_away(const PointerState& state, uint32_t insn) {
   pass(state, insn);
+  keep(state, insn, UINT16_MAX);
+}
+
+void PointerSteps::run_on(const PointerState& state, uint32_t insn) {
+  pass(state, insn, code_.address(insn) + code_.insn(insn).length);
   keep(state, insn, UINT16_MAX);
 }
 

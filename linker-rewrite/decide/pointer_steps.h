@@ -32,6 +32,8 @@ class PointerSteps {
   void call(PointerState& state, uint32_t insn);
   // Control leaves the function, or goes on in an unknown place.
   void jump_away(const PointerState& state, uint32_t insn);
+  // Control goes on behind the last instruction of a part: in another function, or nowhere.
+  void run_on(const PointerState& state, uint32_t insn);
   // A return.
   void returns(const PointerState& state, uint32_t insn);
   void use(How how, AddressSet set, uint32_t insn, const AddressUse& details = {});
@@ -59,7 +61,7 @@ class PointerSteps {
   void bound(AddressSet a, AddressSet b, uint32_t insn);
   // The number, if it makes sense as a length.
   static uint64_t extent(int64_t length);
-  void pass(const PointerState& state, uint32_t insn);
+  void pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to = std::nullopt);
   void keep(const PointerState& state, uint32_t insn, uint16_t registers);
   void store(PointerState& state, const Semantics& op, AddressSet stored, uint8_t size, uint32_t insn);
   void set(PointerState& state, const Semantics& op, PointerValue value, uint32_t insn);
