@@ -75,7 +75,11 @@ class Judge {
     }
     std::vector<Verdict> verdicts;
     verdicts.reserve(places_.size());
-    for (const Place& p : places_) verdicts.push_back(verdict(p));
+    const Place* before = nullptr;
+    for (const Place& p : places_) {
+      verdicts.push_back(verdict(p, before));
+      if (!p.start->body.runs.empty()) before = &p;
+    }
     return verdicts;
   }
 
@@ -183,15 +187,21 @@ class Judge {
     return root.is_certain && !root.has_unknown_jumps && !before->has_unknown_jumps;
   }
 
-  Verdict verdict(const Place& p) const {
+  // `before`: the place in front of it.
+  Verdict verdict(const Place& p, const Place* before) const {
     if (p.is_certain) return {true, false};
     if (p.start->kind != Start::Kind::jumped) return {true, true};
     if (p.root == kNobody) return {is_frameless(p), true};
     if (!is_frameless(p)) return {};
     if (p.root == kSeveral) return {true, true};
     if (p.reached_within || p.goes_back) return {};
-    if (!may_start_function(image_, p.at) && !is_in_front_of_root(p)) return {};
-    return {true, true};
+    if (may_start_function(image_, p.at) || is_in_front_of_root(p)) return {true, true};
+    return {is_behind_other(p, before), is_behind_other(p, before)};
+  }
+
+  // True if code of another function is between the function that leads to `p` and `p`, which is behind it.
+  bool is_behind_other(const Place& p, const Place* before) const {
+    return before && p.root < kSeveral && places_[p.root].at < p.at && before->root != p.root;
   }
 
   // True if the function that leads to `p` begins right behind it. Nothing of a function stands in front of its first
