@@ -11,16 +11,16 @@
 //   * Behind its epilogue a function goes on to nothing but the end of another path of its own. So a jump behind one, to
 //     code that makes a frame, is a tail call.
 //   * Hardly any compiler makes conditional tail calls.
-//   * All else may be either, such as an aligned place behind the end of the function that jumps there, or any place right in
-//     front of its start.
+//   * All else may be either, such as an aligned place behind the end of the function that jumps there, any place right in
+//     front of its start, or one that other functions separate from it.
 //
 // A number that may be an address, in a program at a fixed address: it may be the label of a jump table. A label lies
 // inside a function, so the code in front of it belongs to that. If all code in front of a place belongs to a function of
 // which all ways are known, and it is not among them, then another function begins there. (How long a jump table is, nothing
 // says for certain. So if that function has one, the number must not be one of those that stand where tables do: in data that
-// nobody writes to.) Else it may be either, and all
-// that follows it up to the next function that is certain. In position-independent code labels have no pointers, but those of
-// computed gotos, which lead to code that is found in other ways as well, or to none.
+// nobody writes to.) Else it may be either, and all that follows it up to the next function that is certain. In
+// position-independent code labels have no pointers, but those of computed gotos, which lead to code that is found in other
+// ways as well, or to none.
 //
 // Where functions are not aligned, a number that leads behind code that is not known is less than that: it may lead into the
 // middle of something. It is reported, and stays (Start::is_guess).

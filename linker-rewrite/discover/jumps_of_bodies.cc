@@ -5,7 +5,11 @@
 // Entries may lead to cold fragments as well, which nothing else leads to. Where the entry certainly belongs to the table,
 // its target belongs to the function: a comparison asks for that many entries, or a later one leads into the function. The
 // last entries of a table without a comparison do not tell it from the next table. A target of theirs is taken for a fragment
-// only among fragments of that function. (At a fixed address an entry may have been taken for a pointer to a function before.)
+// only among fragments of that function, or if it goes on in the middle of the function. (At a fixed address an entry may have
+// been taken for a pointer to a function before.)
+//
+// A table may lead to what nothing else calls, and only that tells what comes behind these calls. So tables that are
+// understood are followed while others are not yet.
 
 #include <algorithm>
 
