@@ -7,10 +7,19 @@ long fallthrough(long n), next(long n), with_loop(long n), carry(long n), where(
 long far_branch(long n), pops(long a), scan(const char* text), itself(long n), itself_if(long n), around(long n);
 long add_long(unsigned long* sum, const unsigned long* other, long words), order(long a, long b);
 
+// With an unwind table for both, or where profld has searched for functions, falling through is a call.
+#ifdef DESCRIBE_FALLTHROUGH
+#define STARTS ".cfi_startproc\n"
+#define ENDS ".cfi_endproc\n"
+#else
+#define STARTS
+#define ENDS
+#endif
+
 __asm__(
     ".text\n"
-    ".type fallthrough,@function\nfallthrough: add $1,%rdi\n.size fallthrough,.-fallthrough\n"
-    ".type next,@function\nnext: lea (%rdi,%rdi,2),%rax\n ret\n.size next,.-next\n"
+    ".type fallthrough,@function\nfallthrough: " STARTS "add $1,%rdi\n" ENDS ".size fallthrough,.-fallthrough\n"
+    ".type next,@function\nnext: " STARTS "lea (%rdi,%rdi,2),%rax\n ret\n" ENDS ".size next,.-next\n"
     ".type with_loop,@function\nwith_loop: xor %eax,%eax\n mov %rdi,%rcx\n jrcxz 2f\n1: add %rcx,%rax\n loop 1b\n2: rep ret\n"
     ".size with_loop,.-with_loop\n"
     ".type set_carry,@function\nset_carry: cmp %rsi,%rdi\n ret\n.size set_carry,.-set_carry\n"
