@@ -171,7 +171,7 @@ ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataRefer
     if (!indirect)
       for (const auto& [jump, targets] : indirect.error().understood)
         if (std::ranges::none_of(parts,
-                                 [&](const Part& p) { return std::ranges::find(targets, p.end) != targets.end(); }))
+                                 [&to = targets](const Part& p) { return std::ranges::find(to, p.end) != to.end(); }))
           sort_unique(last.targets.emplace(jump, targets).first->second);
     const OldAddr outside = indirect ? OldAddr() : indirect.error().outside;
     const auto owner = part_with(outside);
