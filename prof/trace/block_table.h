@@ -20,6 +20,7 @@ class BlockTable {
 
   uint64_t size() const { return blocks_.size(); }
   bool has_code(uint64_t block) const { return blocks_[block].size != 0; }
+  uint32_t instructions(uint64_t block) const { return blocks_[block].instructions; }
   // The block that ran just before it and wrote no word: its number + 1; 0: none. There is an end to going on so.
   uint32_t before(uint64_t block) const { return blocks_[block].before; }
 

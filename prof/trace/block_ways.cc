@@ -7,21 +7,27 @@
 // was interrupted, and is kept, as a program keeps it on its stack. A handler's first word is of a block that tells by itself
 // what ran before it; so does the first one behind a call. They are marked: from outside. No tree has both such ones and some that
 // depend on where it begins. So trees with such ones need not be kept, and when another one comes, a tree that it is in was
-// interrupted, and goes on: if there are several, the one that was interrupted last. Code that a handler leaves by siglongjmp is
-// kept in vain: some day it is the outermost of too many, and is forgotten.
+// interrupted, and goes on.
 //
-// Limits. If such code was in a handler that came to the same function, the outer code may be taken for it when it goes on, and other
-// blocks be told between two records. So may threads of the program's own making be, that a handler switches.
+// Doubt. Often just one tree is kept that the word is in, and it is certain. But handlers may have interrupted each other in
+// the same function. Then what was interrupted last goes on first, unless that was left for good, by siglongjmp, or handlers
+// switch stacks, by swapcontext. No word says so. So if the trees that are kept tell other ways to the word, the innermost one is
+// taken, and how many instructions may be others is counted. None of these trees may be forgotten then, as it may be
+// another one that went on: the one that was taken is moved to those that are left, which are asked last.
 //
-// What cannot be told: what ran before the first word of a ring. Elsewhere, it is a gap.
+// What cannot be told: what ran before the first word of a thread that has no beginning: in a ring, or in a child that a handler
+// forked. Elsewhere, it is a gap. Nor what ran behind the last word of code that does not go on.
 
 #include "block_ways.h"
 
 #include <algorithm>
+#include <span>
 
 #include "varint.h"
 
 namespace prof {
+
+using namespace prof_format;
 
 namespace {
 
@@ -58,19 +64,69 @@ bool BlockWays::find(uint32_t from, uint32_t to, std::vector<uint32_t>& way) {
   auto at = place(to);
   if (at == tree.end() || at->block != to) return false;
   const size_t first = way.size();
-  for (; at->before != from; at = place(at->before)) way.push_back(at->before);
+  for (; at->before != from; at = place(at->before)) {
+    if (way.size() - first == kMostBlocksBefore) throw DamagedTrace("the table of blocks has a way that is too long");
+    way.push_back(at->before);
+  }
   std::reverse(way.begin() + ptrdiff_t(first), way.end());
   return true;
 }
 
+void BlockSequence::keep(uint32_t block) {
+  if (interrupted_.size() == kMostInterrupted) {
+    leave(interrupted_.front());
+    interrupted_.erase(interrupted_.begin());
+    ++never_resumed_;
+  }
+  interrupted_.push_back(block);
+}
+
+void BlockSequence::leave(uint32_t block) {
+  if (std::ranges::find(left_, block) != left_.end()) return;
+  if (left_.size() == kMostInterrupted) {
+    left_.erase(left_.begin());
+    has_forgotten_ = true;
+  }
+  left_.push_back(block);
+}
+
 // Whether the block is what comes behind something that was interrupted.
 bool BlockSequence::resume(uint32_t block, std::vector<uint32_t>& ran) {
-  for (size_t i = interrupted_.size(); i-- > 0;)
-    if (ways_.find(interrupted_[i], block, ran)) {
-      interrupted_.erase(interrupted_.begin() + ptrdiff_t(i));
+  const size_t first = ran.size();
+  uint32_t chosen = kNone;
+  size_t place = interrupted_.size();  // of the chosen one
+  bool is_only_one = true, is_certain = !has_forgotten_ || !table_.is_told_by_ways(block);
+  uint64_t most = 0;
+  const auto ask = [&](uint32_t from) {
+    if (from == chosen) return false;
+    std::vector<uint32_t>& way = chosen == kNone ? ran : other_;
+    other_.clear();
+    if (!ways_.find(from, block, way)) return false;
+    const std::span<const uint32_t> found = std::span(way).subspan(chosen == kNone ? first : 0);
+    uint64_t instructions = 0;
+    for (const uint32_t b : found) instructions += table_.instructions(b);
+    most = std::max(most, instructions);
+    if (chosen == kNone) {
+      chosen = from;
       return true;
     }
-  return false;
+    is_only_one = false;
+    is_certain &= std::ranges::equal(found, std::span(ran).subspan(first));
+    return false;
+  };
+  for (size_t i = interrupted_.size(); i-- > 0;)
+    if (ask(interrupted_[i])) place = i;
+  for (size_t i = left_.size(); i-- > 0;) ask(left_[i]);
+  if (chosen == kNone) return false;
+  if (!is_certain) doubtful_ += most;
+  if (!is_only_one) leave(chosen);
+  if (place < interrupted_.size()) interrupted_.erase(interrupted_.begin() + ptrdiff_t(place));
+  return true;
+}
+
+void BlockSequence::lose() {
+  last_ = kNone;
+  has_gaps_ = has_forgotten_ = true;
 }
 
 void BlockSequence::write(uint32_t block, std::vector<uint32_t>& ran) {
@@ -78,12 +134,11 @@ void BlockSequence::write(uint32_t block, std::vector<uint32_t>& ran) {
   last_ = block;
   if (last != kNone) {
     if (ways_.find(last, block, ran)) return;
-    if (ways_.is_inside(last)) {
-      if (interrupted_.size() == kMostInterrupted) interrupted_.erase(interrupted_.begin());
-      interrupted_.push_back(last);
-    }
+    if (ways_.is_inside(last)) keep(last);
     if (!table_.is_from_outside(block) && resume(block, ran)) return;
     has_gaps_ |= table_.is_told_by_ways(block);
+  } else {
+    begins_inside_ |= table_.is_told_by_ways(block);
   }
   const size_t first = ran.size();
   for (uint32_t before = table_.before(block); before != 0; before = table_.before(before - 1))

@@ -45,10 +45,23 @@ class BlockSequence {
 
   // The block writes a word. `ran`: gets those that ran before it, since the last one, in their order.
   void write(uint32_t block, std::vector<uint32_t>& ran);
+  // Some words that others followed are not to be had: what comes next may be anywhere.
+  void lose();
+
   // Some that ran could not be told.
   bool has_gaps() const { return has_gaps_; }
+  // So could those that ran before the first word.
+  bool begins_inside() const { return begins_inside_; }
+  // So many instructions may be others than those that were told.
+  uint64_t doubtful() const { return doubtful_; }
+  // How often handlers came to code that did not go on: what it ran behind its last word is not told.
+  uint64_t never_resumed() const { return never_resumed_ + interrupted_.size(); }
+  // The last word is none that control leaves the function with.
+  bool ends_inside() const { return last_ != kNone && !table_.next(last_).empty(); }
 
  private:
+  void keep(uint32_t block);
+  void leave(uint32_t block);
   bool resume(uint32_t block, std::vector<uint32_t>& ran);
 
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -57,7 +70,11 @@ class BlockSequence {
   BlockWays ways_;
   uint32_t last_ = kNone;
   std::vector<uint32_t> interrupted_;  // the last one is the innermost
-  bool has_gaps_ = false;
+  std::vector<uint32_t> left_;         // those that may have been interrupted still, none twice
+  std::vector<uint32_t> other_;
+  bool has_gaps_ = false, begins_inside_ = false;
+  bool has_forgotten_ = false;  // what was interrupted is not all kept
+  uint64_t doubtful_ = 0, never_resumed_ = 0;
 };
 
 }  // namespace prof

@@ -31,10 +31,13 @@ class BlocksDecoder {
   void records(std::string_view bytes);
   // No more of the window come: there are none, or none that can be believed.
   void end_window();
-  void leave_window() { rest_.clear(); }
+  void leave_window() {
+    rest_.clear();
+    sequence_.lose();
+  }
 
-  // Some blocks ran that cannot be told.
-  bool has_gaps() const { return sequence_.has_gaps(); }
+  // What is not certain of the blocks that ran.
+  const BlockSequence& sequence() const { return sequence_; }
 
  private:
   template <class Word>

@@ -129,7 +129,6 @@ void TraceReader::read_blocks(const TraceChunkPlace& chunk) {
       stream.decoder.words(bytes, chunk.head.word_size);
     }
   }
-  has_lost_ |= stream.decoder.has_gaps();
   if (has_values && !consumer_->is_done()) stream.decoder.end_window();
 }
 
@@ -163,6 +162,29 @@ void TraceReader::read_chunk(const TraceChunkPlace& chunk) {
   }
 }
 
+// What words of blocks do not tell, or not for certain.
+void TraceReader::note_blocks() {
+  uint64_t doubtful = 0, cut = 0;
+  for (const auto& [key, stream] : streams_) {
+    if (!stream) continue;  // there is no table
+    const BlockSequence& sequence = stream->decoder.sequence();
+    has_lost_ |= sequence.has_gaps();
+    // A ring begins anywhere, and a program that was killed ends so: that is told anyway.
+    has_lost_ |= sequence.begins_inside() && !(file_.header().flags & kTraceRing);
+    cut += sequence.never_resumed() + (file_.end() && file_.end()->reason == kEndExit && sequence.ends_inside());
+    doubtful += sequence.doubtful();
+  }
+  if (doubtful)
+    remarks_.push_back(
+        "may have " + std::to_string(doubtful) +
+        " instructions that are others than those that ran: where handlers of signals come to each other's code");
+  if (cut)
+    remarks_.push_back("may lack the last instructions of code that did not go on, in " + std::to_string(cut) +
+                       (cut == 1 ? " place" : " places") +
+                       ": where a signal handler did not return, or a thread was ended");
+  is_partial_ |= cut != 0;
+}
+
 void TraceReader::note_end() {
   // The runtime of a rewritten program needs no end: what ran is in the file at once.
   const bool is_inlined = file_.header().origin == kTraceInlined;
@@ -176,6 +198,7 @@ void TraceReader::note_end() {
   if (reason == kEndDetached) remarks_.emplace_back("ends where the program was left to itself");
   is_partial_ |= reason == kEndLimit || reason == kEndDiskFull || reason == kEndLink || reason == kEndDetached;
   if (file_.header().flags & kTraceRing) remarks_.emplace_back("has only the last of what ran");
+  note_blocks();
   if (has_lost_)
     remarks_.push_back("lacks " + (lost_ ? std::to_string(lost_) : std::string("some")) + " instructions in between");
   if (has_unknown_) remarks_.emplace_back("lacks the addresses of some accesses that such a trace cannot tell");

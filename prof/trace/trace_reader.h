@@ -67,6 +67,7 @@ class TraceReader {
   void pass_event(TracedThread thread, const TraceEvent& event);
   void pass_run(TracedThread thread, const TraceRun& run, std::span<const AccessValue> accesses);
   BlockStream& stream_of(const TraceChunkPlace& chunk);
+  void note_blocks();
   void note_end();
 
   TraceFile file_;
