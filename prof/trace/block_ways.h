@@ -16,6 +16,8 @@ class BlockWays {
  public:
   explicit BlockWays(const BlockTable& table) : table_(table) {}
 
+  const BlockTable& table() const { return table_; }
+
   // Whether control can go on from one block to another that writes, by way of such as do not. Appends these to `way`, in the
   // order in which they ran. Throws DamagedTrace if the table says that there are several ways.
   bool find(uint32_t from, uint32_t to, std::vector<uint32_t>& way);
@@ -41,7 +43,8 @@ class BlockWays {
 // What a thread ran, by the words that it wrote, one after the other.
 class BlockSequence {
  public:
-  explicit BlockSequence(const BlockTable& table) : table_(table), ways_(table) {}
+  // `ways` must outlive this; threads may share it.
+  explicit BlockSequence(BlockWays& ways) : table_(ways.table()), ways_(ways) {}
 
   // The block writes a word. `ran`: gets those that ran before it, since the last one, in their order.
   void write(uint32_t block, std::vector<uint32_t>& ran);
@@ -54,7 +57,8 @@ class BlockSequence {
   bool begins_inside() const { return begins_inside_; }
   // So many instructions may be others than those that were told.
   uint64_t doubtful() const { return doubtful_; }
-  // How often handlers came to code that did not go on: what it ran behind its last word is not told.
+  // How often handlers came to code that did not go on: what it ran behind its last word is not told. There may be more: where
+  // the next word may be of what comes from outside, nothing shows it.
   uint64_t never_resumed() const { return never_resumed_ + interrupted_.size(); }
   // The last word is none that control leaves the function with.
   bool ends_inside() const { return last_ != kNone && !table_.next(last_).empty(); }
@@ -67,7 +71,7 @@ class BlockSequence {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   const BlockTable& table_;
-  BlockWays ways_;
+  BlockWays& ways_;
   uint32_t last_ = kNone;
   std::vector<uint32_t> interrupted_;  // the last one is the innermost
   std::vector<uint32_t> left_;         // those that may have been interrupted still, none twice

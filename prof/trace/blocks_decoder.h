@@ -21,8 +21,8 @@ class BlocksDecoder {
   // Called with each block that ran, by its number in the table, and its values: fewer than it has if some are missing.
   using Take = std::function<void(uint64_t block, std::span<const uint64_t> values)>;
 
-  // Of one thread and one module. `table` must outlive this.
-  BlocksDecoder(const BlockTable& table, Take take) : table_(table), sequence_(table), take_(std::move(take)) {}
+  // Of one thread and one module. `ways` must outlive this.
+  BlocksDecoder(BlockWays& ways, Take take) : table_(ways.table()), sequence_(ways), take_(std::move(take)) {}
 
   // The next words of a window, of so many bytes each (2 or 4). Throws DamagedTrace.
   void words(std::string_view bytes, unsigned size);

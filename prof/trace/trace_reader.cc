@@ -1,6 +1,7 @@
 #include "trace_reader.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "packed_records.h"
 #include "varint.h"
@@ -25,25 +26,36 @@ std::vector<std::string> words_of(std::string_view bytes) {
 
 }  // namespace
 
+// What all threads share: as large as the table.
+struct TraceReader::Blocks {
+  explicit Blocks(std::string_view bytes) : table(bytes), ways(table), runs(2 * table.size()) {}
+
+  const BlockTable table;
+  BlockWays ways;
+  std::optional<uint64_t> bias;       // once it is needed
+  std::vector<const TraceRun*> runs;  // by block, one up and one down; null until it ran
+  std::map<std::tuple<uint64_t, uint64_t, bool>, const TraceRun*> by_place;
+};
+
 struct TraceReader::BlockStream {
-  BlockStream(TraceReader& reader, const BlockTable& blocks, const TraceChunk& chunk)
+  BlockStream(TraceReader& reader, Blocks& shared, const TraceChunk& chunk)
       : owner(reader),
-        table(blocks),
+        blocks(shared),
         thread{chunk.process, chunk.thread},
-        bias(reader.memory_.bias_of(chunk.process, chunk.module)),
-        runs(2 * blocks.size()),
-        decoder(blocks, [this](uint64_t block, std::span<const uint64_t> values) { take(block, values); }) {}
+        bias(*blocks.bias),
+        decoder(blocks.ways, [this](uint64_t block, std::span<const uint64_t> values) { take(block, values); }) {}
 
   void take(uint64_t block, std::span<const uint64_t> values) {
-    const BlockTable::Known known = table.accesses(block, bias, values, accesses);
-    const TraceRun*& run = runs[2 * block + known.is_down];
+    const BlockTable::Known known = blocks.table.accesses(block, bias, values, accesses);
+    const TraceRun*& run = blocks.runs[2 * block + known.is_down];
     if (!run) {
-      TraceRun made = table.run(block, thread.process, bias, known.is_down);
-      const TraceRun*& same = by_place[{made.start, made.end, known.is_down}];  // the table may have a block twice
+      TraceRun made = blocks.table.run(block, thread.process, bias, known.is_down);
+      const TraceRun*& same =
+          blocks.by_place[{made.start, made.end, known.is_down}];  // the table may have a block twice
       if (!same || same->lengths != made.lengths || same->accesses != made.accesses)
         same = &owner.runs_.add(std::move(made));
       run = same;
-      owner.memory_.set_code(thread.process, run->start, table.code(block));
+      owner.memory_.set_code(thread.process, run->start, blocks.table.code(block));
     }
     owner.is_incomplete_ |= known.lacks_values;
     owner.has_unknown_ |= known.has_unknown;
@@ -51,11 +63,9 @@ struct TraceReader::BlockStream {
   }
 
   TraceReader& owner;
-  const BlockTable& table;
-  TracedThread thread;
-  uint64_t bias;
-  std::vector<const TraceRun*> runs;  // by block, one up and one down; null until it ran
-  std::map<std::tuple<uint64_t, uint64_t, bool>, const TraceRun*> by_place;
+  Blocks& blocks;
+  const TracedThread thread;
+  const uint64_t bias;
   std::vector<AccessValue> accesses;
   BlocksDecoder decoder;
 };
@@ -108,6 +118,8 @@ TraceReader::BlockStream& TraceReader::stream_of(const TraceChunkPlace& chunk) {
   if (stream) return *stream;
   const auto table = tables_.find({chunk.head.process, chunk.head.module});
   if (table == tables_.end()) throw DamagedTrace("blocks ran that no table tells of");
+  std::optional<uint64_t>& bias = table->second->bias;
+  if (!bias) bias = memory_.bias_of(chunk.head.process, chunk.head.module);
   stream = std::make_unique<BlockStream>(*this, *table->second, chunk.head);
   return *stream;
 }
@@ -154,7 +166,7 @@ void TraceReader::read_chunk(const TraceChunkPlace& chunk) {
     case kChunkBlockTable: {
       auto& table = tables_[{chunk.head.process, chunk.head.module}];
       if (table) throw DamagedTrace("a module has two tables of blocks");
-      table = std::make_unique<BlockTable>(file_.bytes(chunk));
+      table = std::make_unique<Blocks>(file_.bytes(chunk));
       break;
     }
     default:
@@ -181,8 +193,8 @@ void TraceReader::note_blocks() {
   if (cut)
     remarks_.push_back("may lack the last instructions of code that did not go on, in " + std::to_string(cut) +
                        (cut == 1 ? " place" : " places") +
-                       ": where a signal handler did not return, or a thread was ended");
-  is_partial_ |= cut != 0;
+                       " or more: where a signal handler did not return, or a thread was ended");
+  is_partial_ |= cut || doubtful;
 }
 
 void TraceReader::note_end() {

@@ -59,6 +59,8 @@ class TraceReader {
  private:
   // Blocks of one thread and one module.
   struct BlockStream;
+  // The table of a module.
+  struct Blocks;
   using StreamKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // process, thread, number of the module
 
   void read_chunk(const TraceChunkPlace& chunk);
@@ -73,8 +75,8 @@ class TraceReader {
   TraceFile file_;
   TraceMemory memory_;
   RunTable runs_;
-  uint64_t given_ = 0;                                                           // runs that the consumer knows
-  std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<BlockTable>> tables_;  // by process and number of the module
+  uint64_t given_ = 0;                                                       // runs that the consumer knows
+  std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<Blocks>> tables_;  // by process and number of the module
   std::map<StreamKey, std::unique_ptr<BlockStream>> streams_;
   std::vector<std::string> command_, remarks_;
   bool is_partial_ = false, is_incomplete_ = false, has_unknown_ = false;

@@ -111,6 +111,19 @@ for link in -static -pie; do
   done
 done
 
+# What ran behind the last record of code that a handler left for good is missing, and that is said.
+compile leave_handler "$programs/leave_handler.c" -O1
+for trace in --trace --trace=memory; do
+  profld $trace -o leave_handler.prof leave_handler || fail "leave_handler $trace: profld"
+  for faults in 0 10; do
+    rm -f prof.[0-9]* trace.*
+    ./leave_handler.prof $faults || fail "leave_handler.prof $faults: status $?"
+    prof istat trace.[0-9]* >stdout 2>stderr
+    [ "$(grep -cE 'may lack the last instructions of code that did not go on, in '$faults' places' stderr)" = $((faults != 0)) ] ||
+      fail "leave_handler.prof $faults, $trace: $(cat stderr)"
+  done
+done
+
 # The limit ends the trace, not the program; a ring keeps the last of it.
 rm -f prof.[0-9]* trace.*
 PROFLIMIT=400k run_traced || fail "PROFLIMIT: status $?"

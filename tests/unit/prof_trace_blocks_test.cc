@@ -392,7 +392,8 @@ TEST_CASE("ways between blocks that cannot be are refused") {
   const prof::BlockTable circle = table({block(kBlockWrites, 0, 1), block(0, 0, 1)}, {1, 1});
   const prof::BlockTable two = table({block(kBlockWrites, 0, 2), block(0, 0, 1), block(kBlockWrites, 0, 0)}, {1, 2, 2});
   for (const prof::BlockTable* damaged : {&circle, &two}) {
-    prof::BlockSequence sequence(*damaged);
+    prof::BlockWays ways(*damaged);
+    prof::BlockSequence sequence(ways);
     std::vector<uint32_t> ran;
     sequence.write(0, ran);
     CHECK_THROWS_AS(sequence.write(0, ran), prof::DamagedTrace);

@@ -128,7 +128,8 @@ TEST_CASE("what ran before words is missing where they do not tell it") {
 TEST_CASE("behind words that are not to be had, nothing is taken for what comes next") {
   const prof::BlockTable blocks(table());
   uint64_t ran = 0;
-  prof::BlocksDecoder decoder(blocks, [&](uint64_t, std::span<const uint64_t>) { ++ran; });
+  prof::BlockWays ways(blocks);
+  prof::BlocksDecoder decoder(ways, [&](uint64_t, std::span<const uint64_t>) { ++ran; });
   const auto write = [&](uint32_t block) { decoder.words(bytes_of(block + 1), sizeof(uint32_t)); };
   write(kOne);
   decoder.leave_window();
@@ -143,7 +144,8 @@ TEST_CASE("a way has an end") {
     for (uint32_t i = 1; i <= silent; ++i) blocks.push_back({0, {i + 1}});
     blocks.push_back({kBlockWrites, {}});
     const prof::BlockTable table(table_of(blocks));
-    prof::BlockSequence sequence(table);
+    prof::BlockWays ways(table);
+    prof::BlockSequence sequence(ways);
     std::vector<uint32_t> ran;
     sequence.write(0, ran);
     sequence.write(silent + 1, ran);

@@ -195,7 +195,8 @@ struct Round {
   Round(std::mt19937& random, unsigned steps, Leaping leaping)
       : program({random_function(random), random_function(random), random_function(random)}),
         table(program.table),
-        sequence(table) {
+        ways(table),
+        sequence(ways) {
     Thread thread(program, random, leaping);
     for (unsigned i = 0; i < steps; ++i) thread.step();
     std::vector<uint32_t> before;
@@ -220,6 +221,7 @@ struct Round {
   }
   Written program;
   prof::BlockTable table;
+  prof::BlockWays ways;
   prof::BlockSequence sequence;
   std::map<uint32_t, uint64_t> told, ran;
   uint64_t words = 0;
