@@ -170,9 +170,16 @@ void Stepper::on_trap(Thread& thread) {
   siginfo_t info = {};
   if (ptrace(PTRACE_GETSIGINFO, thread.number, nullptr, &info) != 0) return;  // it is gone: its end will be told
   switch (info.si_code) {
-    case TRAP_TRACE:
+    case TRAP_TRACE: {
+      const bool was_call = thread.call.has_value();
       record(thread);
-      break;
+      if (was_call) break;
+      go_on(thread);
+      return;
+    }
+    case TRAP_HWBKPT:  // the end of a stretch, which was recorded
+      go_on(thread);
+      return;
     case TRAP_BRKPT: {
       user_regs_struct now;
       if (!get_registers(thread.number, now)) return;
@@ -193,14 +200,14 @@ void Stepper::on_trap(Thread& thread) {
       resume(thread, SIGTRAP);
       return;
     case kNotified:
-    case TRAP_HWBKPT:  // the end of a stretch, which was recorded
       break;
     default:
       thread.records.event(prof_format::kEventSignal, {SIGTRAP});
       resume(thread, SIGTRAP);
       return;
   }
-  go_on(thread);
+  // The kernel may have signals to deliver before the next instruction: that one has to be the thread's own.
+  resume(thread, 0);
 }
 
 void Stepper::on_end(Thread& thread, int status) {
@@ -395,7 +402,7 @@ class Stepper::Recorder final : public PlainRecorder {
 };
 
 void Stepper::run_plain(Thread& thread) {
-  if (!runs_plain_ || !PlainCode::can_run(thread.raw) || is_interrupted(thread.raw)) return;
+  if (!runs_plain_ || !PlainCode::can_run(thread.raw)) return;
   Process& process = processes_[thread.process];
   if (!process.plain.may_run(thread.raw.rip)) return;
   const bool is_alone = !has_others(thread);

@@ -13,7 +13,9 @@
 //
 // Most instructions need no stop: they are run here, by plain_code.h, from where a thread has stopped to the next instruction that
 // has to be the thread's own. They are recorded as those are, with their registers and with memory as it is. No instruction is run so
-// while the kernel has something in hand with the thread: a signal to deliver, a system call to make again, an event to tell.
+// while the kernel may have something in hand with the thread: a signal to deliver, a system call to make again, an event to tell. So
+// the first instruction behind a system call, and of a handler, is always the thread's own: the kernel delivers before it what the
+// call has sent, or let through.
 // With blocks, a stretch then begins at an instruction that has to be the thread's own, and what lies behind it runs along up to the
 // next jump: one stop for all of them, where they would be some.
 //
@@ -107,7 +109,7 @@ class Stepper {
   void record_restart(Thread& thread);  // the one that was interrupted was made again
   void send_if_full(Thread& thread);
   void resume(Thread& thread, int signal);
-  void go_on(Thread& thread);                   // the same without a signal, from between two instructions
+  void go_on(Thread& thread);                   // the same where it has run an instruction that was no system call
   void run_plain(Thread& thread);               // advances it, here
   bool has_others(const Thread& thread) const;  // its process has more threads
   void tell_maps(Thread& thread);

@@ -23,11 +23,30 @@ done
 # Faults, code that changes itself, memory of others, signals.
 compile faults "$programs/faults.c" -O1 -static
 ./faults >expected
-grep -q '^ticks: 1$' expected && grep -q '^trap flag: 0$' expected || fail "faults: $(tail -n 2 expected)"
+grep -q '^ticks: 1$' expected && grep -q '^trap flag: 0$' expected && grep -q '^signals: 1 1 2$' expected || fail "faults: $(tail -n 2 expected)"
 for how in --buffer=64K --blocks --no-pin --follow-forks --step-each; do
   run timeout $forever prof trace $how -o trace -- ./faults
   [ "$status" = 0 ] && [ ! -s stderr ] || fail "faults, $how: status $status, $(cat stderr)"
   cmp -s stdout expected || fail "faults, $how: $(diff stdout expected)"
+done
+
+# What a program that ends itself does not come to is not in the trace.
+cat >ends.S <<'END'
+  .globl _start
+_start:
+  mov $39, %eax # getpid
+  syscall
+  mov %eax, %edi
+  mov $10, %esi
+  mov $62, %eax # kill
+  syscall
+1:inc %ebx
+  jmp 1b
+END
+compile ends ends.S -nostdlib -static
+for how in --buffer=64K --blocks --step-each; do
+  { timeout $forever prof trace $how -o trace -- ./ends >stdout 2>stderr; } 2>/dev/null
+  [ "$(prof istat trace | head -n 1)" = "6 instructions" ] || fail "ends, $how: $(prof istat trace | head -n 1), $(cat stderr)"
 done
 
 # The processor stops behind an instruction because of a flag. The program does not see it: not in what it pushes, nor when it goes on

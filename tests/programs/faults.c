@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -110,6 +111,27 @@ static void changes(void) {
   printf("other address: %ld\n", sum);
 }
 
+static long call(long number, long a, long b, long c, long d) {
+  register long fourth __asm__("r10") = d;
+  __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(fourth) : "rcx", "r11", "memory");
+  return number;
+}
+
+/* A signal that a system call sends, or lets through, is there before the next instruction. */
+static volatile int signals;
+static void on_signal(int number) { ++signals; }
+static void sent(void) {
+  const uint64_t mask = 1ull << (SIGUSR1 - 1);
+  signal(SIGUSR1, on_signal);
+  call(SYS_kill, getpid(), SIGUSR1, 0, 0);
+  printf("signals: %d", signals);
+  call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, 0, sizeof mask);
+  call(SYS_kill, getpid(), SIGUSR1, 0, 0);
+  printf(" %d", signals);
+  call(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&mask, 0, sizeof mask);
+  printf(" %d\n", signals);
+}
+
 static int deep(int n) {
   volatile char room[2000];
   room[n % 2000] = (char)n;
@@ -164,6 +186,7 @@ int main(void) {
   mprotect(pages + 8192, 4096, PROT_NONE);
   accesses();
   changes();
+  sent();
   printf("deep: %d\n", deep(400));
   company();
   uint64_t flags;
