@@ -17,10 +17,10 @@ constexpr size_t kMostPieces = 64;                    // to a system call
 
 }  // namespace
 
-void BatchMemory::begin(pid_t thread, const PrivateMemory& owner, bool has_data) {
+void BatchMemory::begin(pid_t thread, const Mappings& mappings, bool has_data) {
   ++batch_;
   thread_ = thread;
-  owner_ = &owner;
+  mappings_ = &mappings;
   has_data_ = has_data;
 }
 
@@ -43,7 +43,8 @@ BatchMemory::Page* BatchMemory::find(uint64_t number) {
   if (process_vm_readv(thread_, &here, 1, &there, 1, 0) != ssize_t(kPage)) return nullptr;
   page.number = number;
   page.batch = batch_;
-  page.is_private = has_data_ && owner_->is_private(number * kPage);
+  page.is_private = has_data_ && mappings_->is_private(number * kPage);
+  page.is_code = mappings_->is_code(number * kPage);
   page.is_writable = page.has_news = false;
   page.news.fill(0);
   return &page;
@@ -85,7 +86,7 @@ size_t BatchMemory::read_code(uint64_t address, void* to, size_t size) {
   while (got < size) {
     const uint64_t from = address + got;
     const Page* const page = find(from / kPage);
-    if (!page) break;
+    if (!page || !page->is_code) break;
     const size_t at = from % kPage, piece = std::min(size - got, kPage - at);
     std::memcpy(static_cast<uint8_t*>(to) + got, page->bytes.data() + at, piece);
     got += piece;

@@ -4,7 +4,7 @@
 // page is read as a whole, and what is written to it reaches the program at the end of the batch. But for the first write, which
 // goes to the program at once: so it is known whether the page may be written.
 //
-// This is right where nobody else uses the memory meanwhile (private_memory.h); other memory is not had for data. Only bytes that
+// This is right where nobody else uses the memory meanwhile (mappings.h); other memory is not had for data. Only bytes that
 // were written are handed back, since the kernel may have put others beside them.
 //
 // Both ways heed what the thread may do, unlike those of ptrace(2): it has a fault where this fails.
@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "private_memory.h"
+#include "mappings.h"
 
 namespace prof::target {
 
@@ -28,21 +28,21 @@ class BatchMemory {
   BatchMemory() : pages_(kPages) {}
 
   // A batch begins. `has_data`: the process has no other thread, so that data may be had.
-  void begin(pid_t thread, const PrivateMemory& owner, bool has_data);
+  void begin(pid_t thread, const Mappings& mappings, bool has_data);
   // It ends: what was written is the program's.
   void finish();
 
   // All of it, or false.
   bool read(uint64_t address, void* to, size_t size);
   bool write(uint64_t address, const void* from, size_t size);
-  // Code that can be read; returns how many bytes of it there are.
+  // Code that can be read, and may be run; returns how many bytes of it there are.
   size_t read_code(uint64_t address, void* to, size_t size);
 
  private:
   static constexpr size_t kPage = 4096, kPages = 64;
   struct Page {
     uint64_t number = 0, batch = 0;  // what it holds, if this is the batch
-    bool is_private = false, is_writable = false, has_news = false;
+    bool is_private = false, is_code = false, is_writable = false, has_news = false;
     std::array<uint64_t, kPage / 64> news;  // a bit for each byte that the program does not have yet
     std::array<uint8_t, kPage> bytes;
   };
@@ -53,7 +53,7 @@ class BatchMemory {
   std::vector<size_t> with_news_;
   uint64_t batch_ = 0;
   pid_t thread_ = 0;
-  const PrivateMemory* owner_ = nullptr;
+  const Mappings* mappings_ = nullptr;
   bool has_data_ = false;
 };
 

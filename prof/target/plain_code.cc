@@ -151,6 +151,7 @@ const PlainCode::Block* PlainCode::find(uint64_t address, BatchMemory& memory, W
     blocks_.erase(known);
   }
   const std::string_view code(now.data(), memory.read_code(address, now.data(), now.size()));
+  if (code.empty()) return nullptr;
   Block made;
   size_t size = 0;
   for (bool goes_on = true; goes_on && made.items.size() < kMostItems;) {
@@ -180,7 +181,7 @@ size_t PlainCode::run(user_regs_struct& registers, BatchMemory& memory, Watcher&
   size_t count = 0;
   for (bool is_stopped = false; !is_stopped;) {
     const Block* const block = find(state.at, memory, watcher);
-    if (block->items.empty()) break;
+    if (!block || block->items.empty()) break;
     begin_ = state.at;
     end_ = begin_ + block->bytes.size();
     has_changed_ = false;

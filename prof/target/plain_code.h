@@ -62,6 +62,7 @@ class PlainCode {
     std::vector<Item> items;
     std::string bytes;  // of the items, and behind them as many as found() tells of the last one
   };
+  // Null if there is no code to be had.
   const Block* find(uint64_t address, BatchMemory& memory, Watcher& watcher);
   bool execute(const Item& item, const PlainState& before, PlainState& after, BatchMemory& memory);
   bool compute(const Item& item, const PlainState& before, PlainState& after, BatchMemory& memory);

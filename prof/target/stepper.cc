@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libprof/format/trace.h"
+#include "only_stepped.h"
 #include "plain_recorder.h"
 
 namespace prof::target {
@@ -153,7 +154,7 @@ void Stepper::on_event(Thread& thread, int event) {
       processes_[thread.process].code.clear();
       processes_[thread.process].straight.forget();
       processes_[thread.process].plain.forget();
-      processes_[thread.process].memory.forget();
+      processes_[thread.process].mappings.forget();
       thread.has_breakpoint = false;
       thread.trap_flag.forget();
       tell_maps(thread);
@@ -346,7 +347,7 @@ void Stepper::record_call(Thread& thread) {
   user_regs_struct now;
   if (!get_registers(thread.number, now)) return;
   thread.records.event(prof_format::kEventSystemCall, thread.call->event(now.rax));
-  processes_[thread.process].memory.on_call(thread.raw);
+  processes_[thread.process].mappings.on_call(thread.raw);
   if (is_interrupted(now)) thread.restart = thread.raw;
   if (maps_code(thread.raw) && long(now.rax) > 0) tell_maps(thread);
 }
@@ -406,8 +407,8 @@ void Stepper::run_plain(Thread& thread) {
   Process& process = processes_[thread.process];
   if (!process.plain.may_run(thread.raw.rip)) return;
   const bool is_alone = !has_others(thread);
-  if (is_alone) process.memory.look(thread.process);
-  batch_.begin(thread.number, process.memory, is_alone);
+  process.mappings.look(thread.number);
+  batch_.begin(thread.number, process.mappings, is_alone);
   Recorder recorder(*this, process, thread);
   const size_t count = process.plain.run(thread.raw, batch_, recorder);
   recorder.finish();

@@ -38,8 +38,8 @@
 #include <unordered_map>
 
 #include "batch_memory.h"
+#include "mappings.h"
 #include "plain_code.h"
-#include "private_memory.h"
 #include "prof/remote/connection.h"
 #include "prof/remote/records.h"
 #include "prof/remote/system_calls.h"
@@ -78,7 +78,7 @@ class Stepper {
     std::string definitions;                  // not sent yet
     StraightCode straight;
     PlainCode plain;
-    PrivateMemory memory;
+    Mappings mappings;
   };
   class Recorder;
   struct Thread {

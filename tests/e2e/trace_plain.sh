@@ -23,7 +23,8 @@ done
 # Faults, code that changes itself, memory of others, signals.
 compile faults "$programs/faults.c" -O1 -static
 ./faults >expected
-grep -q '^ticks: 1$' expected && grep -q '^trap flag: 0$' expected && grep -q '^signals: 1 1 2$' expected || fail "faults: $(tail -n 2 expected)"
+grep -q '^ticks: 1$' expected && grep -q '^trap flag: 0$' expected && grep -q '^signals: 1 1 2$' expected &&
+  grep -q '^code: SEGV at 0$' expected || fail "faults: $(tail -n 2 expected)"
 for how in --buffer=64K --blocks --no-pin --follow-forks --step-each; do
   run timeout $forever prof trace $how -o trace -- ./faults
   [ "$status" = 0 ] && [ ! -s stderr ] || fail "faults, $how: status $status, $(cat stderr)"

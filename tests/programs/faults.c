@@ -17,7 +17,7 @@
 static const char *said[] = {[SIGSEGV] = "SEGV", [SIGBUS] = "BUS", [SIGFPE] = "FPE", [SIGILL] = "ILL", [SIGTRAP] = "TRAP"};
 static sigjmp_buf back;
 static unsigned char *code, *pages; /* code to be written; a page that is all right, one to read, one to leave alone, one more */
-static uint64_t before[16];
+static const unsigned char *called; /* what is run is there */
 static volatile int ticks;
 
 #define ALIGNMENT_IS_NO_MATTER() __asm__ volatile("pushf\n andl $0xfffbffff, (%%rsp)\n popf" ::: "memory", "cc")
@@ -27,6 +27,10 @@ static void handle(int number, siginfo_t *info, void *context) {
   ALIGNMENT_IS_NO_MATTER();
   const greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
   const unsigned char *at = info->si_addr;
+  if (called) {
+    printf("code: %s at %ld\n", said[number], (long)(r[REG_RIP] - (long)called));
+    siglongjmp(back, 1);
+  }
   long where = -1;
   if (at >= pages && at < pages + 5 * 4096) where = at - pages;
   printf("  %s code %d, at %ld, address %ld; rax %llx rcx %llx rdx %llx rbx %llx, flags %llx, stack %lld\n", said[number],
@@ -111,6 +115,33 @@ static void changes(void) {
   printf("other address: %ld\n", sum);
 }
 
+/* Code runs where it may be run, and nowhere else: a program may wait for the fault. */
+static void runs(const unsigned char *at) {
+  called = at;
+  if (sigsetjmp(back, 1) == 0) printf("code: %d\n", ((int (*)(void))at)());
+  called = NULL;
+}
+static void rights(void) {
+  unsigned char *const two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int all[] = {PROT_READ | PROT_WRITE, PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE | PROT_EXEC, PROT_READ | PROT_WRITE};
+  memcpy(two + 4000, "\xb8\x04\x00\x00\x00\xc3", 6); /* mov $4, %eax; ret */
+  memcpy(two + 4093, "\xb8\x05\x00\x00\x00\xc3", 6); /* across the pages */
+  for (int i = 0; i < 5; ++i) {
+    mprotect(two, 4096, all[i]);
+    runs(two + 4000);
+    runs(two + 4093);
+  }
+  mprotect(two, 8192, PROT_READ | PROT_EXEC);
+  runs(two + 4093);
+  memcpy(code, "\xb8\x06\x00\x00\x00\xc3", 6);
+  runs(code);
+  mmap(code, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  memcpy(code, "\xb8\x07\x00\x00\x00\xc3", 6);
+  runs(code);
+  mprotect(code, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+  runs(code);
+}
+
 static long call(long number, long a, long b, long c, long d) {
   register long fourth __asm__("r10") = d;
   __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(fourth) : "rcx", "r11", "memory");
@@ -187,6 +218,7 @@ int main(void) {
   accesses();
   changes();
   sent();
+  rights();
   printf("deep: %d\n", deep(400));
   company();
   uint64_t flags;

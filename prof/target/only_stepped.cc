@@ -1,0 +1,69 @@
+#include "only_stepped.h"
+
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include <cstring>
+#include <string>
+
+#include "prof/remote/system_calls.h"
+#include "tracee.h"
+
+namespace prof::target {
+
+namespace {
+
+constexpr uint64_t kEnableShadowStack = 0x5001;  // ARCH_SHSTK_ENABLE of arch_prctl
+
+// A process made with these flags uses memory of its maker, which goes on, or a thread that is not traced.
+bool shares_unseen(uint64_t flags, bool has_others) {
+  if (!(flags & CLONE_VM)) return false;
+  if (flags & CLONE_UNTRACED) return true;
+  if (flags & CLONE_THREAD) return false;
+  return !(flags & CLONE_VFORK) || has_others;
+}
+
+// Ways into the kernel that system_calls.h does not know.
+bool enters_oddly(std::string_view code) {
+  size_t i = 0;
+  const auto byte = [&](size_t at) { return at < code.size() ? unsigned(uint8_t(code[at])) : 0u; };
+  while (i < code.size() && (byte(i) == 0x26 || byte(i) == 0x2e || byte(i) == 0x36 || byte(i) == 0x3e ||
+                             byte(i) == 0xf0 || byte(i) == 0xf2 || byte(i) == 0xf3 ||
+                             (byte(i) >= 0x64 && byte(i) <= 0x67) || (byte(i) >= 0x40 && byte(i) <= 0x4f)))
+    ++i;
+  if (byte(i) == 0xcd) return true;
+  return byte(i) == 0x0f && (byte(i + 1) == 0x34 || (byte(i + 1) == 0x05 && i != 0));
+}
+
+}  // namespace
+
+bool is_beyond_running(pid_t thread, const user_regs_struct& before, std::string_view code, bool has_others) {
+  if (!remote::is_system_call(code)) return enters_oddly(code);
+  switch (before.rax) {
+    case SYS_pkey_alloc:
+    case SYS_pkey_mprotect:
+    case SYS_userfaultfd:
+      return true;
+    case SYS_ioctl:
+      return uint32_t(before.rsi) == USERFAULTFD_IOC_NEW;
+    case SYS_arch_prctl:
+      return before.rdi == kEnableShadowStack;
+    case SYS_vfork:
+      return has_others;
+    case SYS_clone:
+      return shares_unseen(before.rdi, has_others);
+    case SYS_clone3: {
+      const std::string flags = read_memory(thread, before.rdi, sizeof(uint64_t));
+      uint64_t value = 0;
+      if (flags.size() != sizeof value) return false;  // so the call fails
+      std::memcpy(&value, flags.data(), sizeof value);
+      return shares_unseen(value, has_others);
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace prof::target
