@@ -201,6 +201,7 @@ void Stepper::on_trap(Thread& thread) {
       resume(thread, SIGTRAP);
       return;
     case kNotified:
+      thread.trap_flag.on_handler(thread.number);
       break;
     default:
       thread.records.event(prof_format::kEventSignal, {SIGTRAP});

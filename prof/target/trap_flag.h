@@ -3,7 +3,7 @@
 // The kernel sets it for each step, and sees to it that nobody takes it for the program's own. But an instruction that pushes the
 // flags pushes it, too. And behind one that pops them the kernel takes it for the program's: it would be seen in what a handler of a
 // signal is given, and would kill the program, or a process that it makes, when that goes on by itself. So what was pushed is
-// corrected, and only what an instruction has popped is the program's.
+// corrected, what a handler is given as well, and only what an instruction has popped is the program's.
 
 #ifndef PROF_TARGET_TRAP_FLAG_H
 #define PROF_TARGET_TRAP_FLAG_H
@@ -26,6 +26,8 @@ class TrapFlag {
   void on_registers_set() { is_loose_ = false; }
   // The thread has run this instruction, and is stopped behind it.
   void on_step(pid_t thread, std::string_view code);
+  // The thread is stopped at the first instruction of a handler.
+  void on_handler(pid_t thread) const;
   void forget() { is_own_ = is_loose_ = false; }
 
  private:

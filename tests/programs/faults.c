@@ -35,7 +35,7 @@ static void handle(int number, siginfo_t *info, void *context) {
   if (at >= pages && at < pages + 5 * 4096) where = at - pages;
   printf("  %s code %d, at %ld, address %ld; rax %llx rcx %llx rdx %llx rbx %llx, flags %llx, stack %lld\n", said[number],
          info->si_code, (long)(r[REG_RIP] - (long)code), where, r[REG_RAX], r[REG_RCX], r[REG_RDX], r[REG_RBX],
-         r[REG_EFL] & 0xcd5, (long long)(r[REG_RSP] - (long)pages) >> 16 ? -1LL : (long long)(r[REG_RSP] - (long)pages));
+         r[REG_EFL] & 0xdd5, (long long)(r[REG_RSP] - (long)pages) >> 16 ? -1LL : (long long)(r[REG_RSP] - (long)pages));
   siglongjmp(back, 1);
 }
 
@@ -85,6 +85,7 @@ static void accesses(void) {
   RUN("jump to an address that is none", "\xff\xe0", 0, 1ull << 63, 2);
   RUN("call nowhere", "\xff\xd7", 8192, 1, 2);
   RUN("lock", "\xf0\x48\x01\x07", 200, 3, 2);
+  RUN("invalid, behind flags that were popped", "\x9c\x81\x34\x24\x00\x00\x20\x00\x9d\x0f\x0b", 0, 1, 2); /* that there is cpuid */
   RUN("invalid", "\x0f\x0b", 0, 1, 2);
   RUN("breakpoint", "\xcc", 0, 1, 2);
   RUN("bit far away", "\x0f\xab\x07", 64, 1000, 2); /* bts %eax, (%rdi) */
