@@ -1,10 +1,12 @@
 #include "only_stepped.h"
 
+#include <linux/io_uring.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -15,7 +17,11 @@ namespace prof::target {
 
 namespace {
 
-constexpr uint64_t kEnableShadowStack = 0x5001;  // ARCH_SHSTK_ENABLE of arch_prctl
+constexpr uint32_t kForeignNumbers = 0x40000000;  // __X32_SYSCALL_BIT
+constexpr uint32_t kOwnRing = 1 << 14;            // IORING_SETUP_NO_MMAP
+constexpr uint32_t kOwnBuffers = 22;              // IORING_REGISTER_PBUF_RING
+constexpr uint32_t kForeignRing = 0x80000000;     // IORING_REGISTER_USE_REGISTERED_RING
+constexpr uint64_t kEnableShadowStack = 0x5001;   // ARCH_SHSTK_ENABLE of arch_prctl
 
 // A process made with these flags uses memory of its maker, which goes on, or a thread that is not traced.
 bool shares_unseen(uint64_t flags, bool has_others) {
@@ -41,13 +47,24 @@ bool enters_oddly(std::string_view code) {
 
 bool is_beyond_running(pid_t thread, const user_regs_struct& before, std::string_view code, bool has_others) {
   if (!remote::is_system_call(code)) return enters_oddly(code);
-  switch (before.rax) {
+  const auto number = uint32_t(before.rax);  // the kernel does not look at more
+  if (number & kForeignNumbers) return true;
+  switch (number) {
     case SYS_pkey_alloc:
     case SYS_pkey_mprotect:
     case SYS_userfaultfd:
+    case SYS_perf_event_open:
       return true;
     case SYS_ioctl:
       return uint32_t(before.rsi) == USERFAULTFD_IOC_NEW;
+    case SYS_io_uring_setup: {
+      const std::string flags = read_memory(thread, before.rsi + offsetof(io_uring_params, flags), sizeof(uint32_t));
+      uint32_t value = 0;
+      if (flags.size() == sizeof value) std::memcpy(&value, flags.data(), sizeof value);
+      return (value & kOwnRing) != 0;
+    }
+    case SYS_io_uring_register:
+      return (uint32_t(before.rsi) & ~kForeignRing) == kOwnBuffers;
     case SYS_arch_prctl:
       return before.rdi == kEnableShadowStack;
     case SYS_vfork:

@@ -1,5 +1,7 @@
 /* Does all that an instruction can fail at, or that others can see of it, and prints what became of it: the same whoever steps it. */
 #define _GNU_SOURCE
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -164,6 +166,18 @@ static void sent(void) {
   printf(" %d\n", signals);
 }
 
+/* A watchpoint counts all writes, where the system lets the program have one. */
+static void watched(void) {
+  static volatile uint64_t place[64];
+  struct perf_event_attr what = {.type = PERF_TYPE_BREAKPOINT, .size = sizeof what, .bp_type = HW_BREAKPOINT_W, .bp_addr = (uint64_t)&place[32],
+                                 .bp_len = HW_BREAKPOINT_LEN_8, .exclude_kernel = 1, .exclude_hv = 1};
+  const int counter = (int)syscall(SYS_perf_event_open, (long)&what, 0, -1, -1, 0);
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < 10; ++i) place[32] += i;
+  if (counter >= 0 && read(counter, &count, sizeof count) != sizeof count) exit(1);
+  printf("watched: %d\n", (int)count);
+}
+
 static int deep(int n) {
   volatile char room[2000];
   room[n % 2000] = (char)n;
@@ -232,5 +246,6 @@ int main(void) {
   for (uint64_t i = 1; ticks < 3; ++i) sum += i * i ^ sum >> 3; /* signals come between any two instructions */
   signal(SIGALRM, SIG_IGN);
   printf("ticks: %d\n", ticks >= 3);
+  watched(); /* the last one: proftarget only steps from here on */
   return 0;
 }
