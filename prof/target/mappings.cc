@@ -14,6 +14,7 @@ namespace prof::target {
 namespace {
 
 constexpr uint64_t kMapType = 0xf;  // of the flags of mmap
+constexpr uint64_t kMostHeap = uint64_t(1) << 40;
 
 }  // namespace
 
@@ -56,6 +57,8 @@ bool Mappings::leaves(const user_regs_struct& before) const {
       return !(before.rdx & PROT_EXEC) && !has_code(before.rdi, before.rsi);
     case SYS_munmap:
       return !has_code(before.rdi, before.rsi);
+    case SYS_brk:  // memory above was taken, or is new
+      return !has_code(before.rdi, kMostHeap);
     case SYS_read:
     case SYS_write:
     case SYS_pread64:
@@ -77,7 +80,6 @@ bool Mappings::leaves(const user_regs_struct& before) const {
     case SYS_getdents64:
     case SYS_fcntl:
     case SYS_poll:
-    case SYS_brk:
     case SYS_rt_sigaction:
     case SYS_rt_sigprocmask:
     case SYS_rt_sigreturn:

@@ -143,6 +143,14 @@ static void rights(void) {
   runs(code);
   mprotect(code, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
   runs(code);
+  unsigned char *const heap = (unsigned char *)(((uintptr_t)sbrk(8192) + 4095) & ~(uintptr_t)4095);
+  mprotect(heap, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+  memcpy(heap, "\xb8\x08\x00\x00\x00\xc3", 6);
+  runs(heap);
+  sbrk(-8192);
+  sbrk(8192);
+  memcpy(heap, "\xb8\x09\x00\x00\x00\xc3", 6);
+  runs(heap);
 }
 
 static long call(long number, long a, long b, long c, long d) {
