@@ -23,8 +23,7 @@ namespace {
 
 using remote::Registers;
 
-constexpr int kNotified = SIGTRAP;     // si_code of a stop that the kernel makes before a handler begins
-constexpr unsigned char kInt1 = 0xf1;  // icebp
+constexpr int kNotified = SIGTRAP;  // si_code of a stop that the kernel makes before a handler begins
 
 bool is_interrupted(const user_regs_struct& registers) {
   return long(registers.orig_rax) >= 0 && remote::is_interrupted(registers.rax);
@@ -185,7 +184,7 @@ void Stepper::on_trap(Thread& thread) {
       user_regs_struct now;
       if (!get_registers(thread.number, now)) return;
       const bool has_moved = !thread.is_known || now.rip != thread.raw.rip;
-      if (!thread.code.empty() && uint8_t(thread.code[0]) == kInt1) {
+      if (is_int1(thread.code)) {
         record(thread);
         resume(thread, SIGTRAP);
         return;

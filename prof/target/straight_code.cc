@@ -95,6 +95,8 @@ bool loads_stack_segment(std::string_view code) {
   return byte_at(code, n) == 0x8e && (byte_at(code, n + 1) >> 3 & 7) == 2;
 }
 
+bool is_int1(std::string_view code) { return byte_at(code, prefixes(code)) == 0xf1; }
+
 bool pushes_flags(std::string_view code) { return byte_at(code, prefixes(code)) == 0x9c; }
 
 bool pops_flags(std::string_view code) {

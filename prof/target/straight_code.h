@@ -29,6 +29,9 @@ bool is_repeated(std::string_view code);
 // Whether it loads the stack segment: the next instruction then runs in the same step.
 bool loads_stack_segment(std::string_view code);
 
+// Whether it is int1, which traps as the end of a step does, or nearly so.
+bool is_int1(std::string_view code);
+
 // Whether it pushes the flags; whether it pops them, perhaps with all else that an interrupt has saved.
 bool pushes_flags(std::string_view code);
 bool pops_flags(std::string_view code);

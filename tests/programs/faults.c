@@ -89,6 +89,8 @@ static void accesses(void) {
   RUN("lock", "\xf0\x48\x01\x07", 200, 3, 2);
   RUN("invalid, behind flags that were popped", "\x9c\x81\x34\x24\x00\x00\x20\x00\x9d\x0f\x0b", 0, 1, 2); /* that there is cpuid */
   RUN("invalid", "\x0f\x0b", 0, 1, 2);
+  RUN("int1", "\xf1", 0, 1, 2);
+  RUN("int1 with a prefix", "\x3e\xf1", 0, 1, 2);
   RUN("breakpoint", "\xcc", 0, 1, 2);
   RUN("bit far away", "\x0f\xab\x07", 64, 1000, 2); /* bts %eax, (%rdi) */
   say_pages();
@@ -228,7 +230,7 @@ int main(void) {
   static char other_stack[65536];
   const stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof other_stack};
   sigaltstack(&stack, NULL);
-  struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
   for (int i = 0; i < (int)(sizeof said / sizeof *said); ++i) {
     if (said[i]) sigaction(i, &action, NULL);
   }
