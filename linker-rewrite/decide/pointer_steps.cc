@@ -156,8 +156,7 @@ uint64_t PointerSteps::extent(int64_t length) {
 void PointerSteps::pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to) {
   const Flow flow = code_.insn(insn).flow;
   const bool through_pointer = code_.insn(insn).rip_relative;
-  const bool is_known =
-      runs_on_to || through_pointer || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
+  const bool is_known = runs_on_to || through_pointer || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
   AddressSet before = 0;
   AddressUse details;
   details.through_pointer = through_pointer && !runs_on_to;
