@@ -338,11 +338,14 @@ bool Search::resolve_jumps() {
     s.may_have_more = w.result.may_have_more;
     add_fragments(w.start, w.from, w.state, w.result);
     for (auto& [jump, targets] : w.result.targets) {
+      // What follows the body was looked at, too, and may belong to others.
+      const auto body = owner(jump);
+      if (body == starts_.end() || !body->second.body.reaches(jump)) continue;
       const std::vector<OldAddr>* known = targets_of(jump);
       if (known && *known == targets) continue;
       s.targets.insert_or_assign(jump, std::move(targets));
       jumps_.insert_or_assign(jump, w.start);
-      if (const auto body = owner(jump); body != starts_.end()) queue(body->first);
+      queue(body->first);
     }
   }
   return true;
