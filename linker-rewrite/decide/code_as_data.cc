@@ -162,7 +162,7 @@ bool starts_function(const Program& program, OldAddr a) {
 
 // What may be a pointer to a function: one whose start this is, or one that is not known. (What reads from there may go on
 // into functions that are.)
-bool may_start_function(const Program& program, OldAddr a) {
+bool may_be_function(const Program& program, OldAddr a) {
   return starts_function(program, a) || (program.range_of(a) < 0 && program.image->is_code(a));
 }
 
@@ -170,7 +170,7 @@ bool may_start_function(const Program& program, OldAddr a) {
 std::vector<OldAddr> functions_named(const Program& program, const Group& group) {
   std::vector<OldAddr> functions;
   for_each_address(program, group, [&](OldAddr a) {
-    if (may_start_function(program, a)) functions.push_back(a);
+    if (may_be_function(program, a)) functions.push_back(a);
   });
   sort_unique(functions);
   return functions;
@@ -243,7 +243,7 @@ class Search {
       const OldAddr start = followed.addresses[i];
       const auto uses = uses_of(all_uses, FollowedAddress(kArguments + i));
       const auto reading = std::ranges::find_if(uses, [&](const AddressUse& u) { return reads(u) || remaps(u); });
-      if (!may_start_function(program_, start) || reading == uses.end()) continue;
+      if (!may_be_function(program_, start) || reading == uses.end()) continue;
       OldRange range{start, start + 1};
       for (const AddressUse& u : uses) {
         if (reads(u)) range.end = std::max(range.end, start + u.extent);
