@@ -434,8 +434,8 @@ bool Interpreter::jumps_through_red_zone(const State& state, uint32_t insn) {
   const Value& rsp = value(state, kRsp);
   if (code_.semantics(insn).from.type != Type::memory) return false;
   const Value address = address_of(state, insn);
-  return address.kind == Kind::stack && rsp.kind == Kind::stack && address.id == rsp.id &&
-         int64_t(address.address) < int64_t(rsp.address);
+  return address.on_stack || (address.kind == Kind::stack && rsp.kind == Kind::stack && address.id == rsp.id &&
+                              int64_t(address.address) < int64_t(rsp.address));
 }
 
 }  // namespace profld

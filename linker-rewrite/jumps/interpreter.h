@@ -49,7 +49,7 @@ class Interpreter {
   const Value& stack_pointer(const State& state) const { return value(state, kRsp); }
   // The target of an indirect jump.
   Value jump_target(const State& state, uint32_t insn);
-  // True if the word that holds its target lies below the stack pointer, where the call of a hook would write.
+  // True if the word that holds its target may lie below the stack pointer, where the call of a hook would write.
   bool jumps_through_red_zone(const State& state, uint32_t insn);
 
   Origins& origins() { return origins_; }
