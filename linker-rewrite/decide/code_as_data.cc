@@ -131,11 +131,15 @@ void for_each_address(const Program& program, const Group& group, Look look) {
     for (const Insn& insn : code.insns) {
       if (takes_address(code, insn)) {
         if (all.contains(code.target(insn))) look(code.target(insn));
-      } else if (fixed && insn.field_size == 0) {
-        const ByteView bytes = code.bytes_of(insn);
+        continue;
+      }
+      if (!fixed) continue;
+      const ByteView bytes = code.bytes_of(insn);
+      if (const auto kept = number_kept_by(bytes)) {
+        if (all.contains(OldAddr(*kept))) look(OldAddr(*kept));
+      } else if (insn.field_size == 0) {
         const auto number = last_number<uint32_t>(bytes);
-        if (!number) continue;
-        if (all.contains(OldAddr(*number))) look(OldAddr(*number));
+        if (number && all.contains(OldAddr(*number))) look(OldAddr(*number));
         if (const auto n = last_number<uint64_t>(bytes); n && all.contains(OldAddr(*n))) look(OldAddr(*n));
       }
     }

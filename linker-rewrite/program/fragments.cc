@@ -30,6 +30,7 @@
 #include "fragments.h"
 
 #include <algorithm>
+#include <bitset>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -91,12 +92,14 @@ Decoded decode_range(const Program& program, uint32_t index, const std::vector<O
   d.code = std::move(*code);
   const bool fixed = !image.is_position_independent();
   for (const Insn& insn : d.code.insns) {
-    const auto last = fixed && insn.field_size == 0 ? last_number<uint32_t>(d.code.bytes_of(insn)) : std::nullopt;
-    if (last) {
-      const OldAddr number(*last);
+    if (fixed) {
+      const ByteView bytes = d.code.bytes_of(insn);
+      const std::optional<uint64_t> kept = number_kept_by(bytes);
+      OldAddr number(kept.value_or(0));
+      if (!kept && insn.field_size == 0) number = OldAddr(last_number<uint32_t>(bytes).value_or(0));
       const ptrdiff_t to = image.is_code(number) ? program.range_of(number) : -1;
       if (to >= 0 && ranges[size_t(to)].range.start == number) references.numbers.push_back(uint32_t(to));
-      if (to < 0 && number_kept_by(d.code.bytes_of(insn))) refer_outside(number, Kind::named);
+      if (to < 0 && kept) refer_outside(number, Kind::named);
     }
     const bool jump = insn.flow == Flow::jump || insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
     if (!jump && insn.flow != Flow::call && !insn.rip_relative) continue;
@@ -150,13 +153,15 @@ std::vector<OldAddr> named_fragments(const Image& image) {
 
 // True if it reads bytes below the stack pointer that it has not written.
 bool reads_red_zone(const Code& code) {
-  std::vector<int64_t> written;
+  constexpr int64_t kSize = 128;  // bytes
+  std::bitset<kSize> written;     // by distance from its lowest byte
   for (const Insn& insn : code.insns) {
     const Semantics op = semantics_of(code, insn);
-    if (op.memory_size != 0 && op.memory.base == kRsp && op.memory.displacement < 0) {
-      const bool only_writes = op.memory_written && op.action == Action::move;
-      if (!only_writes && std::ranges::find(written, op.memory.displacement) == written.end()) return true;
-      written.push_back(op.memory.displacement);
+    const int64_t first = op.memory.displacement;
+    if (op.memory_size != 0 && op.action != Action::lea && op.memory.base == kRsp && first < 0 && first >= -kSize) {
+      const auto from = size_t(first + kSize);
+      if (!op.only_writes_memory() && !written[from]) return true;
+      for (size_t i = from; i < std::min<size_t>(from + op.memory_size, kSize); ++i) written.set(i);
     }
     if (op.writes & (1u << kRsp)) return false;
   }

@@ -92,6 +92,7 @@ constexpr bool is_rex(uint8_t byte) { return (byte & 0xf0) == 0x40; }
 constexpr bool is_rex_w(uint8_t byte) { return (byte & 0xf8) == 0x48; }  // operands are words of 8 bytes
 // The SIB byte gives the address of the operand in memory, without a displacement behind it.
 constexpr bool has_sib(uint8_t modrm) { return (modrm & 0xc7) == 0x04; }
+constexpr bool is_rip_relative(uint8_t modrm) { return (modrm & 0xc7) == 0x05; }
 constexpr bool has_no_base(uint8_t sib) { return (sib & 0x07) == 0x05; }
 }  // namespace opcode
 
@@ -215,16 +216,20 @@ std::optional<Number> last_number(ByteView insn, size_t behind = 0) {
   return n;
 }
 
-// The number in `mov $number, ...`, `push $number` or `lea number, ...`; of other instructions perhaps other bytes.
-inline std::optional<uint32_t> number_kept_by(ByteView insn) {
+// The number in `mov $number, ...`, `movabs $number, ...`, `push $number` or `lea number, ...`; of other instructions
+// perhaps other bytes.
+inline std::optional<uint64_t> number_kept_by(ByteView insn) {
   using namespace opcode;
   const std::optional<uint32_t> number = last_number<uint32_t>(insn);
   if (!number) return std::nullopt;
   size_t at = 0;
   while (at + 1 + sizeof *number < insn.size() && (insn[at] == kOperandSize || is_rex(insn[at]))) ++at;
   const uint8_t o = insn[at];
-  return o == kMoveNumber || (o & 0xf8) == kMoveNumberToRegister || o == kPushNumber || o == kLea ? number
-                                                                                                  : std::nullopt;
+  if ((o & 0xf8) == kMoveNumberToRegister && insn.size() == at + 1 + sizeof(uint64_t))
+    return last_number<uint64_t>(insn);
+  const bool keeps = o == kMoveNumber || (o & 0xf8) == kMoveNumberToRegister || o == kPushNumber ||
+                     (o == kLea && !is_rip_relative(insn[at + 1]));
+  return keeps ? std::optional<uint64_t>(*number) : std::nullopt;
 }
 
 // The number in `mov $number, %eax`.

@@ -69,6 +69,9 @@ struct Semantics {
   Memory memory;
   int64_t immediate = 0;
   bool operator==(const Semantics&) const = default;
+
+  // What writes to memory and no flags only stores there, mostly.
+  bool only_writes_memory() const { return memory_written && (action == Action::move || !writes_flags); }
 };
 
 struct CachedInsn;
