@@ -194,11 +194,11 @@ class Explorer {
         return !skips_padding(insn.offset + insn.length, after);
       }
       case Flow::jump:
-        jump(insn.offset, code_.target(insn), true, before);
+        jump(insn, code_.target(insn), true, before);
         return false;
       case Flow::jump_if:
       case Flow::jump_if_short:
-        jump(insn.offset, code_.target(insn), false, after);
+        jump(insn, code_.target(insn), false, after);
         return true;
       case Flow::jump_indirect:
         jump_indirectly(insn.offset, before);
@@ -217,7 +217,8 @@ class Explorer {
 
   // That is how code learns where it is: it takes the return address off the stack. No function begins there.
   bool calls_what_follows(const Insn& insn) const {
-    return insn.flow == Flow::call && code_.target(insn) == address(insn.offset + insn.length);
+    return insn.flow == Flow::call && code_.target(insn) == address(insn.offset + insn.length) &&
+           body_.window.contains(code_.target(insn));
   }
 
   // Padding behind a call stands before a loop, or the call does not return and another function follows.
@@ -233,14 +234,16 @@ class Explorer {
     return true;
   }
 
-  void jump(uint32_t from, OldAddr target, bool unconditional, const StackState& state) {
-    if (!body_.window.contains(target)) return leave(from, target, unconditional, state);
+  void jump(const Insn& insn, OldAddr target, bool unconditional, const StackState& state) {
+    const uint32_t from = insn.offset;
+    const bool to_next = unconditional && target == address(from) + insn.length;
+    if (!body_.window.contains(target)) return leave(from, target, unconditional, state, to_next);
     const bool empty = unconditional && state.is_as_at_entry();
     const uint32_t to = offset(target);
     if (empty && target > address(from) && !within_.contains(to) && (mark(to) == Mark::none || collecting_) &&
-        !std::ranges::binary_search(inside_, target) && may_start_function(image_, target)) {
+        !std::ranges::binary_search(inside_, target) && (to_next || may_start_function(image_, target))) {
       if (collecting_) {
-        if (suspected_.contains(from)) leave(from, target, true, state);
+        if (suspected_.contains(from)) leave(from, target, true, state, to_next);
         return;
       }
       suspected_.insert_or_assign(from, to);
@@ -267,8 +270,8 @@ class Explorer {
     body_.breaches |= state.breaches_at_return();
   }
 
-  void leave(uint32_t from, OldAddr target, bool is_jump, const StackState& state) {
-    if (collecting_) body_.exits.push_back({address(from), target, is_jump, state});
+  void leave(uint32_t from, OldAddr target, bool is_jump, const StackState& state, bool leads_to_next = false) {
+    if (collecting_) body_.exits.push_back({address(from), target, is_jump, state, leads_to_next});
   }
 
   // `before` and `frame`: in front of it. The first is not that of an instruction which leads to the next one only.
@@ -276,25 +279,29 @@ class Explorer {
                uint8_t breaches) {
     const OldAddr at = address(insn.offset);
     body_.breaches |= breaches;
-    if (insn.flow == Flow::call || insn.flow == Flow::call_indirect) body_.calls_aligned &= before.may_call();
+    if ((insn.flow == Flow::call || insn.flow == Flow::call_indirect) && !before.may_call()) {
+      const bool is_direct = insn.flow == Flow::call && frame != StackState::kNoFrame;
+      body_.unaligned_calls.push_back(is_direct ? code_.target(insn) : OldAddr());
+    }
     if (body_.rows.empty() || !(body_.rows.back().frame_address == frame)) body_.rows.push_back({at, frame});
-    if (calls_what_follows(insn)) return;
+    if (calls_what_follows(insn)) return body_.called_next.push_back(code_.target(insn));
     if (insn.flow == Flow::call) {
       body_.calls.push_back(code_.target(insn));
-    } else if (insn.rip_relative) {
+      return;
+    }
+    if (insn.rip_relative) {
       const OldAddr a = code_.target(insn);
       if (!image_.is_code(a))
         body_.data.push_back(a);
       else if (takes_address(code_, insn))
         body_.code.push_back(a);
-    } else if (insn.field_size == 0 && !image_.is_position_independent()) {
-      const auto number = number_kept_by(code_.bytes_of(insn));
-      if (number && image_.is_code(OldAddr(*number)))
-        body_.code.emplace_back(*number);
-      else if (const auto last = last_number<uint32_t>(code_.bytes_of(insn));
-               last && image_.span().contains(OldAddr(*last)))
-        body_.data.emplace_back(*last);
     }
+    if (image_.is_position_independent()) return;
+    const ByteView bytes = code_.bytes_of(insn);
+    std::optional<uint64_t> number = number_kept_by(bytes);
+    if (number && image_.is_code(OldAddr(*number))) return void(body_.code.emplace_back(*number));
+    if (!number && insn.field_size == 0) number = last_number<uint32_t>(bytes);
+    if (number && image_.span().contains(OldAddr(*number))) body_.data.emplace_back(*number);
   }
 
   void finish() {

@@ -17,6 +17,7 @@ struct BodyExit {
   OldAddr target;
   bool is_jump = false;  // unconditional
   StackState state;
+  bool leads_to_next = false;  // an unconditional jump to the instruction behind it
 };
 
 struct FrameRow {
@@ -25,23 +26,26 @@ struct FrameRow {
 };
 
 struct Body {
-  OldRange window;               // its start, and where another start or the unknown code ends
-  std::vector<OldRange> runs;    // the code that is reached, with no-operations between; ascending
-  std::vector<bool> is_insn;     // by distance from the start: an instruction starts there
-  std::vector<FrameRow> rows;    // ascending
-  std::vector<BodyExit> exits;   // direct jumps; of indirect ones those whose targets are known
-  std::vector<BodyExit> jumps;   // indirect jumps that are not understood (so far), without a target
-  std::vector<OldAddr> calls;    // what is called directly
-  std::vector<OldAddr> waiting;  // of these, what may not return: nothing was followed behind the call
-  std::vector<OldAddr> code;     // addresses of code that it takes, or, at a fixed address, numbers that may be some
-  std::vector<OldAddr> data;     // addresses that it names, outside of code
+  OldRange window;                   // its start, and where another start or the unknown code ends
+  std::vector<OldRange> runs;        // the code that is reached, with no-operations between; ascending
+  std::vector<bool> is_insn;         // by distance from the start: an instruction starts there
+  std::vector<FrameRow> rows;        // ascending
+  std::vector<BodyExit> exits;       // direct jumps; of indirect ones those whose targets are known
+  std::vector<BodyExit> jumps;       // indirect jumps that are not understood (so far), without a target
+  std::vector<OldAddr> calls;        // what is called directly
+  std::vector<OldAddr> called_next;  // where it goes on at once, by a call
+  std::vector<OldAddr> waiting;      // of these, what may not return: nothing was followed behind the call
+  std::vector<OldAddr> code;  // addresses of code that it takes, or, at a fixed address, numbers that may be some
+  std::vector<OldAddr> data;  // addresses that it names, outside of code
   // Where it goes on by nothing but jumps with an empty stack, ascending: these may be tail calls.
   std::vector<OldAddr> jumped_to;
   bool returns = false;       // as far as it is known without `waiting` and `exits`
   bool is_understood = true;  // false: it reaches bytes that are no instruction, or two that overlap
   bool has_table = false;     // one of its indirect jumps leads to places inside the function
   uint8_t breaches = 0;       // a set of Breach
-  bool calls_aligned = true;  // wherever the height of the stack at a call is known, it is what the ABI asks for
+  // Calls where the stack is known, and is not as the ABI asks for: their targets. None for an indirect call, and for one
+  // with nothing on the stack, as in a part of a function that has a frame.
+  std::vector<OldAddr> unaligned_calls;
 
   bool reaches(OldAddr a) const {
     return a >= window.start && a - window.start < is_insn.size() && is_insn[a - window.start];

@@ -12,9 +12,9 @@
 // addresses at all; so it has to be where compilers let functions start, too, and behind no jump that is not understood.
 // Functions that seldom run are not aligned, and only data names many of them: such a place has to be right behind the code
 // of another function of which all is known, and to call with the stack as the ABI has it, which parts of functions that
-// have a frame do not; and the word must be one that the program can write to, where compilers put no jump tables
-// (Search::accept_unaligned). A jump may be a tail call or not: see body.cc. Code that nothing leads to stays unknown. It stays where it is, and
-// what it refers to is found by a linear sweep (move/entry_jumps.cc), as for all code in no function.
+// have a frame do not (Search::accept_unaligned). A jump may be a tail call or not: see body.cc. Code that nothing leads
+// to stays unknown. It stays where it is, and what it refers to is found by a linear sweep (move/entry_jumps.cc), as for
+// all code in no function.
 //
 // The result is a table of what was found, in the form of unwind tables, so that all other stages need not know that
 // there is none (made_frames.cc). A function stays if its jumps are not understood, or if the height of the stack is not

@@ -11,8 +11,8 @@
 //   * Behind its epilogue a function goes on to nothing but the end of another path of its own. So a jump behind one, to
 //     code that makes a frame, is a tail call.
 //   * Hardly any compiler makes conditional tail calls.
-//   * All else may be either, such as an aligned place behind the end of the function that jumps there, any place right in
-//     front of its start, or one that other functions separate from it.
+//   * All else may be either, such as an aligned place behind the end of the function that jumps there, any place in front
+//     of its start, one that other functions separate from it, or one right behind the jump: a function just runs on there.
 //
 // A number that may be an address, in a program at a fixed address: it may be the label of a jump table. A label lies
 // inside a function, so the code in front of it belongs to that. If all code in front of a place belongs to a function of
@@ -47,6 +47,7 @@ struct Place {
   bool is_certain = false;           // there is a function
   bool reached_within = false;       // by a conditional jump, or from the instruction in front of it
   bool follows_epilogue = false;     // a jump behind an epilogue leads there
+  bool follows_jump = false;         // the jump right in front of it leads there
   bool goes_back = false;            // it goes on in the middle of another place's code
   bool has_table = false;          // of a root: one of its jumps, or of its parts', leads to places inside the function
   bool has_unknown_jumps = false;  // of a root: one of its jumps, or of its parts', is not understood
@@ -65,7 +66,7 @@ class Judge {
     const bool fixed = !image_.is_position_independent();
     for (Place& p : places_)
       p.is_certain = p.start->kind == Start::Kind::function ||
-                     (p.start->kind == Start::Kind::pointer && !fixed && !p.reached_within);
+                     (p.start->kind == Start::Kind::pointer && !fixed && !p.reached_within && !p.start->is_guess);
     // What is known of one place tells more of others.
     constexpr unsigned kMostPasses = 16;
     for (unsigned pass = 0; pass < kMostPasses; ++pass) {
@@ -100,6 +101,7 @@ class Judge {
           places_[i].leads_to.push_back(to);
           places_[to].reached_within |= !e.is_jump;
           places_[to].follows_epilogue |= e.is_jump && e.state.is_behind_epilogue();
+          places_[to].follows_jump |= e.leads_to_next;
         } else if (places_[to].start->body.reaches(e.target)) {
           places_[i].goes_back = true;
         }
@@ -166,13 +168,12 @@ class Judge {
     return may_start_function(image_, p.at) && is_behind_padding(p.at) && (!function || p.root != index(*function));
   }
 
-  static constexpr StackState::FrameAddress kNoFrame{kRsp, 8};
-
-  bool is_frameless(const Place& p) const { return p.start->state.frame_address() == kNoFrame; }
+  bool is_frameless(const Place& p) const { return p.start->state.frame_address() == StackState::kNoFrame; }
 
   bool makes_frame(const Place& p) const {
-    return std::ranges::any_of(p.start->body.rows,
-                               [](const FrameRow& row) { return row.frame_address && row.frame_address != kNoFrame; });
+    return std::ranges::any_of(p.start->body.rows, [](const FrameRow& row) {
+      return row.frame_address && row.frame_address != StackState::kNoFrame;
+    });
   }
 
   // True if all code in front of `p` belongs to a function, of which all is known.
@@ -195,20 +196,13 @@ class Judge {
     if (!is_frameless(p)) return {};
     if (p.root == kSeveral) return {true, true};
     if (p.reached_within || p.goes_back) return {};
-    if (may_start_function(image_, p.at) || is_in_front_of_root(p)) return {true, true};
+    if (may_start_function(image_, p.at) || p.at < places_[p.root].at || p.follows_jump) return {true, true};
     return {is_behind_other(p, before), is_behind_other(p, before)};
   }
 
   // True if code of another function is between the function that leads to `p` and `p`, which is behind it.
   bool is_behind_other(const Place& p, const Place* before) const {
     return before && p.root < kSeveral && places_[p.root].at < p.at && before->root != p.root;
-  }
-
-  // True if the function that leads to `p` begins right behind it. Nothing of a function stands in front of its first
-  // instruction, but for what is far away; so where functions are not aligned, this is one, in all likelihood.
-  bool is_in_front_of_root(const Place& p) const {
-    const auto& runs = p.start->body.runs;
-    return !runs.empty() && p.root < kSeveral && runs.back().end == places_[p.root].at;
   }
 
   bool is_behind_padding(OldAddr a) const {

@@ -108,8 +108,10 @@ std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, c
   return labels;
 }
 
+// `end`: of the code that certainly belongs to the body. `names_more`: it takes addresses behind the code that was looked
+// at, which may be those of labels.
 ResolvedJumps take_result(const Image& image, const DataReferences& data, const FunctionCode& function,
-                          const IndirectJumps& indirect, OldAddr end) {
+                          const IndirectJumps& indirect, OldAddr end, bool names_more) {
   ResolvedJumps r;
   for (const IndirectJump& j : indirect.jumps) {
     const Code& part = function.parts[j.at.part];
@@ -118,7 +120,15 @@ ResolvedJumps take_result(const Image& image, const DataReferences& data, const 
     std::vector<OldAddr>& targets = r.targets[at];
     if (j.kind == JumpKind::labels) {
       targets = labels_of(image, data, function, indirect, end);
-      if (targets.empty()) r.why = Reason(ReasonCode::jump_not_understood, at);
+      // What only this function's code names, and nothing else leads to, may be another function.
+      const bool may_be_functions =
+          j.may_be_tail_call && std::ranges::all_of(targets, [&](OldAddr a) {
+            return a >= end && std::ranges::find(indirect.label_uses, a, &LabelUse::label) != indirect.label_uses.end();
+          });
+      if (targets.empty() || may_be_functions || names_more) {
+        r.why = Reason(ReasonCode::jump_not_understood, at);
+        r.targets.erase(at);
+      }
     }
     if (j.kind == JumpKind::table) targets = targets_in(indirect.tables[j.table], function.parts.front().range.end);
   }
@@ -130,9 +140,15 @@ struct Part {
   OldRange window;
   OldAddr certain_end;  // of the code that certainly belongs to it
   bool may_be_longer = false;
-  OldAddr end{};  // of the code that is tried
+  OldAddr first_end{};           // of the code that is tried first
+  OldAddr end{};                 // of the code that is tried
+  std::vector<OldAddr> named{};  // what the code takes the address of, in the window
 
   bool has_more() const { return may_be_longer && end < window.end; }
+  // Some of it may be labels, which nothing else leads to.
+  bool names_more() const {
+    return std::ranges::any_of(named, [&](OldAddr a) { return a >= end; });
+  }
 };
 
 // The code of the parts, of which the first is the body's; null if that does not begin with an instruction.
@@ -152,8 +168,7 @@ ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataRefer
                       const Surroundings& surroundings, std::vector<Part> parts) {
   constexpr unsigned kMostAttempts = 24;
   ResolvedJumps last;
-  for (Part& p : parts)
-    p.end = p.may_be_longer ? next_possible_start(image, p.certain_end, p.window.end) : p.certain_end;
+  for (Part& p : parts) p.end = p.first_end;
   const auto part_with = [&](OldAddr a) {
     return std::ranges::find_if(parts, [&](const Part& p) { return p.may_be_longer && p.window.contains(a); });
   };
@@ -162,8 +177,10 @@ ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataRefer
     if (!function) break;
     const auto indirect = resolve_indirect_jumps(image, frames, data, *function, true);
     if (indirect &&
-        std::ranges::none_of(parts, [&](const Part& p) { return p.has_more() && leads_to(p.end, *indirect); }))
-      return take_result(image, data, *function, *indirect, parts.front().certain_end);
+        std::ranges::none_of(parts, [&](const Part& p) { return p.has_more() && leads_to(p.end, *indirect); })) {
+      const bool names_more = std::ranges::any_of(parts, &Part::names_more);
+      return take_result(image, data, *function, *indirect, parts.front().certain_end, names_more);
+    }
     last.why = indirect ? std::nullopt : std::optional(indirect.error().reason);
     last.elsewhere = indirect ? std::vector<OldAddr>() : indirect.error().elsewhere;
     last.perhaps = indirect ? std::vector<OldAddr>() : indirect.error().perhaps;
@@ -289,6 +306,24 @@ void Search::add_fragments(OldAddr root, OldAddr from, const StackState& state, 
   }
 }
 
+namespace {
+
+// What follows the certain code is needed at once where there may be labels, which no table leads to.
+Part part_of(const Image& image, const DataReferences& data, const Body& body, bool may_be_longer) {
+  Part p{body.window, body.runs.back().end, may_be_longer};
+  p.first_end = p.certain_end;
+  if (!may_be_longer) return p;
+  std::ranges::copy_if(body.code, std::back_inserter(p.named), [&](OldAddr a) { return p.window.contains(a); });
+  const OldRange next{p.certain_end, next_possible_start(image, p.certain_end, p.window.end)};
+  const auto word = std::ranges::lower_bound(data.code_pointers, next.start, {}, &std::pair<OldAddr, OldAddr>::second);
+  const bool has_labels = std::ranges::any_of(p.named, [&](OldAddr a) { return next.contains(a); }) ||
+                          (word != data.code_pointers.end() && next.contains(word->second));
+  if (has_labels) p.first_end = next.end;
+  return p;
+}
+
+}  // namespace
+
 bool Search::resolve_jumps() {
   struct Wanted {
     OldAddr start;
@@ -314,20 +349,17 @@ bool Search::resolve_jumps() {
     return s.body.runs.empty() || s.tried == w.second.jumps;
   });
   if (by_root.empty()) return false;
-  for (auto& [root, w] : by_root) {
-    const Body& b = starts_.at(root).body;
-    w.parts.push_back({b.window, b.runs.back().end, true});
-  }
+  const DataReferences& data = data_references();
+  for (auto& [root, w] : by_root) w.parts.push_back(part_of(image_, data, starts_.at(root).body, true));
   for (const auto& [at, s] : starts_)
     if (s.kind == Start::Kind::jumped && !s.body.runs.empty())
       if (const auto w = by_root.find(root_of(at)); w != by_root.end() && at != w->first)
-        w->second.parts.push_back({s.body.window, s.body.runs.back().end, with_jumps_.contains(at)});
+        w->second.parts.push_back(part_of(image_, data, s.body, with_jumps_.contains(at)));
   std::vector<Wanted> wanted;
   for (auto& [root, w] : by_root) {
     starts_.at(root).tried = w.jumps;
     wanted.push_back(std::move(w));
   }
-  const DataReferences& data = data_references();
   parallel_for(
       wanted.size(),
       [&](size_t i) { wanted[i].result = resolve(image_, *program_.frames, data, *this, wanted[i].parts); }, 1);

@@ -4,6 +4,7 @@
 
 #include "body.h"
 #include "linker-rewrite/base/ranges.h"
+#include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/data_references.h"
 
 namespace profld {
@@ -52,6 +53,20 @@ StartUp find_start_up(const Image& image) {
   return s;
 }
 
+// What the linker has put in front of sections, so that they are aligned.
+void append_gaps_between_sections(const Image& image, std::vector<OldRange>& gaps) {
+  std::vector<const Section*> sections;
+  for (const Section& s : image.sections())
+    if ((s.header.sh_flags & SHF_ALLOC) && (s.header.sh_flags & SHF_EXECINSTR)) sections.push_back(&s);
+  std::ranges::sort(sections, {}, [](const Section* s) { return s->header.sh_addr; });
+  for (size_t i = 1; i < sections.size(); ++i) {
+    const Elf64_Shdr &before = sections[i - 1]->header, &after = sections[i]->header;
+    const uint64_t end = before.sh_addr + before.sh_size;
+    if (end < after.sh_addr && after.sh_addr - end < after.sh_addralign)
+      gaps.push_back({OldAddr(end), OldAddr(after.sh_addr)});
+  }
+}
+
 }  // namespace
 
 const OldRange* range_with(const std::vector<OldRange>& ranges, OldAddr a) {
@@ -62,6 +77,7 @@ const OldRange* range_with(const std::vector<OldRange>& ranges, OldAddr a) {
 std::vector<OldRange> undescribed_code(const Program& program) {
   std::vector<OldRange> covered = linkage_stubs(*program.image);
   for (const Fde& f : program.frames->fdes) covered.push_back(f.range);
+  append_gaps_between_sections(*program.image, covered);
   covered = join(std::move(covered));
   std::vector<OldRange> undescribed;
   for (const OldRange& code : program.image->code()) append_uncovered(undescribed, code, covered);
@@ -75,10 +91,14 @@ Roots find_roots(const Program& program, const std::vector<OldRange>& undescribe
   const auto is_start_up = [&](OldAddr a) {
     return std::ranges::find(start_up.functions, a) != start_up.functions.end();
   };
+  // A number that leads into the middle of code is no address, perhaps.
+  const auto may_begin = [&](OldAddr a) {
+    return may_start_function(image, a) || is_padding(image, {range_with(undescribed, a)->start, a});
+  };
   const auto add = [&](std::vector<OldAddr>& to, OldAddr a, bool is_certain = true) {
     if (!range_with(undescribed, a)) return;
     to.push_back(a);
-    if (!is_certain && !may_start_function(image, a)) return;
+    if (!is_certain && !may_begin(a)) return;
     roots.any = roots.any || (!is_start_up(a) && program.range_of(a) < 0);
   };
   if (image.entry() != OldAddr()) add(roots.starts, image.entry());
@@ -110,6 +130,15 @@ Roots find_roots(const Program& program, const std::vector<OldRange>& undescribe
   }
   for (OldAddr a : start_up.functions)
     if (range_with(undescribed, a)) roots.starts.push_back(a);
+  if (image.is_position_independent()) return roots;
+  for (const auto& [word, target] : find_apparent_code_pointers(image)) {
+    if (!range_with(undescribed, target)) continue;
+    roots.in_data.push_back(target);
+    if (image.is_writable(word)) roots.written.push_back(target);
+    roots.any = roots.any || (may_begin(target) && !is_start_up(target) && program.range_of(target) < 0);
+  }
+  sort_unique(roots.in_data);
+  sort_unique(roots.written);
   return roots;
 }
 

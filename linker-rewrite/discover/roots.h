@@ -18,6 +18,9 @@ const OldRange* range_with(const std::vector<OldRange>& ranges, OldAddr a);
 struct Roots {
   std::vector<OldAddr> starts;    // certainly functions: called, exported, or known by a symbol
   std::vector<OldAddr> pointers;  // addresses of functions or of labels
+  // At a fixed address: words of data that may be such addresses; ascending. `written`: in data that the program can
+  // write to.
+  std::vector<OldAddr> in_data, written;
   // True if anything but the start-up and finalization code of the compiler leads to code that neither tables nor
   // symbols describe. (crtbegin.o, which is in every program, has no tables.)
   bool any = false;

@@ -24,17 +24,19 @@ Search::Search(const Program& program, std::function<void(double)> show)
 void Search::run(const Roots& roots) {
   for (OldAddr a : roots.starts) add(a, Start::Kind::function, StackState::at_entry());
   pointers_.insert(roots.pointers.begin(), roots.pointers.end());
-  const std::vector<OldAddr> in_data = pointers_in_data();
+  written_pointers_ = roots.written;
   find_objects();
   constexpr unsigned kMostRenewals = 16;  // one changes exits, and so may bring the next
   for (unsigned renewals = 0;;) {
     explore_queued();
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
     if (resolve_jumps()) continue;
-    if (accept_pointers(in_data, true)) continue;
+    if (accept_pointers(roots.in_data, true)) continue;
     if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
-    if (accept_unaligned(false)) continue;
-    if (!accept_unaligned(true)) break;
+    if (accept_unaligned(roots.in_data, false)) continue;
+    if (add_labels()) continue;
+    if (accept_unaligned(roots.in_data, true)) continue;
+    if (!accept_own_pointers()) break;
   }
 }
 
@@ -174,6 +176,15 @@ void Search::remove_inside(OldAddr start) {
 
 // ---- Bodies.
 
+std::vector<BodyEntry> Search::entries_of(OldAddr start) const {
+  const Start& s = starts_.at(start);
+  std::vector<BodyEntry> entries{{start, s.state}};
+  const OldRange w = window(start);
+  for (const BodyEntry& e : s.others)
+    if (w.contains(e.at)) entries.push_back(e);
+  return entries;
+}
+
 void Search::explore_queued() {
   while (!queue_.empty()) {
     std::vector<OldAddr> batch = std::exchange(queue_, {});
@@ -188,12 +199,7 @@ void Search::explore_queued() {
     parallel_for(
         batch.size(),
         [&](size_t i) {
-          const Start& s = starts_.at(batch[i]);
-          std::vector<BodyEntry> entries{{batch[i], s.state}};
-          const OldRange w = window(batch[i]);
-          for (const BodyEntry& e : s.others)
-            if (w.contains(e.at)) entries.push_back(e);
-          bodies[i] = explore(image_, w, entries, s.inside, *this);
+          bodies[i] = explore(image_, window(batch[i]), entries_of(batch[i]), starts_.at(batch[i]).inside, *this);
         },
         4);
     for (size_t i = 0; i < batch.size(); ++i)
@@ -227,7 +233,6 @@ void Search::apply(OldAddr start, Body body) {
   // References of what is not code would lead anywhere.
   if (!s.body.is_understood) return set_returns(start);
   const Body& b = s.body;
-  constexpr uint64_t kLeastFunction = 4;  // bytes
   if (s.may_be_inside && s.kind == Start::Kind::jumped && starts_.contains(s.from)) {
     const Body& from = starts_.at(s.from).body;
     const bool goes_back = std::ranges::any_of(
@@ -236,8 +241,7 @@ void Search::apply(OldAddr start, Body body) {
     const auto is_function = [&] {
       return is_like_function(explore(image_, window(start), {{start, StackState::at_entry()}}, {}, *this));
     };
-    if (goes_back || b.breaches != 0 || b.runs.empty() || b.runs.front().size() < kLeastFunction || !is_function())
-      return remove_inside(start);
+    if (goes_back || b.breaches != 0 || b.runs.empty() || !is_function()) return remove_inside(start);
   }
   objects_.insert(objects_.end(), b.data.begin(), b.data.end());
   for (OldAddr c : b.calls)
@@ -245,6 +249,8 @@ void Search::apply(OldAddr start, Body body) {
   for (OldAddr c : b.calls)
     if (is_undescribed(c) && c != start && b.reaches(c) && may_start_function(image_, c))
       add(c, Start::Kind::function, StackState::at_entry());
+  for (OldAddr c : b.called_next)
+    if (is_endless_function(c)) add(c, Start::Kind::function, StackState::at_entry());
   for (OldAddr a : b.code)
     if (is_undescribed(a)) pointers_.insert(a);
   for (OldAddr w : b.waiting) {
@@ -263,7 +269,8 @@ bool Search::leave(OldAddr from, const BodyExit& e) {
     // Into code that is described, or out of all code.
     return !image_.is_code(e.target) || !known_never_returns(e.target, false);
   }
-  const bool like_tail_call = e.is_jump && e.state.is_as_at_entry() && may_start_function(image_, e.target);
+  const bool like_tail_call =
+      e.is_jump && e.state.is_as_at_entry() && (e.leads_to_next || may_start_function(image_, e.target));
   OldAddr leads_to = e.target;
   if (const auto there = starts_.find(e.target); there != starts_.end()) {
     add(e.target, Start::Kind::jumped, e.state, from);
@@ -301,147 +308,6 @@ void Search::set_returns(OldAddr start) {
       followers_.erase(f);
     }
   }
-}
-
-// ---- Pointers.
-
-bool Search::is_like_function(const Body& body) const {
-  return body.is_understood && body.breaches == 0 && !body.runs.empty();
-}
-
-bool Search::is_worth_trying(OldAddr a, bool cautiously) const {
-  const OldRange* range = range_with(undescribed_, a);
-  const auto next = starts_.upper_bound(a);
-  const OldAddr end = next != starts_.end() ? std::min(range->end, next->first) : range->end;  // of its window
-  if (next != starts_.begin()) {
-    const auto before = std::prev(next);
-    if (before->first == a) return false;
-    if (before->first >= range->start) {
-      const Body& b = before->second.body;
-      if (b.reaches(a)) {
-        if (!std::ranges::binary_search(b.jumped_to, a) || !may_start_function(image_, a)) return false;
-      } else if (!b.jumps.empty() && (cautiously || !may_start_function(image_, a))) {
-        return false;  // behind a jump that is not understood: a label, perhaps
-      }
-    }
-  }
-  if (cautiously && !may_start_function(image_, a)) return false;
-  // The more is known of what it calls, the more there is to object to.
-  const auto r = refused_.find(a);
-  return r == refused_.end() || r->second != end;
-}
-
-// What the code at each of them does, if it is a function.
-std::vector<Body> Search::explored(const std::vector<OldAddr>& starts) const {
-  std::vector<Body> bodies(starts.size());
-  parallel_for(
-      starts.size(),
-      [&](size_t i) {
-        bodies[i] = explore(image_, window(starts[i]), {{starts[i], StackState::at_entry()}}, {}, *this);
-      },
-      4);
-  return bodies;
-}
-
-// Accepts those that are functions' starts, as far as that can be told. `cautiously`: the numbers may be no addresses,
-// or labels of functions whose jumps are not understood yet.
-bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously) {
-  const std::vector<OldAddr> tried =
-      parallel_collect<OldAddr>(candidates.size(), [&](size_t i, std::vector<OldAddr>& out) {
-        if (is_worth_trying(candidates[i], cautiously)) out.push_back(candidates[i]);
-      });
-  const std::vector<Body> bodies = explored(tried);
-  bool any = false;
-  OldAddr behind_jump;  // the end of the window in which a jump is not understood
-  for (size_t i = 0; i < tried.size(); ++i) {
-    if (!is_like_function(bodies[i])) {
-      refused_[tried[i]] = bodies[i].window.end;
-      continue;
-    }
-    if (tried[i] < behind_jump && (cautiously || !may_start_function(image_, tried[i]))) continue;
-    if (starts_.contains(tried[i])) continue;
-    if (!bodies[i].jumps.empty()) behind_jump = std::max(behind_jump, bodies[i].window.end);
-    add(tried[i], Start::Kind::pointer, StackState::at_entry());
-    starts_.at(tried[i]).in_tables_only =
-        !pointers_.contains(tried[i]) && !std::ranges::binary_search(written_pointers_, tried[i]);
-    any = true;
-  }
-  return any;
-}
-
-// The ends of all that is known of a body, if nothing else can belong to it.
-std::optional<OldAddr> Search::end_of_known(OldAddr start) const {
-  const auto s = starts_.find(start);
-  const auto root = starts_.find(root_of(start));
-  for (const auto& p : {s, root})
-    if (p == starts_.end() || !p->second.explored || !p->second.body.is_understood || !p->second.body.jumps.empty() ||
-        p->second.unresolved || p->second.may_have_more || p->second.body.runs.empty())
-      return std::nullopt;
-  return s->second.body.runs.back().end;
-}
-
-bool Search::goes_on_to_functions(const Body& body) const {
-  return std::ranges::all_of(body.exits, [&](const BodyExit& e) {
-    if (!is_undescribed(e.target)) return true;
-    const auto there = starts_.find(e.target);
-    return there != starts_.end() && there->second.kind != Start::Kind::jumped;
-  });
-}
-
-// At a fixed address, where functions are not aligned: numbers in code, and in data that programs write to, where
-// compilers put no jump tables. The code must do what a function does, and nothing else. If it begins right behind
-// another function's, it is one. `doubtful`: if it does not, but is behind the end of a path, it may be one.
-bool Search::accept_unaligned(bool doubtful) {
-  if (image_.is_position_independent()) return false;
-  std::vector<OldAddr> numbers = written_pointers_, tried;
-  numbers.insert(numbers.end(), pointers_.begin(), pointers_.end());
-  sort_unique(numbers);
-  for (OldAddr a : numbers) {
-    if (starts_.contains(a) || may_start_function(image_, a)) continue;
-    const auto g = owner(a);
-    if (g == starts_.end() || !end_of_known(g->first) || g->second.body.runs.back().end > a) continue;
-    if (doubtful && !may_follow_function(image_, a)) continue;
-    if (const auto r = refused_.find(a); r != refused_.end() && r->second == window(a).end) continue;
-    tried.push_back(a);
-  }
-  const std::vector<Body> bodies = explored(tried);
-  bool any = false;
-  OldAddr last, last_end;  // of what is accepted
-  for (size_t i = 0; i < tried.size(); ++i) {
-    const OldAddr a = tried[i];
-    const Body& b = bodies[i];
-    if (!is_like_function(b) || !b.calls_aligned) {
-      refused_[a] = b.window.end;
-      continue;
-    }
-    const auto g = owner(a);
-    const std::optional<OldAddr> end = any && g->first == last ? std::optional(last_end) : end_of_known(g->first);
-    const bool certain = end && *end <= a && is_padding(image_, {*end, a}) && goes_on_to_functions(b);
-    if (!certain && !doubtful) continue;
-    if (!certain && (!end || *end > a)) continue;
-    add(a, Start::Kind::pointer, StackState::at_entry());
-    starts_.at(a).is_guess = !certain;
-    if (b.jumps.empty() && b.waiting.empty()) {
-      last = a;
-      last_end = b.runs.back().end;
-    }
-    any = true;
-  }
-  return any;
-}
-
-// At a fixed address: words of data that may be addresses of code.
-std::vector<OldAddr> Search::pointers_in_data() {
-  std::vector<OldAddr> pointers;
-  if (image_.is_position_independent()) return pointers;
-  for (const auto& [word, target] : find_apparent_code_pointers(image_)) {
-    if (!is_undescribed(target)) continue;
-    pointers.push_back(target);
-    if (image_.is_writable(word)) written_pointers_.push_back(target);
-  }
-  sort_unique(pointers);
-  sort_unique(written_pointers_);
-  return pointers;
 }
 
 }  // namespace profld

@@ -28,7 +28,7 @@ struct Start {
   Kind kind = Kind::function;
   bool may_be_inside = false;   // jumped: it may be a part of the body that jumps there, which is in front of it
   bool in_tables_only = false;  // pointer: only words name it that the program cannot write to, as those of jump tables
-  bool is_guess = false;        // pointer, not aligned: it may be one into the middle of something; see doubts.cc
+  bool is_guess = false;        // pointer: it may be one into the middle of something; see doubts.cc
   StackState state;             // there
   // jumped: a body that jumps there, if all that do belong to one function; else 0.
   OldAddr from;
@@ -70,22 +70,28 @@ class Search : public Surroundings {
   void make_fragment(OldAddr label, const StackState& state, OldAddr from);
   void add_entry(OldAddr start, OldAddr at, const StackState& state);
   void queue(OldAddr start);
+  std::vector<BodyEntry> entries_of(OldAddr start) const;
   void explore_queued();
   void apply(OldAddr start, Body body);
   void show_progress();
   bool leave(OldAddr from, const BodyExit& exit);
   void remove_inside(OldAddr start);
   void set_returns(OldAddr start);
-  bool leads_to_return(const BodyExit& exit);
 
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
+  bool accept_unaligned(const std::vector<OldAddr>& in_data, bool doubtful);
+  bool accept_own_pointers();
+  bool add_labels();
+  bool add_label(OldAddr label, OldAddr from);
+  void accept(OldAddr pointer);
   bool is_worth_trying(OldAddr pointer, bool cautiously) const;
   std::vector<Body> explored(const std::vector<OldAddr>& starts) const;
   bool is_like_function(const Body& body) const;
-  bool accept_unaligned(bool doubtful);
+  bool is_endless_function(OldAddr a) const;
+  bool calls_as_abi_asks(const Body& body) const;
   bool goes_on_to_functions(const Body& body) const;
   std::optional<OldAddr> end_of_known(OldAddr start) const;
-  std::vector<OldAddr> pointers_in_data();
+  std::optional<OldAddr> end_in_front_of(OldAddr a);
 
   // Takes the states of starts that are only jumped to from what leads there now; true if any changed.
   bool renew_arrivals();

@@ -169,9 +169,7 @@ uint8_t StackState::step(const Semantics& op, Flow flow, uint32_t place) {
   if (op.memory.base != kNoRegister) addressing = uint16_t(addressing | bit(op.memory.base));
   if (op.memory.index != kNoRegister) addressing = uint16_t(addressing | bit(op.memory.index));
   uint8_t breaches = uses(uint16_t(addressing & ~bit(kRsp)));
-  // What writes to memory and no flags only stores there, mostly.
-  const bool only_writes = op.memory_written && (op.action == Action::move || !op.writes_flags);
-  const bool reads_memory = op.memory_size != 0 && op.action != Action::lea && !only_writes;
+  const bool reads_memory = op.memory_size != 0 && op.action != Action::lea && !op.only_writes_memory();
   if (reads_memory) breaches |= read_memory(op, place);
   if (flow == Flow::jump_if && !flags_set_) breaches |= kUsesUnset;
   flags_set_ = flags_set_ || op.writes_flags || flow == Flow::call || flow == Flow::call_indirect;

@@ -60,6 +60,7 @@ class StackState {
     bool operator==(const FrameAddress&) const = default;
   };
   std::optional<FrameAddress> frame_address() const;
+  static constexpr FrameAddress kNoFrame{kRsp, 8};  // nothing but the return address is on the stack
   // The stack is as at the entry: nothing on it but the return address, and the registers to keep have their values.
   bool is_as_at_entry() const;
   // That, and there was a frame: a register to keep was saved, and has its value again. So an epilogue is over.

@@ -68,8 +68,9 @@ enum class JumpKind : uint8_t {
 struct IndirectJump {
   InsnRef at;
   JumpKind kind;
-  size_t table = 0;            // kind table: index in `tables`
-  bool through_array = false;  // kind tail_call: through an array of pointers, none of which leads into the function
+  size_t table = 0;               // kind table: index in `tables`
+  bool through_array = false;     // kind tail_call: through an array of pointers, none of which leads into the function
+  bool may_be_tail_call = false;  // kind labels: by a pointer, which may lead elsewhere, with nothing on the stack
 };
 
 struct IndirectJumps {

@@ -41,13 +41,16 @@ found tail_calls.c
 found cold.c
 found zero_padding.c
 found found_late.c
+found found_by_address.c
+found partly_described.c -fasynchronous-unwind-tables
+found partly_described.c -fasynchronous-unwind-tables -DUNALIGNED
 links="no-pie static" found unaligned.c
-# Position-independent: only the end of at_end may be a function.
-doubtful=1 links=pie found inner_starts.c
+# Position-independent: only the ends of at_end and of with_cold_end may be functions.
+doubtful=2 links=pie found inner_starts.c
 links=no-pie found inner_starts.c
 links="pie no-pie" found inner_starts.c -rdynamic
-# What is in front of the function that jumps there.
-doubtful=1 links="pie no-pie" found in_front.c
+# What is in front of the function that jumps there, behind it, and at a distance.
+doubtful=5 links="pie no-pie" found in_front.c
 
 # What a run-time system finds by return address, through a register that is its own, stays, and what it calls or is called by;
 # that, too, where unwind tables tell of C's functions and of the way in.
