@@ -190,8 +190,7 @@ bool Search::add_labels() {
   for (const auto& [start, s] : starts_)
     if (s.body.is_understood)
       for (OldAddr a : s.body.code)
-        if (is_undescribed(a) && !starts_.contains(a) && (!may_start_function(image_, a) || refused_.contains(a)))
-          labels.emplace_back(a, start);
+        if (is_undescribed(a) && !starts_.contains(a)) labels.emplace_back(a, start);
   bool any = false;
   for (const auto& [label, from] : labels) any |= add_label(label, from);
   return any;
@@ -209,6 +208,7 @@ bool Search::add_label(OldAddr label, OldAddr from) {
     if (!in_gap && !may_follow_function(image_, label)) return false;
     if (before.runs.back().end < label && may_start_function(image_, label)) return false;
   }
+  if (is_like_function(explore(image_, window(label), {{label, StackState::at_entry()}}, {}, *this))) return false;
   if (!is_behind_own) {
     const Body body = explore(image_, window(label), {{label, StackState()}}, {}, *this);
     if (!body.is_understood || body.runs.empty() || root_of(body.runs.back().end) != root) return false;

@@ -50,7 +50,8 @@ doubtful=2 links=pie found inner_starts.c
 links=no-pie found inner_starts.c
 links="pie no-pie" found inner_starts.c -rdynamic
 # What is in front of the function that jumps there, behind it, and at a distance.
-doubtful=5 links="pie no-pie" found in_front.c
+doubtful=5 links=pie found in_front.c
+doubtful=6 links=no-pie found in_front.c
 
 # What a run-time system finds by return address, through a register that is its own, stays, and what it calls or is called by;
 # that, too, where unwind tables tell of C's functions and of the way in.

@@ -16,22 +16,23 @@
 #define END(NAME) "\n.size " NAME ",.-" NAME "\n"
 #define ALIGN ".p2align 4\n"
 
-__asm__(".text\n" ALIGN                                           //
-        FUNCTION("moved") "lea 1(%rdi),%rax\n ret" END("moved") ALIGN    //
-        FUNCTION("stored") "lea 2(%rdi),%rax\n ret" END("stored") ALIGN  //
-        FUNCTION("takes")
+__asm__(".text\n" ALIGN                                                          //
+            FUNCTION("moved") "lea 1(%rdi),%rax\n ret" END("moved") ALIGN        //
+                FUNCTION("stored") "lea 2(%rdi),%rax\n ret" END("stored") ALIGN  //
+                    FUNCTION("takes")
 #ifdef __PIC__
-            "lea moved(%rip),%rax\n lea stored(%rip),%rdx\n mov %rdx,word(%rip)\n"
+                        "lea moved(%rip),%rax\n lea stored(%rip),%rdx\n mov %rdx,word(%rip)\n"
 #else
-            "movabs $moved,%rax\n movq $stored,word(%rip)\n"
+                        "movabs $moved,%rax\n movq $stored,word(%rip)\n"
 #endif
-        "push %rbx\n mov %rdi,%rbx\n call *%rax\n mov %rbx,%rdi\n mov %rax,%rbx\n call *word(%rip)\n add %rbx,%rax\n"
-        " pop %rbx\n ret" END("takes") ".local word\n.comm word,8,8\n");
+                        "push %rbx\n mov %rdi,%rbx\n call *%rax\n mov %rbx,%rdi\n mov %rax,%rbx\n call *word(%rip)\n "
+                        "add %rbx,%rax\n"
+                        " pop %rbx\n ret" END("takes") ".local word\n.comm word,8,8\n");
 
 __asm__(".section .text.packed,\"ax\",@progbits\n" ALIGN                                 //
-        FUNCTION("front") "lea 3(%rdi),%rax\n ret" END("front")                          //
+            FUNCTION("front") "lea 3(%rdi),%rax\n ret" END("front")                      //
         FUNCTION("listed_a") "mov %rdi,%rax\n add $4,%rax\n ret" END("listed_a")         //
-        FUNCTION("listed_b") "lea (%rdi,%rdi,4),%rax\n ret" END("listed_b")             //
+        FUNCTION("listed_b") "lea (%rdi,%rdi,4),%rax\n ret" END("listed_b")              //
         FUNCTION("leans") "sub $16,%rsp\n call plain\n add $16,%rsp\n ret" END("leans")  //
         ".text\n" ALIGN FUNCTION("plain") "lea 8(%rdi),%rax\n ret" END("plain"));
 long front(long n), listed_a(long n), listed_b(long n), leans(long n);
@@ -56,10 +57,10 @@ __asm__(".text\n" ALIGN                                                         
         "1: lea 1(%rdi),%rdi\n call endless" END("may_end")                                                     //
         FUNCTION("endless") "push %rax\n test %rdi,%rdi\n jne 1f\n call exit@PLT\n1: call abort@PLT" END("endless"));
 
-__asm__(".text\n" ALIGN                                                                                                //
-        FUNCTION("framed") "push %rbx\n mov %rdi,%rbx\n lea 2(%rbx),%rax\n pop %rbx\n ret" END("framed") ALIGN         //
-        FUNCTION("lower_half") "mov %rdi,-8(%rsp)\n mov -4(%rsp),%eax\n ret" END("lower_half") ALIGN                   //
-        FUNCTION("shifts") "shl $32,%rdi\n jmp lower_half" END("shifts"));
+__asm__(".text\n" ALIGN                                                                                             //
+            FUNCTION("framed") "push %rbx\n mov %rdi,%rbx\n lea 2(%rbx),%rax\n pop %rbx\n ret" END("framed") ALIGN  //
+                FUNCTION("lower_half") "mov %rdi,-8(%rsp)\n mov -4(%rsp),%eax\n ret" END("lower_half") ALIGN        //
+                    FUNCTION("shifts") "shl $32,%rdi\n jmp lower_half" END("shifts"));
 
 __asm__(".section .text.passes,\"ax\",@progbits\n" ALIGN                                                               //
         FUNCTION("passes_on") "mov %rsi,%rax\n jmp *%rax" END("passes_on")                                             //
@@ -74,8 +75,9 @@ __asm__(".section .text.passes,\"ax\",@progbits\n" ALIGN                        
 
 // The section's last byte is the third of four.
 __asm__(".section .text.zzz,\"ax\",@progbits\n" ALIGN  //
-        FUNCTION("runs_off") "nopl (%rax)\n test %rdi,%rdi\n js 1f\n lea 1(%rdi),%rax\n ret\n1: mov other(%rip),%eax" END("runs_off")
-        ".text\n.local other\n.comm other,4,4\n");
+            FUNCTION(
+                "runs_off") "nopl (%rax)\n test %rdi,%rdi\n js 1f\n lea 1(%rdi),%rax\n ret\n1: mov "
+                            "other(%rip),%eax" END("runs_off") ".text\n.local other\n.comm other,4,4\n");
 
 long takes(long n), both(long n), gotos(long n), framed(long n), shifts(long n), passes_on(long n, long (*to)(long)),
     outer(long n), runs_off(long n), may_end(long n);
@@ -85,9 +87,12 @@ int main(void) {
   for (long n = 1; n <= 30; ++n)
     sum = sum * 3 + takes(n) + front(n) + table[n % 3](n) + both(n) + gotos(n) + framed(n) + shifts(n) + outer(n) +
           runs_off(n) + may_end(n);
-  const char* const often[] = {"takes",  "moved",     "stored", "front", "both",   "afterwards", "framed",
-                               "shifts", "lower_half", "outer", "inner", "passes_on", "runs_off"};
-  printf("%ld\ncalls main 1\ncalls listed_a 10\ncalls listed_b 10\ncalls leans 10\ncalls plain 10\ncalls endless 1\ncalls may_end 31\n", sum);
+  const char* const often[] = {"takes",  "moved",      "stored", "front", "both",      "afterwards", "framed",
+                               "shifts", "lower_half", "outer",  "inner", "passes_on", "runs_off"};
+  printf(
+      "%ld\ncalls main 1\ncalls listed_a 10\ncalls listed_b 10\ncalls leans 10\ncalls plain 10\ncalls endless 1\ncalls "
+      "may_end 31\n",
+      sum);
   for (unsigned i = 0; i < sizeof often / sizeof *often; ++i) printf("calls %s 30\n", often[i]);
   may_end(-1);
 }

@@ -8,7 +8,7 @@
 __asm__(".text\n.p2align 4\n"  //
         FUNCTION("described") ".cfi_startproc\n lea 1(%rdi),%rax\n ret\n .cfi_endproc" END("described")
 #ifndef UNALIGNED
-        ".p2align 4\n"
+            ".p2align 4\n"
 #endif
         FUNCTION("bare") "lea 2(%rdi),%rax\n ret" END("bare")
         // Something else behind it.
