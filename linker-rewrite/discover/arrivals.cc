@@ -42,8 +42,11 @@ bool Search::renew_arrivals() {
       s.from = p->second.root;
     }
     std::vector<BodyEntry> others;
-    if (const auto w = within.find(at); w != within.end())
-      for (const BodyEntry& known : s.others)
+    const auto w = within.find(at);
+    for (const BodyEntry& known : s.others)
+      if (known.is_label)
+        others.push_back(known);
+      else if (w != within.end())
         if (const auto e = w->second.find(known.at); e != w->second.end()) others.push_back({known.at, e->second});
     changed |= others != s.others;
     s.others = std::move(others);

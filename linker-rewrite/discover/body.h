@@ -66,6 +66,7 @@ class Surroundings {
 struct BodyEntry {
   OldAddr at;
   StackState state;
+  bool is_label = false;  // only its address leads there
   bool operator==(const BodyEntry&) const = default;
 };
 

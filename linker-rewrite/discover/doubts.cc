@@ -66,7 +66,7 @@ class Judge {
     const bool fixed = !image_.is_position_independent();
     for (Place& p : places_)
       p.is_certain = p.start->kind == Start::Kind::function ||
-                     (p.start->kind == Start::Kind::pointer && !fixed && !p.reached_within && !p.start->is_guess);
+                     (p.start->kind == Start::Kind::pointer && !fixed && may_be_certain(p));
     // What is known of one place tells more of others.
     constexpr unsigned kMostPasses = 16;
     for (unsigned pass = 0; pass < kMostPasses; ++pass) {
@@ -149,7 +149,7 @@ class Judge {
     const Place* before = nullptr;    // the last one with code
     const Place* function = nullptr;  // the last one that is certain
     for (Place& p : places_) {
-      if (!p.is_certain && !p.reached_within && !p.start->is_guess)
+      if (!p.is_certain && may_be_certain(p))
         p.is_certain =
             p.start->kind == Start::Kind::pointer ? follows_known_code(p, before) : is_tail_called(p, function);
       found |= p.is_certain && p.root != index(p);
@@ -159,11 +159,13 @@ class Judge {
     return found;
   }
 
+  static bool may_be_certain(const Place& p) { return !p.reached_within && !p.goes_back && !p.start->is_guess; }
+
   uint32_t index(const Place& p) const { return uint32_t(&p - places_.data()); }
 
   // `function`: the last certain one in front of it.
   bool is_tail_called(const Place& p, const Place* function) const {
-    if (!is_frameless(p) || p.goes_back || p.root == kNobody) return false;
+    if (!is_frameless(p) || p.root == kNobody) return false;
     if (p.root == kSeveral || (p.follows_epilogue && makes_frame(p))) return true;
     return may_start_function(image_, p.at) && is_behind_padding(p.at) && (!function || p.root != index(*function));
   }
@@ -191,7 +193,7 @@ class Judge {
   // `before`: the place in front of it.
   Verdict verdict(const Place& p, const Place* before) const {
     if (p.is_certain) return {true, false};
-    if (p.start->kind != Start::Kind::jumped) return {true, true};
+    if (p.start->kind != Start::Kind::jumped || p.start->is_guess) return {true, true};
     if (p.root == kNobody) return {is_frameless(p), true};
     if (!is_frameless(p)) return {};
     if (p.root == kSeveral) return {true, true};

@@ -57,8 +57,9 @@ struct ResolvedJumps {
   std::optional<Reason> why;  // why they are not understood
   std::map<OldAddr, std::vector<OldAddr>> targets;
   bool may_have_more = false;
-  OldAddr outside;                          // where an entry leads that belongs to no body
-  std::vector<OldAddr> elsewhere, perhaps;  // see Unresolved
+  std::vector<std::pair<OldAddr, OldAddr>> arrays;  // jumps through arrays of pointers, and where these begin
+  OldAddr outside;                                  // where an entry leads that belongs to no body
+  std::vector<OldAddr> elsewhere, perhaps;          // see Unresolved
 };
 
 namespace {
@@ -79,7 +80,7 @@ bool leads_to(OldAddr end, const IndirectJumps& indirect) {
 }
 
 // The labels of a computed goto, which may lead to any of them. In data, words that follow each other are a table if one
-// of them leads into the code that certainly belongs to the body, which ends at `end`.
+// of them leads into the code that certainly belongs to the body, which ends at `end`. Of addresses in code, that must take them.
 std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, const FunctionCode& function,
                                const IndirectJumps& indirect, OldAddr end) {
   const OldRange window = function.parts.front().range;
@@ -97,13 +98,17 @@ std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, c
     do {
       leads_inside |= to->second < end;
       ++to;
-    } while (to != words.end() && to->first == std::prev(to)->first + 8);
+    } while (to != words.end() && to->first == std::prev(to)->first + 8 &&
+             !std::ranges::binary_search(data.object_starts, to->first));
     if (leads_inside)
       for (auto w = from; w != to; ++w) labels.push_back(w->second);
     from = to;
   }
-  for (const LabelUse& u : indirect.label_uses)
-    if (window.contains(u.label)) labels.push_back(u.label);
+  for (const LabelUse& u : indirect.label_uses) {
+    const Code& part = function.parts[u.field.at.part];
+    const bool is_certain = u.field.at.part != 0 || part.address(part.insns[u.field.at.insn]) < end;
+    if (is_certain && window.contains(u.label)) labels.push_back(u.label);
+  }
   sort_unique(labels);
   return labels;
 }
@@ -117,6 +122,7 @@ ResolvedJumps take_result(const Image& image, const DataReferences& data, const 
     const Code& part = function.parts[j.at.part];
     const OldAddr at = part.address(part.insns[j.at.insn]);
     r.may_have_more |= j.through_array && !image.is_position_independent();
+    if (j.through_array && image.is_position_independent()) r.arrays.emplace_back(at, j.array);
     std::vector<OldAddr>& targets = r.targets[at];
     if (j.kind == JumpKind::labels) {
       targets = labels_of(image, data, function, indirect, end);
@@ -129,6 +135,11 @@ ResolvedJumps take_result(const Image& image, const DataReferences& data, const 
         r.why = Reason(ReasonCode::jump_not_understood, at);
         r.targets.erase(at);
       }
+    }
+    if (j.kind == JumpKind::tail_call && j.may_be_label && names_more) {
+      r.why = Reason(ReasonCode::jump_not_understood, at);
+      r.targets.erase(at);
+      continue;
     }
     if (j.kind == JumpKind::table) targets = targets_in(indirect.tables[j.table], function.parts.front().range.end);
   }
@@ -143,11 +154,12 @@ struct Part {
   OldAddr first_end{};           // of the code that is tried first
   OldAddr end{};                 // of the code that is tried
   std::vector<OldAddr> named{};  // what the code takes the address of, in the window
+  bool names_guess = false;      // it takes the address of a start that may be a label (Start::is_guess)
 
   bool has_more() const { return may_be_longer && end < window.end; }
   // Some of it may be labels, which nothing else leads to.
   bool names_more() const {
-    return std::ranges::any_of(named, [&](OldAddr a) { return a >= end; });
+    return names_guess || std::ranges::any_of(named, [&](OldAddr a) { return a >= end; });
   }
 };
 
@@ -252,6 +264,7 @@ const DataReferences& Search::data_references() {
     if (r.type == R_X86_64_RELATIVE && image_.is_code(OldAddr(uint64_t(r.addend))))
       data_.code_pointers.emplace_back(r.where, OldAddr(uint64_t(r.addend)));
   if (!image_.is_position_independent()) data_.code_pointers = find_apparent_code_pointers(image_);
+  words_.insert(data_.code_pointers.begin(), data_.code_pointers.end());
   parallel_sort(data_.code_pointers, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second < b.second : a.first < b.first;
   });
@@ -309,8 +322,8 @@ void Search::add_fragments(OldAddr root, OldAddr from, const StackState& state, 
 namespace {
 
 // What follows the certain code is needed at once where there may be labels, which no table leads to.
-Part part_of(const Image& image, const DataReferences& data, const Body& body, bool may_be_longer) {
-  Part p{body.window, body.runs.back().end, may_be_longer};
+Part part_of(const Image& image, const DataReferences& data, const Body& body, OldRange window, bool may_be_longer) {
+  Part p{window, body.runs.back().end, may_be_longer};
   p.first_end = p.certain_end;
   if (!may_be_longer) return p;
   std::ranges::copy_if(body.code, std::back_inserter(p.named), [&](OldAddr a) { return p.window.contains(a); });
@@ -323,6 +336,32 @@ Part part_of(const Image& image, const DataReferences& data, const Body& body, b
 }
 
 }  // namespace
+
+// What was looked at behind a body may belong to a start that was found since.
+void Search::forget_targets_behind_new_starts() {
+  for (auto& [at, s] : starts_) {
+    if (s.targets.empty() || s.resolved_up_to <= window(at).end) continue;
+    for (const auto& [jump, targets] : s.targets) {
+      jumps_.erase(jump);
+      if (const auto body = owner(jump); body != starts_.end()) queue(body->first);
+    }
+    s.targets.clear();
+    s.tried.clear();
+  }
+}
+
+// True if a word of the array leads behind the function's known code, to what is no function's start.
+bool Search::has_labels(OldAddr array, OldAddr start) {
+  const std::vector<OldAddr>& objects = data_references().object_starts;
+  const OldRange w = window(start);
+  for (OldAddr word = array;; word += sizeof(uint64_t)) {
+    const auto target = words_.find(word);
+    if (target == words_.end() || (word != array && std::ranges::binary_search(objects, word))) return false;
+    if (w.contains(target->second) && !starts_.contains(target->second) &&
+        !is_like_function(explored({target->second}).front()))
+      return true;
+  }
+}
 
 bool Search::resolve_jumps() {
   struct Wanted {
@@ -341,7 +380,8 @@ bool Search::resolve_jumps() {
                       .first->second;
       if (w.from != at) w.from = w.start;
       for (const BodyExit& j : s.body.jumps) w.jumps.push_back(j.at);
-      w.jumps.push_back(s.body.window.end);
+      w.jumps.push_back(window(at).end);
+      if (root_of(at) != at && starts_.contains(root_of(at))) w.jumps.push_back(window(root_of(at)).end);
       w.jumps.insert(w.jumps.end(), s.body.waiting.begin(), s.body.waiting.end());
     }
   std::erase_if(by_root, [&](const auto& w) {
@@ -350,11 +390,17 @@ bool Search::resolve_jumps() {
   });
   if (by_root.empty()) return false;
   const DataReferences& data = data_references();
-  for (auto& [root, w] : by_root) w.parts.push_back(part_of(image_, data, starts_.at(root).body, true));
+  for (auto& [root, w] : by_root) w.parts.push_back(part_of(image_, data, starts_.at(root).body, window(root), true));
   for (const auto& [at, s] : starts_)
     if (s.kind == Start::Kind::jumped && !s.body.runs.empty())
       if (const auto w = by_root.find(root_of(at)); w != by_root.end() && at != w->first)
-        w->second.parts.push_back(part_of(image_, data, s.body, with_jumps_.contains(at)));
+        w->second.parts.push_back(part_of(image_, data, s.body, window(at), with_jumps_.contains(at)));
+  for (auto& [root, w] : by_root)
+    for (Part& p : w.parts)
+      p.names_guess = std::ranges::any_of(starts_.at(p.window.start).body.code, [&](OldAddr a) {
+        const auto s = starts_.find(a);
+        return s != starts_.end() && s->second.is_guess;
+      });
   std::vector<Wanted> wanted;
   for (auto& [root, w] : by_root) {
     starts_.at(root).tried = w.jumps;
@@ -365,14 +411,20 @@ bool Search::resolve_jumps() {
       [&](size_t i) { wanted[i].result = resolve(image_, *program_.frames, data, *this, wanted[i].parts); }, 1);
   for (Wanted& w : wanted) {
     Start& s = starts_.at(w.start);
+    for (const auto& [jump, array] : w.result.arrays)
+      if (has_labels(array, w.start)) {
+        w.result.why = Reason(ReasonCode::jump_not_understood, jump);
+        w.result.targets.erase(jump);
+      }
     if (s.unresolved.has_value() != w.result.why.has_value()) queue(w.start);
     s.unresolved = w.result.why;
     s.may_have_more = w.result.may_have_more;
+    s.resolved_up_to = window(w.start).end;
     add_fragments(w.start, w.from, w.state, w.result);
     for (auto& [jump, targets] : w.result.targets) {
       // What follows the body was looked at, too, and may belong to others.
       const auto body = owner(jump);
-      if (body == starts_.end() || !body->second.body.reaches(jump)) continue;
+      if (body == starts_.end() || root_of(body->first) != w.start || !body->second.body.reaches(jump)) continue;
       const std::vector<OldAddr>* known = targets_of(jump);
       if (known && *known == targets) continue;
       s.targets.insert_or_assign(jump, std::move(targets));

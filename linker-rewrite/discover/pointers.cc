@@ -11,7 +11,7 @@
 namespace profld {
 
 bool Search::is_like_function(const Body& body) const {
-  return body.is_understood && body.breaches == 0 && !body.runs.empty();
+  return body.is_understood && body.breaches == 0 && !body.runs.empty() && calls_as_abi_asks(body);
 }
 
 bool Search::is_worth_trying(OldAddr a, bool cautiously) const {
@@ -25,8 +25,7 @@ bool Search::is_worth_trying(OldAddr a, bool cautiously) const {
       const Body& b = before->second.body;
       if (b.reaches(a)) {
         if (!std::ranges::binary_search(b.jumped_to, a) || !may_start_function(image_, a)) return false;
-      } else if (!b.jumps.empty() &&
-                 (cautiously || !may_start_function(image_, a) || std::ranges::find(b.code, a) != b.code.end())) {
+      } else if (!b.jumps.empty()) {
         return false;  // behind a jump that is not understood: a label, perhaps
       }
     }
@@ -48,8 +47,7 @@ bool Search::is_endless_function(OldAddr a) const {
   const bool takes_return_address = std::ranges::any_of(body.rows, [](const FrameRow& r) {
     return r.frame_address && r.frame_address->reg == kRsp && r.frame_address->offset < 8;
   });
-  return is_like_function(body) && calls_as_abi_asks(body) && !body.returns && body.waiting.empty() &&
-         body.exits.empty() && !takes_return_address;
+  return is_like_function(body) && !body.returns && body.waiting.empty() && body.exits.empty() && !takes_return_address;
 }
 
 // What the code at each of them does, if it is a function.
@@ -84,7 +82,7 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
       refused_[tried[i]] = bodies[i].window.end;
       continue;
     }
-    if (tried[i] < behind_jump && (cautiously || !may_start_function(image_, tried[i]))) continue;
+    if (tried[i] < behind_jump) continue;
     if (starts_.contains(tried[i])) continue;
     if (!bodies[i].jumps.empty()) behind_jump = std::max(behind_jump, bodies[i].window.end);
     accept(tried[i]);
@@ -93,22 +91,30 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
   return any;
 }
 
-// What follows a function with a jump that is not understood, and whose address that function takes: a function, or a label.
-bool Search::accept_own_pointers() {
-  std::vector<OldAddr> own;
-  for (OldAddr at : with_jumps_)
-    if (const auto s = starts_.find(at); s != starts_.end())
-      for (OldAddr a : s->second.body.code)
-        if (is_undescribed(a) && !starts_.contains(a) && may_start_function(image_, a) && owner(a) == s &&
-            !s->second.body.reaches(a))
-          own.push_back(a);
-  sort_unique(own);
-  const std::vector<Body> bodies = explored(own);
+// What follows a function with a jump that is not understood: a function, or a label. (At a fixed address: if the function
+// itself takes the address.)
+bool Search::accept_behind_jumps() {
+  std::vector<OldAddr> tried;
+  const auto try_behind = [&](OldAddr jumping, OldAddr a) {
+    const auto s = is_undescribed(a) && !starts_.contains(a) ? owner(a) : starts_.end();
+    if (s != starts_.end() && s->first == jumping && !s->second.body.reaches(a) && may_follow_function(image_, a))
+      tried.push_back(a);
+  };
+  for (OldAddr at : with_jumps_) {
+    const auto s = starts_.find(at);
+    if (s == starts_.end()) continue;
+    for (OldAddr a : s->second.body.code) try_behind(at, a);
+    if (!image_.is_position_independent()) continue;
+    const OldAddr end = window(at).end;
+    for (auto p = pointers_.upper_bound(at); p != pointers_.end() && *p < end; ++p) try_behind(at, *p);
+  }
+  sort_unique(tried);
+  const std::vector<Body> bodies = explored(tried);
   bool any = false;
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (!is_like_function(bodies[i]) || starts_.contains(own[i])) continue;
-    accept(own[i]);
-    starts_.at(own[i]).is_guess = true;
+  for (size_t i = 0; i < tried.size(); ++i) {
+    if (!is_like_function(bodies[i]) || starts_.contains(tried[i])) continue;
+    accept(tried[i]);
+    starts_.at(tried[i]).is_guess = true;
     any = true;
   }
   return any;
@@ -161,7 +167,7 @@ bool Search::accept_unaligned(const std::vector<OldAddr>& in_data, bool doubtful
   for (size_t i = 0; i < tried.size(); ++i) {
     const OldAddr a = tried[i];
     const Body& b = bodies[i];
-    if (!is_like_function(b) || !calls_as_abi_asks(b)) {
+    if (!is_like_function(b)) {
       refused_[a] = b.window.end;
       continue;
     }
@@ -213,15 +219,17 @@ bool Search::add_label(OldAddr label, OldAddr from) {
     const Body body = explore(image_, window(label), {{label, StackState()}}, {}, *this);
     if (!body.is_understood || body.runs.empty() || root_of(body.runs.back().end) != root) return false;
     add(label, Start::Kind::jumped, StackState(), from);
+    starts_.at(label).is_guess = true;
     followers_[label].push_back(from);
     return true;
   }
   Start& s = g->second;
   std::vector<BodyEntry> entries = entries_of(g->first);
   if (std::ranges::find(s.others, label, &BodyEntry::at) != s.others.end()) return false;
-  entries.push_back({label, StackState()});
+  entries.push_back({label, StackState(), true});
   if (!explore(image_, window(g->first), entries, s.inside, *this).is_understood) return false;
-  add_entry(g->first, label, StackState());
+  s.others.push_back(entries.back());
+  queue(g->first);
   return true;
 }
 

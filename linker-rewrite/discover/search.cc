@@ -30,13 +30,14 @@ void Search::run(const Roots& roots) {
   for (unsigned renewals = 0;;) {
     explore_queued();
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
-    if (resolve_jumps()) continue;
+    forget_targets_behind_new_starts();
+    if (!queue_.empty() || resolve_jumps()) continue;
     if (accept_pointers(roots.in_data, true)) continue;
     if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
     if (accept_unaligned(roots.in_data, false)) continue;
+    if (accept_behind_jumps()) continue;
     if (add_labels()) continue;
-    if (accept_unaligned(roots.in_data, true)) continue;
-    if (!accept_own_pointers()) break;
+    if (!accept_unaligned(roots.in_data, true)) break;
   }
 }
 
@@ -65,6 +66,8 @@ const std::vector<OldAddr>* Search::targets_of(OldAddr jump) const {
   if (start == jumps_.end()) return nullptr;
   const auto s = starts_.find(start->second);
   if (s == starts_.end()) return nullptr;
+  const auto before = starts_.upper_bound(jump);
+  if (before == starts_.begin() || root_of(std::prev(before)->first) != start->second) return nullptr;
   const auto targets = s->second.targets.find(jump);
   return targets != s->second.targets.end() ? &targets->second : nullptr;
 }

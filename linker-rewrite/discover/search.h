@@ -28,7 +28,7 @@ struct Start {
   Kind kind = Kind::function;
   bool may_be_inside = false;   // jumped: it may be a part of the body that jumps there, which is in front of it
   bool in_tables_only = false;  // pointer: only words name it that the program cannot write to, as those of jump tables
-  bool is_guess = false;        // pointer: it may be one into the middle of something; see doubts.cc
+  bool is_guess = false;        // its address is taken, and it may be in the middle of something; see doubts.cc
   StackState state;             // there
   // jumped: a body that jumps there, if all that do belong to one function; else 0.
   OldAddr from;
@@ -38,6 +38,7 @@ struct Start {
   std::optional<Reason> unresolved;                 // why one of these is not understood
   // One of these leaves by an array of numbers, which may be functions' addresses, or labels behind what is known.
   bool may_have_more = false;
+  OldAddr resolved_up_to;      // the end of the window that `targets` were found in
   std::vector<OldAddr> tried;  // these jumps, and the ends of the windows that they were looked at in
   Body body;
   bool explored = false;
@@ -80,7 +81,7 @@ class Search : public Surroundings {
 
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
   bool accept_unaligned(const std::vector<OldAddr>& in_data, bool doubtful);
-  bool accept_own_pointers();
+  bool accept_behind_jumps();
   bool add_labels();
   bool add_label(OldAddr label, OldAddr from);
   void accept(OldAddr pointer);
@@ -96,6 +97,8 @@ class Search : public Surroundings {
   // Takes the states of starts that are only jumped to from what leads there now; true if any changed.
   bool renew_arrivals();
 
+  void forget_targets_behind_new_starts();
+  bool has_labels(OldAddr array, OldAddr start);
   bool resolve_jumps();
   bool is_close(OldAddr a, OldAddr root, const StackState& state) const;
   bool leads_back(OldAddr a, OldAddr root, const StackState& state);
@@ -119,6 +122,7 @@ class Search : public Surroundings {
   CodeSet functions_, returning_;
   std::vector<OldAddr> objects_;  // where objects begin in data; not yet in `data_`
   DataReferences data_;
+  std::unordered_map<OldAddr, OldAddr> words_;                   // of data that lead to code, as in `data_`
   std::unordered_map<OldAddr, std::vector<OldAddr>> waiting_;    // bodies that stop at a call of this start
   std::unordered_map<OldAddr, std::vector<OldAddr>> followers_;  // bodies that return if this start does
   std::map<OldAddr, OldAddr> jumps_;  // indirect jumps whose targets are known, and the starts of their bodies

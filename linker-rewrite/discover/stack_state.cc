@@ -124,6 +124,14 @@ void StackState::clobber(uint16_t registers) {
 
 uint8_t StackState::read_memory(const Semantics& op, uint32_t place) const {
   const Holds at = address_of(op.memory, place), &rsp = registers_[kRsp];
+  if (op.memory.index != kNoRegister && op.memory.understood && op.memory.base != kNoRegister) {
+    // Somewhere in an array: some of it must have been written.
+    const Holds& base = registers_[op.memory.base];
+    return base.kind == Kind::stack && base.frame == 0 && rsp.kind == Kind::stack && rsp.frame == 0 &&
+                   base.offset + op.memory.displacement < std::min<int64_t>(rsp.offset, 0) && written_below_ == 0
+               ? kReadsBelow
+               : 0;
+  }
   if (at.kind != Kind::stack || at.frame != 0 || rsp.frame != 0 || rsp.kind != Kind::stack) return 0;
   if (at.offset >= std::min<int64_t>(rsp.offset, 0) || at.offset < -kRedZone) return 0;
   return written_below_ >> (-at.offset - 1) / kWord & 1 ? 0 : kReadsBelow;

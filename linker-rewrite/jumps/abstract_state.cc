@@ -22,7 +22,7 @@ ValueNumber Values::add(const Value& v) {
   const bool unknown = v.kind == Kind::unknown && v.scale == 1 && v.size == 0 && v.address == 0 && v.table == 0 &&
                        !v.sign_extended && v.origin == kNoOrigin && v.base_origin == kNoOrigin;
   const bool unbounded = unknown && v.bound == kNoBound && v.bound_width == 64 && !v.exact && v.zeros == 0;
-  unknown_.push_back({unknown, unbounded, v.computed, v.had_constant, v.on_stack, v.narrow});
+  unknown_.push_back({unknown, unbounded, v.computed, v.had_constant, v.on_stack, v.from_stack, v.narrow});
   values_.push_back(v);
   return ValueNumber(values_.size() - 1);
 }
@@ -81,6 +81,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Or
     r = Value::unknown(Values::joined_at(key), !is_pointer(a) || !is_pointer(b));
     r.had_constant = a.had_constant || b.had_constant || is_address(a) || is_address(b);
     r.on_stack = a.may_be_on_stack() || b.may_be_on_stack();
+    r.from_stack = a.from_stack || b.from_stack;
     return r;
   }
   origins.join(a.origin, b.origin);
@@ -89,6 +90,7 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Or
   r.computed |= b.computed;
   r.had_constant |= b.had_constant;
   r.on_stack |= b.on_stack;
+  r.from_stack |= b.from_stack;
   r.zeros = std::min(a.zeros, b.zeros);
   r.narrow = std::max(a.narrow, b.narrow);
   if (a.id != b.id) r.id = Values::joined_at(key);

@@ -58,9 +58,10 @@ struct Value {
   bool computed : 1 = false;  // unknown: the result of arithmetic, not a pointer that was loaded, passed or returned
   bool had_constant : 1 = false;  // unknown: an address may be lost in it
   bool on_stack : 1 = false;      // unknown: may be the address of something on the stack
+  bool from_stack : 1 = false;    // unknown: may have been read from there, where the function has put anything
   bool sign_extended : 1 = false;
   bool exact : 1 = false;  // of the bound: a comparison gave it, not just the index's type
-  uint8_t unused : 3 = 0;
+  uint8_t unused : 2 = 0;
   uint8_t scale = 1;
   uint8_t size = 0;
   // The index: equal ids mean equal values; only the low `narrow` bits of the value are used. `bound` is the greatest
@@ -140,7 +141,8 @@ class Values {
   bool absorbs(ValueNumber a, ValueNumber b, uint64_t key) const {
     const Unknown x = unknown_[a], y = unknown_[b];
     return x.unbounded && y.is && values_[a].id == joined_at(key) && x.computed >= y.computed &&
-           x.had_constant >= y.had_constant && x.on_stack >= y.on_stack && x.narrow >= y.narrow;
+           x.had_constant >= y.had_constant && x.on_stack >= y.on_stack && x.from_stack >= y.from_stack &&
+           x.narrow >= y.narrow;
   }
   // The id of an unknown value that is made where paths meet.
   static uint64_t joined_at(uint64_t key) { return 1ull << 62 | key; }
@@ -148,7 +150,7 @@ class Values {
  private:
   // Whether a value is unknown and no multiple of another; if so, only the members below matter.
   struct Unknown {
-    bool is : 1, unbounded : 1, computed : 1, had_constant : 1, on_stack : 1;
+    bool is : 1, unbounded : 1, computed : 1, had_constant : 1, on_stack : 1, from_stack : 1;
     uint8_t narrow;
   };
 

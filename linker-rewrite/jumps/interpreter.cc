@@ -123,6 +123,7 @@ Value Interpreter::address_of(const State& state, uint32_t insn) {
 Value Interpreter::load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn) {
   Value r = Value::unknown(fresh_id(insn), size != kWord);
   r.narrow = sign_extend ? 64 : uint8_t(size * 8);
+  r.from_stack = address.may_be_on_stack();
   // A word that a loaded pointer points to is no entry of a table, since the address of an entry is computed. And in a
   // position-independent program no table has entries of 8 bytes.
   const Memory& m = code_.semantics(insn).memory;
@@ -316,10 +317,18 @@ void Interpreter::add(State& state, const Semantics& op, uint32_t insn) {
 }
 
 void Interpreter::other(State& state, const Semantics& op, uint32_t insn) {
-  for (uint8_t r = 0; r < kRegisters; ++r) {
-    if (op.reads >> r & 1) used(value(state, r), kComputed);
-    if (op.writes >> r & 1) set(state, r, Value::unknown(fresh_id(insn) + (r & 1), true), insn);
-  }
+  bool on_stack = false;
+  for (uint8_t r = 0; r < kRegisters; ++r)
+    if (op.reads >> r & 1) {
+      used(value(state, r), kComputed);
+      on_stack |= value(state, r).may_be_on_stack();
+    }
+  for (uint8_t r = 0; r < kRegisters; ++r)
+    if (op.writes >> r & 1) {
+      Value result = Value::unknown(fresh_id(insn) + (r & 1), true);
+      result.on_stack = on_stack;
+      set(state, r, result, insn);
+    }
   if (op.memory_size == 0) return;
   if (op.memory_written)
     store(state, insn, op.memory_size, kNoValue);

@@ -172,6 +172,9 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
     out.jumps.push_back({code_.ref(i), *kind});
     if (*kind == JumpKind::table) out.jumps.back().table = known.at(tables_[size_t(j.table)].form);
     out.jumps.back().through_array = *kind == JumpKind::tail_call && j.target.kind == Kind::entry;
+    if (out.jumps.back().through_array) out.jumps.back().array = OldAddr(j.target.address);
+    out.jumps.back().may_be_label = *kind == JumpKind::tail_call &&
+                                    (j.target.kind != Kind::unknown || j.target.had_constant || j.target.from_stack);
     out.jumps.back().may_be_tail_call = *kind == JumpKind::labels && j.frame_is_empty && !j.through_red_zone;
     labels |= *kind == JumpKind::labels;
   }

@@ -70,6 +70,8 @@ struct IndirectJump {
   JumpKind kind;
   size_t table = 0;               // kind table: index in `tables`
   bool through_array = false;     // kind tail_call: through an array of pointers, none of which leads into the function
+  OldAddr array{};                // of `through_array`: where it begins
+  bool may_be_label = false;      // kind tail_call: by a pointer that may be an address which the function names
   bool may_be_tail_call = false;  // kind labels: by a pointer, which may lead elsewhere, with nothing on the stack
 };
 

@@ -42,6 +42,7 @@ found cold.c
 found zero_padding.c
 found found_late.c
 found found_by_address.c
+found found_labels.c
 found partly_described.c -fasynchronous-unwind-tables
 found partly_described.c -fasynchronous-unwind-tables -DUNALIGNED
 links="no-pie static" found unaligned.c
