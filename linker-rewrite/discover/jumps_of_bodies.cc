@@ -350,17 +350,28 @@ void Search::forget_targets_behind_new_starts() {
   }
 }
 
-// True if a word of the array leads behind the function's known code, to what is no function's start.
+// True if a word of the array leads behind the function's known code, or behind where another word leads, to what is no
+// function's start. Then the others may be labels as well.
 bool Search::has_labels(OldAddr array, OldAddr start) {
   const std::vector<OldAddr>& objects = data_references().object_starts;
-  const OldRange w = window(start);
-  for (OldAddr word = array;; word += sizeof(uint64_t)) {
+  std::vector<OldAddr> targets;
+  for (OldAddr word = array; word == array || !std::ranges::binary_search(objects, word); word += sizeof(uint64_t)) {
     const auto target = words_.find(word);
-    if (target == words_.end() || (word != array && std::ranges::binary_search(objects, word))) return false;
-    if (w.contains(target->second) && !starts_.contains(target->second) &&
-        !is_like_function(explored({target->second}).front()))
-      return true;
+    if (target == words_.end()) break;
+    targets.push_back(target->second);
   }
+  const bool has = std::ranges::any_of(targets, [&](OldAddr a) {
+    if (!is_undescribed(a) || starts_.contains(a)) return false;
+    const auto g = owner(a);
+    const bool is_behind =
+        g != starts_.end() && (g->first == start || std::ranges::find(targets, g->first) != targets.end());
+    return is_behind && !is_like_function(explored({a}).front());
+  });
+  if (!has) return false;
+  for (OldAddr a : targets)
+    if (const auto s = starts_.find(a); s != starts_.end() && s->second.kind == Start::Kind::pointer)
+      s->second.is_guess = true;
+  return true;
 }
 
 bool Search::resolve_jumps() {

@@ -25,7 +25,8 @@ bool Search::is_worth_trying(OldAddr a, bool cautiously) const {
       const Body& b = before->second.body;
       if (b.reaches(a)) {
         if (!std::ranges::binary_search(b.jumped_to, a) || !may_start_function(image_, a)) return false;
-      } else if (!b.jumps.empty()) {
+      } else if (!b.jumps.empty() &&
+                 (cautiously || !may_start_function(image_, a) || std::ranges::find(b.code, a) != b.code.end())) {
         return false;  // behind a jump that is not understood: a label, perhaps
       }
     }
@@ -82,7 +83,7 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
       refused_[tried[i]] = bodies[i].window.end;
       continue;
     }
-    if (tried[i] < behind_jump) continue;
+    if (tried[i] < behind_jump && (cautiously || !may_start_function(image_, tried[i]))) continue;
     if (starts_.contains(tried[i])) continue;
     if (!bodies[i].jumps.empty()) behind_jump = std::max(behind_jump, bodies[i].window.end);
     accept(tried[i]);
