@@ -11,8 +11,8 @@
 // not come there otherwise, and if the code there keeps what functions keep. At a fixed address numbers may be no
 // addresses at all; so it has to be where compilers let functions start, too, and behind no jump that is not understood.
 // Functions that seldom run are not aligned, and only data names many of them: such a place has to be right behind the code
-// of another function of which all is known, and to call with the stack as the ABI has it, which parts of functions that
-// have a frame do not (Search::accept_unaligned). A jump may be a tail call or not: see body.cc. Code that nothing leads
+// of another function of which all is known (Search::accept_unaligned). Parts of functions that have a frame call with a
+// stack that the ABI does not allow; so code that does is no function's start. A jump may be a tail call or not: see body.cc. Code that nothing leads
 // to stays unknown. It stays where it is, and what it refers to is found by a linear sweep (move/entry_jumps.cc), as for
 // all code in no function.
 //

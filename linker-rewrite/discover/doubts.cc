@@ -19,11 +19,12 @@
 // which all ways are known, and it is not among them, then another function begins there. (How long a jump table is, nothing
 // says for certain. So if that function has one, the number must not be one of those that stand where tables do: in data that
 // nobody writes to.) Else it may be either, and all that follows it up to the next function that is certain. In
-// position-independent code labels have no pointers, but those of computed gotos, which lead to code that is found in other
-// ways as well, or to none.
+// position-independent code labels have no pointers, but those of computed gotos and of __builtin_setjmp. So what stands
+// behind a function whose jumps are not understood may be its label, if that takes the address, or goes through an array of
+// addresses of which another is a label's (Search::accept_behind_jumps, has_labels).
 //
-// Where functions are not aligned, a number that leads behind code that is not known is less than that: it may lead into the
-// middle of something. It is reported, and stays (Start::is_guess).
+// Such a place is reported, and stays, whatever is known of the code in front of it (Start::is_guess). So does a number that
+// leads behind code that is not known, where functions are not aligned: it may lead into the middle of something.
 //
 // A start that may be either stays as it is, and so does what only such starts lead to.
 

@@ -8,6 +8,10 @@
 // only among fragments of that function, or if it goes on in the middle of the function. (At a fixed address an entry may have
 // been taken for a pointer to a function before.)
 //
+// Labels of computed gotos are known by their addresses, which the function's code takes, or words of data hold. Where the
+// stack is empty, a jump by such an address may be a tail call as well, of a function behind this one. If all that tells is
+// whether such code is looked at, the jump is not understood.
+//
 // A table may lead to what nothing else calls, and only that tells what comes behind these calls. So tables that are
 // understood are followed while others are not yet.
 
