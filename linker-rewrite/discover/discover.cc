@@ -28,6 +28,7 @@
 #include <memory>
 
 #include "doubts.h"
+#include "linker-rewrite/base/sort_unique.h"
 #include "search.h"
 
 namespace profld {
@@ -96,14 +97,13 @@ std::unique_ptr<Search> find_starts(const Program& program, Roots& roots, const 
     if (share > shown) show(shown = share);
   };
   for (unsigned times = 1;; ++times) {
-    auto search = std::make_unique<Search>(program, show_more);
-    search->run(roots);
+    auto search = std::make_unique<Search>(program, roots, show_more);
+    search->run();
     if (program.image->is_position_independent() || times == kMostTimes) return search;
     const size_t known = roots.starts.size();
     for (const auto& [start, s] : search->starts())
       if (s.kind == Start::Kind::function) roots.starts.push_back(start);
-    std::ranges::sort(roots.starts);
-    roots.starts.erase(std::unique(roots.starts.begin(), roots.starts.end()), roots.starts.end());
+    sort_unique(roots.starts);
     if (times > 1 && roots.starts.size() == known) return search;
   }
 }

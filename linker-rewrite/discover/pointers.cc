@@ -65,7 +65,7 @@ std::vector<Body> Search::explored(const std::vector<OldAddr>& starts) const {
 
 void Search::accept(OldAddr a) {
   add(a, Start::Kind::pointer, StackState::at_entry());
-  starts_.at(a).in_tables_only = !pointers_.contains(a) && !std::ranges::binary_search(written_pointers_, a);
+  starts_.at(a).in_tables_only = !pointers_.contains(a) && !std::ranges::binary_search(roots_.written, a);
 }
 
 // Accepts those that are functions' starts, as far as that can be told. `cautiously`: the numbers may be no addresses,
@@ -149,9 +149,9 @@ bool Search::goes_on_to_functions(const Body& body) const {
 // At a fixed address, where functions are not aligned: numbers in code, and in data. The code must do what a function
 // does, and nothing else. If it begins right behind another function's, it is one. `doubtful`: if it does not, but is
 // behind the end of a path, it may be one; but for words that the program cannot write to, as those of jump tables.
-bool Search::accept_unaligned(const std::vector<OldAddr>& in_data, bool doubtful) {
+bool Search::accept_unaligned(bool doubtful) {
   if (image_.is_position_independent()) return false;
-  std::vector<OldAddr> numbers = doubtful ? written_pointers_ : in_data, tried;
+  std::vector<OldAddr> numbers = doubtful ? roots_.written : roots_.in_data, tried;
   numbers.insert(numbers.end(), pointers_.begin(), pointers_.end());
   sort_unique(numbers);
   for (OldAddr a : numbers) {

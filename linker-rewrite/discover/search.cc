@@ -10,8 +10,9 @@
 
 namespace profld {
 
-Search::Search(const Program& program, std::function<void(double)> show)
+Search::Search(const Program& program, const Roots& roots, std::function<void(double)> show)
     : program_(program),
+      roots_(roots),
       show_(std::move(show)),
       image_(*program.image),
       undescribed_(undescribed_code(program)),
@@ -21,10 +22,9 @@ Search::Search(const Program& program, std::function<void(double)> show)
   for (const OldRange& r : undescribed_) all_ += r.size();
 }
 
-void Search::run(const Roots& roots) {
-  for (OldAddr a : roots.starts) add(a, Start::Kind::function, StackState::at_entry());
-  pointers_.insert(roots.pointers.begin(), roots.pointers.end());
-  written_pointers_ = roots.written;
+void Search::run() {
+  for (OldAddr a : roots_.starts) add(a, Start::Kind::function, StackState::at_entry());
+  pointers_.insert(roots_.pointers.begin(), roots_.pointers.end());
   find_objects();
   constexpr unsigned kMostRenewals = 16;  // one changes exits, and so may bring the next
   for (unsigned renewals = 0;;) {
@@ -32,12 +32,12 @@ void Search::run(const Roots& roots) {
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
     forget_targets_behind_new_starts();
     if (!queue_.empty() || resolve_jumps()) continue;
-    if (accept_pointers(roots.in_data, true)) continue;
+    if (accept_pointers(roots_.in_data, true)) continue;
     if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
-    if (accept_unaligned(roots.in_data, false)) continue;
+    if (accept_unaligned(false)) continue;
     if (accept_behind_jumps()) continue;
     if (add_labels()) continue;
-    if (!accept_unaligned(roots.in_data, true)) break;
+    if (!accept_unaligned(true)) break;
   }
 }
 

@@ -50,10 +50,10 @@ struct ResolvedJumps;
 class Search : public Surroundings {
  public:
   // `show` is called now and then: which part of the code has been gone through, 0 to 1.
-  Search(const Program& program, std::function<void(double)> show);
+  Search(const Program& program, const Roots& roots, std::function<void(double)> show);
 
   // Finds all starts, as far as they can be understood.
-  void run(const Roots& roots);
+  void run();
   const std::map<OldAddr, Start>& starts() const { return starts_; }
   // The start of the function that a body is a fragment of, as far as that is known; else its own start.
   OldAddr root_of(OldAddr start) const;
@@ -80,7 +80,7 @@ class Search : public Surroundings {
   void set_returns(OldAddr start);
 
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
-  bool accept_unaligned(const std::vector<OldAddr>& in_data, bool doubtful);
+  bool accept_unaligned(bool doubtful);
   bool accept_behind_jumps();
   bool add_labels();
   bool add_label(OldAddr label, OldAddr from);
@@ -107,6 +107,7 @@ class Search : public Surroundings {
   const DataReferences& data_references();
 
   const Program& program_;
+  const Roots& roots_;
   const std::function<void(double)> show_;
   uint64_t gone_through_ = 0, all_ = 0;  // bytes of code
   double shown_ = 0;                     // what show_ was called with last
@@ -115,14 +116,12 @@ class Search : public Surroundings {
   std::map<OldAddr, Start> starts_;
   std::set<OldAddr> pointers_;                    // addresses of functions or of labels
   std::unordered_map<OldAddr, OldAddr> refused_;  // of these, what is no function, and the end of its window
-  std::vector<OldAddr> written_pointers_;         // words of data that the program can write to
   std::vector<OldAddr> queue_;
   std::set<OldAddr> with_jumps_;  // bodies with jumps that are not understood
   // Of the starts: what is called or exported, and what returns. Both are asked at each call of each body.
   CodeSet functions_, returning_;
   std::vector<OldAddr> objects_;  // where objects begin in data; not yet in `data_`
   DataReferences data_;
-  std::unordered_map<OldAddr, OldAddr> words_;                   // of data that lead to code, as in `data_`
   std::unordered_map<OldAddr, std::vector<OldAddr>> waiting_;    // bodies that stop at a call of this start
   std::unordered_map<OldAddr, std::vector<OldAddr>> followers_;  // bodies that return if this start does
   std::map<OldAddr, OldAddr> jumps_;  // indirect jumps whose targets are known, and the starts of their bodies
