@@ -81,10 +81,31 @@ awk '{ sub(/ [0-9]+$/, ""); n = split($0, name, ";"); path = ""; for (i = 1; i <
 python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("flames.svg")' || fail "the flame graph is no XML"
 [ "$(grep -c '<title>.* calls, ' flames.svg)" = "$(cat boxes)" ] && [ "$(cat boxes)" -gt 10 ] || fail "the flame graph has not $(cat boxes) boxes"
 
-# All kinds of profiles.
-rm -rf collatz.profiles
-PROFTYPE=sample profiled collatz # long enough for samples
-exported collatz collatz.prof collatz.profiles/prof.*
+# All kinds of profiles. Samples find this program in its own code: those that find a program in hooks are nobody's.
+cat >sampled.c <<'C'
+#define _GNU_SOURCE
+#include "thread_timer.h"
+volatile unsigned long sum;
+__attribute__((noipa)) void burn(int ticks) {
+  while (timer_ticks < ticks)
+    for (int i = 0; i < 100000; i++) sum += i;
+}
+__attribute__((noipa)) void twice(void) {
+  burn(10);
+  burn(20);
+}
+int main(void) {
+  start_thread_timer();
+  burn(5);
+  twice();
+  return 0;
+}
+C
+compile sampled sampled.c -O1
+rewrite sampled
+PROFTYPE=sample profiled sampled
+exported sampled sampled.prof sampled.profiles/prof.*
+grep -q '^burn	3	[1-9]' expected || fail "samples: $(cat expected)"
 for type in elapsed cpu adaptive; do
   rm -rf recursion.profiles
   PROFTYPE=$type profiled recursion
