@@ -80,7 +80,8 @@ OldAddr find_fragment_behind(const Program& program, const FunctionCode& functio
 }
 
 // The reason why a group has to stay, from its own code only. `outside`: see Unresolved.
-std::optional<Reason> own_reason(const Program& program, const DataReferences& data, Group& group, OldAddr* outside) {
+std::optional<Reason> own_reason(const Program& program, const LastCalls& last_calls, const DataReferences& data,
+                                 Group& group, OldAddr* outside) {
   for (const Code& code : group.code.parts)
     if (code.insns.empty()) return ReasonCode::part_not_decoded;
   for (uint32_t index : group.ranges) {
@@ -105,7 +106,7 @@ std::optional<Reason> own_reason(const Program& program, const DataReferences& d
     }
   }
   if (return_address_is_changed(group.code)) return ReasonCode::changes_return_address;
-  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, data, group.code);
+  auto indirect = resolve_indirect_jumps(*program.image, *program.frames, last_calls, data, group.code);
   if (!indirect) {
     *outside = indirect.error().outside;
     return indirect.error().reason;
@@ -157,10 +158,11 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   for (const CodeRange& r : program.ranges)
     if (builtins.contains(r.range.start)) program.groups[r.group].reason = ReasonCode::v8_builtin;
   keep_what_is_patched(program);
+  const LastCalls last_calls(program);
   std::vector<OldAddr> outside(program.groups.size());
   parallel_for(program.groups.size(), [&](size_t i) {
     Group& g = program.groups[i];
-    if (!g.reason) g.reason = own_reason(program, data, g, &outside[i]);
+    if (!g.reason) g.reason = own_reason(program, last_calls, data, g, &outside[i]);
   });
   // The jump table leads to a fragment that nothing else leads to.
   for (uint32_t i = 0; i < program.groups.size(); ++i)
@@ -171,7 +173,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       if (r.group == i || r.entered || (!r.fragment && !r.names.empty())) break;
       add_fragment(program, i, uint32_t(to));
       Group& g = program.groups[i];
-      g.reason = own_reason(program, data, g, &outside[i]);
+      g.reason = own_reason(program, last_calls, data, g, &outside[i]);
     }
   program.image->release();  // all code was read, and will be read once more
 

@@ -12,9 +12,10 @@
 // addresses at all; so it has to be where compilers let functions start, too, and behind no jump that is not understood.
 // Functions that seldom run are not aligned, and only data names many of them: such a place has to be right behind the code
 // of another function of which all is known (Search::accept_unaligned). Parts of functions that have a frame call with a
-// stack that the ABI does not allow; so code that does is no function's start. A jump may be a tail call or not: see body.cc. Code that nothing leads
-// to stays unknown. It stays where it is, and what it refers to is found by a linear sweep (move/entry_jumps.cc), as for
-// all code in no function.
+// stack that the ABI does not allow; so code that does is no function's start. A jump may be a tail call or not: see
+// body.cc. Where functions of libraries never return, bodies seem to run on into others, until callers give them away
+// (program/last_calls.h). Code that nothing leads to stays unknown. It stays where it is, and what it refers to is found
+// by a linear sweep (move/entry_jumps.cc), as for all code in no function.
 //
 // The result is a table of what was found, in the form of unwind tables, so that all other stages need not know that
 // there is none (made_frames.cc). A function stays if its jumps are not understood, or if the height of the stack is not

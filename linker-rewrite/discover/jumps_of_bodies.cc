@@ -152,6 +152,21 @@ bool Search::has_labels(OldAddr array, OldAddr start) {
   return true;
 }
 
+// Adds to `last_calls_` what the parts call and seems never to return, because it calls what does not, and to `added`.
+void Search::find_last_calls(const std::vector<BodyPart>& parts, std::set<OldAddr>& added) {
+  for (const BodyPart& p : parts)
+    for (OldAddr called : starts_.at(p.window.start).body.calls) {
+      const auto s = starts_.find(called);
+      if (s == starts_.end() || !returning_.contains(called) || last_calls_.contains(called)) continue;
+      if (std::ranges::none_of(s->second.body.calls, [&](OldAddr a) { return last_calls_.contains(a); })) continue;
+      if (std::exchange(judged_[called], last_calls_.size()) == last_calls_.size()) continue;
+      const Body body = explored_up_to_last_calls(called);
+      if (!body.is_understood || body.returns || !body.exits.empty() || !body.jumps.empty()) continue;
+      last_calls_.add(called);
+      added.insert(called);
+    }
+}
+
 bool Search::resolve_jumps() {
   struct Wanted {
     OldAddr start;
@@ -195,9 +210,24 @@ bool Search::resolve_jumps() {
     starts_.at(root).tried = w.jumps;
     wanted.push_back(std::move(w));
   }
-  parallel_for(
-      wanted.size(),
-      [&](size_t i) { wanted[i].result = resolve(image_, *program_.frames, data, *this, wanted[i].parts); }, 1);
+  std::vector<Wanted*> pending;
+  for (Wanted& w : wanted) pending.push_back(&w);
+  while (!pending.empty()) {
+    parallel_for(
+        pending.size(),
+        [&](size_t i) {
+          pending[i]->result = resolve(image_, *program_.frames, last_calls_, data, *this, pending[i]->parts);
+        },
+        1);
+    std::erase_if(pending, [](const Wanted* w) { return !w->result.why; });
+    std::set<OldAddr> added;
+    for (const Wanted* w : pending) find_last_calls(w->parts, added);
+    std::erase_if(pending, [&](const Wanted* w) {
+      return std::ranges::none_of(w->parts, [&](const BodyPart& p) {
+        return std::ranges::any_of(starts_.at(p.window.start).body.calls, [&](OldAddr a) { return added.contains(a); });
+      });
+    });
+  }
   for (Wanted& w : wanted) {
     Start& s = starts_.at(w.start);
     for (const auto& [jump, array] : w.result.arrays)

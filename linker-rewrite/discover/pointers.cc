@@ -121,6 +121,38 @@ bool Search::accept_behind_jumps() {
   return any;
 }
 
+// The body as it is if the functions in `last_calls_` never return.
+Body Search::explored_up_to_last_calls(OldAddr start) const {
+  class UpToLastCalls : public Surroundings {
+   public:
+    explicit UpToLastCalls(const Search& search) : search_(search) {}
+    Returns returns(const Insn& call, OldAddr target) const override {
+      return search_.last_calls_.contains(target) ? Returns::no : search_.returns(call, target);
+    }
+    const std::vector<OldAddr>* targets_of(OldAddr jump) const override { return search_.targets_of(jump); }
+
+   private:
+    const Search& search_;
+  };
+  return explore(image_, window(start), entries_of(start), starts_.at(start).inside, UpToLastCalls(*this));
+}
+
+// What a body comes to only behind a call that seems never to return: a function, or a label.
+bool Search::accept_behind_last_calls() {
+  bool any = false;
+  for (OldAddr a : pointers_) {
+    const auto s = is_undescribed(a) && !starts_.contains(a) ? owner(a) : starts_.end();
+    if (s == starts_.end() || !s->second.body.reaches(a)) continue;
+    const auto called = target_of_last_call(image_, {s->first, a});
+    if (!called || !last_calls_.contains(*called) || explored_up_to_last_calls(s->first).reaches(a)) continue;
+    if (!is_like_function(explored({a}).front())) continue;
+    accept(a);
+    starts_.at(a).is_guess = true;
+    any = true;
+  }
+  return any;
+}
+
 // The end of all that is known of a body, if nothing else can belong to it.
 std::optional<OldAddr> Search::end_of_known(OldAddr start) const {
   const auto s = starts_.find(start);

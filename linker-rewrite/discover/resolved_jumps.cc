@@ -155,8 +155,8 @@ BodyPart part_of(const Image& image, const DataReferences& data, const Body& bod
   return p;
 }
 
-ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataReferences& data,
-                      const Surroundings& surroundings, std::vector<BodyPart> parts) {
+ResolvedJumps resolve(const Image& image, const EhFrame& frames, const LastCalls& last_calls,
+                      const DataReferences& data, const Surroundings& surroundings, std::vector<BodyPart> parts) {
   constexpr unsigned kMostAttempts = 24;
   ResolvedJumps last;
   for (BodyPart& p : parts) p.end = p.first_end;
@@ -166,7 +166,7 @@ ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataRefer
   for (unsigned attempt = 0; attempt < kMostAttempts; ++attempt) {
     const auto function = code_of(image, surroundings, parts);
     if (!function) break;
-    const auto indirect = resolve_indirect_jumps(image, frames, data, *function, true);
+    const auto indirect = resolve_indirect_jumps(image, frames, last_calls, data, *function, true);
     if (indirect &&
         std::ranges::none_of(parts, [&](const BodyPart& p) { return p.has_more() && leads_to(p.end, *indirect); })) {
       const bool names_more = std::ranges::any_of(parts, &BodyPart::names_more);

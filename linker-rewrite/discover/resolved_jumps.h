@@ -43,8 +43,8 @@ struct ResolvedJumps {
 };
 
 // `parts`: the body, and its fragments.
-ResolvedJumps resolve(const Image& image, const EhFrame& frames, const DataReferences& data,
-                      const Surroundings& surroundings, std::vector<BodyPart> parts);
+ResolvedJumps resolve(const Image& image, const EhFrame& frames, const LastCalls& last_calls,
+                      const DataReferences& data, const Surroundings& surroundings, std::vector<BodyPart> parts);
 
 }  // namespace profld
 

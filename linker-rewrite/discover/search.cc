@@ -18,7 +18,8 @@ Search::Search(const Program& program, const Roots& roots, std::function<void(do
       undescribed_(undescribed_code(program)),
       functions_(image_.code()),
       returning_(image_.code()),
-      noreturn_(*program.image, *program.frames) {
+      noreturn_(*program.image, *program.frames),
+      last_calls_(program) {
   for (const OldRange& r : undescribed_) all_ += r.size();
 }
 
@@ -36,6 +37,7 @@ void Search::run() {
     if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
     if (accept_unaligned(false)) continue;
     if (accept_behind_jumps()) continue;
+    if (accept_behind_last_calls()) continue;
     if (add_labels()) continue;
     if (!accept_unaligned(true)) break;
   }
@@ -236,6 +238,8 @@ void Search::apply(OldAddr start, Body body) {
   // References of what is not code would lead anywhere.
   if (!s.body.is_understood) return set_returns(start);
   const Body& b = s.body;
+  if (!b.runs.empty() && b.runs.back().end == b.window.end && functions_.contains(b.window.end))
+    if (const auto target = target_of_last_call(image_, b.runs.back())) last_calls_.add(*target);
   if (s.may_be_inside && s.kind == Start::Kind::jumped && starts_.contains(s.from)) {
     const Body& from = starts_.at(s.from).body;
     const bool goes_back = std::ranges::any_of(

@@ -13,6 +13,7 @@
 #include "body.h"
 #include "linker-rewrite/base/code_set.h"
 #include "linker-rewrite/program/data_references.h"
+#include "linker-rewrite/program/last_calls.h"
 #include "linker-rewrite/program/noreturn.h"
 #include "roots.h"
 
@@ -45,6 +46,7 @@ struct Start {
   bool queued = false;
 };
 
+struct BodyPart;
 struct ResolvedJumps;
 
 class Search : public Surroundings {
@@ -82,11 +84,13 @@ class Search : public Surroundings {
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
   bool accept_unaligned(bool doubtful);
   bool accept_behind_jumps();
+  bool accept_behind_last_calls();
   bool add_labels();
   bool add_label(OldAddr label, OldAddr from);
   void accept(OldAddr pointer);
   bool is_worth_trying(OldAddr pointer, bool cautiously) const;
   std::vector<Body> explored(const std::vector<OldAddr>& starts) const;
+  Body explored_up_to_last_calls(OldAddr start) const;
   bool is_like_function(const Body& body) const;
   bool is_endless_function(OldAddr a) const;
   bool calls_as_abi_asks(const Body& body) const;
@@ -99,6 +103,7 @@ class Search : public Surroundings {
 
   void forget_targets_behind_new_starts();
   bool has_labels(OldAddr array, OldAddr start);
+  void find_last_calls(const std::vector<BodyPart>& parts, std::set<OldAddr>& added);
   bool resolve_jumps();
   bool is_close(OldAddr a, OldAddr root, const StackState& state) const;
   bool leads_back(OldAddr a, OldAddr root, const StackState& state);
@@ -127,6 +132,9 @@ class Search : public Surroundings {
   std::map<OldAddr, OldAddr> jumps_;  // indirect jumps whose targets are known, and the starts of their bodies
   mutable std::mutex noreturn_mutex_;
   mutable Noreturn noreturn_;
+  LastCalls last_calls_;  // what seems never to return; it grows
+  std::unordered_map<OldAddr, size_t>
+      judged_;  // functions, and the size of `last_calls_` when they did not belong there
   mutable std::unordered_map<OldAddr, bool> never_returns_;  // of functions and words outside of undescribed code
 };
 

@@ -63,8 +63,11 @@ void State::limit(const Comparison& c, uint64_t bound, Values& values) {
   for (StackWord& s : stack_words) apply(s.value);
 }
 
-Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Origins& origins) {
+Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Certain certain, Origins& origins) {
   if (a == b) return a;
+  const bool are_same_address = a.kind == Kind::constant && b.kind == Kind::constant && a.address == b.address;
+  if (certain == Certain::first && (a.is_address() || a.kind == Kind::stack) && !are_same_address) return a;
+  if (certain == Certain::second && (b.is_address() || b.kind == Kind::stack) && !are_same_address) return b;
   auto is_address = [](const Value& v) { return v.is_address() || v.kind == Kind::element; };
   if (policy == JoinPolicy::optimistic) {
     auto is_anything = [](const Value& v) { return (v.kind == Kind::unknown && !v.had_constant) || v.is_number(); };
@@ -109,10 +112,10 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Or
 namespace {
 
 // Joins two values that meet at `key` in the first. True if that changed it.
-inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, JoinPolicy policy, Origins& origins,
-                 Values& values) {
-  if (into == with || values.absorbs(into, with, key)) return false;
-  const Value made = merged(values[into], values[with], key, policy, origins);
+inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, JoinPolicy policy, Certain certain,
+                 Origins& origins, Values& values) {
+  if (into == with || (certain != Certain::second && values.absorbs(into, with, key))) return false;
+  const Value made = merged(values[into], values[with], key, policy, certain, origins);
   if (made == values[into]) return false;
   into = made == values[with] ? with : values.add(made);
   return true;
@@ -121,10 +124,12 @@ inline bool join(ValueNumber& into, ValueNumber with, uint64_t key, JoinPolicy p
 }  // namespace
 
 // A word of the stack that is missing on one side is unknown there.
-bool State::merge_stack_words(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values) {
+bool State::merge_stack_words(const State& other, uint64_t key, JoinPolicy policy, Certain certain, Origins& origins,
+                              Values& values) {
   const bool keep_addresses = policy == JoinPolicy::optimistic;
-  auto survives = [&](const StackWord& s) {
-    return keep_addresses && (values[s.value].is_address() || values[s.value].had_constant);
+  auto survives = [&](const StackWord& s, Certain side) {
+    const Value& v = values[s.value];
+    return (keep_addresses && (v.is_address() || v.had_constant)) || (certain == side && v.is_address());
   };
   bool changed = false;
   auto here = stack_words.begin(), kept = stack_words.begin();
@@ -137,18 +142,18 @@ bool State::merge_stack_words(const State& other, uint64_t key, JoinPolicy polic
   for (auto there = other.stack_words.begin(); here != stack_words.end() || there != other.stack_words.end();) {
     if (here != stack_words.end() && there != other.stack_words.end() && here->is_at(*there)) {
       changed |= join(here->value, there->value, key << 16 | (kRegisters + (uint64_t(here->offset) & 0xfff)), policy,
-                      origins, values);
+                      certain, origins, values);
       keep();
       ++there;
     } else if (there == other.stack_words.end() || (here != stack_words.end() && here->key() < there->key())) {
-      if (survives(*here)) {
+      if (survives(*here, Certain::first)) {
         keep();
       } else {
         changed = true;
         ++here;
       }
     } else {
-      if (survives(*there)) added.push_back(*there);
+      if (survives(*there, Certain::second)) added.push_back(*there);
       ++there;
     }
   }
@@ -163,10 +168,14 @@ bool State::merge_stack_words(const State& other, uint64_t key, JoinPolicy polic
 }
 
 bool State::merge(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values) {
-  bool changed = false;
+  const Certain certain = is_doubtful == other.is_doubtful ? Certain::both
+                          : is_doubtful                    ? Certain::second
+                                                           : Certain::first;
+  bool changed = certain == Certain::second;
+  is_doubtful = is_doubtful && other.is_doubtful;
   for (uint8_t i = 0; i < kRegisters; ++i)
-    changed |= join(registers[i], other.registers[i], key << 16 | i, policy, origins, values);
-  changed |= merge_stack_words(other, key, policy, origins, values);
+    changed |= join(registers[i], other.registers[i], key << 16 | i, policy, certain, origins, values);
+  changed |= merge_stack_words(other, key, policy, certain, origins, values);
   if (comparison.id != 0 && comparison != other.comparison) {
     comparison = {};
     changed = true;

@@ -164,6 +164,9 @@ enum class JoinPolicy : uint8_t {
   optimistic,  // the address: control may never take the other path, which may begin behind a call that does not return
 };
 
+// Which of two states that meet has the addresses and the stack pointer of both; see State::is_doubtful.
+enum class Certain : uint8_t { both, first, second };
+
 // The last comparison with a constant whose flags still hold.
 struct Comparison {
   uint64_t id = 0;    // of the value compared; 0: none
@@ -185,6 +188,9 @@ struct State {
   std::array<ValueNumber, kRegisters> registers;
   std::vector<StackWord> stack_words;  // 8 bytes of stack each; sorted by key; others are unknown
   Comparison comparison;
+  // Control may never be here: it comes from a call that seems never to return (last_calls.h). Where such a state meets one that
+  // is not doubtful, an address or the stack pointer is what that says. All else is joined as ever.
+  bool is_doubtful = false;
 
   ValueNumber stack_word(const Value& stack_address) const;                 // kNoValue: unknown
   void store(const Value& stack_address, uint8_t size, ValueNumber value);  // kNoValue: something unknown
@@ -194,11 +200,12 @@ struct State {
   bool merge(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values);
 
  private:
-  bool merge_stack_words(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values);
+  bool merge_stack_words(const State& other, uint64_t key, JoinPolicy policy, Certain certain, Origins& origins,
+                         Values& values);
 };
 
 // The value that is either of two; `key` is unique to the place where they meet.
-Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Origins& origins);
+Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Certain certain, Origins& origins);
 
 // The low `size` bytes, extended.
 Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id);

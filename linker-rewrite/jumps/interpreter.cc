@@ -415,7 +415,7 @@ void Interpreter::step(State& state, uint32_t insn) {
       return;
     case Action::move_if: {
       const Value v = operand(state, op.from, insn, false, op.to.size);
-      Value to = merged(value(state, op.to.reg), v, 1ull << 60 | insn, JoinPolicy::sound, origins_);
+      Value to = merged(value(state, op.to.reg), v, 1ull << 60 | insn, JoinPolicy::sound, Certain::both, origins_);
       if (op.to.size < kWord) to = extended(to, op.to.size, false, fresh_id(insn));
       set(state, op.to.reg, to, insn);
       break;

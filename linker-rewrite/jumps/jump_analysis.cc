@@ -24,19 +24,19 @@ using Kind = Value::Kind;
 }  // namespace
 
 JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data,
-                           const Instructions& code, Noreturn* noreturn, bool calls_preserve, JoinPolicy policy)
+                           const Instructions& code, const Assumptions& assumptions)
     : image_(image),
       frames_(frames),
       data_(data),
       function_(code.function()),
-      noreturn_(noreturn),
+      assumptions_(assumptions),
       code_(code),
       interpreter_(image, code),
       state_of_(code.count(), -1),
       leader_(code.leaders()),
       visited_(code.count()),
       pending_(code.count()) {
-  interpreter_.trust(calls_preserve, policy);
+  interpreter_.trust(assumptions.calls_preserve, assumptions.policy);
   find_landing_pads();
 }
 
@@ -132,7 +132,8 @@ void JumpAnalysis::block(uint32_t leader) {
           interpreter_.catch_exception(elsewhere_, i);
           reach(pad->second, elsewhere_);
         }
-        if (noreturn_ && noreturn_->never_returns(insn, code_.target(i))) return;
+        if (assumptions_.noreturn && assumptions_.noreturn->never_returns(insn, code_.target(i))) return;
+        if (assumptions_.likely && assumptions_.likely->never_returns(insn, code_.target(i))) state.is_doubtful = true;
         interpreter_.step(state, i);
         break;
       case Flow::jump:

@@ -42,23 +42,33 @@ class Pending {
   uint32_t first_ = 0;  // no word before it has a number
 };
 
+// What an analysis takes for granted.
+struct Assumptions {
+  Noreturn* noreturn = nullptr;  // the calls that never return; null: all return
+  Noreturn* likely = nullptr;    // the calls behind which states are doubtful; null: none
+  bool calls_preserve = false;   // this and the next: see Interpreter::trust
+  JoinPolicy policy = JoinPolicy::sound;
+};
+
 class JumpAnalysis {
  public:
-  // `code` must outlive this object. `noreturn` may be null: then all calls are taken to return. See Interpreter::trust
-  // for the last two.
+  // `code` must outlive this object.
   JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
-               Noreturn* noreturn, bool calls_preserve, JoinPolicy policy);
+               const Assumptions& assumptions);
 
   // Interprets the function until nothing new is learnt; to be called once. `parts_may_be_entries`: what calls the function
   // may begin at a part that the first does not lead to, and that has no frame there.
   void run(bool parts_may_be_entries);
 
-  // `uses`: of constants, see Interpreter.
   // Fills in what Unresolved says of all tables that jumps go through now.
   void tell_what_is_outside(bool bounds_are_certain, Unresolved& out) const;
+  // `uses`: of constants, see Interpreter.
   Expected<IndirectJumps, Unresolved> result(const std::vector<uint8_t>& uses);
   const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
   bool reads_own_code() const { return interpreter_.reads_own_code(); }
+  // Whether an instruction takes the address of something that can be read as one of the function's jump tables, and is none of
+  // those by which the jumps of `result` get theirs.
+  bool takes_address_of_other_table(const IndirectJumps& result) const;
   // How the label is used whose address RIP-relative instructions take: a set of Use.
   uint8_t uses_of(OldAddr label);
 
@@ -110,7 +120,7 @@ class JumpAnalysis {
   const EhFrame& frames_;
   const DataReferences& data_;
   const FunctionCode& function_;
-  Noreturn* const noreturn_;  // null: all calls return
+  const Assumptions assumptions_;
   const Instructions& code_;
   Interpreter interpreter_;
   std::deque<State> states_;       // at leaders

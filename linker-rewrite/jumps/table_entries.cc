@@ -48,6 +48,15 @@ bool is_label(const EhFrame& frames, const PartsByAddress& parts, OldAddr a) {
   return a != parts.function().entry && fde && fde->range.start == a && !fde->cfa_is_rsp_plus_8;  // a fragment's start
 }
 
+bool begins_like_table(const Image& image, const PartsByAddress& parts, const TableForm& form) {
+  const ByteView bytes = image.bytes_from(form.first);
+  for (uint64_t i = 0; i < 2 && (i + 1) * form.size <= bytes.size(); ++i) {
+    const OldAddr target(target_of(bytes.data() + i * form.size, form));
+    if (is_possible_target(parts, target) || (form.relative && i == 0 && image.is_code(target))) return true;
+  }
+  return false;
+}
+
 TableEntries read_table(const Image& image, const DataReferences& data, const PartsByAddress& parts,
                         const TableForm& form, uint64_t bound, bool exact) {
   TableEntries result;

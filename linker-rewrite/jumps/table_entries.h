@@ -34,6 +34,9 @@ struct TableEntries {
 TableEntries read_table(const Image& image, const DataReferences& data, const PartsByAddress& parts,
                         const TableForm& form, uint64_t bound, bool exact);
 
+// True if one of the first two entries leads into the function, or, of a relative table, the first to any code.
+bool begins_like_table(const Image& image, const PartsByAddress& parts, const TableForm& form);
+
 // True if a jump can lead to `a` inside the function, or if `a` is the end of one of its ranges, which stands for an
 // index that cannot occur.
 bool is_possible_target(const PartsByAddress& parts, OldAddr a);

@@ -12,6 +12,9 @@
 // A table found is believed only if its entries make sense (table_entries.cc) and its address has no other use: the
 // copy of the function gets a table of its own, so code that reads the address for another reason would read the wrong
 // data.
+//
+// Paths that control never takes spoil what is known: those behind calls that do not return (noreturn.h, last_calls.h), or
+// that keep no register. So there are several attempts, each of which believes a little more than the one before it.
 
 #include "tables.h"
 
@@ -116,6 +119,36 @@ bool JumpAnalysis::has_address_of_code() const {
       const OldAddr a(interpreter_.field_address(o));
       if (field_at(o).field == 0 || (op.memory.rip_relative && op.action != Action::lea)) continue;
       if (image_.span().contains(a) && !image_.is_code(a) && is_table(a)) return true;
+    }
+  }
+  return false;
+}
+
+bool JumpAnalysis::takes_address_of_other_table(const IndirectJumps& result) const {
+  const auto is_known = [&](const AddressField& field) {
+    return std::ranges::any_of(result.tables, [&](const JumpTable& t) {
+      return std::ranges::find(t.uses, field.at, &AddressField::at) != t.uses.end();
+    });
+  };
+  // As one of the jumps would read it.
+  const auto is_table = [&](OldAddr a) {
+    return std::ranges::any_of(result.jumps, [&](const IndirectJump& j) {
+      if (j.kind != JumpKind::table) return false;
+      const OldAddr understood = result.tables[j.table].address;
+      TableForm form = tables_[size_t(jumps_.at(code_.number(j.at)).table)].form;
+      form.first = a + (form.first - understood);
+      if (form.relative && form.base == understood) form.base = a;
+      return begins_like_table(image_, code_.parts(), form);
+    });
+  };
+  for (uint32_t i : code_.with_constants()) {
+    const Semantics& op = code_.semantics(i);
+    for (Origin o : {displacement_of(i), immediate_of(i)}) {
+      const AddressField field = field_at(o);
+      if (field.field == 0 || (field.rip_relative ? op.action != Action::lea : image_.is_position_independent()))
+        continue;
+      const OldAddr a(interpreter_.field_address(o));
+      if (image_.span().contains(a) && !image_.is_code(a) && !is_known(field) && is_table(a)) return true;
     }
   }
   return false;
@@ -230,33 +263,44 @@ static std::optional<Reason> find_label_instructions(const EhFrame& frames, cons
   return std::nullopt;
 }
 
+// Whether the function calls what seems never to return.
+static bool has_last_calls(const Instructions& code, Noreturn& likely) {
+  for (uint32_t i = 0; i < code.count(); ++i) {
+    const Insn& insn = code.insn(i);
+    const bool is_call = insn.flow == Flow::call || insn.flow == Flow::call_indirect;
+    if (is_call && likely.never_returns(insn, code.target(i))) return true;
+  }
+  return false;
+}
+
 // Resolves the indirect jumps of a function that has some, with the fewest assumptions that suffice.
 static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, const EhFrame& frames,
-                                                         const DataReferences& data, const PartsByAddress& parts,
-                                                         bool may_lack_parts) {
-  // From the cautious and cheap to what assumes more and costs more.
-  struct Attempt {
-    bool noreturn, calls_preserve;
-    JoinPolicy policy;
-  };
-  constexpr Attempt kAttempts[] = {
-      {false, false, JoinPolicy::sound},     {true, false, JoinPolicy::sound},     {true, true, JoinPolicy::sound},
-      {true, false, JoinPolicy::optimistic}, {true, true, JoinPolicy::optimistic},
-  };
+                                                         const LastCalls& last_calls, const DataReferences& data,
+                                                         const PartsByAddress& parts, bool may_lack_parts) {
   const Instructions code(parts);
-  Noreturn noreturn(image, frames);
+  Noreturn known(image, frames), likely(image, frames, &last_calls);
+  // From the cautious and cheap to what assumes more and costs more.
+  const Assumptions attempts[] = {
+      {nullptr, nullptr, false, JoinPolicy::sound},     {&known, nullptr, false, JoinPolicy::sound},
+      {&known, nullptr, true, JoinPolicy::sound},       {&known, nullptr, false, JoinPolicy::optimistic},
+      {&known, nullptr, true, JoinPolicy::optimistic},  {&known, &likely, false, JoinPolicy::sound},
+      {&known, &likely, false, JoinPolicy::optimistic}, {&known, &likely, true, JoinPolicy::optimistic},
+  };
   std::vector<uint8_t> uses;
   Unresolved last{ReasonCode::jump_not_understood};
-  for (const Attempt& a : kAttempts) {
-    JumpAnalysis analysis(image, frames, data, code, a.noreturn ? &noreturn : nullptr, a.calls_preserve, a.policy);
+  for (const Assumptions& a : attempts) {
+    if (a.likely && !has_last_calls(code, likely)) break;
+    JumpAnalysis analysis(image, frames, data, code, a);
     analysis.run(!may_lack_parts);
     if (a.policy == JoinPolicy::sound && analysis.reads_own_code())
       return Unresolved{ReasonCode::reads_own_code, last.outside, last.elsewhere};
     // Only sound attempts tell how constants are used: an optimistic one lets them arrive at places where they are not
     // used.
-    if (a.policy == JoinPolicy::sound) uses = analysis.uses();
+    if (a.policy == JoinPolicy::sound && !a.likely) uses = analysis.uses();
     auto result = analysis.result(uses);
+    if (result && a.likely && analysis.takes_address_of_other_table(*result)) break;
     if (result) return result;
+    if (a.likely) continue;
     // If an attempt found out something about a table, try that even when the next attempt fails for another reason.
     Unresolved before = std::exchange(last, {result.error().reason, result.error().outside});
     analysis.tell_what_is_outside(a.policy == JoinPolicy::sound, last);
@@ -270,8 +314,8 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
 }
 
 Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
-                                                           const DataReferences& data, const FunctionCode& function,
-                                                           bool may_lack_parts) {
+                                                           const LastCalls& last_calls, const DataReferences& data,
+                                                           const FunctionCode& function, bool may_lack_parts) {
   const PartsByAddress parts(function);
   std::vector<LabelUse> label_instructions, foreign_labels;
   if (const auto why = find_label_instructions(frames, parts, label_instructions, foreign_labels))
@@ -280,7 +324,7 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
   if (std::ranges::any_of(function.parts, [](const Code& part) {
         return std::ranges::any_of(part.insns, [](const Insn& i) { return i.flow == Flow::jump_indirect; });
       })) {
-    auto jumps = analyze_jumps(image, frames, data, parts, may_lack_parts);
+    auto jumps = analyze_jumps(image, frames, last_calls, data, parts, may_lack_parts);
     if (!jumps) return jumps;
     result = std::move(*jumps);
   }
@@ -292,7 +336,7 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
                 [&](const LabelUse& u) { return std::ranges::find(result.label_uses, u) != result.label_uses.end(); });
   if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
     const Instructions code(parts);
-    JumpAnalysis analysis(image, frames, data, code, nullptr, false, JoinPolicy::sound);
+    JumpAnalysis analysis(image, frames, data, code, {});
     analysis.run(!may_lack_parts);
     // A program counter may be compared with two labels of another function, to find out whether control was between
     // them.

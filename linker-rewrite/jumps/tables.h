@@ -8,6 +8,7 @@
 #include "linker-rewrite/base/reason.h"
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/indirect_jumps.h"
+#include "linker-rewrite/program/last_calls.h"
 #include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/x86/decode.h"
 
@@ -32,8 +33,8 @@ struct Unresolved {
 // Resolves every indirect jump of the function. `may_lack_parts`: not all of its code is known, perhaps; then the first
 // entries that certainly lead elsewhere are told, and what takes longer to find out is left for when their code is there.
 Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
-                                                           const DataReferences& data, const FunctionCode& function,
-                                                           bool may_lack_parts = false);
+                                                           const LastCalls& last_calls, const DataReferences& data,
+                                                           const FunctionCode& function, bool may_lack_parts = false);
 
 // True if some return of the function may not go to its caller (retpolines and context switches push or overwrite the
 // return address), or if the function calls the next instruction to learn its own address.

@@ -6,6 +6,7 @@
 
 #include <unordered_map>
 
+#include "last_calls.h"
 #include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/x86/decode.h"
 
@@ -13,7 +14,9 @@ namespace profld {
 
 class Noreturn {
  public:
-  Noreturn(const Image& image, const EhFrame& frames) : image_(image), frames_(frames) {}
+  // `last_calls`: functions that are taken never to return as well; null if none are.
+  Noreturn(const Image& image, const EhFrame& frames, const LastCalls* last_calls = nullptr)
+      : image_(image), frames_(frames), last_calls_(last_calls) {}
 
   // True if the call (whose Code::target() is `target`) is known not to return: it calls a function of this program
   // that no path leads out of, or a function of the C and C++ libraries that ends the program or throws.
@@ -23,9 +26,11 @@ class Noreturn {
   bool function_never_returns(OldAddr function, unsigned depth);
   bool path_ends(const Code& code, size_t from, unsigned depth);
   bool imported_never_returns(OldAddr got_entry) const;
+  bool is_last_call(OldAddr target) const { return last_calls_ && last_calls_->contains(target); }
 
   const Image& image_;
   const EhFrame& frames_;
+  const LastCalls* const last_calls_;
   std::unordered_map<OldAddr, bool> known_;
 };
 

@@ -84,7 +84,8 @@ inline int32_t displacement(NewAddr end, NewAddr target) {
 namespace opcode {
 inline constexpr uint8_t kAdd = 0x01, kSubtract = 0x29, kCompareWith = 0x39, kCompare = 0x3b, kPushNumber = 0x68,
                          kWithNumber32 = 0x81, kWithNumber8 = 0x83, kExchange = 0x87, kStore = 0x89, kLoad = 0x8b,
-                         kLea = 0x8d, kMoveNumber = 0xc7, kIncrement = 0xff, kJumpThrough = 0xff;
+                         kLea = 0x8d, kMoveNumber = 0xc7, kCall = 0xe8, kIncrement = 0xff, kJumpThrough = 0xff,
+                         kCallThrough = 0xff;
 inline constexpr uint8_t kMoveNumberToRegister = 0xb8;  // of the first register; the seven behind it: of the others
 inline constexpr uint8_t kOfThread = 0x64, kOperandSize = 0x66, kBnd = 0xf2;  // prefixes
 
@@ -130,7 +131,7 @@ class InstructionWriter {
     displacement32(target);
   }
   void call(NewAddr target) {
-    byte(0xe8);
+    byte(opcode::kCall);
     displacement32(target);
   }
   void return_to_caller() { byte(0xc3); }
@@ -270,6 +271,18 @@ inline std::optional<uint32_t> address_of_indexed_load(ByteView insn) {
   if (insn.size() != 8 || !is_rex_w(insn[0]) || insn[1] != kLoad || !has_sib(insn[2]) || !has_no_base(insn[3]))
     return std::nullopt;
   return last_number<uint32_t>(insn);
+}
+
+// Of the call that the code ends with, if it ends with one, direct or through a word that is addressed relative to it.
+// Nothing but the last bytes is looked at.
+inline std::optional<int32_t> displacement_of_last_call(ByteView code) {
+  using namespace opcode;
+  constexpr uint8_t kThroughRipRelative = 0x15;
+  if (code.size() < kCallThroughLength) return std::nullopt;
+  const ByteView last = code.last(kCallThroughLength);
+  const bool is_direct = last[kCallThroughLength - kCallLength] == kCall;
+  if (!is_direct && (last[0] != kCallThrough || last[1] != kThroughRipRelative)) return std::nullopt;
+  return last_number<int32_t>(last);
 }
 
 // The functions below look at the instructions that `code` starts with; `code` may end anywhere behind them.
