@@ -47,17 +47,18 @@ completed fish.out fish reset
 in_fish "profld --no-"
 completed fish.out fish --no-hooks --no-imports --no-leaves
 
-# zsh completes on a terminal only.
+# zsh completes on a terminal only. Only once it shows its prompt does it read keys itself: before that the terminal would take ^U
+# for its own, which erases the line.
 cat >complete.zsh <<'Z'
 zmodload zsh/zpty
 zpty -b shell zsh -f -i
-zpty -w shell "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; bindkey -e; compadd() { builtin compadd -O hits \"\$@\"; print -rl -- \$hits >>zsh.out; builtin compadd \"\$@\" }; print be''gin"
-zpty -r shell output '*begin*'
+zpty -w shell "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; bindkey -e; PS1='ready>'; compadd() { builtin compadd -O hits \"\$@\"; print -rl -- \$hits >>zsh.out; builtin compadd \"\$@\" }; print be''gin"
+zpty -r shell output '*begin*ready>*'
 n=0
 for line in 'prof --raw' 'prof run --cac' 'profld --no-h' 'prof ctl re'; do
   ((n++))
   zpty -w -n shell "$line"$'\t\C-u'"print line${n}''done"$'\n'
-  zpty -r shell output "*line${n}done*"
+  zpty -r shell output "*line${n}done*ready>*"
 done
 zpty -d shell
 Z
