@@ -117,13 +117,16 @@ inline uint64_t limit_of(uint64_t resource, uint64_t otherwise = kInfinity) {
 
 // Blocks the signals of this thread, and sets *mask to what restore_signals needs. Does not block SIGTRAP and SIGSYS,
 // which single steps and system calls refused by a filter raise: if they were blocked, they would kill the process.
-// False if the call itself is refused.
-inline bool block_signals(uint64_t* mask) {
+// False if the call itself is refused. (This and the next are no part of their callers, which stay on the program's stack
+// meanwhile: so they need less of that.)
+[[gnu::noinline]] inline bool block_signals(uint64_t* mask) {
   constexpr uint64_t kTrap = uint64_t(1) << 4, kBadSystemCall = uint64_t(1) << 30;
   const uint64_t all = ~(kTrap | kBadSystemCall);
   return syscall4(__NR_rt_sigprocmask, 0, as_word(&all), as_word(mask), sizeof all) == 0;
 }
-inline void restore_signals(uint64_t mask) { syscall4(__NR_rt_sigprocmask, 2, as_word(&mask), 0, sizeof mask); }
+[[gnu::noinline]] inline void restore_signals(uint64_t mask) {
+  syscall4(__NR_rt_sigprocmask, 2, as_word(&mask), 0, sizeof mask);
+}
 
 }  // namespace libprof
 

@@ -1,6 +1,6 @@
 // stack_use: prints how many bytes of the program's stack the hooks need below the stack pointer at their call, at most: in
-// the first hook of a thread, when a node is made, in fast paths, in tail calls and in exits. Signals of samples have a stack
-// of their own: what the kernel needs for them is not the hooks'.
+// the first hook of a thread, when a node is made, in fast paths, in tail calls and in exits, and behind a sleep, when hooks ask
+// how long that was. Signals of samples have a stack of their own: what the kernel needs for them is not the hooks'.
 
 #include <pthread.h>
 #include <signal.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum { kSize = 65536 };
 static char* stack;
@@ -29,26 +30,36 @@ hooks:
         dec %ecx
         jnz 1b
         ret
+        .macro hook name
+        mov %ecx, %r9d
+        mov $35, %eax                   # nanosleep
+        lea moment(%rip), %rdi
+        xor %esi, %esi
+        syscall
+        mov %r9d, %ecx
+        call *\name@GOTPCREL(%rip)
+        .endm
         .set n, 0
 enter_and_leave:
         .rept 300
         cmp $n, %ecx
         jne 2f
-        call *_profin@GOTPCREL(%rip)
-3:      call *_proftail@GOTPCREL(%rip)
+        hook _profin
+3:      hook _proftail
         .byte 0xe9
         .long 4f - . - 4
-        call *_profin@GOTPCREL(%rip)
-4:      call *_profjump@GOTPCREL(%rip)
+        hook _profin
+4:      hook _profjump
         .byte 0xe9
         .long 5f - . - 4
-5:      call *_profin@GOTPCREL(%rip)
-        call *_profout@GOTPCREL(%rip)
+5:      hook _profin
+        hook _profout
 2:      .set n, n + 1
         .endr
         ret
 )");
 void hooks(void);
+const struct timespec moment = {0, 1000};
 
 static void* run(void* unused) {
   (void)unused;
