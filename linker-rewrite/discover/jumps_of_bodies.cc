@@ -159,7 +159,7 @@ void Search::find_last_calls(const std::vector<BodyPart>& parts, std::set<OldAdd
       const auto s = starts_.find(called);
       if (s == starts_.end() || !returning_.contains(called) || last_calls_.contains(called)) continue;
       if (std::ranges::none_of(s->second.body.calls, [&](OldAddr a) { return last_calls_.contains(a); })) continue;
-      if (std::exchange(judged_[called], last_calls_.size()) == last_calls_.size()) continue;
+      if (std::exchange(returning_with_[called], last_calls_.size()) == last_calls_.size()) continue;
       const Body body = explored_up_to_last_calls(called);
       if (!body.is_understood || body.returns || !body.exits.empty() || !body.jumps.empty()) continue;
       last_calls_.add(called);

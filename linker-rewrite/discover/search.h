@@ -133,8 +133,8 @@ class Search : public Surroundings {
   mutable std::mutex noreturn_mutex_;
   mutable Noreturn noreturn_;
   LastCalls last_calls_;  // what seems never to return; it grows
-  std::unordered_map<OldAddr, size_t>
-      judged_;  // functions, and the size of `last_calls_` when they did not belong there
+  // Of functions that seem to return in spite of what they call: how many `last_calls_` there were then.
+  std::unordered_map<OldAddr, size_t> returning_with_;
   mutable std::unordered_map<OldAddr, bool> never_returns_;  // of functions and words outside of undescribed code
 };
 

@@ -113,6 +113,8 @@ class JumpAnalysis {
                                           std::vector<AddressField>& fields);
   bool add_label_fields(const std::vector<uint8_t>& uses, IndirectJumps& out);
   bool compares_labels(const std::vector<uint8_t>& uses) const;
+  template <class Is>
+  bool any_address_of_data(const Is& is) const;
   bool has_address_of_code() const;
   Expected<JumpKind, Unresolved> kind_of(const Jump& j, uint32_t insn);
 

@@ -103,25 +103,33 @@ std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<Table
   return std::nullopt;
 }
 
+// Whether `is(instruction, field, address)` for a field that names an address of data, or a number that may be one. What is
+// only loaded from there is left out.
+template <class Is>
+bool JumpAnalysis::any_address_of_data(const Is& is) const {
+  for (uint32_t i : code_.with_constants()) {
+    const Semantics& op = code_.semantics(i);
+    for (Origin o : {displacement_of(i), immediate_of(i)}) {
+      const AddressField field = field_at(o);
+      const OldAddr a(interpreter_.field_address(o));
+      if (field.field == 0 || (field.rip_relative && op.action != Action::lea)) continue;
+      if (image_.span().contains(a) && !image_.is_code(a) && is(op, field, a)) return true;
+    }
+  }
+  return false;
+}
+
 // True if the function names an address from which it could compute the target of a jump inside itself: the address of
 // a label, or of data that could be one of its jump tables.
 bool JumpAnalysis::has_address_of_code() const {
   if (has_label_instructions_ || !label_words_.certain.empty() || !label_fields_.empty()) return true;
-  auto is_table = [&](OldAddr a) {
+  return any_address_of_data([&](const Semantics& op, const AddressField&, OldAddr a) {
+    if (op.memory.rip_relative && op.action != Action::lea) return false;
     for (const TableForm& form : {TableForm{a, a, true, 4, true}, TableForm{a, a, true, 8, true},
                                   TableForm{a, OldAddr(), false, 8, false}, TableForm{a, OldAddr(), false, 4, false}})
       if (!read_table(image_, data_, code_.parts(), form, kNoBound, false).targets.empty()) return true;
     return false;
-  };
-  for (uint32_t i : code_.with_constants()) {
-    const Semantics& op = code_.semantics(i);
-    for (Origin o : {displacement_of(i), immediate_of(i)}) {
-      const OldAddr a(interpreter_.field_address(o));
-      if (field_at(o).field == 0 || (op.memory.rip_relative && op.action != Action::lea)) continue;
-      if (image_.span().contains(a) && !image_.is_code(a) && is_table(a)) return true;
-    }
-  }
-  return false;
+  });
 }
 
 bool JumpAnalysis::takes_address_of_other_table(const IndirectJumps& result) const {
@@ -141,17 +149,10 @@ bool JumpAnalysis::takes_address_of_other_table(const IndirectJumps& result) con
       return begins_like_table(image_, code_.parts(), form);
     });
   };
-  for (uint32_t i : code_.with_constants()) {
-    const Semantics& op = code_.semantics(i);
-    for (Origin o : {displacement_of(i), immediate_of(i)}) {
-      const AddressField field = field_at(o);
-      if (field.field == 0 || (field.rip_relative ? op.action != Action::lea : image_.is_position_independent()))
-        continue;
-      const OldAddr a(interpreter_.field_address(o));
-      if (image_.span().contains(a) && !image_.is_code(a) && !is_known(field) && is_table(a)) return true;
-    }
-  }
-  return false;
+  return any_address_of_data([&](const Semantics&, const AddressField& field, OldAddr a) {
+    const bool is_number = !field.rip_relative && image_.is_position_independent();
+    return !is_number && !is_known(field) && is_table(a);
+  });
 }
 
 // The kind of a jump for which no table was understood.
@@ -263,12 +264,12 @@ static std::optional<Reason> find_label_instructions(const EhFrame& frames, cons
   return std::nullopt;
 }
 
-// Whether the function calls what seems never to return.
-static bool has_last_calls(const Instructions& code, Noreturn& likely) {
+// Whether the function calls what seems never to return, and is not known not to.
+static bool has_last_calls(const Instructions& code, Noreturn& known, Noreturn& likely) {
   for (uint32_t i = 0; i < code.count(); ++i) {
     const Insn& insn = code.insn(i);
-    const bool is_call = insn.flow == Flow::call || insn.flow == Flow::call_indirect;
-    if (is_call && likely.never_returns(insn, code.target(i))) return true;
+    if (insn.flow != Flow::call && insn.flow != Flow::call_indirect) continue;
+    if (likely.never_returns(insn, code.target(i)) && !known.never_returns(insn, code.target(i))) return true;
   }
   return false;
 }
@@ -289,7 +290,7 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
   std::vector<uint8_t> uses;
   Unresolved last{ReasonCode::jump_not_understood};
   for (const Assumptions& a : attempts) {
-    if (a.likely && !has_last_calls(code, likely)) break;
+    if (a.likely && !has_last_calls(code, known, likely)) break;
     JumpAnalysis analysis(image, frames, data, code, a);
     analysis.run(!may_lack_parts);
     if (a.policy == JoinPolicy::sound && analysis.reads_own_code())

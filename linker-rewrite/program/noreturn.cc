@@ -47,7 +47,7 @@ constexpr std::string_view kNames[] = {
 
 bool Noreturn::never_returns(const Insn& call, OldAddr target) {
   if (call.flow == Flow::call) return function_never_returns(target, 0);
-  return call.rip_relative && (is_last_call(target) || imported_never_returns(target));
+  return call.rip_relative && (seems_never_to_return(target) || imported_never_returns(target));
 }
 
 bool Noreturn::imported_never_returns(OldAddr got_entry) const {
@@ -59,7 +59,7 @@ bool Noreturn::imported_never_returns(OldAddr got_entry) const {
 }
 
 bool Noreturn::function_never_returns(OldAddr function, unsigned depth) {
-  if (is_last_call(function)) return true;
+  if (seems_never_to_return(function)) return true;
   if (auto it = known_.find(function); it != known_.end()) return it->second;
   if (auto got_entry = got_entry_of_stub(image_, function))
     return known_[function] = imported_never_returns(*got_entry);

@@ -19,14 +19,15 @@ class Noreturn {
       : image_(image), frames_(frames), last_calls_(last_calls) {}
 
   // True if the call (whose Code::target() is `target`) is known not to return: it calls a function of this program
-  // that no path leads out of, or a function of the C and C++ libraries that ends the program or throws.
+  // that no path leads out of, or a function of the C and C++ libraries that ends the program or throws. With
+  // `last_calls`, or seems not to.
   bool never_returns(const Insn& call, OldAddr target);
 
  private:
   bool function_never_returns(OldAddr function, unsigned depth);
   bool path_ends(const Code& code, size_t from, unsigned depth);
   bool imported_never_returns(OldAddr got_entry) const;
-  bool is_last_call(OldAddr target) const { return last_calls_ && last_calls_->contains(target); }
+  bool seems_never_to_return(OldAddr target) const { return last_calls_ && last_calls_->contains(target); }
 
   const Image& image_;
   const EhFrame& frames_;

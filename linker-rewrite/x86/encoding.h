@@ -85,7 +85,7 @@ namespace opcode {
 inline constexpr uint8_t kAdd = 0x01, kSubtract = 0x29, kCompareWith = 0x39, kCompare = 0x3b, kPushNumber = 0x68,
                          kWithNumber32 = 0x81, kWithNumber8 = 0x83, kExchange = 0x87, kStore = 0x89, kLoad = 0x8b,
                          kLea = 0x8d, kMoveNumber = 0xc7, kCall = 0xe8, kIncrement = 0xff, kJumpThrough = 0xff,
-                         kCallThrough = 0xff;
+                         kCallThrough = 0xff, kCallThroughRipRelative = 0x15;  // the last: its ModRM byte
 inline constexpr uint8_t kMoveNumberToRegister = 0xb8;  // of the first register; the seven behind it: of the others
 inline constexpr uint8_t kOfThread = 0x64, kOperandSize = 0x66, kBnd = 0xf2;  // prefixes
 
@@ -136,8 +136,8 @@ class InstructionWriter {
   }
   void return_to_caller() { byte(0xc3); }
   void call_through(NewAddr pointer) {  // call *pointer(%rip)
-    byte(0xff);
-    byte(0x15);
+    byte(opcode::kCallThrough);
+    byte(opcode::kCallThroughRipRelative);
     displacement32(pointer);
   }
 
@@ -273,15 +273,14 @@ inline std::optional<uint32_t> address_of_indexed_load(ByteView insn) {
   return last_number<uint32_t>(insn);
 }
 
-// Of the call that the code ends with, if it ends with one, direct or through a word that is addressed relative to it.
-// Nothing but the last bytes is looked at.
+// The displacement of the call that the code ends with, direct or through a word that is addressed relative to it; nullopt
+// if it ends with none. Nothing but the last bytes is looked at.
 inline std::optional<int32_t> displacement_of_last_call(ByteView code) {
   using namespace opcode;
-  constexpr uint8_t kThroughRipRelative = 0x15;
   if (code.size() < kCallThroughLength) return std::nullopt;
   const ByteView last = code.last(kCallThroughLength);
   const bool is_direct = last[kCallThroughLength - kCallLength] == kCall;
-  if (!is_direct && (last[0] != kCallThrough || last[1] != kThroughRipRelative)) return std::nullopt;
+  if (!is_direct && (last[0] != kCallThrough || last[1] != kCallThroughRipRelative)) return std::nullopt;
   return last_number<int32_t>(last);
 }
 
