@@ -253,6 +253,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   // Copy what moves. Now all new code, tables and unwind tables are there, for the addresses at which they will lie,
   // and the changes to the old bytes.
   show(0.7, "copying functions");
+  layout->name_copies(program);
   BlockCounters blocks;
   if (selection.blocks) {
     const Increment increment = choose_increment(program, !selection.no_hooks, layout->begins_threads());

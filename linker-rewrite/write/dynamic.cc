@@ -19,8 +19,8 @@
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
 //   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then. The
 //   symbols of libraries are others than those of programs: at that time they lead to hooks that do nothing.
-// - The hash table DT_GNU_HASH names defined symbols only, and stays. DT_HASH has a chain entry for every symbol, and
-//   readers take the number of symbols from it, so it grows.
+// - The hash table DT_GNU_HASH names defined symbols only, and stays unless copies have symbols (copy_names.cc), which
+//   come last. DT_HASH has a chain entry for every symbol, and readers take the number of symbols from it, so it grows.
 
 #include "dynamic.h"
 
@@ -40,6 +40,7 @@ constexpr const char* kTraceFunction = "_proftracefull";
 constexpr const char* kOfLibrary[] = {"_proflibin", "_proflibout", "_proflibtail", "_proflibjump", "_profload"};
 // How the names of C libraries begin: libc.so.6, libc.musl-x86_64.so.1.
 constexpr std::string_view kCLibrary = "libc.";
+constexpr Elf64_Versym kHiddenVersion = 0x8000;
 
 // The hash of the System V ABI, for DT_HASH.
 uint32_t sysv_hash(const char* name) {
@@ -52,27 +53,12 @@ uint32_t sysv_hash(const char* name) {
   return h;
 }
 
-// The largest symbol index in DT_GNU_HASH, plus 1; 0 if there is no such table. Its chains end with an odd entry.
-uint32_t gnu_hash_end(const Image& image) {
-  auto address = image.dynamic_value(DT_GNU_HASH);
-  if (!address) return 0;
-  Reader r(image.bytes_from(OldAddr(*address)), "symbol hash table");
-  uint32_t buckets = r.u32(), first = r.u32(), bloom = r.u32();
-  r.skip(4 + uint64_t(bloom) * 8);
-  uint32_t last = 0;
-  for (uint32_t i = 0; i < buckets; ++i) last = std::max(last, r.u32());
-  if (last < first) return first;
-  r.skip(uint64_t(last - first) * 4);
-  while (!(r.u32() & 1)) ++last;
-  return last + 1;
-}
-
 // Only the section headers, if there are any, say how many dynamic symbols there are. Without them it is enough to know
 // all symbols that the file refers to.
-uint32_t count_symbols(const Image& image, OldAddr table) {
+uint32_t count_symbols(const Image& image, OldAddr table, const std::optional<GnuHashTable>& gnu_hash) {
   if (const Section* s = section_at(image, table.value, SHT_DYNSYM))
     return uint32_t(std::min<uint64_t>(s->header.sh_size / sizeof(Elf64_Sym), UINT32_MAX / 2));
-  uint32_t count = std::max(1u, gnu_hash_end(image));
+  uint32_t count = std::max(1u, gnu_hash ? gnu_hash->end : 0);
   for (const Relocation& r : image.relocations())
     if (!r.packed) count = std::max(count, r.symbol + 1);
   if (auto hash = image.dynamic_value(DT_HASH)) {
@@ -151,7 +137,12 @@ HookImports::HookImports(const Image& image, std::string library, LinkerWishes w
   strings_.old_size = value(DT_STRSZ);
   if (!symbols_.exists() || !strings_.exists())
     throw Error("damaged dynamic section: it has no symbol table; use an intact file");
-  symbol_count_ = count_symbols(image, symbols_.old);
+  if (auto hash = image.dynamic_value(DT_GNU_HASH)) {
+    gnu_hash_.old = OldAddr(*hash);
+    gnu_layout_ = GnuHashTable::read(image.bytes_from(gnu_hash_.old));
+    gnu_hash_.old_size = gnu_layout_->size();
+  }
+  symbol_count_ = count_symbols(image, symbols_.old, gnu_layout_);
   symbols_.old_size = uint64_t(symbol_count_) * sizeof(Elf64_Sym);
   if (auto versions = image.dynamic_value(DT_VERSYM)) {
     versions_.old = OldAddr(*versions);
@@ -225,16 +216,27 @@ void HookImports::reserve_table(Segment& segment, Table& table, uint64_t size, u
   table.place = segment.reserve(size, align);
 }
 
+void HookImports::name_copies(std::vector<NamedPart> parts) {
+  // Symbols that a hash table does not lead to are none.
+  const GnuHashTable found = gnu_layout_.value_or(GnuHashTable{.end = symbol_count_});
+  const bool are_known = found.end <= symbol_count_ && symbol_count_ <= image_.dynamic_symbols().size();
+  std::erase_if(parts,
+                [&](const NamedPart& p) { return !are_known || p.symbol < found.first || p.symbol >= found.end; });
+  copies_ = std::move(parts);
+}
+
 void HookImports::reserve_tables(Segment& read_only) {
-  reserve_table(read_only, symbols_, symbols_.old_size + names_.size() * sizeof(Elf64_Sym), 8);
+  reserve_table(read_only, symbols_, symbols_.old_size + added_symbols() * sizeof(Elf64_Sym), 8);
   uint64_t names = library_.size() + 1;
   for (const char* name : names_) names += std::strlen(name) + 1;
   for (const std::string* wish : {&wishes_.audit, &wishes_.search_path})
     if (!wish->empty()) names += wish->size() + 1;
   reserve_table(read_only, strings_, strings_.old_size + names, 1);
   if (versions_.exists())
-    reserve_table(read_only, versions_, versions_.old_size + names_.size() * sizeof(Elf64_Versym), 2);
-  if (hash_.exists()) reserve_table(read_only, hash_, (2 + uint64_t(buckets_) + symbol_count_ + names_.size()) * 4, 8);
+    reserve_table(read_only, versions_, versions_.old_size + added_symbols() * sizeof(Elf64_Versym), 2);
+  if (hash_.exists())
+    reserve_table(read_only, hash_, (2 + uint64_t(buckets_) + symbol_count_ + added_symbols()) * 4, 8);
+  if (moves_gnu_hash()) reserve_table(read_only, gnu_hash_, gnu_layout_->size_with(symbol_count_ + added_symbols()), 8);
   reserve_table(read_only, rela_, rela_.old_size + names_.size() * sizeof(Elf64_Rela), 8);
 }
 
@@ -251,7 +253,7 @@ Bytes HookImports::old_bytes(ByteView file, const Table& table) const {
 Bytes HookImports::hash_table(ByteView file) const {
   Bytes out = old_bytes(file, hash_);
   out.resize(hash_.size);
-  put(out, 4, uint32_t(symbol_count_ + names_.size()));
+  put(out, 4, uint32_t(symbol_count_ + added_symbols()));
   // Each new symbol becomes the head of its bucket's chain.
   uint64_t chains = 8 + uint64_t(buckets_) * 4;
   uint32_t symbol = symbol_count_;
@@ -263,6 +265,29 @@ Bytes HookImports::hash_table(ByteView file) const {
     put(out, bucket, symbol++);
   }
   return out;
+}
+
+Bytes HookImports::gnu_hash_table(ByteView file) const {
+  std::vector<std::string> names;
+  for (uint32_t i = gnu_layout_->end; i < symbol_count_; ++i) names.push_back(image_.dynamic_symbols()[i].name);
+  names.insert(names.end(), names_.begin(), names_.end());
+  for (const NamedPart& p : copies_) names.push_back(image_.dynamic_symbols()[p.symbol].name);
+  Bytes out = old_bytes(file, gnu_hash_);
+  append_unfindable(out, *gnu_layout_, names);
+  return out;
+}
+
+void HookImports::write_copies(Segment& read_only, const CopyMap& copies, unsigned section) const {
+  const uint64_t behind_hooks = symbols_.old_size + names_.size() * sizeof(Elf64_Sym);
+  Bytes symbols;
+  for (const NamedPart& p : copies_) {
+    Elf64_Sym original;
+    const uint64_t at = p.symbol * sizeof original;
+    std::memcpy(&original, image_.bytes_from(symbols_.old + at).data(), sizeof original);
+    append(symbols, symbol_of_copy(original, p, copies));
+    if (section != 0) put(symbols, symbols.size() - sizeof original + offsetof(Elf64_Sym, st_shndx), uint16_t(section));
+  }
+  read_only.write(symbols_.place + behind_hooks, symbols);
 }
 
 Bytes HookImports::relocations(ByteView file) const {
@@ -291,6 +316,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
   uint64_t library = add_string(library_.data(), library_.size());
   Bytes symbols = old_bytes(file, symbols_);
   for (const char* name : names_) append(symbols, undefined_function(add_string(name, std::strlen(name))));
+  symbols.resize(symbols_.size);  // write_copies fills the rest
   auto add_wish = [&](const std::string& s) { return s.empty() ? 0 : add_string(s.data(), s.size()); };
   const uint64_t audit = add_wish(wishes_.audit), search_path = add_wish(wishes_.search_path);
 
@@ -303,9 +329,15 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
   if (versions_.exists()) {
     Bytes versions = old_bytes(file, versions_);
     for (size_t i = 0; i < names_.size(); ++i) append(versions, Elf64_Versym(VER_NDX_GLOBAL));
+    for (const NamedPart& p : copies_) {
+      Elf64_Versym version;
+      std::memcpy(&version, versions.data() + p.symbol * sizeof version, sizeof version);
+      append(versions, Elf64_Versym(version | kHiddenVersion));
+    }
     place(versions_, SHT_GNU_versym, versions);
   }
   if (hash_.exists()) place(hash_, SHT_HASH, hash_table(file));
+  if (moves_gnu_hash()) place(gnu_hash_, SHT_GNU_HASH, gnu_hash_table(file));
   read_only.write(rela_.place, relocations(file));
   edit_relocation_section(image_, rela_.place, rela_.size, edits);
   edits.add(".prof.got", SHT_PROGBITS, SHF_WRITE, hook_slots_, slots_size(), 8);
@@ -317,6 +349,7 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
   dynamic.set(DT_STRSZ, strings_.size);
   if (versions_.exists()) dynamic.set(DT_VERSYM, versions_.place.value);
   if (hash_.exists()) dynamic.set(DT_HASH, hash_.place.value);
+  if (moves_gnu_hash()) dynamic.set(DT_GNU_HASH, gnu_hash_.place.value);
   dynamic.set(DT_RELA, rela_.place.value);
   dynamic.set(DT_RELASZ, rela_.size);
   if (is_library_)

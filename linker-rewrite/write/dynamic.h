@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_WRITE_DYNAMIC_H
 #define LINKER_REWRITE_WRITE_DYNAMIC_H
 
+#include "copy_names.h"
 #include "linker_wishes.h"
 #include "segment.h"
 
@@ -39,6 +40,9 @@ class HookImports {
   // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section does not allow it.
   HookImports(const Image& image, std::string library, LinkerWishes wishes = {});
 
+  // What moves of functions that have dynamic symbols. Their copies have some, too. To be called first, if at all.
+  void name_copies(std::vector<NamedPart> parts);
+
   // Step one: room in the new segments.
   void reserve_tables(Segment& read_only);
   void reserve_hook_slots(Segment& writable);
@@ -50,6 +54,8 @@ class HookImports {
   // Step two. `file` is the original with all changes to its bytes; the dynamic section is changed in it if it can
   // stay. `init`: a library's new DT_INIT.
   void write(Bytes& file, Segment& read_only, Segment& writable, NewAddr init, SectionEdits& edits) const;
+  // The symbols of the copies, which lie in that section (0: the output has no section headers).
+  void write_copies(Segment& read_only, const CopyMap& copies, unsigned section) const;
   // Where PT_DYNAMIC has gone; nullopt if it stays.
   std::optional<NewAddr> moved_dynamic() const { return dynamic_place_; }
   uint64_t dynamic_size() const { return dynamic_.encoded_size(); }
@@ -68,8 +74,11 @@ class HookImports {
   std::string string_at(uint64_t offset) const;  // in the original's table
   Bytes old_bytes(ByteView file, const Table& table) const;
   Bytes hash_table(ByteView file) const;
+  Bytes gnu_hash_table(ByteView file) const;
   Bytes relocations(ByteView file) const;
   uint64_t slots_size() const { return names_.size() * 8; }
+  uint64_t added_symbols() const { return names_.size() + copies_.size(); }
+  bool moves_gnu_hash() const { return gnu_layout_ && !copies_.empty(); }
 
   const Image& image_;
   std::string library_;
@@ -79,8 +88,10 @@ class HookImports {
   DynamicSection dynamic_;          // with all entries that it will have; some values are still missing
   size_t need_;                     // which of them is DT_NEEDED for libprof.so
   uint32_t symbol_count_;           // of the original .dynsym
-  Table symbols_, strings_, versions_, hash_, rela_;
-  uint32_t buckets_ = 0, chains_ = 0;  // of hash_
+  std::vector<NamedPart> copies_;   // their symbols are behind those of the slots
+  Table symbols_, strings_, versions_, hash_, gnu_hash_, rela_;
+  std::optional<GnuHashTable> gnu_layout_;  // of gnu_hash_
+  uint32_t buckets_ = 0, chains_ = 0;       // of hash_
   NewAddr hook_slots_;
   std::optional<NewAddr> dynamic_place_;  // set if it has to move
 };

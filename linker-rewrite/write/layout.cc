@@ -4,13 +4,14 @@
 //   RW   dynamic programs: the hook slots, .dynamic if it has to move (dynamic.cc)
 //        static programs: the segments of the runtime (runtime.cc), at the end of its data the image of thread-local
 //        storage (tls.cc)
-//   R    program headers, notes; what a dynamic program's loader reads: .dynsym .dynstr .gnu.version .hash .rela.dyn
+//   R    program headers, notes; what a dynamic program's loader reads: .dynsym .dynstr .gnu.version .hash .gnu.hash
+//        .rela.dyn
 //   RX   the copies
 //   RW   the counters of blocks (profld -b), in pages of their own: the runtime maps the profile there;
 //        or what profld --trace has there (libprof/format/trace_segment.h)
 //   R    cloned jump tables, .eh_frame, tables of exception handlers, .eh_frame_hdr
 //
-// The sizes of all but the last two are known before code is emitted, so code can be emitted at its final address.
+// The sizes of all but the last two are known once it is known what moves, before code is emitted, so code can be emitted at its final address.
 // Behind the last segment come the sections that are not mapped: .prof.map, .prof.steps, .prof.imports, .prof.coverage, symbols,
 // section headers (sections.cc).
 //
@@ -64,6 +65,7 @@ class ProgramLayout : public Layout {
  public:
   ProgramLayout(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes, bool counts_blocks);
 
+  void name_copies(const Program& program) override;
   NewAddr hook_slots() const override { return imports_ ? imports_->hook_slots() : runtime_.hook_slots(); }
   AnchoredRange runtime_code() const override {
     return imports_ ? AnchoredRange{HookSlots(imports_->hook_slots()).tail, true}
@@ -80,6 +82,7 @@ class ProgramLayout : public Layout {
   std::vector<FilePart> finish(Contents contents) override;
 
  private:
+  void place_read_only();
   size_t header_count() const;
   bool needs_phdr() const;
   std::vector<Elf64_Phdr> program_headers() const;
@@ -129,6 +132,11 @@ ProgramLayout::ProgramLayout(const Image& image, const RuntimeFile& runtime, con
     runtime_.place(placement_.start);
     tls_->reserve_image(runtime_.data());
   }
+  place_read_only();
+}
+
+// Places what comes before the copies, and the copies behind it.
+void ProgramLayout::place_read_only() {
   const Segment& before = imports_ ? writable_ : runtime_.data();
   read_only_ = Segment(PF_R, before.next_page() + before.end().value % kPage);
   headers_ = read_only_.reserve(header_count() * sizeof(Elf64_Phdr), 1);
@@ -138,6 +146,12 @@ ProgramLayout::ProgramLayout(const Image& image, const RuntimeFile& runtime, con
   else
     tls_->reserve_relocations(read_only_);
   text_ = read_only_.next_page();
+}
+
+void ProgramLayout::name_copies(const Program& program) {
+  if (!imports_) return;
+  imports_->name_copies(named_parts(program));
+  place_read_only();
 }
 
 // A static PIE has no PT_PHDR, so we add one: the runtime uses it to find out, without /proc, where the program was
@@ -298,6 +312,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   // be worse than none.
   bool has_sections = !image_.sections().empty();
   SectionTable sections(image_, placement_, has_sections ? edits : SectionEdits());
+  if (imports_) imports_->write_copies(read_only_, contents.copies, has_sections ? sections.index_at(text_) : 0);
   Elf64_Shdr map{};
   map.sh_type = SHT_PROGBITS;
   map.sh_addralign = 8;

@@ -20,6 +20,7 @@
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/elf/image.h"
 #include "linker-rewrite/move/library_start.h"
+#include "linker-rewrite/program/program.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/x86/range_calls.h"
 #include "linker_wishes.h"
@@ -60,6 +61,10 @@ class Layout {
   static std::unique_ptr<Layout> begin(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes = {},
                                        bool counts_blocks = false);
   virtual ~Layout() = default;
+
+  // Makes room for dynamic symbols of the copies of all that moves. The addresses below are right from then on, as they
+  // are if it is not called: then dladdr does not find names of copies.
+  virtual void name_copies(const Program& program) = 0;
 
   // The hook slots: words through which copies call the hooks: call *hook_slot(%rip). See HookSlots in move/plan.h.
   virtual NewAddr hook_slots() const = 0;

@@ -1,0 +1,48 @@
+# What functions make of their return addresses: the names of their callers, as dladdr and backtrace_symbols tell them.
+# Whoever looks for a name finds the original.
+. "${0%/*}/common.inc"
+
+names() { # NAME [PROFLD OPTION...]: the copy of that program prints what the program prints
+  local program=$1
+  shift
+  rewrite "$program" "$@"
+  profiled "$program"
+}
+
+# Both kinds of hash tables, several linkers; without symbols of other kinds; blocks counted.
+for flags in "-O1" "-O2 -Wl,--hash-style=sysv" "-O2 -Wl,--hash-style=both -no-pie -fno-pie" "-O2 -fuse-ld=lld -Wl,--hash-style=gnu"; do
+  for compiler in gcc clang; do
+    # shellcheck disable=SC2086 # lists of words
+    CC=$compiler compile names "$programs/callers.c" -fno-optimize-sibling-calls -rdynamic $flags
+    names names
+    grep -qE '^started: \[(start_engine|ignite)\] (start_engine|ignite) work_in_library main$' names.prof.stdout || fail "$compiler $flags: $(head -n 2 names.prof.stdout)"
+    expect_calls names <names.stdout
+    strip -o stripped names
+    names stripped -b
+    names stripped --no-hooks -b
+  done
+done
+CC=musl-gcc compile names "$programs/callers.c" -O1 -fno-optimize-sibling-calls -rdynamic
+names names
+
+# A library whose symbols have versions. Programs may be linked with its copy as well: they get the same functions.
+cat >versions <<'END'
+OLD { global: log_it; start_engine; };
+NEW { global: ignite; work_in_library; print_calls_of_library; local: *; } OLD;
+END
+mkdir -p original copy
+compile original/libcallers.so "$programs/callers.c" -DPART=1 -O2 -fPIC -shared -fno-optimize-sibling-calls -Wl,--version-script=versions
+profld -o copy/libcallers.so original/libcallers.so || fail "a library: it is not rewritten"
+LD_LIBRARY_PATH=original
+export LD_LIBRARY_PATH
+for linker in bfd gold lld; do
+  for place in original copy; do
+    compile "with-$linker-$place" "$programs/callers.c" -DPART=2 -O2 -fno-optimize-sibling-calls "-fuse-ld=$linker" "$place/libcallers.so"
+    ./"with-$linker-$place" >expected || fail "a program linked by $linker with the $place: exit status $?"
+    LD_LIBRARY_PATH=copy PROFDIR=. ./"with-$linker-$place" >got || fail "a program linked by $linker with the $place, and the copy: exit status $?"
+    cmp -s expected got || fail "a program linked by $linker with the $place: $(diff expected got | head -n 6)"
+  done
+  readelf -Ws --dyn-syms "with-$linker-original" | grep -o ' [a-z_]*@[A-Z]*' | sort >expected
+  readelf -Ws --dyn-syms "with-$linker-copy" | grep -o ' [a-z_]*@[A-Z]*' | sort >got
+  cmp -s expected got || fail "what $linker links with the copy has other symbols: $(diff expected got | head -n 6)"
+done
