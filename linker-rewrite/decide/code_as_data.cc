@@ -378,6 +378,13 @@ class Search {
 
 }  // namespace
 
+std::vector<OldAddr> addresses_named_by(const Program& program, const Group& group) {
+  std::vector<OldAddr> addresses;
+  for_each_address(program, group, [&](OldAddr a) { addresses.push_back(a); });
+  sort_unique(addresses);
+  return addresses;
+}
+
 std::vector<CodeAccess> find_code_accesses(const Program& program) {
   std::vector<CodeAccess> found;
   if (!program.image->is_position_independent())

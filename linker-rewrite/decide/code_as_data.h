@@ -15,6 +15,9 @@ struct CodeAccess {
   OldAddr at;
 };
 
+// The numbers in the group's instructions that may be addresses of code, or the end of some; ascending, each once.
+std::vector<OldAddr> addresses_named_by(const Program& program, const Group& group);
+
 // Finds all that can be seen, in a fixed order. Needs Group::indirect.
 std::vector<CodeAccess> find_code_accesses(const Program& program);
 

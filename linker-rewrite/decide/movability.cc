@@ -7,7 +7,8 @@
 //     switches;
 //   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
 //     parent's frames, or on a stack that has none;
-//   * a function that it calls returns to an address behind the return address (split stacks);
+//   * a function that it calls returns to an address behind the return address (split stacks), or compares that address
+//     with others (compared_callers.cc);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
 //   * its bytes are changed while the program runs (patch_sites.cc);
 //   * an OCaml program's frame table has a return address in it that is behind no call;
@@ -22,6 +23,7 @@
 #include <utility>
 
 #include "code_as_data.h"
+#include "compared_callers.h"
 #include "inherited_registers.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/jumps/tables.h"
@@ -227,6 +229,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       if (!ends_with_call(program.code(program.ranges[size_t(i)]), w.return_address))
         stays(i, {ReasonCode::frame_behind_no_call, w.return_address});
   keep_what_inherits_registers(program);
+  keep_compared_callers(program, data);
   const std::vector<OldAddr> sections = critical_sections(*program.image, data);
   for (const auto& [word, target] : data.code_pointers)
     if (std::ranges::binary_search(sections, word) || std::ranges::binary_search(sections, word + kStartBeforeAbort))

@@ -85,6 +85,8 @@ class PointerFlow {
     PointerState s = state_at(insn);
     for (uint8_t a = 0; first_ == 0 && a < kArguments; ++a)
       s.registers[kArgumentRegisters[a]].made_from = followed_.arguments & (AddressSet(1) << a);
+    if (const AddressSet address = steps_.return_address(); address != 0)
+      s.stack_words.push_back({s.registers[kRsp].place(), address});
     return s;
   }
 

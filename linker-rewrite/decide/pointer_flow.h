@@ -1,4 +1,4 @@
-// Follows addresses inside a function: those that it names, and those that it gets as arguments.
+// Follows addresses inside a function: those that it names, those that it gets as arguments, and its return address.
 
 #ifndef LINKER_REWRITE_DECIDE_POINTER_FLOW_H
 #define LINKER_REWRITE_DECIDE_POINTER_FLOW_H
@@ -18,13 +18,18 @@ inline constexpr std::array<uint8_t, 6> kArgumentRegisters{7, 6, 2, 1, 8, 9}, kS
 using FollowedAddress = uint32_t;
 inline constexpr FollowedAddress kArguments = 6;
 
+// In Followed::addresses: stands for the return address. No instruction names it.
+inline constexpr OldAddr kReturnAddress{UINT64_MAX};
+
 struct AddressUse {
   enum class How : uint8_t {
-    accessed,  // the bytes there, or near it, are read or written
-    remapped,  // a system call changes what may be done with the pages around it
-    passed,    // it is argument `argument` of a call (or jump) to `callee`
-    bounded,   // `other` is compared with it or subtracted, or passed together with it; both are no arguments
-    kept,      // the whole of it may be in a place that is not followed: in memory, in the caller or a callee
+    accessed,          // the bytes there, or near it, are read or written
+    remapped,          // a system call changes what may be done with the pages around it
+    passed,            // it is argument `argument` of a call (or jump) to `callee`
+    bounded,           // `other` is compared with it or subtracted, or passed together with it; both are no arguments
+    ordered,           // its order to another value is asked for, or its distance from one
+    ordered_to_named,  // the same, of an address that an instruction names
+    kept,              // the whole of it may be in a place that is not followed: in memory, in the caller or a callee
   };
   FollowedAddress address = 0;
   How how{};
@@ -43,7 +48,8 @@ struct AddressUse {
 struct Followed {
   std::vector<OldAddr> addresses;  // ascending
   uint8_t arguments = 0;           // a bit for each, the first is bit 0
-  bool where_kept = false;         // AddressUse::How::kept; else all the others
+  bool where_kept = false;         // AddressUse::How::kept; else all the others but those of notes_order
+  bool notes_order = false;        // AddressUse::How::ordered and ordered_to_named, besides the others
   // Only the blocks that an address may come to are looked at, which is quick. There may be too many uses (a value that
   // is only sometimes made from an address is taken for it) and AddressUse::extent may be too small. Not together with
   // where_kept.

@@ -24,15 +24,17 @@ AddressSet met(AddressSet a, AddressSet b);
 
 struct PointerValue {
   AddressSet made_from = 0;
-  // 0: unknown. kNumber: it is the number `offset`. kLoaded: it was loaded through a pointer. Any other number stands
+  // 0: unknown. kNumber: it is the number `offset`. kLoaded: it was loaded through a pointer. kNamed: an
+  // instruction names it (if Followed::notes_order is set). Any other number stands
   // for a place in the stack: it is the address `offset` bytes from there.
   uint32_t frame = 0;
   int64_t offset = 0;
 
-  static constexpr uint32_t kNumber = UINT32_MAX, kLoaded = UINT32_MAX - 1;
+  static constexpr uint32_t kNumber = UINT32_MAX, kLoaded = UINT32_MAX - 1, kNamed = UINT32_MAX - 2;
   bool is_number() const { return frame == kNumber; }
   bool is_loaded() const { return frame == kLoaded; }
-  bool is_on_stack() const { return frame != 0 && frame < kLoaded; }
+  bool is_named() const { return frame == kNamed; }
+  bool is_on_stack() const { return frame != 0 && frame < kNamed; }
   std::pair<uint32_t, int64_t> place() const { return {frame, offset}; }
   void forget_place() { frame = 0, offset = 0; }
 };

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/system_calls.h"
 
@@ -148,6 +149,31 @@ void PointerSteps::bound(AddressSet a, AddressSet b, uint32_t insn) {
   }
 }
 
+bool PointerSteps::asks_for_equality_only(uint32_t insn) const {
+  if (insn + 1 >= code_.end_of_part(insn)) return false;
+  const InsnRef next = code_.ref(insn + 1);
+  const Code& part = group_.code.parts[next.part];
+  const CachedInsn* const cached = DecodeCache::of_this_thread().find(part.bytes_of(part.insns[next.insn]));
+  return cached && cached->flags.reads == kZero;
+}
+
+void PointerSteps::order(const PointerState& state, const Semantics& op, uint32_t insn) {
+  if (!followed_.notes_order) return;
+  if (op.action == Action::compare && asks_for_equality_only(insn)) return;
+  AddressSet to = 0;
+  if (op.to.type == Type::reg && op.to.size == kWord) to = state.registers[op.to.reg].made_from;
+  if (op.to.type == Type::memory && op.to.size == kWord)
+    if (const PointerValue place = place_of_memory(state, op.memory); place.is_on_stack())
+      to = state.stack_word(place.place());
+  const auto note = [&](AddressSet set, const Operand& other) {
+    const PointerValue value = other.type == Type::reg ? state.registers[other.reg] : PointerValue();
+    if (other.type == Type::immediate ? !may_be_address(op.immediate) : value.is_number()) return;
+    use(other.type == Type::immediate || value.is_named() ? How::ordered_to_named : How::ordered, set, insn);
+  };
+  note(to, op.from);
+  note(source(state, op), op.to);
+}
+
 uint64_t PointerSteps::extent(int64_t length) {
   constexpr int64_t kMost = 1 << 24;
   return length >= 0 && length <= kMost ? uint64_t(length) : 0;
@@ -225,6 +251,8 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
       PointerValue v{source(state, op)};
       if (op.from.type == Type::immediate && !may_be_address(op.immediate))
         v.frame = PointerValue::kNumber, v.offset = op.immediate;
+      if (followed_.notes_order && op.from.type == Type::immediate && may_be_address(op.immediate))
+        v.frame = PointerValue::kNamed;
       if (op.from.type == Type::memory && op.from.size == kWord && is_through_pointer(state, op.memory))
         v.frame = PointerValue::kLoaded;
       if (op.from.type == Type::reg && op.to.size >= 4) {
@@ -240,6 +268,9 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
       }
       PointerValue v = place_of_memory(state, op.memory);
       v.made_from = memory(state, op);
+      if (followed_.notes_order && op.memory.rip_relative) v.frame = PointerValue::kNamed;
+      if (followed_.notes_order && may_be_address(-op.memory.displacement))
+        use(How::ordered_to_named, v.made_from, insn);
       if (v.made_from == 0)
         for (uint8_t r : {op.memory.base, op.memory.index})
           if (r != kNoRegister) use(How::kept, state.registers[r].made_from, insn);
@@ -279,6 +310,7 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
         if (kCallerSaved >> r & 1) state.registers[r] = {};
       return;
     case Action::compare: {
+      order(state, op, insn);
       const AddressSet a = op.to.type == Type::reg ? state.registers[op.to.reg].made_from : 0, b = source(state, op);
       bound(a, b, insn);
       bound(b, a, insn);
@@ -306,7 +338,10 @@ void PointerSteps::add(PointerState& state, const Semantics& op, uint32_t insn) 
                             : other.made_from != 0 ? 0
                                                    : v.made_from;
   if (result == 0) use(How::kept, terms, insn);
+  if (!subtracts && followed_.notes_order && op.from.type == Type::immediate && may_be_address(-op.immediate))
+    use(How::ordered_to_named, v.made_from, insn);
   if (subtracts) {
+    order(state, op, insn);
     bound(v.made_from, other.made_from, insn);
     bound(other.made_from, v.made_from, insn);
   }

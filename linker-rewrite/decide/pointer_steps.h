@@ -25,6 +25,8 @@ class PointerSteps {
 
   // True if the instruction names one of the addresses.
   bool names_address(uint32_t insn) const;
+  // The set of the return address; empty if it is not followed.
+  AddressSet return_address() const { return named(kReturnAddress); }
   // The effect of an instruction's memory operand; to be called before its other effects.
   void access(const PointerState& state, uint32_t insn);
   void step(PointerState& state, uint32_t insn);
@@ -59,6 +61,10 @@ class PointerSteps {
   AddressSet half_of_source(const PointerState& state, const Semantics& op) const;
   FollowedAddress number(AddressSet set) const;
   void bound(AddressSet a, AddressSet b, uint32_t insn);
+  // True if the instruction behind looks at the flag for zero alone.
+  bool asks_for_equality_only(uint32_t insn) const;
+  // A comparison of the first operand, or a subtraction from it.
+  void order(const PointerState& state, const Semantics& op, uint32_t insn);
   // The number, if it makes sense as a length.
   static uint64_t extent(int64_t length);
   void pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to = std::nullopt);

@@ -1,5 +1,5 @@
-# What functions make of their return addresses: the names of their callers, as dladdr and backtrace_symbols tell them.
-# Whoever looks for a name finds the original.
+# What functions make of their return addresses: whether they lie between others, and the names of their callers, as dladdr
+# and backtrace_symbols tell them. Whoever looks for a name finds the original.
 . "${0%/*}/common.inc"
 
 names() { # NAME [PROFLD OPTION...]: the copy of that program prints what the program prints
@@ -46,3 +46,16 @@ for linker in bfd gold lld; do
   readelf -Ws --dyn-syms "with-$linker-copy" | grep -o ' [a-z_]*@[A-Z]*' | sort >got
   cmp -s expected got || fail "what $linker links with the copy has other symbols: $(diff expected got | head -n 6)"
 done
+unset LD_LIBRARY_PATH
+
+# Who calls a function that compares its return address stays. Who only is told apart by it moves.
+may_skip="main hands_on is_trusted is_not_trusted is_trusted_by_pointer"
+matrix compared_callers.c -fno-optimize-sibling-calls
+optimizations=-O2
+matrix compared_callers.c
+CC=gcc compile compared "$programs/compared_callers.c" -O2
+rewrite compared -b --no-hooks
+profiled compared
+rewrite compared
+jq -e '[.skipped[] | select(.reason | startswith("it calls, or may call, a function that compares its return address"))] | map(.name) | sort ==
+  ["is_not_trusted", "is_trusted", "is_trusted_by_pointer", "main"]' compared.report >/dev/null || fail "$(jq -c .skipped compared.report)"
