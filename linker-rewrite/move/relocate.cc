@@ -70,6 +70,7 @@ void Relocator::plan(NewAddr text) {
     fragment_calls_ = end;
     end += size_of_range_calls(fragments_.size());
   }
+  monitored_ends_ = find_monitored_ends(program_);
   text_start_ = text;
   text_size_ = end - text;
 }
@@ -135,6 +136,13 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
     const Group& group = program_.groups[fragment_call_->group];
     const auto [part, insn] = fragment_call_->at;
     addresses[group.ranges[part]].push_back({insn, group.code.parts[part].insns[insn].field, true, fragment_calls_});
+  }
+
+  for (const MonitoredEnd& m : monitored_ends_) {
+    const Group& group = program_.groups[m.group];
+    if (group.moves())
+      addresses[group.ranges[m.field.at.part]].push_back(
+          {m.field.at.insn, m.field.field, m.field.rip_relative, text_end()});
   }
 
   // Step 2: write the tables, and make room for the code.
@@ -210,6 +218,16 @@ std::vector<Patch> Relocator::patches(const std::vector<EntryJump>& entry_jumps)
     const Insn& call = code.insns[fragment_call_->at.insn];
     Patch p{*image.file_offset(code.address(call) + call.field), {}};
     append(p.bytes, displacement(unmoved(code.next(call)), fragment_calls_));
+    patches.push_back(std::move(p));
+  }
+  for (const MonitoredEnd& m : monitored_ends_) {
+    const Group& group = program_.groups[m.group];
+    if (group.moves()) continue;
+    const Code& code = group.code.parts[m.field.at.part];
+    const Insn& insn = code.insns[m.field.at.insn];
+    Patch p{*image.file_offset(code.address(insn) + m.field.field), {}};
+    append(p.bytes,
+           m.field.rip_relative ? displacement(unmoved(code.next(insn)), text_end()) : int32_t(text_end().value));
     patches.push_back(std::move(p));
   }
   for (const ReturnWord& w : program_.frame_tables.words)

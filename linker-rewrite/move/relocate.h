@@ -15,6 +15,7 @@
 #include "linker-rewrite/base/patch.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "monitored_text.h"
 
 namespace profld {
 
@@ -50,6 +51,7 @@ class Relocator {
  private:
   // Where the copy of a call returns to, by where the call does; nullopt if the call has no copy.
   std::optional<NewAddr> return_address_of_copy(OldAddr return_address) const;
+  NewAddr text_end() const { return text_start_ + text_size_; }
   // Writes the clone of a jump table of the group, for the address `clone`.
   void emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const;
 
@@ -65,6 +67,7 @@ class Relocator {
   std::optional<FragmentCall> fragment_call_;
   std::vector<NewRange> fragments_;  // that it is to register
   NewAddr fragment_calls_;           // the code that does
+  std::vector<MonitoredEnd> monitored_ends_;
   NewAddr text_start_;
   std::vector<RangePlan> plans_;  // in the order of copies_
   uint64_t text_size_ = 0, returns_ = 0, tail_jumps_ = 0;

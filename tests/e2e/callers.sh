@@ -1,5 +1,5 @@
-# What functions make of their return addresses: whether they lie between others, and the names of their callers, as dladdr
-# and backtrace_symbols tell them. Whoever looks for a name finds the original.
+# What functions make of their return addresses: whether they lie between others (gcc -pg counts so), and the names of their
+# callers, as dladdr and backtrace_symbols tell them. Whoever looks for a name finds the original.
 . "${0%/*}/common.inc"
 
 names() { # NAME [PROFLD OPTION...]: the copy of that program prints what the program prints
@@ -59,3 +59,23 @@ profiled compared
 rewrite compared
 jq -e '[.skipped[] | select(.reason | startswith("it calls, or may call, a function that compares its return address"))] | map(.name) | sort ==
   ["is_not_trusted", "is_trusted", "is_trusted_by_pointer", "main"]' compared.report >/dev/null || fail "$(jq -c .skipped compared.report)"
+
+# What gcc -pg counts, by return addresses between the bounds of the text, is the same.
+counted() { gprof -b -q "$1" gmon.out | awk '/^\[/ || NF >= 4 { print $(NF - 2), $(NF - 1) }' | grep -E '^[0-9/]+ (leaf|branch|main)' | sort; }
+for link in $links; do
+  # shellcheck disable=SC2046 # lists of words
+  CC=gcc compile monitored "$programs/monitored.c" -O1 -pg -fno-optimize-sibling-calls $(link_flags "$link")
+  rm -f gmon.out
+  ./monitored >stdout && counted monitored >expected
+  [ -s expected ] || fail "gprof shows no calls: $(gprof -b -q monitored gmon.out | head -n 6)"
+  for options in "" "-b --no-hooks" "-N __gmon_start__"; do
+    # shellcheck disable=SC2086 # a list of words
+    rewrite monitored $options
+    rm -f gmon.out
+    profiled monitored
+    rm -f gmon.out
+    PROFDIR=monitored.profiles ./monitored.prof >stdout
+    counted monitored.prof >got
+    cmp -s expected got || fail "$link $options: gprof shows other calls: $(diff expected got | head -n 6)"
+  done
+done

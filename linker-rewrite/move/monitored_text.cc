@@ -1,0 +1,79 @@
+// A program of gcc -pg counts its own calls, and writes gmon.out for gprof. It says in the beginning which code that is
+// about, by a call of the C library's __monstartup (monstartup(3)): from __executable_start to etext. Other addresses are
+// not counted; these are all, if the functions are copies. So the end gets another value in that call: the end of the
+// copies, which lie behind. Then gmon.out has the addresses of copies, and gprof finds their symbols in the copied program.
+//
+// The instruction that has the end in it is among those in front of the call. What calls may move or not.
+
+#include "monitored_text.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/program/imports.h"
+#include "linker-rewrite/x86/semantics.h"
+
+namespace profld {
+
+namespace {
+
+constexpr uint8_t kSecondArgument = 6;  // rsi
+
+bool is_monstartup(const Symbol& s) { return s.name == "__monstartup" || s.name == "monstartup"; }
+
+// In the instruction that sets the second argument of a call, the address there, if it is one of code or behind some.
+std::optional<AddressField> end_passed(const Image& image, const Code& code, uint32_t part, uint32_t call) {
+  constexpr uint32_t kMost = 12;
+  const auto is_end = [&](uint64_t a) { return image.is_code(OldAddr(a)) || image.is_code(OldAddr(a - 1)); };
+  uint8_t reg = kSecondArgument;
+  for (uint32_t i = call; i-- > 0 && call - i <= kMost && code.insns[i].flow == Flow::next;) {
+    const Insn& insn = code.insns[i];
+    const Semantics op = semantics_of(code, insn);
+    if (!(op.writes >> reg & 1)) continue;
+    if (takes_address(code, insn)) {
+      if (!is_end(code.target(insn).value)) return std::nullopt;
+      return AddressField{{part, i}, insn.field, true};
+    }
+    if (op.action != Action::move) return std::nullopt;
+    if (op.immediate_field != 0 && !image.is_position_independent() && is_end(uint64_t(op.immediate)))
+      return AddressField{{part, i}, op.immediate_field, false};
+    if (op.from.type != Operand::Type::reg) return std::nullopt;
+    reg = op.from.reg;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<MonitoredEnd> find_monitored_ends(const Program& program) {
+  const Image& image = *program.image;
+  std::vector<OldAddr> functions;
+  bool is_imported = false;
+  for (const auto* symbols : {&image.symbols(), &image.dynamic_symbols()})
+    for (const Symbol& s : *symbols) {
+      if (!is_monstartup(s)) continue;
+      if (s.section == SHN_UNDEF)
+        is_imported = true;
+      else
+        functions.push_back(s.address);
+    }
+  if (functions.empty() && !is_imported) return {};
+  const ImportTable imports(image);
+  return parallel_collect<MonitoredEnd>(program.groups.size(), [&](size_t g, std::vector<MonitoredEnd>& out) {
+    for (uint32_t part = 0; part < program.groups[g].code.parts.size(); ++part) {
+      const Code& code = program.groups[g].code.parts[part];
+      for (uint32_t i = 0; i < code.insns.size(); ++i) {
+        const Insn& insn = code.insns[i];
+        if (insn.flow != Flow::call && insn.flow != Flow::call_indirect) continue;
+        const auto symbol = imports.symbol_called(code, insn);
+        if (symbol ? !is_monstartup(image.dynamic_symbols()[*symbol])
+                   : insn.flow != Flow::call || std::ranges::find(functions, code.target(insn)) == functions.end())
+          continue;
+        if (const auto field = end_passed(image, code, part, i)) out.push_back({uint32_t(g), *field});
+      }
+    }
+  });
+}
+
+}  // namespace profld
