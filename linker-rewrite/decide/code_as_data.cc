@@ -125,7 +125,9 @@ struct Callee {
 template <class Look>
 void for_each_address(const Program& program, const Group& group, Look look) {
   if (program.image->code().empty()) return;
-  const OldRange all{program.image->code().front().start, program.image->code().back().end + 1};
+  OldRange all{program.image->code().front().start, program.image->code().back().end + 1};
+  for (const Elf64_Phdr& s : program.image->segments())  // gold has data behind the code, and etext behind that
+    if (s.p_type == PT_LOAD && (s.p_flags & PF_X)) all.end = std::max(all.end, OldAddr(s.p_vaddr + s.p_memsz + 1));
   const bool fixed = !program.image->is_position_independent();
   for (const Code& code : group.code.parts)
     for (const Insn& insn : code.insns) {

@@ -3,16 +3,17 @@
 //
 //   * Functions that read the word of the stack with their return address are few (x86/return_slot.h). That address is
 //     followed in each (pointer_flow.h), and through the functions that get it as an argument. It counts if its order to
-//     something, or its distance from it, is asked for: to an address that the code names; also to what some variable holds,
-//     if the program names the end of a part of its code anywhere (etext, __stop_X), which is for no other purpose. (The
-//     C library asks which file an address lies in: copies lie in the right one.) That the address is equal to something
-//     does not count: that is how the callers of a lock, or of malloc, are told apart.
+//     an address that the code names is asked for, or its distance from one.
+//   * If the program names the end of a part of its code anywhere (etext, __stop_X), which is for no other purpose, it
+//     also counts if the other is what some variable holds, and if the return address goes to where it is not followed:
+//     to memory, the caller, another file. Otherwise it does not: the C library asks which file an address lies in, and
+//     copies lie in the right one; others keep it with what they allocate.
+//   * That it is equal to something never counts: that is how callers are told apart.
 //   * Who jumps to such a function at its end (a tail call) hands its own return address on: its callers stay, too.
 //   * Such a function may be called through a pointer, if its address is anywhere: then each function that calls through
 //     pointers may be its caller.
 //
-// Not seen: return addresses that come from memory (backtrace, __builtin_return_address(1)), that go to a function through
-// a pointer, or to another file. Other files have bounds of their own, which no address of this one is in.
+// Not seen: return addresses of other functions (backtrace, __builtin_return_address(1)).
 
 #include "compared_callers.h"
 
@@ -26,6 +27,7 @@
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/imports.h"
 #include "linker-rewrite/x86/return_slot.h"
+#include "monitored_text.h"
 #include "pointer_flow.h"
 
 namespace profld {
@@ -35,30 +37,35 @@ namespace {
 using How = AddressUse::How;
 
 // Where a part of the code ends that symbols may bound: addresses that are used for nothing else.
-std::vector<OldAddr> bounds_of_code(const Program& program) {
+std::vector<OldAddr> bounds_of_code(const Image& image) {
   std::vector<OldAddr> bounds;
-  for (const Section& s : program.image->sections()) {
+  for (const Section& s : image.sections()) {
     if (!(s.header.sh_flags & SHF_EXECINSTR)) continue;
     const OldAddr end(s.header.sh_addr + s.header.sh_size);
     const auto is_of_identifier = [](char c) {
       return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
     };
     const bool has_symbols = !s.name.empty() && std::ranges::all_of(s.name, is_of_identifier);
-    if (has_symbols || program.range_of(end) < 0) bounds.push_back(end);
+    if (has_symbols) bounds.push_back(end);
   }
-  for (const Elf64_Phdr& s : program.image->segments())
+  for (const Elf64_Phdr& s : image.segments())
     if (s.p_type == PT_LOAD && (s.p_flags & PF_X)) bounds.emplace_back(s.p_vaddr + s.p_memsz);
   sort_unique(bounds);
   return bounds;
 }
 
-// Whether the code or the data names one of them.
+// Whether the code or the data names one of them, but for the end of what gprof is to watch.
 bool names_end_of_code(const Program& program) {
   const Image& image = *program.image;
-  const std::vector<OldAddr> bounds = bounds_of_code(program);
+  const std::vector<OldAddr> bounds = bounds_of_code(image);
+  const std::vector<MonitoredEnd> monitored = find_monitored_ends(program);
   const auto is_bound = [&](OldAddr a) { return std::ranges::binary_search(bounds, a); };
-  for (const Group& group : program.groups)
-    if (std::ranges::any_of(addresses_named_by(program, group), is_bound)) return true;
+  const auto named = parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
+    for (OldAddr a : addresses_named_by(program, program.groups[g]))
+      if (is_bound(a) && std::ranges::none_of(monitored, [&](const auto& m) { return m.group == g && m.end == a; }))
+        out.push_back(a);
+  });
+  if (!named.empty()) return true;
   const std::vector<Symbol>& symbols = image.dynamic_symbols();
   for (const Relocation& r : image.relocations()) {
     uint64_t target = uint64_t(r.addend);
@@ -66,10 +73,11 @@ bool names_end_of_code(const Program& program) {
     if (r.type != R_X86_64_IRELATIVE && is_bound(OldAddr(target))) return true;
   }
   if (image.is_position_independent()) return false;
-  for (const Elf64_Phdr& s : image.segments()) {
-    if (s.p_type != PT_LOAD || (s.p_flags & PF_X)) continue;
-    Reader words(image.bytes_from(OldAddr(s.p_vaddr)), "data");
-    words.skip(std::min<uint64_t>(align_up(s.p_vaddr, 8) - s.p_vaddr, words.remaining()));
+  for (const Section& s : image.sections()) {  // without the dynamic linker's tables, which name what the linker made
+    if (s.header.sh_type != SHT_PROGBITS || (s.header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) != SHF_ALLOC) continue;
+    const ByteView bytes = image.file().subspan(s.header.sh_offset, s.header.sh_size);
+    Reader words(bytes.subspan(std::min<uint64_t>(align_up(s.header.sh_addr, 8) - s.header.sh_addr, bytes.size())),
+                 "data");
     while (words.remaining() >= sizeof(uint64_t))
       if (is_bound(OldAddr(words.u64()))) return true;
   }
@@ -84,18 +92,23 @@ class CallerSearch {
   std::map<uint32_t, OldAddr> run() {
     struct Reader {
       uint32_t group;
-      std::vector<AddressUse> uses;
+      std::vector<AddressUse> uses, kept;
     };
     const auto readers = parallel_collect<Reader>(program_.groups.size(), [&](size_t g, std::vector<Reader>& out) {
       const Group& group = program_.groups[g];
       if (!may_read_return_slot(group.code.parts)) return;
-      auto uses = follow_addresses(program_, group, {.addresses = {kReturnAddress}, .notes_order = true});
-      if (!uses.empty()) out.push_back({uint32_t(g), std::move(uses)});
+      Followed followed{.addresses = {kReturnAddress}, .notes_order = true};
+      Reader reader{uint32_t(g), follow_addresses(program_, group, followed), {}};
+      followed.where_kept = true;
+      reader.kept = follow_addresses(program_, group, followed);
+      if (!reader.uses.empty() || !reader.kept.empty()) out.push_back(std::move(reader));
     });
     std::map<uint32_t, OldAddr> found;
-    for (const Reader& r : readers)
+    for (const Reader& r : readers) {
       for (const AddressUse& u : r.uses)
         if (const auto at = ordered_at(u)) found.emplace(r.group, *at);
+      if (!r.kept.empty() && names_end()) found.emplace(r.group, r.kept.front().at);
+    }
     return found;
   }
 
@@ -119,11 +132,15 @@ class CallerSearch {
   }
 
  private:
+  bool names_end() {
+    if (!names_end_) names_end_ = names_end_of_code(program_);
+    return *names_end_;
+  }
+
   // Where the order of the value is asked for, if that is how it is used.
   std::optional<OldAddr> ordered_at(const AddressUse& u) {
     if (u.how == How::ordered_to_named) return u.at;
-    if (u.how == How::ordered && !names_end_) names_end_ = names_end_of_code(program_);
-    if (u.how == How::ordered && *names_end_) return u.at;
+    if (u.how == How::ordered && names_end()) return u.at;
     if (u.how != How::passed) return std::nullopt;
     const auto group = callee(u.callee, u.through_pointer);
     return group ? of_argument({*group, u.argument}) : std::nullopt;

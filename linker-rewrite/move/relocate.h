@@ -13,9 +13,9 @@
 #include "library_start.h"
 #include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/base/patch.h"
+#include "linker-rewrite/decide/monitored_text.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/unwind/unwind.h"
-#include "monitored_text.h"
 
 namespace profld {
 

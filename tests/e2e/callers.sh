@@ -48,8 +48,8 @@ for linker in bfd gold lld; do
 done
 unset LD_LIBRARY_PATH
 
-# Who calls a function that compares its return address stays. Who only is told apart by it moves.
-may_skip="main hands_on is_trusted is_not_trusted is_trusted_by_pointer"
+# Who calls a function that compares its return address stays.
+may_skip="main hands_on goes_by_record asks_for_place is_trusted is_not_trusted is_trusted_by_pointer"
 matrix compared_callers.c -fno-optimize-sibling-calls
 optimizations=-O2
 matrix compared_callers.c
@@ -58,7 +58,7 @@ rewrite compared -b --no-hooks
 profiled compared
 rewrite compared
 jq -e '[.skipped[] | select(.reason | startswith("it calls, or may call, a function that compares its return address"))] | map(.name) | sort ==
-  ["is_not_trusted", "is_trusted", "is_trusted_by_pointer", "main"]' compared.report >/dev/null || fail "$(jq -c .skipped compared.report)"
+  ["asks_for_place", "goes_by_record", "is_not_trusted", "is_trusted", "is_trusted_by_pointer", "main"]' compared.report >/dev/null || fail "$(jq -c .skipped compared.report)"
 
 # What gcc -pg counts, by return addresses between the bounds of the text, is the same.
 counted() { gprof -b -q "$1" gmon.out | awk '/^\[/ || NF >= 4 { print $(NF - 2), $(NF - 1) }' | grep -E '^[0-9/]+ (leaf|branch|main)' | sort; }

@@ -84,18 +84,33 @@ TRUSTED KEPT int is_trusted_by_pointer(void) {
   int answer = pointer();
   return answer + sink * 0;
 }
-KEPT int only_names(void) {  // who called it is told apart, no more
-  CALLED("only_names");
-  static uintptr_t last;
-  const int same = CALLER == last;
-  last = CALLER;
-  return same;
+
+struct Record {
+  uintptr_t pc;
+};
+KEPT static int is_record_of_text(const struct Record* record) {
+  CALLED("is_record_of_text");
+  return is_in_text(record->pc);
 }
-KEPT int is_told_apart(void) {
-  CALLED("is_told_apart");
-  int answer = 0;
-  for (int i = 0; i < 3; ++i) answer += only_names();
-  return answer;
+KEPT int asks_by_record(void) {
+  CALLED("asks_by_record");
+  struct Record record = {CALLER};
+  int answer = is_record_of_text(&record);
+  return answer + sink * 0;
+}
+KEPT uintptr_t own_place(void) {
+  CALLED("own_place");
+  return CALLER;
+}
+KEPT int goes_by_record(void) {
+  CALLED("goes_by_record");
+  int answer = asks_by_record();
+  return answer + sink * 0;
+}
+KEPT int asks_for_place(void) {
+  CALLED("asks_for_place");
+  int answer = is_in_text(own_place());
+  return answer + sink * 0;
 }
 
 int main(void) {
@@ -104,9 +119,8 @@ int main(void) {
   behind = (uintptr_t)etext;
   printf("%d %d %d\n", asks_itself(), asks_another(), asks_two());
   printf("%d %d %d\n", asks_variables(), asks_distance(), asks_in_frame(3));
-  printf("%d %d\n", counts(), hands_on());
+  printf("%d %d %d %d\n", counts(), hands_on(), goes_by_record(), asks_for_place());
   printf("%d %d %d\n", is_trusted(), is_not_trusted(), is_trusted_by_pointer());
-  printf("%d\n", is_told_apart());
   print_calls();
   return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/imports.h"
@@ -23,7 +24,8 @@ constexpr uint8_t kSecondArgument = 6;  // rsi
 bool is_monstartup(const Symbol& s) { return s.name == "__monstartup" || s.name == "monstartup"; }
 
 // In the instruction that sets the second argument of a call, the address there, if it is one of code or behind some.
-std::optional<AddressField> end_passed(const Image& image, const Code& code, uint32_t part, uint32_t call) {
+std::optional<std::pair<AddressField, OldAddr>> end_passed(const Image& image, const Code& code, uint32_t part,
+                                                           uint32_t call) {
   constexpr uint32_t kMost = 12;
   const auto is_end = [&](uint64_t a) { return image.is_code(OldAddr(a)) || image.is_code(OldAddr(a - 1)); };
   uint8_t reg = kSecondArgument;
@@ -33,11 +35,11 @@ std::optional<AddressField> end_passed(const Image& image, const Code& code, uin
     if (!(op.writes >> reg & 1)) continue;
     if (takes_address(code, insn)) {
       if (!is_end(code.target(insn).value)) return std::nullopt;
-      return AddressField{{part, i}, insn.field, true};
+      return std::pair(AddressField{{part, i}, insn.field, true}, code.target(insn));
     }
     if (op.action != Action::move) return std::nullopt;
     if (op.immediate_field != 0 && !image.is_position_independent() && is_end(uint64_t(op.immediate)))
-      return AddressField{{part, i}, op.immediate_field, false};
+      return std::pair(AddressField{{part, i}, op.immediate_field, false}, OldAddr(uint64_t(op.immediate)));
     if (op.from.type != Operand::Type::reg) return std::nullopt;
     reg = op.from.reg;
   }
@@ -65,12 +67,13 @@ std::vector<MonitoredEnd> find_monitored_ends(const Program& program) {
       const Code& code = program.groups[g].code.parts[part];
       for (uint32_t i = 0; i < code.insns.size(); ++i) {
         const Insn& insn = code.insns[i];
-        if (insn.flow != Flow::call && insn.flow != Flow::call_indirect) continue;
+        const bool is_direct = insn.flow == Flow::call || insn.flow == Flow::jump;
+        if (!is_direct && insn.flow != Flow::call_indirect && insn.flow != Flow::jump_indirect) continue;
         const auto symbol = imports.symbol_called(code, insn);
         if (symbol ? !is_monstartup(image.dynamic_symbols()[*symbol])
-                   : insn.flow != Flow::call || std::ranges::find(functions, code.target(insn)) == functions.end())
+                   : !is_direct || std::ranges::find(functions, code.target(insn)) == functions.end())
           continue;
-        if (const auto field = end_passed(image, code, part, i)) out.push_back({uint32_t(g), *field});
+        if (const auto end = end_passed(image, code, part, i)) out.push_back({uint32_t(g), end->first, end->second});
       }
     }
   });

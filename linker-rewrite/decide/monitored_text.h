@@ -1,7 +1,7 @@
 // Programs that profile themselves (gcc -pg): see monitored_text.cc.
 
-#ifndef LINKER_REWRITE_MOVE_MONITORED_TEXT_H
-#define LINKER_REWRITE_MOVE_MONITORED_TEXT_H
+#ifndef LINKER_REWRITE_DECIDE_MONITORED_TEXT_H
+#define LINKER_REWRITE_DECIDE_MONITORED_TEXT_H
 
 #include <vector>
 
@@ -13,6 +13,7 @@ namespace profld {
 struct MonitoredEnd {
   uint32_t group;
   AddressField field;
+  OldAddr end;
 };
 
 std::vector<MonitoredEnd> find_monitored_ends(const Program& program);
