@@ -112,7 +112,8 @@ bool find_file(uint64_t address, FileMapping* file) {
 uint64_t bias_of(const Elf64_Phdr* headers, uint64_t count, uint64_t start) {
   uint64_t lowest = ~uint64_t(0);
   for (uint64_t i = 0; i < count; ++i) {
-    if (headers[i].p_type == PT_LOAD && headers[i].p_vaddr < lowest) lowest = headers[i].p_vaddr;
+    const Elf64_Phdr& h = headers[i];
+    if (h.p_type == PT_LOAD && h.p_memsz != 0 && h.p_vaddr < lowest) lowest = h.p_vaddr;
   }
   return start - (lowest & ~(kPage - 1));
 }

@@ -99,7 +99,7 @@ Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias)
   object.start = ~uint64_t(0);
   for (uint64_t i = 0; i < count; ++i) {
     const Elf64_Phdr& h = headers[i];
-    if (h.p_type != PT_LOAD) continue;
+    if (h.p_type != PT_LOAD || h.p_memsz == 0) continue;
     const uint64_t start = bias + h.p_vaddr, end = start + h.p_memsz;
     if (start < object.start) object.start = start;
     if (end > object.end) object.end = end;

@@ -101,6 +101,7 @@ void keep_what_inherits_registers(Program& program) {
         for (const Insn& insn : code.insns) {
           if (insn.flow != Flow::call && insn.flow != Flow::jump && insn.flow != Flow::jump_if) continue;
           const OldAddr target = code.target(insn);
+          if (target == OldAddr()) continue;  // of a weak function that is not there; a static PIE has its headers at 0
           const ptrdiff_t to = program.range_of(target);
           if (to < 0 ? unknown_code_inherits(program, target) : inherits[size_t(to)] != 0) out.push_back({i, target});
           if (to >= 0 && inherits[i] && is_discovered(program.ranges[size_t(to)]))

@@ -71,6 +71,8 @@ void refuse_unsupported(const Image& image) {
   if (is_rewritten(image)) throw refusal(Refusal::already_rewritten);
   if (image.segment(PT_LOAD) && image.link_type() == LinkType::shared_library && !image.segment(PT_DYNAMIC))
     throw refusal(Refusal::neither_program_nor_library);
+  // klibc's programs start in their library, which calls main() at the entry point.
+  if (image.segment(PT_INTERP) && !image.segment(PT_DYNAMIC)) throw refusal(Refusal::no_dynamic_section);
   if (is_dynamic_linker(image)) throw refusal(Refusal::dynamic_linker);
   if (image.link_type() == LinkType::shared_library && image.code().empty()) throw refusal(Refusal::no_code);
   if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))

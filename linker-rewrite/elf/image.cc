@@ -92,11 +92,33 @@ GElf_Shdr counts_of(const GElf_Shdr& h) {
 
 bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= total && size <= total - offset; }
 
+constexpr uint64_t kPageSize = 4096;
+constexpr uint64_t kMostAddress = uint64_t(1) << 47;  // of programs, with page tables of four levels
+
+// How many bytes of the file, with the zeros behind its end, its segments have: memory is mapped by pages, and the last one
+// is filled up with zeros. So a file may end before its last segment does.
+size_t size_with_zeros(ByteView file) {
+  Elf64_Ehdr header;
+  if (file.size() < sizeof header) return file.size();
+  std::memcpy(&header, file.data(), sizeof header);
+  const uint64_t most = align_up(file.size(), kPageSize);
+  uint64_t size = file.size();
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr s;
+    const uint64_t skipped = uint64_t(i) * sizeof s;
+    if (!inside(header.e_phoff, skipped + sizeof s, file.size())) break;
+    std::memcpy(&s, file.data() + header.e_phoff + skipped, sizeof s);
+    if (s.p_type == PT_LOAD && inside(s.p_offset, s.p_filesz, most)) size = std::max(size, s.p_offset + s.p_filesz);
+  }
+  return size;
+}
+
 }  // namespace
 
 Image Image::open(const std::string& path) {
   const FileBytes file = map_file(path);
-  Image image(file.owner, file.bytes);
+  // Those zeros are in our mapping, too.
+  Image image(file.owner, ByteView(file.bytes.data(), size_with_zeros(file.bytes)));
   image.mapped_ = true;
   return image;
 }
@@ -107,6 +129,7 @@ void Image::release() const {
 }
 
 Image Image::from_bytes(Bytes file) {
+  file.resize(size_with_zeros(file));
   const auto owner = std::make_shared<const Bytes>(std::move(file));
   return Image(owner, *owner);
 }
@@ -139,9 +162,9 @@ void Image::read_segments() {
   bool first = true;
   for (const Elf64_Phdr& s : segments_) {
     if (s.p_type == PT_NULL || s.p_type == PT_GNU_STACK) continue;
-    if (!inside(s.p_offset, s.p_filesz, file_.size())) throw Error(kTruncated);
-    if (s.p_type != PT_LOAD) continue;
-    if (s.p_filesz > s.p_memsz || s.p_memsz > (uint64_t(1) << 46) || s.p_vaddr > (uint64_t(1) << 46))
+    if (s.p_filesz != 0 && !inside(s.p_offset, s.p_filesz, file_.size())) throw Error(kTruncated);
+    if (s.p_type != PT_LOAD || (s.p_filesz == 0 && s.p_memsz == 0)) continue;  // nothing is mapped for an empty one
+    if (s.p_filesz > s.p_memsz || !inside(s.p_vaddr, s.p_memsz, kMostAddress))
       throw Error("damaged program headers: a segment is larger in the file than in memory, or lies out of range");
     if (!first && s.p_vaddr < span_.end.value)
       throw Error("damaged program headers: segments overlap or are not in order");
@@ -162,22 +185,22 @@ void Image::read_sections() {
   if (header_.e_shoff == 0) return;
   // libelf treats a table that is cut off as if there was none.
   const uint64_t promised = std::max<uint64_t>(header_.e_shnum, 1) * sizeof(Elf64_Shdr);
-  if (!inside(header_.e_shoff, promised, file_.size())) throw Error(kTruncated);
+  if (!inside(header_.e_shoff, promised, file_.size())) return;
   ElfHandle elf(file_);
   size_t count = 0, names = 0;
   if (elf_getshdrnum(elf.get(), &count) != 0 || !inside(header_.e_shoff, count * sizeof(Elf64_Shdr), file_.size()))
-    throw Error(kTruncated);
+    return;
   if (elf_getshdrstrndx(elf.get(), &names) != 0) names = 0;
   for (size_t i = 0; i < count; ++i) {
     Elf_Scn* scn = elf_getscn(elf.get(), i);
     GElf_Shdr h;
-    if (!scn || !gelf_getshdr(scn, &h)) throw Error(kTruncated);
+    if (!scn || !gelf_getshdr(scn, &h)) return sections_.clear();
     if (i == 0)
       h = counts_of(h);
     else if (h.sh_type == SHT_NULL)
       h = {};  // no section either, and none of its other fields has a meaning
     if (h.sh_type != SHT_NOBITS && h.sh_type != SHT_NULL && !inside(h.sh_offset, h.sh_size, file_.size()))
-      throw Error(kTruncated);
+      return sections_.clear();
     const char* name = names && h.sh_type != SHT_NULL ? elf_strptr(elf.get(), names, h.sh_name) : nullptr;
     sections_.push_back({unsigned(i), name ? name : "", h});
   }
@@ -204,7 +227,7 @@ void Image::find_code() {
 
 void Image::read_dynamic() {
   const Elf64_Phdr* d = segment(PT_DYNAMIC);
-  if (!d) return;
+  if (!d || d->p_filesz == 0) return;
   Reader r(file_.subspan(d->p_offset, d->p_filesz), "dynamic section");
   while (r.remaining() >= sizeof(Elf64_Dyn)) {
     auto entry = r.read<Elf64_Dyn>();
@@ -339,8 +362,12 @@ std::optional<uint64_t> Image::dynamic_value(int64_t tag) const {
 ByteView Image::bytes_from(OldAddr address) const {
   for (const Elf64_Phdr& s : segments_)
     if (s.p_type == PT_LOAD && address.value >= s.p_vaddr && address.value - s.p_vaddr < s.p_filesz) {
-      uint64_t skip = address.value - s.p_vaddr;
-      return file_.subspan(s.p_offset + skip, s.p_filesz - skip);
+      uint64_t end = s.p_filesz;
+      for (const Elf64_Phdr* next = &s + 1; next != segments_.data() + segments_.size(); ++next)
+        if (next->p_type == PT_LOAD && next->p_vaddr == s.p_vaddr + end && next->p_offset == s.p_offset + end)
+          end += next->p_filesz;
+      const uint64_t skip = address.value - s.p_vaddr;
+      return file_.subspan(s.p_offset + skip, end - skip);
     }
   return {};
 }
@@ -380,7 +407,8 @@ Bytes Image::build_id() const {
 
 void each_loaded_note(const Image& image, const std::function<bool(const Note&)>& f) {
   for (const Elf64_Phdr& s : image.segments())
-    if (s.p_type == PT_NOTE && each_note(image.file().subspan(s.p_offset, s.p_filesz), s.p_align == 8 ? 8 : 4, f))
+    if (s.p_type == PT_NOTE && s.p_filesz != 0 &&
+        each_note(image.file().subspan(s.p_offset, s.p_filesz), s.p_align == 8 ? 8 : 4, f))
       return;
 }
 

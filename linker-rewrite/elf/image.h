@@ -52,10 +52,11 @@ struct Relocation {
 class Image {
  public:
   Image() = default;  // an empty one
-  // Reads and checks a file. Throws Error if it is no complete x86-64 ELF program or library.
+  // Reads and checks a file. Throws Error if it is no x86-64 ELF program or library, or if it is not complete.
   static Image open(const std::string& path);
   static Image from_bytes(Bytes file);
 
+  // With zeros at its end, if a segment goes on there to the end of the page, as it has in memory.
   ByteView file() const { return file_; }
   // Gives back the memory that the file's bytes take. Bytes that are looked at later are read from the file again.
   void release() const;
@@ -69,6 +70,7 @@ class Image {
 
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const Elf64_Phdr* segment(uint32_t type) const;  // the first of that type, or null
+  // None if the file does not have all that the section headers promise: it runs without them.
   const std::vector<Section>& sections() const { return sections_; }
   const Section* section(const std::string& name) const;              // the first of that name, or null
   const std::vector<Elf64_Dyn>& dynamic() const { return dynamic_; }  // up to and without DT_NULL
@@ -84,7 +86,8 @@ class Image {
 
   // Bytes as they are in the file at [address, address + size); nullopt if any of them is not in the file (bss).
   std::optional<ByteView> bytes(OldAddr address, uint64_t size) const;
-  // From `address` to the end of what the file has of its segment; empty if it is not mapped.
+  // From `address` to the end of what the file has of its segment, and of those that follow it both in memory and in the
+  // file without a gap; empty if it is not mapped.
   ByteView bytes_from(OldAddr address) const;
   std::optional<FileOffset> file_offset(OldAddr address) const;
   // Where instructions may be: the file bytes of executable segments, without the sections in them that hold data (some

@@ -39,7 +39,9 @@ std::vector<std::pair<OldAddr, OldAddr>> find_apparent_code_pointers(const Image
     if (s.p_type != PT_LOAD) continue;
     const uint64_t skipped = s.p_offset < headers_end ? headers_end - s.p_offset : 0;
     const OldAddr start(align_up(s.p_vaddr + skipped, 8));
-    const ByteView bytes = image.bytes_from(start);
+    const OldAddr segment_end(s.p_vaddr + s.p_filesz);
+    if (start >= segment_end) continue;
+    const ByteView bytes = image.bytes_from(start).first(segment_end - start);
     auto code = std::ranges::lower_bound(image.code(), start, {}, &OldRange::end);
     for (uint64_t i = 0; i + 8 <= bytes.size();) {
       if (code != image.code().end() && code->start <= start + i) {

@@ -35,7 +35,7 @@ constexpr uint64_t kReach = uint64_t(1) << 31;         // bytes: what a 32-bit d
 Placement place_new_segments(const Image& image, uint64_t kept) {
   const Elf64_Phdr* first = nullptr;
   for (const Elf64_Phdr& s : image.segments()) {
-    if (s.p_type != PT_LOAD) continue;
+    if (s.p_type != PT_LOAD || s.p_memsz == 0) continue;
     if ((s.p_vaddr - s.p_offset) % kPage != 0)
       throw Error("damaged program headers: address and offset of a segment differ modulo the page size");
     if (!first) first = &s;
