@@ -13,7 +13,7 @@
 //
 // The sizes of all but the last two are known once it is known what moves, before code is emitted, so code can be emitted at its final address.
 // Behind the last segment come the sections that are not mapped: .prof.map, .prof.steps, .prof.imports, .prof.coverage, symbols,
-// section headers (sections.cc).
+// section headers, and what the program looks for at the end of its file (sections.cc).
 //
 // strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
 // the ELF header, they put them immediately behind the segment before, without regard to their place in a page, and the
@@ -325,7 +325,12 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   if (has_sections)
     write_symbols(sections, kept, image_, contents.copies, contents.thunks,
                   imports_ ? std::vector<Runtime::Function>() : runtime_.functions(), tls_ ? tls_->size() : 0);
-  const FileOffset behind(align_up(placement_.file_offset(segments().back()->end()).value, 8));
+  FileOffset behind(align_up(placement_.file_offset(segments().back()->end()).value, 8));
+  const FileOffset payload = payload_start(image_);
+  const ByteView payload_bytes = image_.file().subspan(payload.value);
+  // Headers that are not aligned to 8 bytes would be worse than pages of the payload that are not.
+  if (!payload_bytes.empty() && payload.value % 8 == 0)
+    behind += (payload.value - (behind.value + sections.size())) % kPage;
   Bytes unmapped = sections.write(behind, elf);
   put(kept, 0, elf);
 
@@ -339,6 +344,8 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   for (Segment* s : {&read_only_, &code_, &counters_, &tail_}) add(*s);
   write_build_id(file);
   file.push_back({behind, std::move(unmapped)});
+  if (!payload_bytes.empty())
+    file.push_back({behind + file.back().bytes.size(), Bytes(payload_bytes.begin(), payload_bytes.end())});
   return file;
 }
 

@@ -3,6 +3,17 @@
 // A section that moved (.dynsym, .eh_frame, ...) keeps its index, which others refer to, and gets its new address. Its
 // old bytes stay mapped, and get a section of their own, .prof.old.NAME: strip and objcopy build a file anew from its
 // sections, and bytes that no section covers get lost.
+//
+// Behind all that the headers name there may be a payload, which the program looks for in its own file: an archive, a
+// dumped heap, a disk image. There are four ways to find it, and each has to lead to it in the output as well.
+//
+// - From the end of the file, by a mark or by an offset or a length that is counted from there. So the output ends with the
+//   payload, byte by byte. The directory of a zip archive is found that way, and what it says of places in the archive is
+//   corrected by who reads it, as the archive may have been put behind anything.
+// - Behind the section headers, at e_shoff + e_shnum * e_shentsize. So they come immediately before it.
+// - By an offset from the start of the file (sbcl, clisp). So it stays in its old place, too: all of the original's bytes
+//   do.
+// - As pages, mapped from the file. So the second one lies in the old place modulo the page size.
 
 #include "sections.h"
 
@@ -72,7 +83,7 @@ uint64_t kept_file_size(const Image& image) {
   }
   kept = std::min(kept, total);
 
-  // Other bytes at the end, an appended archive for instance, stay where the program looks for them.
+  // Other bytes stay where the program may look for them, a payload (payload_start) too.
   std::ranges::sort(gone);
   gone.emplace_back(total, total);
   uint64_t covered = kept;
@@ -82,6 +93,22 @@ uint64_t kept_file_size(const Image& image) {
     covered = std::max(covered, end);
   }
   return kept;
+}
+
+FileOffset payload_start(const Image& image) {
+  const Elf64_Ehdr& e = image.header();
+  uint64_t end = std::max<uint64_t>(sizeof e, e.e_phoff + uint64_t(e.e_phnum) * sizeof(Elf64_Phdr));
+  for (const Elf64_Phdr& s : image.segments())
+    if (s.p_type != PT_NULL && s.p_filesz != 0) end = std::max(end, s.p_offset + s.p_filesz);
+  if (!image.sections().empty()) end = std::max(end, e.e_shoff + image.sections().size() * sizeof(Elf64_Shdr));
+  for (const Section& s : image.sections())
+    if (s.header.sh_type != SHT_NOBITS && s.header.sh_type != SHT_NULL)
+      end = std::max(end, s.header.sh_offset + s.header.sh_size);
+  const ByteView file = image.file();
+  // Zeros alone fill the file up, and say nothing.
+  if (end >= file.size() || std::ranges::all_of(file.subspan(end), [](uint8_t byte) { return byte == 0; }))
+    end = file.size();
+  return FileOffset(end);
 }
 
 SectionTable::SectionTable(const Image& image, const Placement& placement, const SectionEdits& edits)
@@ -162,11 +189,15 @@ unsigned SectionTable::add_header(const std::string& name, const Elf64_Shdr& hea
   return unsigned(headers_.size() - 1);
 }
 
-Bytes SectionTable::write(FileOffset at, Elf64_Ehdr& header) {
+uint64_t SectionTable::size() const {
   uint64_t size = headers_.size() * sizeof(Elf64_Shdr);
   for (const auto& [index, contents] : contents_) size += align_up(contents.size(), 8);
+  return size;
+}
+
+Bytes SectionTable::write(FileOffset at, Elf64_Ehdr& header) {
   Bytes out;
-  out.reserve(size);
+  out.reserve(size());
   for (auto& [index, contents] : contents_) {
     Elf64_Shdr& h = headers_[index];
     h.sh_offset = at.value + out.size();

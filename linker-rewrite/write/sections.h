@@ -13,6 +13,10 @@ namespace profld {
 // left out, because they are written anew.
 uint64_t kept_file_size(const Image& image);
 
+// Where in the original file its payload starts: what stands behind all that its headers name, to the end of the file. The
+// file's size if it has none. See sections.cc.
+FileOffset payload_start(const Image& image);
+
 // The original's .symtab, or null if it has none that can be used.
 const Section* symbol_table(const Image& image);
 
@@ -33,6 +37,8 @@ class SectionTable {
   Elf64_Shdr& replace(unsigned index, Bytes contents);
   unsigned add(const std::string& name, const Elf64_Shdr& header, Bytes contents);
 
+  // How many bytes write() will return.
+  uint64_t size() const;
   // Returns all new contents and the table itself, which will lie in the file at `at`, a multiple of 8. Enters the
   // table in the ELF header `header`. To be called last.
   Bytes write(FileOffset at, Elf64_Ehdr& header);

@@ -288,7 +288,7 @@ TEST_CASE("a program whose symbol table is empty can be rewritten") {
   CHECK(run(output).status == 3);
 }
 
-TEST_CASE("bytes that somebody appended to the program stay where they are") {
+TEST_CASE("bytes that somebody appended to the program stay where they are, and are at the end") {
   Programs p("-pie");
   Image image = Image::open(p.original);
   Bytes file(image.file().begin(), image.file().end());
@@ -297,6 +297,7 @@ TEST_CASE("bytes that somebody appended to the program stay where they are") {
   const Bytes output = rewrite(Image::from_bytes(file), p.runtime);
   REQUIRE(output.size() > file.size());
   CHECK(std::equal(archive.begin(), archive.end(), output.begin() + long(file.size() - archive.size())));
+  CHECK(std::equal(archive.rbegin(), archive.rend(), output.rbegin()));
 }
 
 TEST_CASE("what cannot be done is said in one line") {
