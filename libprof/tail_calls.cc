@@ -50,11 +50,14 @@ using prof_format::kTailCall;
 using prof_format::kWeightShift;
 
 // Instructions.
-constexpr uint8_t kJump = 0xe9, kShortJump = 0xeb, kThroughPointer = 0xff, kBnd = 0xf2, kNotrack = 0x3e;
+constexpr uint8_t kJump = 0xe9, kShortJump = 0xeb, kCall = 0xe8, kThroughPointer = 0xff, kBnd = 0xf2, kNotrack = 0x3e;
 constexpr uint8_t kJumpThroughWord = 0x25, kCallThroughWord = 0x15;  // their second bytes: relative to rip
 constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-constexpr int kJumpOfThrough = 4;  // in the middle bits of the second byte
-constexpr int kMostJumps = 4;      // from one to the next, to the function
+constexpr uint8_t kNumberToR11[] = {0x41, 0xbb};                    // behind it a number of 32 bits: mold's stubs
+constexpr uint8_t kWordToR11[] = {0x4c, 0x8b, 0x1d};                // behind it a displacement: lld -z retpolineplt
+constexpr uint8_t kReturnToR11[] = {0x4c, 0x89, 0x1c, 0x24, 0xc3};  // where its stubs lead
+constexpr int kJumpOfThrough = 4;                                   // in the middle bits of the second byte
+constexpr int kMostJumps = 4;                                       // from one to the next, to the function
 
 int32_t displacement_at(const uint8_t* p) {
   int32_t d;
@@ -137,10 +140,20 @@ bool is_in_object(State* s, uint64_t address) {
   return false;
 }
 
-bool is_endbr64(const uint8_t* p) {
-  for (uint8_t byte : kEndbr64)
+template <size_t kSize>
+bool is(const uint8_t (&instruction)[kSize], const uint8_t* p) {
+  for (uint8_t byte : instruction)
     if (*p++ != byte) return false;
   return true;
+}
+
+// The word whose contents the stub at p returns to; 0 if it is no such stub.
+uint64_t word_of_retpoline(const uint8_t* p) {
+  if (!is(kWordToR11, p)) return 0;
+  const uint8_t* to = p + sizeof kWordToR11 + 4;
+  for (int i = 0; i < kMostJumps && (*to == kJump || *to == kCall); ++i)
+    to = reinterpret_cast<const uint8_t*>(end_of(to + 1));
+  return is(kReturnToR11, to) ? end_of(p + sizeof kWordToR11) : 0;
 }
 
 // The pc of the function to which a jump to that address leads: the one behind the call of its enter hook. 0 if it has no
@@ -148,7 +161,8 @@ bool is_endbr64(const uint8_t* p) {
 uint64_t find_hook(State* s, uint64_t address) {
   for (int i = 0; i < kMostJumps && is_in_object(s, address); ++i) {
     auto* p = reinterpret_cast<const uint8_t*>(address);
-    if (is_endbr64(p)) p += sizeof kEndbr64;
+    if (is(kEndbr64, p)) p += sizeof kEndbr64;
+    if (is(kNumberToR11, p)) p += sizeof kNumberToR11 + 4;
     if (*p == kBnd) ++p;
     if (*p == kJump) {
       address = end_of(p + 1);
@@ -156,6 +170,8 @@ uint64_t find_hook(State* s, uint64_t address) {
       address = reinterpret_cast<uint64_t>(p + 2) + uint64_t(int64_t(int8_t(p[1])));
     } else if (*p == kThroughPointer && p[1] == kJumpThroughWord) {
       address = word_at(end_of(p + 2));
+    } else if (const uint64_t word = word_of_retpoline(p)) {
+      address = word_at(word);
     } else if (*p == kThroughPointer && p[1] == kCallThroughWord) {
       const bool is_hook = calls_enter_hook(reinterpret_cast<const uint64_t*>(end_of(p + 2)));
       return is_hook ? reinterpret_cast<uint64_t>(p + 6) : 0;

@@ -25,7 +25,6 @@ using Kind = Holds::Kind;
 using Type = Operand::Type;
 
 constexpr int64_t kWord = 8, kRedZone = 128;
-constexpr uint8_t kR11 = 11;
 constexpr uint16_t bit(uint8_t reg) { return uint16_t(1u << reg); }
 // Those that hold no argument. (al holds one in functions with a variable number of arguments, which only test it; r10 holds the
 // frame of the function that a nested one belongs to.)

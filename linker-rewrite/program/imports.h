@@ -1,5 +1,5 @@
 // Functions that a program calls through a word of its global offset table (GOT), which the dynamic linker, or the
-// start-up code of a static program, fills in.
+// start-up code of a static program, fills in. See imports.cc.
 
 #ifndef LINKER_REWRITE_PROGRAM_IMPORTS_H
 #define LINKER_REWRITE_PROGRAM_IMPORTS_H
@@ -13,7 +13,7 @@
 
 namespace profld {
 
-// The word through which the linker's stub at `stub` jumps; nullopt if there is no such stub.
+// The word that holds where the linker's stub at `stub` leads to; nullopt if there is no such stub.
 std::optional<OldAddr> got_entry_of_stub(const Image& image, OldAddr stub);
 
 // The symbol whose address goes into the word; null if it has none.

@@ -86,15 +86,4 @@ bool starts_with_endbr64(ByteView code) {
   return code.size() >= kEndbr64Length && std::memcmp(code.data(), kEndbr64, kEndbr64Length) == 0;
 }
 
-std::optional<int64_t> distance_to_got_entry(ByteView code) {
-  constexpr size_t kStubLength = 16;         // with what fills it up
-  constexpr uint8_t kJumpThroughRip = 0x25;  // a ModRM byte: *disp(%rip)
-  if (code.size() < kStubLength) return std::nullopt;
-  size_t at = starts_with_endbr64(code) ? kEndbr64Length : 0;
-  if (code[at] == kBnd) ++at;
-  if (code[at] != kJumpThrough || code[at + 1] != kJumpThroughRip) return std::nullopt;
-  const size_t end = at + 2 + kAddressSize;
-  return int64_t(end) + *last_number<int32_t>(code.subspan(at, end - at));
-}
-
 }  // namespace profld

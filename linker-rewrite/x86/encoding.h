@@ -12,8 +12,8 @@
 //     and how long a copy becomes (move/plan.cc);
 //   * what may have to stay first at a function's entry, as ENDBR64 does here;
 //   * where in an instruction an address or a number stands, and how to write another one there (move/emit.cc);
-//   * how compilers and linkers write things that no table tells about: linkage stubs, jumps through tables, checks of
-//     the stack's limit, return addresses that are changed.
+//   * how compilers write things that no table tells about: jumps through tables, checks of the stack's limit, return
+//     addresses that are changed.
 //
 // The runtime's hooks (libprof/hooks.S) are the other half of what depends on the processor.
 
@@ -287,10 +287,6 @@ inline std::optional<int32_t> displacement_of_last_call(ByteView code) {
 // The functions below look at the instructions that `code` starts with; `code` may end anywhere behind them.
 
 bool starts_with_endbr64(ByteView code);
-
-// Of a linkage stub, [endbr64] [bnd] jmp *got_entry(%rip): the distance from its start to the GOT entry. Nullopt if it
-// is no such stub.
-std::optional<int64_t> distance_to_got_entry(ByteView code);
 
 }  // namespace profld
 

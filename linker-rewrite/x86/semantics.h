@@ -15,7 +15,7 @@
 namespace profld {
 
 // General registers by their number in instructions: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8 8, ...
-inline constexpr uint8_t kRegisters = 16, kRax = 0, kRsp = 4, kRbp = 5, kNoRegister = 0xff;
+inline constexpr uint8_t kRegisters = 16, kRax = 0, kRsp = 4, kRbp = 5, kR11 = 11, kNoRegister = 0xff;
 
 enum class Action : uint8_t {
   other,     // see reads, writes, memory_written

@@ -85,11 +85,16 @@ std::vector<CodeRange> OriginalCode::ranges_of(uint64_t entry) const {
 std::string OriginalCode::import_at(uint64_t address) const {
   if (const std::string* name = object_.import_name(address)) return *name;
   if (const auto at = got_.find(address); at != got_.end()) return at->second;
-  // A stub jumps to what a word of the GOT says, behind an ENDBR64 maybe.
+  // A stub jumps to what a word of the GOT says, behind an ENDBR64 and a number maybe; or it loads that into r11, for a
+  // retpoline (linker-rewrite/program/imports.cc).
   constexpr uint64_t kStub = 16;
-  for (const Instruction& i : decode_instructions(bytes(address, kStub), address)) {
+  constexpr std::string_view kWordToR11 = "\x4c\x8b\x1d";
+  const std::string stub = bytes(address, kStub);
+  const bool is_retpoline = stub.starts_with(kWordToR11);
+  for (const Instruction& i : decode_instructions(stub, address)) {
     if (i.transfer == Transfer::none && !i.memory) continue;
-    const auto at = i.memory && i.transfer == Transfer::jump_indirect ? got_.find(*i.memory) : got_.end();
+    const bool leads_there = is_retpoline || i.transfer == Transfer::jump_indirect;
+    const auto at = i.memory && leads_there ? got_.find(*i.memory) : got_.end();
     return at == got_.end() ? "" : at->second;
   }
   return "";

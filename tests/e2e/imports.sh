@@ -45,6 +45,20 @@ for compiler in gcc clang; do
   done
 done
 
+# Other linkers' stubs: lld's for processors that must not guess, and mold's.
+library gcc
+for link in gold "lld -Wl,-z,now" "lld -Wl,-z,retpolineplt" "lld -Wl,-z,retpolineplt -Wl,-z,now" "lld -Wl,-z,retpolineplt -fno-pie -no-pie" \
+  mold "mold -Wl,-z,now" "mold -fno-pie -no-pie" "mold -fno-pie -no-pie -Wl,-z,now"; do
+  program=${link// /}
+  # shellcheck disable=SC2086 # lists of words
+  importing "$program" -O2 -fuse-ld=$link
+  rewrite "$program"
+  jq -e '.imports > 20 and .import_calls > 40' "$program.report" >/dev/null || fail "$program: $(jq -c '[.imports, .import_calls]' "$program.report")"
+  profiled "$program"
+  expect_calls "$program" <"$program.stdout"
+  not_recorded "$program"
+done
+
 # A program without section headers, where the linker's stubs look like functions. (One that jumps to a stub stays, as the
 # stubs do.)
 program=gcc-O0-fno-pie-no-pie
