@@ -13,6 +13,7 @@
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/blocks/trace_records.h"
+#include "linker-rewrite/decide/heap_place.h"
 #include "linker-rewrite/decide/import_calls.h"
 #include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/decide/name_selection.h"
@@ -211,7 +212,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   if (selection.trace && image.link_type() == LinkType::shared_library) throw refusal(Refusal::trace_of_library);
   LinkerWishes all_wishes = wishes;
   all_wishes.traces = selection.trace;
-  const std::unique_ptr<Layout> layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace);
+  std::unique_ptr<Layout> layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace);
 
   // Find and decode the code. Now each range of code is known to be a function or a fragment, and ranges between which
   // control passes without calls are in one group, except for fragments that only a jump table leads to. Where no table
@@ -230,6 +231,10 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
     program =
         group_functions(image, made->frames, find_functions(image, made->frames), std::move(program.frame_tables));
   refuse_without_functions(program, selection);
+  if (takes_heap_behind_data(program)) {
+    if (image.is_position_independent()) throw refusal(Refusal::heap_behind_data);
+    layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace, Place::in_front);
+  }
   give_back_memory(image);
 
   // Decide what can move. Now each group has a reason to stay, or it is known where all its jumps lead.

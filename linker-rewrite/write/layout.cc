@@ -22,7 +22,8 @@
 // And the writable segment comes first, because we can choose where it ends, unlike the original's last segment.
 //
 // Everything old that is not mentioned here stays: PT_INTERP, RELRO, GNU_STACK, GNU_PROPERTY, their order, and each
-// section's index. The kernel starts the heap (brk) behind the last segment, wherever that is.
+// section's index. The kernel starts the heap (brk) behind the last segment, wherever that is. Programs that cannot do
+// with that have the new segments in front, in the same order (decide/heap_place.cc).
 
 #include "layout.h"
 
@@ -63,7 +64,8 @@ Bytes encode_coverage(const Coverage& code) {
 
 class ProgramLayout : public Layout {
  public:
-  ProgramLayout(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes, bool counts_blocks);
+  ProgramLayout(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes, bool counts_blocks,
+                Place place);
 
   void name_copies(const Program& program) override;
   NewAddr hook_slots() const override { return imports_ ? imports_->hook_slots() : runtime_.hook_slots(); }
@@ -93,6 +95,7 @@ class ProgramLayout : public Layout {
 
   const Image& image_;
   uint64_t kept_;  // bytes of the original file
+  Place place_;
   Placement placement_;
   Runtime runtime_;
   NewNotes notes_;
@@ -112,10 +115,11 @@ std::string name_of(const RuntimeFile& runtime) {
 }
 
 ProgramLayout::ProgramLayout(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes,
-                             bool counts_blocks)
+                             bool counts_blocks, Place place)
     : image_(image),
       kept_(kept_file_size(image)),
-      placement_(place_new_segments(image, kept_)),
+      place_(place),
+      placement_(place_new_segments(image, kept_, place)),
       runtime_(runtime.path),
       notes_(image),
       counts_blocks_(counts_blocks) {
@@ -255,10 +259,11 @@ std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
     out.back().p_type = counters_type_;
   }
 
-  auto last_load = std::ranges::find(out.rbegin(), out.rend(), uint32_t(PT_LOAD), &Elf64_Phdr::p_type).base();
+  const auto first_load = std::ranges::find(out, uint32_t(PT_LOAD), &Elf64_Phdr::p_type);
+  const auto last_load = std::ranges::find(out.rbegin(), out.rend(), uint32_t(PT_LOAD), &Elf64_Phdr::p_type).base();
   std::vector<Elf64_Phdr> loads;
   for (const Segment* s : segments()) loads.push_back(s->header(placement_));
-  out.insert(last_load, loads.begin(), loads.end());
+  out.insert(place_ == Place::in_front ? first_load : last_load, loads.begin(), loads.end());
 
   if (needs_phdr()) {
     Elf64_Phdr h{};
@@ -299,6 +304,8 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   }
   emit_copies(contents, edits);
 
+  if (place_ == Place::in_front && segments().back()->next_page().value > image_.span().start.value)
+    throw refusal(Refusal::heap_behind_data);
   std::vector<Elf64_Phdr> headers = program_headers();
   Bytes table;
   for (const Elf64_Phdr& h : headers) append(table, h);
@@ -381,8 +388,8 @@ NewAddr Layout::read_only_start(uint64_t text_size, uint32_t counters) const {
 }
 
 std::unique_ptr<Layout> Layout::begin(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes,
-                                      bool counts_blocks) {
-  return std::make_unique<ProgramLayout>(image, runtime, wishes, counts_blocks);
+                                      bool counts_blocks, Place place) {
+  return std::make_unique<ProgramLayout>(image, runtime, wishes, counts_blocks, place);
 }
 
 }  // namespace profld

@@ -25,6 +25,7 @@
 #include "linker-rewrite/x86/range_calls.h"
 #include "linker_wishes.h"
 #include "output_file.h"
+#include "segment.h"
 
 namespace profld {
 
@@ -57,9 +58,10 @@ class Layout {
  public:
   // Reads the runtime; appends its image if the program is static, else only names it as a needed library. `wishes` are a
   // dynamic program's. `counts_blocks`: there may be counters, or a trace segment. Throws Error if the program's headers do not allow it
-  // (the message says why), so call it before anything that takes long.
+  // (the message says why), so call it before anything that takes long. `place`: of the new segments; there may turn out
+  // to be no room in front of a program.
   static std::unique_ptr<Layout> begin(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes = {},
-                                       bool counts_blocks = false);
+                                       bool counts_blocks = false, Place place = Place::behind);
   virtual ~Layout() = default;
 
   // Makes room for dynamic symbols of the copies of all that moves. The addresses below are right from then on, as they

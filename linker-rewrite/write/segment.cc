@@ -13,7 +13,8 @@
 // - Place the new segments so that the old kernel's sum comes out right: offset = address - (first address - its
 //   offset). The file then has a hole of .bss's size, which occupies no disk, as nothing is written there.
 //
-// We do the third. Only if the hole would be very large (kMaxHole), the new segments follow the file's end, and the
+// We do the third. (In front of the original's first segment new ones lie only if the program needs what is behind the last
+// one itself: decide/heap_place.cc.) Only if the hole would be very large (kMaxHole), the new segments follow the file's end, and the
 // output needs Linux 5.18. In every case, offset and address agree modulo the page size.
 
 #include "segment.h"
@@ -28,11 +29,12 @@ namespace {
 
 constexpr uint64_t kMaxHole = uint64_t(256) << 20;     // bytes of the file that stand for .bss
 constexpr uint64_t kMaxDebugInfo = uint64_t(1) << 30;  // bytes of addresses that stand for debug information
-constexpr uint64_t kReach = uint64_t(1) << 31;         // bytes: what a 32-bit displacement can reach
+constexpr uint64_t kLowestAddress = 1 << 16;    // that a program may have: vm.mmap_min_addr, if nobody changed it
+constexpr uint64_t kReach = uint64_t(1) << 31;  // bytes: what a 32-bit displacement can reach
 
 }  // namespace
 
-Placement place_new_segments(const Image& image, uint64_t kept) {
+Placement place_new_segments(const Image& image, uint64_t kept, Place place) {
   const Elf64_Phdr* first = nullptr;
   for (const Elf64_Phdr& s : image.segments()) {
     if (s.p_type != PT_LOAD || s.p_memsz == 0) continue;
@@ -44,6 +46,8 @@ Placement place_new_segments(const Image& image, uint64_t kept) {
 
   uint64_t end = align_up(image.span().end.value, kPage);
   if (end - first->p_vaddr >= kReach) throw refusal(Refusal::segments_too_far);
+  // The first segment of all is a new one then, and it has the distance that AT_PHDR is computed with.
+  if (place == Place::in_front) return {NewAddr(kLowestAddress), FileOffset(align_up(kept, kPage))};
   uint64_t distance = first->p_vaddr - first->p_offset;  // address - offset, modulo 2^64
   uint64_t behind_file = align_up(distance + kept, kPage);
   if (behind_file <= end && end - behind_file <= kMaxHole) return {NewAddr(end), FileOffset(end - distance)};

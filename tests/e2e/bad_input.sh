@@ -92,6 +92,58 @@ run profld -o self self
 compile unnamed small.c -O2 -fno-asynchronous-unwind-tables -s
 expected_status=3 refused unnamed "no functions found: neither unwind tables nor symbols name any"
 
+# A program that has its heap begin right behind its data, and one that calls the same functions for other ends.
+cat >dumped.c <<'C'
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <unistd.h>
+extern char end[];
+int main(int argc, char** argv) {
+  int p = personality(0xffffffff);
+  if (!(p & ADDR_NO_RANDOMIZE)) {
+    personality(p | ADDR_NO_RANDOMIZE);
+    execv("/proc/self/exe", argv);
+  }
+  char* heap = (char*)(((uintptr_t)end + 4095) & ~4095ul);
+  sbrk(1 << 16);
+  memset(heap, 1, 4096);
+  return 0;
+}
+C
+cat >debugger.c <<'C'
+#define _GNU_SOURCE
+#include <sys/personality.h>
+#include <unistd.h>
+static volatile char bytes[4096];
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    personality(ADDR_NO_RANDOMIZE);
+    execv(argv[1], argv + 1);
+  }
+  char* from = sbrk(0);
+  for (int i = 0; i < 4096; ++i) bytes[i] = 1;
+  return sbrk(0) != from;
+}
+C
+for compiler in gcc clang; do
+  for link in $links; do
+    # shellcheck disable=SC2046 # lists of words
+    CC=$compiler compile debugger debugger.c -O1 $(link_flags "$link")
+    rewrite debugger
+    profiled debugger
+    case $link in no-pie | static) continue ;; esac # there the heap has its place: heap_place.sh
+    # shellcheck disable=SC2046 # lists of words
+    CC=$compiler compile dumped dumped.c -O1 $(link_flags "$link")
+    refused dumped "it takes the memory behind its data for its heap, as dumped Lisps do, and copies have new segments there; use perf"
+  done
+  CC=$compiler compile dumped dumped.c -O1 -s
+  refused dumped "it takes the memory behind its data for its heap"
+  CC=$compiler compile dumped dumped.c -O1 -no-pie -fno-pie -Wl,-Ttext-segment=0x11000
+  refused dumped "it takes the memory behind its data for its heap"
+done
+
 refused small.prof already
 cp small setuid && chmod 4755 setuid
 refused setuid set-
