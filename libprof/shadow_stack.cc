@@ -7,6 +7,11 @@
 // its own are. Such frames are popped, and the time since the last hook goes to the topmost of them. An exit without a
 // frame is ignored: the function was entered in the parent of a fork, or there was no room for a frame.
 //
+// Time. What a slow path takes may be a thousand times what a hook does: frames are looked for, the kernel is asked. It is
+// the time of nobody in the program, so nobody gets it: time up to the stamp at the beginning is given as ever, and at the
+// end last_tsc is moved to the present, as time is given (hooks.S), but for the root to keep apart (skip_time). So it is when a
+// function is entered, and when one is left on another stack.
+//
 // Handlers. This code runs with signals enabled, and a handler's hooks may come through it again. Therefore it reads
 // the top again at each step, claims a frame with one instruction, and moves the top only from where it saw it. See
 // hooks.S for the entries that are being filled.
@@ -85,7 +90,7 @@ bool may_ask_for_chunk(State* s) {
 
 // Pushes a frame as the fast path does, see hooks.S. `tag` makes the exit take the slow path. Not inlined: the code
 // before it in enter_slow needs the most stack.
-[[gnu::noinline]] void push(State* s, uint64_t slot, Node* parent, Block child, uint64_t tag) {
+[[gnu::noinline]] void push(State* s, uint64_t slot, Block child, uint64_t tag, uint64_t now, uint64_t away) {
   Node* node = node_at(s, child);
   Frame* f = next_entry(s, slot);
   if (!f) {
@@ -97,7 +102,7 @@ bool may_ask_for_chunk(State* s) {
   store(&f->flags, uint32_t(0));
   if (is_adaptive()) time_call(s, f);
   add(&node->count, 1);
-  give_time(s, parent, stamp(s));
+  skip_time(s, now, away);
   store(&f->slot, slot | tag);
 }
 
@@ -204,6 +209,14 @@ void give_time(State* s, Node* node, uint64_t now) {
   if (exchange_if(&s->thread->last_tsc, last, now) && now > last) add(&node->cycles, now - last);
 }
 
+void skip_time(State* s, uint64_t since, uint64_t away) {
+  if (!is_timed()) return;
+  const uint64_t last = load(&s->thread->last_tsc), now = stamp(s);
+  // If the kernel was asked meanwhile, the stamps are not of one clock. If a handler was here, little is left to skip.
+  if (load(&s->away) != away || last < since || now <= last) return;
+  if (exchange_if(&s->thread->last_tsc, last, now)) add(&node_at(s, s->root)->own_cycles, now - last);
+}
+
 void set_base(Frame* f, uint64_t slot, Block node) {
   store(&f->node, node);
   store(&f->flags, uint32_t(kBase));
@@ -222,7 +235,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
     return;
   }
   if (arrive_if_expected(s, slot, pc)) return;
-  const uint64_t now = stamp(s);
+  const uint64_t now = stamp(s), away = load(&s->away);
   const bool has_place = settle_on_stack(s, slot, now);
   if (has_place) {
     detach_frames(s, slot, now);
@@ -230,6 +243,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
   }
   Frame* caller = current_frame(s);
   const Block parent = load(&caller->node);
+  give_time(s, node_at(s, parent), now);
   const Block child = find_or_make_child(s, parent, pc);
   if (child == 0) {
     add(&s->thread->lost, 1);
@@ -248,7 +262,7 @@ extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot
     fit_base(caller, slot);
     if (chunk_of(caller)->kind == kSignalStack) tag = kSlotTag;  // its exit leads back to the interrupted stack
   }
-  push(s, slot, parent_node, child, tag);
+  push(s, slot, child, tag, now, away);
 }
 
 // The rest of entering, after a switch: f is the entry that is being filled, `slot` the slot that it will get.
@@ -261,11 +275,13 @@ extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot
   if (load(&s->top) == 0) leave_wiped_state(s);
   if (load(&s->top) == 0 || s->is_left) return;
   if (load(&tsc_stopped_at) != 0 || uses_cpu_clock()) now = stamp(s);
+  const uint64_t away = load(&s->away);
   if (s->is_busy) {
     leave_while_busy(s, slot, now);
     return;
   }
-  if (!has_frame(s, slot) && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
+  const bool is_elsewhere = !has_frame(s, slot);
+  if (is_elsewhere && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
   pop_gone(s, slot, now);
   Frame* f = top_frame(s);
@@ -278,6 +294,7 @@ extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot
     }
   }
   if (is_base(f)) leave_signal_stack(s, f);
+  if (is_elsewhere) skip_time(s, now, away);
 }
 
 }  // namespace libprof

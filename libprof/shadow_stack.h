@@ -21,6 +21,9 @@ Frame* current_frame(State* s);
 // Gives a node the thread's time up to the stamp `now`, as hooks.S does; nothing if nodes hold no times.
 void give_time(State* s, Node* node, uint64_t now);
 
+// What the thread ran since that stamp, to which time was given, nobody gets: it was the runtime's. `away`: State::away then.
+void skip_time(State* s, uint64_t since, uint64_t away);
+
 // The time up to which time is given: a stamp of the counter or of the thread's own clock; 0 if the type takes none.
 inline uint64_t stamp(State* s) {
   if (!takes_stamps()) return 0;

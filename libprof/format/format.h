@@ -15,9 +15,10 @@
 //
 // Time. A node holds SELF cycles. Each hook gives the time since the thread's last hook to the node that ran since, in
 // two instructions: Thread.last_tsc becomes the time stamp, and the difference is added to the node (hooks.S says why
-// signal handlers cannot upset that). So the cycles of a thread's nodes add up to last_tsc - tsc_start. What the thread
-// ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top frame, and readers add
-// it. Inclusive time is the sum over the subtree.
+// signal handlers cannot upset that). What the runtime itself took, when a hook had more to do than to count and to time, is
+// nobody's, and is added to Node::own_cycles of the root. So these and the cycles of a thread's nodes add up to last_tsc -
+// tsc_start. What the thread ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top
+// frame, and readers add it. Inclusive time is the sum over the subtree.
 //
 // Time on a processor. With kTime, kCpu and kAdaptive a thread's stamps are not those of the counter but the counter
 // less the cycles that the thread was off the processor since its first hook (Thread::away as of when the kernel was
@@ -256,8 +257,11 @@ inline constexpr uint64_t kKindOfCall = kTailCall | kSoughtCall;
 
 // One function in one calling context. Plan 9's Plink.
 struct Node {
-  uint64_t pc;     // return address of the function's call to _profin, and kKindOfCall; 0 in a root
-  uint64_t count;  // calls
+  uint64_t pc;  // return address of the function's call to _profin, and kKindOfCall; 0 in a root
+  union {
+    uint64_t count;       // calls
+    uint64_t own_cycles;  // of a root: the runtime's, see above
+  };
   union {
     uint64_t cycles;          // self cycles, see above; kAdaptive: `next`; kCount: 0
     uint64_t sample_squares;  // kSample

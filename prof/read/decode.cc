@@ -91,7 +91,7 @@ class NodeDecoder {
     node.pc = raw.pc & ~prof_format::kKindOfCall;
     node.is_tail_call = raw.pc & prof_format::kTailCall;
     node.is_sought_call = node.is_tail_call && (raw.pc & prof_format::kSoughtCall);
-    node.calls = raw.count;
+    node.calls = block == root_ ? 0 : raw.count;
     node.block = block;
     if (has_waiting_) {
       node.blocked = double(raw.blocked_cycles) + (block == running_ ? double(waiting_since_) : 0);

@@ -4,6 +4,7 @@
 //     thread TID NAME lost N
 //     call DEPTH CALLS SELF PATH      one line for each context, PATH being main/f/g (names from the symbol tables)
 //     implausible times N             contexts whose self time is longer than the thread's
+//     own cycles N                    of the runtime: nobody's
 //     missing cycles N                by which the times of threads add up to less than these ran up to their last hooks
 //     too many cycles N               the same, to more
 //     total CALLS SELF NAME           one line for each function, sorted by name
@@ -139,18 +140,19 @@ int main(int argc, char** argv) {
   for (Block b = h->first_module; b != 0; b = at<Module>(b)->next) load_symbols(at<Module>(b));
   is_estimated = h->type == kAdaptive;
   is_sampled = h->type == kSample;
-  int64_t missing = 0, too_many = 0;
+  int64_t own = 0, missing = 0, too_many = 0;
   for (Block b = h->first_thread; b != 0; b = at<Thread>(b)->next) {
     auto* t = at<Thread>(b);
     std::printf("thread %u %.16s lost %lu\n", t->tid, t->name, t->lost);
     lifetime = int64_t(t->last_tsc - t->tsc_start);
-    given = int64_t(at<Node>(t->root)->cycles);
+    own += int64_t(at<Node>(t->root)->own_cycles);
+    given = int64_t(at<Node>(t->root)->cycles + at<Node>(t->root)->own_cycles);
     walk(t->root, "");
     if (h->type != kElapsed && h->type != kCpu) continue;
     (given < lifetime ? missing : too_many) += std::abs(lifetime - given);
   }
   std::printf("implausible times %ld\n", implausible);
-  std::printf("missing cycles %ld\ntoo many cycles %ld\n", missing, too_many);
+  std::printf("own cycles %ld\nmissing cycles %ld\ntoo many cycles %ld\n", own, missing, too_many);
   for (const auto& [path, sum] : contexts) {
     std::printf("call %ld %lu %ld %s\n", std::count(path.begin(), path.end(), '/'), sum.calls, sum.self, path.c_str());
   }
