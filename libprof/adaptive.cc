@@ -152,7 +152,7 @@ void record_open_calls(State* s) {
     for (Block b = s->first_stack; b != 0; b = stack_before(s, b)) {
       for (Block chunk = b; chunk != 0; chunk = chunk_after(s, chunk)) {
         Frame* frames = frames_of(at<FrameChunk>(s->base, chunk));
-        for (uint32_t i = 0; i < kFramesPerChunk; ++i) {
+        for (uint32_t i = 0; i < frames_in(at<FrameChunk>(s->base, chunk)); ++i) {
           if (frames[i].slot == 0 || frames[i].flags >> kWeightShift == 0) continue;
           if (pass == 0 && frames[i].start > last) last = frames[i].start;
           if (pass == 1) record_call(s, &frames[i], last);

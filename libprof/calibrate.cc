@@ -55,13 +55,14 @@ struct Scratch {
   Thread thread;  // block 1
   Node nodes[5];  // blocks kRoot to kJumpedTo
   char more[kPage - 8 * PROF_BLOCK_SIZE];
+  char before_chunk[kLargeChunkOffset];
   FrameChunk chunk;
-  Frame frames[kFramesPerChunk];
+  Frame frames[kFramesInLargeChunk];
   char before[PROF_BLOCK_SIZE - sizeof(uint64_t)];
   uint64_t mask;  // in bytes
   Link links[kLinks];
 };
-static_assert(offsetof(Scratch, frames) % kPage == sizeof(FrameChunk));
+static_assert(offsetof(Scratch, chunk) % kPage == kLargeChunkOffset);
 static_assert(offsetof(Scratch, links) - offsetof(Scratch, mask) == -TABLE_MASK);
 
 Node* node_in(Scratch* s, Block block) { return &s->nodes[block - kRoot]; }

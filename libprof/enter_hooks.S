@@ -25,7 +25,7 @@
         jne     .Lother_child_\variant
 .Lhave_child_\variant:
         add     $PROF_FRAME_SIZE, %rdx
-        test    $0xfff, %edx
+        test    $(CHUNK_ALIGNMENT - 1), %edx
         jz      \slowly
         mov     %rdx, STATE_TOP(%rcx)           // 2
 .endm

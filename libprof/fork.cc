@@ -126,9 +126,9 @@ void leave_parent(State* s) {
   if (zeros[0].start) {
     char* base = zeros[0].start + kPage;
     char* behind = zeros[0].start + zeros[0].size - kRoomBehindMapping;
-    auto* chunk = reinterpret_cast<FrameChunk*>(behind);
-    chunk->stack = Block((behind - base) >> PROF_BLOCK_SHIFT);
-    chunk->capacity = kFramesPerChunk;
+    auto* chunk = reinterpret_cast<FrameChunk*>(behind + kLargeChunkOffset);
+    chunk->stack = Block((behind + kLargeChunkOffset - base) >> PROF_BLOCK_SHIFT);
+    chunk->capacity = kFramesInLargeChunk;
     frames_of(chunk)->flags = kBase;
     frames_of(chunk)->slot = kSlotTag;
     s->base = base;

@@ -18,7 +18,8 @@
 // filled (slot 0), the state was wiped by fork (T is 0, so S itself is read, whose first word is T, 0). If it fails,
 // shadow_stack.cc settles the case.
 // (When another stack is known to end just below this one, the "careful" forms of the enter hook are in use, with one
-// more comparison: see stack_switch.cc.) The end of a chunk of frames is the end of a page. Then
+// more comparison: see stack_switch.cc.) The end of a chunk of frames shows in its address
+// (CHUNK_ALIGNMENT). Then
 //
 //     1  stamp = time stamp   first, so that what follows overlaps with the reading of the counter
 //     2  S->top = T + 1       entry T + 1 has slot 0, as have all entries above the top: it is "being filled"

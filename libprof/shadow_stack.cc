@@ -19,6 +19,7 @@
 #include "shadow_stack.h"
 
 #include "adaptive.h"
+#include "known_stacks.h"
 #include "stack_switch.h"
 #include "syscall.h"
 #include "tail_calls.h"
@@ -128,10 +129,16 @@ void leave_while_busy(State* s, uint64_t slot, uint64_t now) {
 }  // namespace
 
 Frame* frame_below(State* s, Frame* f) {
-  if (!is_first(f)) return f - 1;
   FrameChunk* chunk = chunk_of(f);
+  if (f != frames_of(chunk)) {
+    // In the zeros of a parent (fork.cc) no chunk is small any more.
+    const bool has_left_page = (reinterpret_cast<uint64_t>(f) & (kPage - 1)) < sizeof(FrameChunk) + sizeof(Frame);
+    return has_left_page ? nullptr : f - 1;
+  }
   const Block previous = if_before(chunk->previous, block_of(s, chunk));
-  return previous ? frames_of(at<FrameChunk>(s->base, previous)) + (kFramesPerChunk - 1) : nullptr;
+  if (previous == 0) return nullptr;
+  FrameChunk* below = at<FrameChunk>(s->base, previous);
+  return frames_of(below) + (frames_in(below) - 1);
 }
 
 Frame* original_of(State* s, Frame* f) {

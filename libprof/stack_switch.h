@@ -23,10 +23,6 @@ bool find_stack_of_frame(State* s, uint64_t slot, uint64_t now);
 // When `base` is the base of a signal stack: the handler returns to the code it interrupted.
 void leave_signal_stack(State* s, Frame* base);
 
-// Heavy paths for run_heavy. Both return 0 if there is no room.
-uint64_t add_chunk(State* s, uint64_t chunk);                      // after the FrameChunk at that address
-bool begin_thread_stack(State* s, uint64_t slot, bool is_reused);  // the first stack of a thread, entered at `slot`
-
 }  // namespace libprof
 
 #endif

@@ -45,6 +45,9 @@
 // Links that a hook looks at itself. The slow path looks at more.
 #define MOST_PROBES 1024
 
+// Chunks of frames end at multiples of this, and nowhere else is an entry at one of these but the first of a page.
+#define CHUNK_ALIGNMENT 1024
+
 // A frame that is farther below the top than this is looked at more closely.
 #define LARGEST_FRAME 32768
 
@@ -72,9 +75,15 @@ using prof_format::Thread;
 inline constexpr uint64_t kPage = 4096;
 inline constexpr uint64_t kBlocksPerPage = kPage / PROF_BLOCK_SIZE;
 
-// Frames per chunk. A chunk is one page, aligned to a page, so that the end of a chunk shows in the address of a frame.
-inline constexpr uint32_t kFramesPerChunk = (kPage - sizeof(FrameChunk)) / sizeof(Frame);
-static_assert(sizeof(FrameChunk) + kFramesPerChunk * sizeof(Frame) == kPage);
+// Chunks of frames. The end of a chunk shows in the address of an entry (CHUNK_ALIGNMENT). Four small chunks fill a page: a
+// coroutine begins with one of these. A large one, with entries in all of a page but the first quarter, where its head is last,
+// is for the stacks of threads and for whatever needs more.
+inline constexpr uint64_t kSmallChunk = CHUNK_ALIGNMENT;
+inline constexpr uint64_t kLargeChunkOffset = CHUNK_ALIGNMENT - sizeof(FrameChunk);  // in its page
+inline constexpr uint32_t kFramesInSmallChunk = (kSmallChunk - sizeof(FrameChunk)) / sizeof(Frame);
+inline constexpr uint32_t kFramesInLargeChunk = (kPage - CHUNK_ALIGNMENT) / sizeof(Frame);
+static_assert(sizeof(FrameChunk) + kFramesInSmallChunk * sizeof(Frame) == kSmallChunk);
+static_assert(CHUNK_ALIGNMENT + kFramesInLargeChunk * sizeof(Frame) == kPage);
 
 // An entry of a thread's table of children: calling `pc` from node `parent` leads to node `child`, which is a child of
 // it or the ancestor that the call was folded onto. An empty entry has pc 0. The 64-bit word of parent and child is
@@ -138,7 +147,20 @@ struct State {
   uint64_t table_used;     // links in the table
   uint64_t table_is_full;  // it could not grow, so some children are not in it
   Block root;
-  Block first_stack;                  // list of the first FrameChunks of all stacks of the thread
+  Block first_stack;  // list of the first FrameChunks of all stacks of the thread
+  // Of these, see known_stacks.cc:
+  Block thread_stack;                 // the thread's own
+  Block signal_stacks;                // list through FrameChunk::next_signal_stack
+  Block unused_stacks;                // list through FrameChunk::next_unused
+  Block next_small_chunk;             // in the same page as the newest; 0: there is none
+  Block emptied_stack;                // one that had no frames when the thread left it; 0: none is known
+  uint32_t stacks_listed;             // in the index
+  uint32_t look_at_stacks;            // when there are so many, it is time to look which of them are gone
+  Block index, free_index_pages;      // see stack_index.cc
+  uint32_t stack_changes;             // of what the index holds, and of which of these have frames
+  Block recent_stacks;                // table: where stacks were found, see known_stacks.cc
+  uint64_t below_thread_stack;        // the next upper end below that of the thread's own,
+  uint32_t below_thread_stack_is_of;  // and when it was found out
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in
   int32_t tid;
   uint64_t entering_at;               // where on the program's stack a heavy path is being entered, or the clock asked
@@ -304,15 +326,22 @@ inline Node* node_at(State* s, Block block) { return at<Node>(s->base, block); }
 
 inline Frame* top_frame(State* s) { return reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + load(&s->top)); }
 inline uint64_t as_top(State* s, Frame* f) { return uint64_t(reinterpret_cast<char*>(f) - reinterpret_cast<char*>(s)); }
+// What a page of small chunks begins with, is empty in one with a large chunk.
 inline FrameChunk* chunk_of(Frame* f) {
-  return reinterpret_cast<FrameChunk*>(reinterpret_cast<uint64_t>(f) & ~(kPage - 1));
+  const uint64_t address = reinterpret_cast<uint64_t>(f), page = address & ~(kPage - 1);
+  if (load(&reinterpret_cast<const FrameChunk*>(page)->capacity) == 0)
+    return reinterpret_cast<FrameChunk*>(page + kLargeChunkOffset);
+  return reinterpret_cast<FrameChunk*>(address & ~(kSmallChunk - 1));
+}
+inline uint32_t frames_in(const FrameChunk* c) {
+  const bool is_large = (reinterpret_cast<uint64_t>(c) & (kPage - 1)) == kLargeChunkOffset;
+  return is_large ? kFramesInLargeChunk : kFramesInSmallChunk;
 }
 inline Block block_of(State* s, const void* p) {
   return Block(uint64_t(static_cast<const char*>(p) - s->base) >> PROF_BLOCK_SHIFT);
 }
 inline Frame* frames_of(FrameChunk* c) { return reinterpret_cast<Frame*>(c + 1); }
-inline bool is_first(Frame* f) { return f == frames_of(chunk_of(f)); }
-inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (kPage - 1)) == 0; }
+inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (CHUNK_ALIGNMENT - 1)) == 0; }
 
 // No loop goes on for ever, even if something has overwritten the list that it follows. Blocks are given out in
 // ascending order, so the lists of stacks and of chunks are ordered; an element out of order ends the list.

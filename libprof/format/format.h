@@ -326,10 +326,19 @@ struct FrameChunk {
   Block next_stack;   // first chunk of another stack of the same thread (signal stack, coroutine)
   // The writer's own, in the first chunk of a stack:
   uint32_t kind;
-  uint64_t low, high;        // addresses of slots that belong to the stack
-  uint64_t saved_top;        // where the top of this stack was when the thread left it
-  uint64_t interrupted_top;  // signal stack: the top that was current when the signal came
-  uint64_t left_at;          // kAdaptive: time stamp of when the thread left this stack for another
+  uint64_t low, high;  // addresses of slots that belong to the stack
+  union {
+    uint64_t saved_top;       // where the top of this stack was when the thread left it
+    Block next_signal_stack;  // signal stack: the one made before
+  };
+  union {
+    uint64_t interrupted_top;  // signal stack: the top that was current when the signal came
+    struct {                   // coroutine:
+      Block next_unused;       // another stack that is to be used again
+      uint32_t low_is_of;      // when `low` was found out
+    };
+  };
+  uint64_t left_at;  // kAdaptive: time stamp of when the thread left this stack for another
 };
 
 static_assert(sizeof(Header) % PROF_BLOCK_SIZE == 0);
