@@ -8,10 +8,15 @@
 // Ways. Keep a descriptor with a high number, checked by fstat before each use: it is seen by programs that look,
 // inherited by every fork, gone after closefrom(3). Give the file its final length as a hole at once: then it looks
 // huge (ls) however the program ended, and thirty processes of git leave thirty such files. Or open the file again by
-// its name, for a moment, whenever it has to become longer. We do this. At the start address space is reserved for the
-// greatest length, and the file is mapped there, inaccessible and mostly beyond its end. When the used part reaches the
-// end of the file, its length is doubled. If another file has the name by now, it is left alone. If the profile was
-// renamed, it is found by its new name; if it has no name any more, it does not grow any more.
+// its name, for a moment, whenever it has to become longer. We do this. When the used part reaches the end of the file, its
+// length is doubled, and what is new is mapped behind what there is. If another file has the name by now, it is left alone.
+// If the profile was renamed, it is found by its new name; if it has no name any more, it does not grow any more.
+//
+// Address space. Hooks know where the mapping is, so it does not move. To reserve room for the greatest length would be simple,
+// but a program may limit its address space at any time, or lock all of its memory, and what is reserved counts. So nothing is
+// reserved: the mapping begins far from all others, in the middle of nowhere (find_place). The kernel puts new mappings next to
+// those that there are, and comes there when the program has mapped what lies between. Then the mapping does not grow any more.
+// Where there is no such place, room for the greatest length is reserved.
 //
 // Of the file's length, the next pages are made accessible (mprotect) and backed with storage by the kernel
 // (madvise(MADV_POPULATE_WRITE), Linux 5.14), which reports a full disk as an error. Older kernels are asked for
@@ -31,8 +36,9 @@
 // program ends by itself; before that, its header alone.
 //
 // We obey RLIMIT_FSIZE, because exceeding it is a signal. It is read and remembered before a filter is installed that
-// may forbid to read it (keep_room). We look at RLIMIT_AS, because the program relies on its address space: we take an
-// eighth of it at most.
+// may forbid to read it (keep_room). We look at RLIMIT_AS whenever the mapping has to grow, because the program relies on its
+// address space: we take an eighth of it at most. What is mapped counts as locked memory if the program locks what it maps in
+// the future (mlockall), so RLIMIT_MEMLOCK is obeyed by the kernel: the mapping does not grow any more.
 
 #include "file.h"
 
@@ -56,7 +62,9 @@ constexpr uint64_t kOtherBlocks = (uint64_t(256) << 20) / PROF_BLOCK_SIZE;
 // Most that there is without MADV_POPULATE_WRITE, and without a way to the file.
 constexpr uint64_t kFixedBound = (uint64_t(16) << 20) / PROF_BLOCK_SIZE;
 constexpr uint64_t kMostWritten = uint64_t(1) << 30;  // bytes, at a time
-constexpr uint64_t kMostNames = 1000000;              // prof.<pid>.1 and so on
+constexpr uint64_t kFarthest = uint64_t(1) << 38, kNearest = uint64_t(1)
+                                                             << 30;  // bytes, of a place from other mappings
+constexpr uint64_t kMostNames = 1000000;                             // prof.<pid>.1 and so on
 
 uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -68,6 +76,17 @@ uint64_t largest_file() {
   return known = limit_of(kLimitFileSize, known);
 }
 uint64_t largest_file_in_blocks() { return largest_file() / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage; }
+
+uint64_t most_address_space() {
+  const uint64_t limit = limit_of(kLimitAddressSpace);
+  return limit == kInfinity ? kInfinity : limit / 8;
+}
+
+// In blocks, as limits are now.
+uint64_t greatest_length(const Process* p) {
+  const uint64_t space = most_address_space() / PROF_BLOCK_SIZE / kBlocksPerPage * kBlocksPerPage;
+  return least(least(p->bound, largest_file_in_blocks()), space);
+}
 
 // How many nodes a mapping of `bound` blocks has room for besides everything else.
 uint64_t nodes_in(uint64_t bound) { return bound - bound / 8 - kFirstReady; }
@@ -115,9 +134,27 @@ int64_t open_moved(Process* p) {
   return -1;
 }
 
+// The mapping's bytes, with the guard page in front of it, and what lies behind the blocks that are mapped: a guard page that
+// belongs to the same mapping, or what was reserved.
+uint64_t size_of_mapping(const Process* p) {
+  return kPage + p->mapped * PROF_BLOCK_SIZE + (p->is_reserved ? kRoomBehindMapping : kPage);
+}
+
+// Maps blocks up to `end`, inaccessible. It is the last page, a guard, that grows, so that all flags of the mapping hold from
+// the first instant. False if there is something in the way, or no room.
+bool map_more(Process* p, uint64_t end) {
+  if (end <= p->mapped) return true;
+  const uint64_t guard = as_word(p->base + p->mapped * PROF_BLOCK_SIZE);
+  const uint64_t size = kPage + (end - p->mapped) * PROF_BLOCK_SIZE;
+  if (p->is_reserved || is_error(syscall4(__NR_mremap, guard, kPage, size, 0))) return false;
+  p->mapped = end;
+  return true;
+}
+
 // Makes the open file longer: `length` blocks. Returns 0 or -errno.
 int64_t lengthen(Process* p, int64_t fd, uint64_t length) {
   const uint64_t size = length * PROF_BLOCK_SIZE, size_now = p->length * PROF_BLOCK_SIZE;
+  if (!map_more(p, length)) return kErrorNoMemory;
   const int64_t result = p->can_populate ? syscall4(__NR_ftruncate, uint64_t(fd), size)
                                          : syscall4(__NR_fallocate, uint64_t(fd), 0, size_now, size - size_now);
   if (result == 0) p->length = length;
@@ -134,12 +171,17 @@ void cut_off(Process* p, uint64_t length) {
 
 // With the lock held: the file has at least `end` blocks. It gets twice what is in use.
 bool make_longer(Process* p, uint64_t end) {
-  const uint64_t limit = least(p->bound, largest_file_in_blocks());
+  const uint64_t limit = greatest_length(p);
   if (end > limit) return false;
+  const uint64_t wanted = greatest(least(2 * p->ready, limit), end);
+  if (p->is_private) {
+    if (!map_more(p, wanted) && !map_more(p, end)) return false;
+    p->length = p->mapped;
+    return true;
+  }
   int64_t fd = open_again(p, p->path);
   if (fd < 0) fd = open_moved(p);
   if (fd < 0) return false;
-  const uint64_t wanted = greatest(least(2 * p->ready, limit), end);
   const bool is_done = lengthen(p, fd, wanted) == 0 || (wanted != end && lengthen(p, fd, end) == 0);
   close_file(fd);
   return is_done;
@@ -199,33 +241,56 @@ int64_t create_file(Process* p, const char* directory, uint64_t pid) {
   return fd;
 }
 
-// All address space of the profile: the guard page, `bound` blocks, and the room behind them. See memory.h.
-uint64_t size_of_mapping(uint64_t bound) { return kPage + bound * PROF_BLOCK_SIZE + kRoomBehindMapping; }
+void unmap_profile(Process* p) {
+  unmap_memory(p->base - kPage, size_of_mapping(p));
+  p->base = nullptr;
+}
 
-// Reserves address space for `bound` blocks and maps the file there, inaccessible; if it cannot be mapped shared, it is
-// left at that. Sets base and is_private. Returns 0 or -errno.
-int64_t map_at_its_place(Process* p, int64_t fd, uint64_t bound) {
-  char* start = reserve_memory(size_of_mapping(bound));
-  if (!start) return kErrorNoMemory;
-  char* base = start + kPage;
-  const int64_t result = syscall6(__NR_mmap, as_word(base), size_of_mapping(bound) - kPage, kProtectNone,
-                                  kMapShared | kMapFixed, uint64_t(fd), 0);
-  p->is_private = result == kErrorNoDevice;
-  if (is_error(result) && !p->is_private) {
-    unmap_memory(start, size_of_mapping(bound));
-    return result;
+// Reserves the memory of the first mapping, where there is room behind it of which it can be hoped that nobody else takes it; or
+// if there is no such place, for `bound` blocks. Sets base, mapped and is_reserved. False if there is no memory.
+bool find_place(Process* p, uint64_t bound) {
+  p->mapped = kFirstReady;
+  p->is_reserved = 0;
+  char* beside = reserve_memory(kPage);  // where the kernel puts the next mapping
+  if (!beside) return false;
+  unmap_memory(beside, kPage);
+  for (uint64_t distance = kFarthest; distance >= kNearest && distance < as_word(beside); distance /= 4) {
+    char* start = beside - distance;
+    const int64_t at = syscall6(__NR_mmap, as_word(start), size_of_mapping(p), kProtectNone,
+                                kMapPrivate | kMapAnonymous | kMapNoReserve | kMapFixedNoReplace, uint64_t(-1), 0);
+    if (at == int64_t(as_word(start))) {
+      p->base = start + kPage;
+      return true;
+    }
+    if (!is_error(at)) unmap_memory(reinterpret_cast<void*>(at), size_of_mapping(p));  // or the flag is not known
   }
-  p->base = base;
+  p->mapped = bound;
+  p->is_reserved = 1;
+  char* start = reserve_memory(size_of_mapping(p));
+  if (start) p->base = start + kPage;
+  return start != nullptr;
+}
+
+// Maps the beginning of the open file, inaccessible; if it cannot be mapped shared, memory is left there. Sets base, bound and
+// is_private. Returns 0 or -errno.
+int64_t map_at_its_place(Process* p, int64_t fd, uint64_t bound) {
+  if (!find_place(p, bound)) return kErrorNoMemory;
   p->bound = bound;
-  return 0;
+  int64_t result = syscall6(__NR_mmap, as_word(p->base), size_of_mapping(p) - kPage, kProtectNone,
+                            kMapShared | kMapFixed, uint64_t(fd), 0);
+  p->is_private = result == kErrorNoDevice;
+  if (!is_error(result) || p->is_private)
+    result = advise(p->base - kPage, size_of_mapping(p), kAdviseDontFork) == 0 ? 0 : kErrorNotSupported;
+  if (result != 0) unmap_profile(p);
+  return result;
 }
 
 // Gives the open file its length and maps it. Returns 0 or -errno.
 int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
   uint64_t bound = node_limit + node_limit / 8 + kOtherBlocks;
   bound = least(bound, UINT32_MAX) / kBlocksPerPage * kBlocksPerPage;
-  const uint64_t size_limit = largest_file(), space_limit = limit_of(kLimitAddressSpace);
-  if (space_limit != kInfinity) bound = least(bound, space_limit / 8 / PROF_BLOCK_SIZE);
+  const uint64_t size_limit = largest_file();
+  bound = least(bound, most_address_space() / PROF_BLOCK_SIZE);
   bound = least(bound, size_limit / PROF_BLOCK_SIZE);
   int64_t result = -27;
   for (;; bound /= 2) {
@@ -234,12 +299,11 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
     result = map_at_its_place(p, fd, bound);
     if (result == 0) break;
   }
-  if (advise(p->base - kPage, size_of_mapping(bound), kAdviseDontFork) != 0) return kErrorNotSupported;
   if (p->is_private) {
-    p->length = bound;
+    p->length = kFirstReady;
     return back_with_storage(p, kFirstReady) ? 0 : kErrorNoMemory;
   }
-  advise(p->base, bound * PROF_BLOCK_SIZE, kAdviseRandom);
+  advise(p->base, size_of_mapping(p) - kPage, kAdviseRandom);
   p->can_populate = 1;
   result = lengthen(p, fd, kFirstReady);
   if (result != 0) return result;
@@ -269,8 +333,7 @@ int64_t create_profile(Process* p, const char* directory, uint64_t node_limit) {
     if (p->is_private) header->flags |= prof_format::kPrivate;
     bequeath_header(fd);
   } else {
-    if (p->base) unmap_memory(p->base - kPage, size_of_mapping(p->bound));
-    p->base = nullptr;
+    if (p->base) unmap_profile(p);
     syscall4(__NR_unlink, as_word(p->path));
   }
   close_file(fd);
@@ -319,7 +382,7 @@ void keep_room() {
   uint64_t mask;
   Process* p = begin_change(&mask);
   if (!p) return;
-  const uint64_t length = least(least(p->bound, largest_file_in_blocks()), kFixedBound);
+  const uint64_t length = least(greatest_length(p), kFixedBound);
   const int64_t fd = length > p->length ? open_again(p, p->path) : -1;
   if (fd >= 0) {
     lengthen(p, fd, length);

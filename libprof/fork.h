@@ -7,7 +7,8 @@
 
 namespace libprof {
 
-// Bytes behind the mapping of a profile that are left free for leave_parent; the last page stays inaccessible.
+// Bytes behind what is in use of the mapping of a profile, for leave_parent, in a child that has no such mapping; the last page
+// stays inaccessible.
 inline constexpr uint64_t kRoomBehindMapping = 3 * kPage;
 
 // Tells the children of this process where its profile is mapped, behind an inaccessible page, and how much of it is in

@@ -204,6 +204,7 @@ struct Process {
   char* base;              // the mapping; null until there is one
   uint64_t bound;          // blocks the mapping has room for
   uint64_t length;         // blocks the file has
+  uint64_t mapped;         // blocks that are mapped, perhaps beyond the file's end
   uint64_t ready;          // blocks, from the start of the file, that are backed by storage
   uint64_t device, inode;  // of the file
   State* states;
@@ -212,6 +213,7 @@ struct Process {
   uint32_t begin_lock;
   uint32_t counters_lock;  // for shared_counters.cc
   uint32_t is_private;     // the mapping is not of the file, which has no shared mappings
+  uint32_t is_reserved;    // address space behind it, for all blocks that it may ever have
   uint32_t owns_counters;  // of blocks, or the trace: those in memory are not its parent's
   char path[kPage - 128];  // absolute
 };

@@ -175,3 +175,61 @@ rm -rf profiles
 mkdir profiles
 PROFDIR=profiles run ./replaced
 [ "$status" = 0 ] && [ ! -s stderr ] && [ "$(cat precious)" = precious ] || fail "replaced: status $status, $(cat stderr), precious is now $(stat -c %s precious) bytes"
+
+# A program that limits its address space, or locks its memory, finds as much of it as it does without a profile; and what it
+# calls afterwards is counted.
+cat >limits.c <<'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+static long calls;
+// A context for each way to turn left or right.
+__attribute__((noipa)) static long go_left(int), go_right(int);
+static long go(int depth) {
+  calls++;
+  return depth == 0 ? 1 : go_left(depth - 1) + go_right(depth - 1);
+}
+__attribute__((noipa)) static long go_left(int depth) { return go(depth) + 1; }
+__attribute__((noipa)) static long go_right(int depth) { return go(depth) + 2; }
+int main(int argc, char** argv) {
+  const rlim_t megabyte = 1 << 20;
+  long sum = go_left(3);
+  if (!strcmp(argv[1], "space")) {
+    const struct rlimit limit = {(rlim_t)atoi(argv[2]) * megabyte, (rlim_t)atoi(argv[2]) * megabyte};
+    printf("setrlimit: %d\n", setrlimit(RLIMIT_AS, &limit));
+    printf("malloc: %s\n", malloc((size_t)(atoi(argv[2]) / 2 * megabyte)) ? "ok" : "no memory");
+  } else {
+    struct rlimit limit;
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_cur > 8 * megabyte) limit.rlim_cur = 8 * megabyte;
+    setrlimit(RLIMIT_MEMLOCK, &limit);
+    printf("mlockall: %d\n", mlockall(MCL_CURRENT | MCL_FUTURE));
+  }
+  sum += go_right(12);
+  printf("sum %ld\ncalls %ld\n", sum, calls);
+  return 0;
+}
+C
+for link in $links; do
+  # shellcheck disable=SC2046
+  compile "$link" limits.c -O1 $(link_flags "$link")
+  rewrite "$link"
+  for what in "space 64" "space 256" "locked"; do
+    for type in time count; do
+      rm -rf profiles
+      mkdir profiles
+      # shellcheck disable=SC2086
+      setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock "./$link" $what >expected || fail "$link, $what: the original fails"
+      # shellcheck disable=SC2086
+      PROFTYPE=$type PROFDIR=profiles setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock "./$link.prof" $what >stdout 2>stderr ||
+        fail "$link, $what, $type: status $?"
+      diff expected stdout >differences || fail "$link, $what, $type: $(paste -sd ';' differences)"
+      calls=$(prof --json "$link.prof" profiles/prof.* 2>/dev/null | jq '[.functions[] | select(.name == "go_left" or .name == "go_right").calls] | add')
+      [ "calls $calls" = "$(tail -n 1 stdout)" ] || fail "$link, $what, $type: ${calls:-no} calls"
+      [ "$(size)" -ge 524288 ] || fail "$link, $what, $type: the profile has only $(size) bytes"
+    done
+  done
+done
