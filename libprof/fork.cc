@@ -24,6 +24,7 @@
 #include "cpu_clock.h"
 #include "memory.h"
 #include "namespaces.h"
+#include "next_function.h"
 #include "shared_counters.h"
 #include "switches.h"
 #include "syscall.h"
@@ -81,10 +82,10 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, ui
 }
 
 void watch_forks() {
-  if (__register_atfork) {
-    __register_atfork(nullptr, nullptr, in_first(begin_child), nullptr);
-  } else if (pthread_atfork) {
-    pthread_atfork(nullptr, nullptr, in_first(begin_child));  // musl's
+  if (auto* of_glibc = library_function("__register_atfork", __register_atfork)) {
+    of_glibc(nullptr, nullptr, in_first(begin_child), nullptr);
+  } else if (auto* of_musl = library_function("pthread_atfork", pthread_atfork)) {
+    of_musl(nullptr, nullptr, in_first(begin_child));
   }
 }
 

@@ -137,6 +137,7 @@ library_hook_words:
         FUNCTION \name
         jmp     *\word(%rip)
         END_FUNCTION \name
+        ALSO_KNOWN \name
 .endm
 
         JUMP_THROUGH _profin, hook_words
@@ -176,6 +177,7 @@ library_hook_words:
         .cfi_adjust_cfa_offset -32
         ret
         END_FUNCTION _profload
+        ALSO_KNOWN _profload
 
 // Called by the code of a record that has no place in the window (trace.cc). 16(%rsp): the end of the place that it took, which
 // may be changed; 8(%rsp): the record's length. Keeps all registers and the flags.
@@ -216,6 +218,7 @@ library_hook_words:
         .cfi_def_cfa %rsp, 8
         ret
         END_FUNCTION \name
+        ALSO_KNOWN \name
         .endm
 
         KEEPING_ALL _proftracefull, trace_full

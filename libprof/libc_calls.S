@@ -7,6 +7,8 @@
 
 #include <asm/unistd.h>
 
+#include "assembler.h"
+
 #define CLONE_VM 0x100
 
         .text
@@ -58,6 +60,7 @@ libc_calls_start:
         .type   _profsyscall, @function
 syscall:
 _profsyscall:
+        ALSO_KNOWN _profsyscall
         .cfi_startproc
         cmp     $__NR_prctl, %rdi
         je      2f
@@ -104,6 +107,7 @@ _profsyscall:
         .type   _profprctl, @function
 prctl:
 _profprctl:
+        ALSO_KNOWN _profprctl
         .cfi_startproc
         mov     %r8, %r9
         mov     %rcx, %r8

@@ -15,6 +15,7 @@
 
 #include "hook_selection.h"
 #include "mappings.h"
+#include "next_function.h"
 #include "syscall.h"
 #include "text.h"
 
@@ -69,7 +70,8 @@ bool find_first_copy() {
 }
 
 void stay_loaded() {
-  if (!is_program_rewritten() && dlopen && own_path[0]) dlopen(own_path, kNow | kNoLoad | kNoDelete);
+  if (is_program_rewritten() || !own_path[0]) return;
+  if (auto* open = library_function("dlopen", dlopen)) open(own_path, kNow | kNoLoad | kNoDelete);
 }
 
 }  // namespace libprof

@@ -16,6 +16,7 @@
 
 #include "file.h"
 #include "namespaces.h"
+#include "next_function.h"
 #include "syscall.h"
 
 namespace libprof {
@@ -56,9 +57,15 @@ extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] void* dlsym(voi
 
 namespace {
 
-// dlsym searches the libraries behind the one that it returns to.
+// dlsym, where it has to be asked, searches the libraries behind the one that it returns to.
 void find(Watched* w) {
-  if (!w->next && dlsym) store(&w->next, reinterpret_cast<Function*>(dlsym(kNext, w->name)));
+  if (w->next) return;
+  void* found = nullptr;
+  if (knows_libraries())
+    found = find_next_function(w->name);
+  else if (dlsym)
+    found = dlsym(kNext, w->name);
+  store(&w->next, reinterpret_cast<Function*>(found));
 }
 
 uint64_t call(Watched* w, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e) {

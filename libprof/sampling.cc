@@ -67,6 +67,7 @@
 
 #include "modules.h"
 #include "namespaces.h"
+#include "next_function.h"
 #include "process.h"
 #include "shadow_stack.h"
 #include "syscall.h"
@@ -171,7 +172,8 @@ constexpr uint64_t kKeptByGlibc = bit_of(32) | bit_of(33), kKeptByMusl = kKeptBy
 // The signals that the C library keeps for itself, as far as is known.
 uint64_t kept_signals() {
   uint64_t all[16] = {};  // as large as a C library's sigset_t
-  return sigfillset && sigfillset(all) == 0 ? ~all[0] : 0;
+  auto* fill = library_function("sigfillset", sigfillset);
+  return fill && fill(all) == 0 ? ~all[0] : 0;
 }
 
 bool take_signal(int number) {

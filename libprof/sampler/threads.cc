@@ -16,6 +16,7 @@
 
 #include "libprof/threads.h"
 
+#include "libprof/next_function.h"
 #include "libprof/process.h"
 #include "libprof/syscall.h"
 
@@ -47,10 +48,14 @@ void* const kNext = reinterpret_cast<void*>(-1);
 Create* next;
 CreateC11* next_c11;
 
+void* find(const char* name) {
+  if (knows_libraries()) return find_next_function(name);
+  return dlsym ? dlsym(kNext, name) : nullptr;
+}
+
 [[gnu::constructor, gnu::used]] void find_next() {
-  if (!dlsym) return;
-  store(&next, reinterpret_cast<Create*>(dlsym(kNext, "pthread_create")));
-  store(&next_c11, reinterpret_cast<CreateC11*>(dlsym(kNext, "thrd_create")));
+  store(&next, reinterpret_cast<Create*>(find("pthread_create")));
+  store(&next_c11, reinterpret_cast<CreateC11*>(find("thrd_create")));
 }
 
 // Has `create` make a thread that begins here and then calls the function. What that returns is what the thread returns.

@@ -10,7 +10,7 @@ namespace profld {
 
 namespace {
 
-constexpr ReplacedFunction kReplaced[] = {{"prctl", "_profprctl", {}}, {"syscall", "_profsyscall", {}}};
+constexpr ReplacedFunction kReplaced[] = {{"prctl", "_profprctl.libprof", {}}, {"syscall", "_profsyscall.libprof", {}}};
 
 // A library that stands before the C library (LD_PRELOAD) may have functions of these names, too, which must go on to run.
 // Only C libraries have the function that starts a program.

@@ -35,9 +35,11 @@ namespace profld {
 
 namespace {
 
-constexpr const char* kOfProgram[] = {"_profin", "_profout", "_proftail", "_profjump"};
-constexpr const char* kTraceFunction = "_proftracefull";
-constexpr const char* kOfLibrary[] = {"_proflibin", "_proflibout", "_proflibtail", "_proflibjump", "_profload"};
+// libprof/assembler.h says why these have names of their own.
+constexpr const char* kOfProgram[] = {"_profin.libprof", "_profout.libprof", "_proftail.libprof", "_profjump.libprof"};
+constexpr const char* kTraceFunction = "_proftracefull.libprof";
+constexpr const char* kOfLibrary[] = {"_proflibin.libprof", "_proflibout.libprof", "_proflibtail.libprof",
+                                      "_proflibjump.libprof", "_profload.libprof"};
 // How the names of C libraries begin: libc.so.6, libc.musl-x86_64.so.1.
 constexpr std::string_view kCLibrary = "libc.";
 constexpr Elf64_Versym kHiddenVersion = 0x8000;
