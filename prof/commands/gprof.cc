@@ -26,6 +26,7 @@
 #include "prof/model/analysis.h"
 #include "prof/model/debug_files.h"
 #include "prof/model/gmon_of.h"
+#include "prof/read/file.h"
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
 #include "prof/views/gmon_writer.h"
@@ -157,13 +158,14 @@ class Session {
       object_files_->put_files_in_place(functions_);
     }
 
-    const DebugFile debug_file =
-        program.has_section(".debug_line") ? DebugFile() : find_debug_file(program, {}, remarks_);
-    lines_.emplace(debug_file.file ? *debug_file.file : program);
+    const DebugFile debug_file = has_debug_info(program) ? DebugFile() : find_debug_file(program, {}, remarks_);
+    lines_.emplace(debug_file.file ? *debug_file.file : program, DebugSearch());
+    if (!lines_->problem().empty() && (has_lines() || (outputs_wanted() & output_source)))
+      remarks_.push_back(options_.program + ": " + lines_->problem());
     if (options_.symbols_file.empty()) add_first_lines(functions_, *lines_);
     note_order_of_files(program);
     if (has_lines() && options_.symbols_file.empty()) {
-      if (lines_->ranges().empty() && options_.lines)
+      if (lines_->ranges().empty() && lines_->problem().empty() && options_.lines)
         remarks_.push_back(options_.program + ": has no debug information; -l shows functions");
       functions_ = line_symbols(functions_, *lines_, text);
     }
@@ -239,6 +241,7 @@ class Session {
     form.separate_files = options_.separate_files;
     form.table_length = options_.table_length;
     form.folders = options_.folders;
+    form.made = time_of_change(options_.program);
     if (outputs & output_counts) {
       if (!is_first) out_.text("\f\n");
       is_first = false;

@@ -19,10 +19,6 @@ SourceText sources_of(const Options& options, const Analysis& analysis) {
   return SourceText(std::move(folders));
 }
 
-void say_if_any(const std::string& remark) {
-  if (!remark.empty()) say_all({remark});
-}
-
 // Says so if no blocks were counted, of the files that the functions are in or at all.
 void say_uncounted(const Analysis& analysis, const std::vector<uint32_t>& functions, const char* what) {
   const std::string why = std::string(" blocks were not counted; ") + what + " need profld -b";
@@ -42,8 +38,9 @@ void annotate_source(const Options& options, Analysis& analysis, Output& out) {
   const Annotation annotation = annotate(analysis, selected, options.debug_files, sources);
   say_all(annotation.remarks);
   say_uncounted(analysis, selected, "executions of lines");
-  for (const AnnotatedFile& file : annotation.files) sources.lines(file.path);
-  say_if_any(sources.remark());
+  for (const AnnotatedFile& file : annotation.files)
+    sources.note_program(file.path, file.lines.empty() ? 0 : file.lines.rbegin()->first, file.made);
+  say_all(sources.remarks());
   print_annotation(analysis, annotation, sources, options.table.columns, out);
 }
 
@@ -56,8 +53,8 @@ void annotate_instructions(const Options& options, Analysis& analysis, Output& o
   SourceText sources = sources_of(options, analysis);
   for (const DisassembledFunction& function : disassembly.functions)
     for (const DisassembledInstruction& instruction : function.instructions)
-      if (instruction.line != 0) sources.lines(instruction.file);
-  say_if_any(sources.remark());
+      if (instruction.line != 0) sources.note_program(instruction.file, instruction.line, function.made);
+  say_all(sources.remarks());
   print_disassembly(analysis, disassembly, sources, options.table.columns, out);
 }
 
@@ -67,7 +64,7 @@ void show_call_sites(const Options& options, const Analysis& analysis, Output& o
   const std::vector<bool> selected = selected_functions(analysis, Modules(analysis));
   std::erase_if(sites, [&](const CallSite& site) { return !selected[site.caller] && !selected[site.callee]; });
   say_all(remarks);
-  print_call_sites(analysis, sites, options.debug_files, options.table.columns, out);
+  say_all(print_call_sites(analysis, sites, options.debug_files, options.table.columns, out));
 }
 
 }  // namespace

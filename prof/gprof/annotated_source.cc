@@ -85,8 +85,8 @@ std::optional<std::string> text_at(const std::string& path) {
 }
 
 // The text of a file: at its path, or in one of the folders at that path or under its name.
-std::optional<std::string> text_of(const std::string& path, const std::vector<std::string>& folders,
-                                   const Trace& trace) {
+std::optional<std::string> text_of(const std::string& path, const std::vector<std::string>& folders, const Trace& trace,
+                                   std::optional<int64_t>& changed) {
   std::vector<std::string> places = {path};
   if (!path.starts_with('/'))
     for (const std::string& folder : folders) places.push_back(folder + "/" + path);
@@ -94,6 +94,7 @@ std::optional<std::string> text_of(const std::string& path, const std::vector<st
     for (const std::string& folder : folders) places.push_back(folder + "/" + base_name(path));
   for (const std::string& place : places) {
     if (trace.has(Trace::annotation)) trace.print("source " + path + ": looking at " + place);
+    changed = time_of_change(place);
     if (std::optional<std::string> text = text_at(place)) return text;
   }
   return std::nullopt;
@@ -191,11 +192,15 @@ void print_sources(const Executions& executions, const Choice& choice, const std
   for (const std::string& path : files) {
     const Source source = source_of(executions, functions, path);
     if (source.lines.empty() || (source.executions == 0 && !options.unused)) continue;
-    const std::optional<std::string> text = text_of(path, options.folders, trace);
+    std::optional<int64_t> changed;
+    const std::optional<std::string> text = text_of(path, options.folders, trace, changed);
     if (!text) {
       remarks.push_back(path + ": source not found; -I FOLDER says where it is");
       continue;
     }
+    if (options.made && changed && *changed > *options.made)
+      remarks.push_back(path +
+                        ": the source is newer than the program; numbers may stand at lines that they are not of");
     if (options.separate_files) {
       write_file(base_name(path) + "-ann", [&](Output& file) { print_source(source, *text, options, file); });
       continue;

@@ -7,6 +7,7 @@
 #define PROF_GPROF_EXECUTIONS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,13 +38,14 @@ struct ExecutionOptions {
   bool separate_files = false;       // -y
   unsigned table_length = 10;        // -t
   std::vector<std::string> folders;  // -I: where sources may be
+  std::optional<int64_t> made;       // when the program was made (time_of_change), if that is known
 };
 
 // -C: a line for each, by file, line and address.
 void print_executions(const Executions& executions, const Choice& choice, const ExecutionOptions& options, Output& out);
 
 // -A: each of the files, in this order. A form feed comes before it if `is_first' is not set. Remarks are of files that
-// are not found. Throws Error if a file of -y cannot be written.
+// are not found, or are newer than the program. Throws Error if a file of -y cannot be written.
 void print_sources(const Executions& executions, const Choice& choice, const std::vector<std::string>& files,
                    const ExecutionOptions& options, bool is_first, const Trace& trace, Output& out,
                    std::vector<std::string>& remarks);

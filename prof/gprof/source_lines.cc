@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "prof/read/line_table.h"
@@ -39,16 +38,16 @@ struct Stretch {
 
 class Reader {
  public:
-  explicit Reader(Dwarf* dwarf) : dwarf_(dwarf) { functions.index_of(""); }
+  explicit Reader(DwarfFile& dwarf) : dwarf_(dwarf) { functions.index_of(""); }
 
   void read() {
-    Dwarf_CU* unit = nullptr;
-    Dwarf_Die entry;
-    while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &entry, nullptr) == 0) {
-      if (dwarf_tag(&entry) != DW_TAG_compile_unit) continue;
+    dwarf_.each_unit([&](Dwarf_Die& entry) {
+      const int tag = dwarf_tag(&entry);
+      if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) return true;
       read_lines(entry);
-      read_functions(entry, 0);
-    }
+      if (std::optional<Dwarf_Die> whole = dwarf_.unit_with_functions(entry)) read_functions(*whole, 0);
+      return true;
+    });
     std::stable_sort(lines.begin(), lines.end(), [](const Stretch& a, const Stretch& b) { return a.start < b.start; });
     // Outer functions before those inlined into them.
     std::stable_sort(bodies.begin(), bodies.end(), [](const Stretch& a, const Stretch& b) {
@@ -110,7 +109,7 @@ class Reader {
     } while (dwarf_siblingof(&child, &child) == 0);
   }
 
-  Dwarf* dwarf_;
+  DwarfFile& dwarf_;
   uint64_t entries_ = 0;
 };
 
@@ -158,14 +157,21 @@ std::vector<SourceRange> ranges_of(const Reader& reader) {
 
 }  // namespace
 
-SourceLines::SourceLines(const ElfFile& file) {
-  const std::unique_ptr<Dwarf, int (*)(Dwarf*)> dwarf(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr), dwarf_end);
-  if (!dwarf) return;
-  Reader reader(dwarf.get());
+SourceLines::SourceLines(const ElfFile& file, const DebugSearch& search) {
+  std::optional<ElfFile> dwz;
+  DwarfFile dwarf(file);
+  if (const DwzLink link = dwarf.dwz_link(); !link.build_id.empty()) {
+    if (std::optional<ElfFile> found = find_dwz_file(file, link, search))
+      dwarf.set_dwz_file(dwz.emplace(std::move(*found)));
+    else
+      problem_ = part_is_missing(link);
+  }
+  Reader reader(dwarf);
   reader.read();
   ranges_ = ranges_of(reader);
   files_ = reader.files.list();
   functions_ = reader.functions.list();
+  if (problem_.empty()) problem_ = dwarf.problem();
 }
 
 const SourceRange* SourceLines::find(uint64_t address) const {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/read/elf_file.h"
+#include "prof/model/debug_files.h"
 
 namespace prof::gprof {
 
@@ -27,8 +27,11 @@ struct SourceRange {
 
 class SourceLines {
  public:
-  // What the file's own debug information says; nothing if it has none.
-  explicit SourceLines(const ElfFile& file);
+  // What the file's own debug information says; nothing if it has none. `search`: for files that it refers to.
+  SourceLines(const ElfFile& file, const DebugSearch& search);
+
+  // Why it cannot be read, or not all of it; else "".
+  const std::string& problem() const { return problem_; }
 
   // By address. Two that are next to each other are not of the same line, file and function.
   const std::vector<SourceRange>& ranges() const { return ranges_; }
@@ -41,6 +44,7 @@ class SourceLines {
  private:
   std::vector<SourceRange> ranges_;
   std::vector<std::string> files_, functions_;
+  std::string problem_;
 };
 
 }  // namespace prof::gprof

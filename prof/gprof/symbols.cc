@@ -255,7 +255,7 @@ std::vector<Function> symbols_of(const Analysis& analysis, uint32_t object, cons
 
 void add_sources(std::vector<Function>& functions, const ElfFile& file,
                  const std::function<bool(const Function&)>& wanted) {
-  if (!file.has_section(".debug_info")) return;
+  if (!has_debug_info(file)) return;
   DebugInfo debug(file);
   for (Function& function : functions) {
     if (!wanted(function)) continue;

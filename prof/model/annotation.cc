@@ -98,12 +98,21 @@ class Annotator {
     return at->second;
   }
 
+  // Of an object that has code of a file.
+  void note_object(uint32_t file, uint32_t object) {
+    if (!of_objects_.insert({file, object}).second) return;
+    std::optional<int64_t>& made = files_[file].made;
+    const std::optional<int64_t> now = objects_.at(object).code.time_made();
+    if (now && (!made || *now < *made)) made = now;
+  }
+
   // Where it begins in the source: the index of the file, if that is known.
   std::optional<uint32_t> add_function(uint32_t f) {
     const Function& function = analysis_.functions.functions()[f];
     const std::optional<FunctionSource> source = objects_.at(function.object).info.find(function.address);
     if (!source || source->file.empty() || source->line == 0) return {};
     const uint32_t file = file_at(source->file);
+    note_object(file, function.object);
     if (occurs(analysis_, f)) files_[file].lines[source->line].functions.push_back(f);
     return file;
   }
@@ -148,6 +157,7 @@ class Annotator {
       for (const LineRange& range : table->ranges) {
         if (range.line == 0) continue;
         const uint32_t file = file_of(*table, range.file);
+        note_object(file, o);
         if (counts_.only_frames_function({file, range.line})) continue;
         AnnotatedLine& line = files_[file].lines[range.line];
         if (line.has_code && line.executions) continue;
@@ -192,7 +202,8 @@ class Annotator {
     std::sort(annotation.files.begin(), annotation.files.end(),
               [](const AnnotatedFile& a, const AnnotatedFile& b) { return a.path < b.path; });
     objects_.each([&](uint32_t index, const std::string& name, const OpenedObject& object) {
-      if (!object.info.problem().empty()) annotation.remarks.push_back(name + ": " + object.info.problem());
+      if (const std::string problem = object.info.problem(); !problem.empty())
+        annotation.remarks.push_back(name + ": " + problem);
       if (executions_.are_known(index) && object.code.is_there() && !object.code.is_original())
         annotation.remarks.push_back(name +
                                      ": the file that was rewritten is not there; its copy has jumps at the beginnings "
@@ -208,6 +219,7 @@ class Annotator {
   std::vector<AnnotatedFile> files_;
   std::map<const LineTable*, std::vector<uint32_t>> known_files_;  // by index in the table
   std::set<std::pair<uint32_t, const LineTable*>> tables_;         // with the object that they are of
+  std::set<std::pair<uint32_t, uint32_t>> of_objects_;             // files, with the objects that have code of them
   LineCounts counts_;
   std::vector<uint32_t> shown_;  // files
 };

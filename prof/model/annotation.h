@@ -27,6 +27,7 @@ struct AnnotatedLine {
 struct AnnotatedFile {
   std::string path;                         // as the compiler saw it
   std::map<uint32_t, AnnotatedLine> lines;  // by number; those that anything is known of
+  std::optional<int64_t> made = {};         // when the first program was made that has code of it, if that is known
 };
 
 struct Annotation {

@@ -62,7 +62,12 @@ std::optional<ElfFile> find_dwz_file(const ElfFile& file, const DwzLink& link, c
   for (const profld::DebugFilePlace& place : profld::places_of_debug_file({link.build_id, "", 0}, search.folders, {}))
     paths.push_back(place.path);
   // Seen from the file, unless it begins with a slash.
-  paths.push_back(link.name.starts_with('/') ? link.name : folder_of(file.path()) + "/" + link.name);
+  if (link.name.starts_with('/')) {
+    paths.push_back(link.name);
+  } else {
+    paths.push_back(folder_of(file.path()) + "/" + link.name);
+    for (const std::string& folder : search.beside) paths.push_back((folder.empty() ? "." : folder) + "/" + link.name);
+  }
   for (const std::string& path : paths) {
     if (!is_there(path)) continue;
     try {
@@ -73,6 +78,10 @@ std::optional<ElfFile> find_dwz_file(const ElfFile& file, const DwzLink& link, c
     }
   }
   return {};
+}
+
+std::string part_is_missing(const DwzLink& link) {
+  return "a part of its debug information, which dwz moved to " + link.name + ", is not there";
 }
 
 std::optional<ElfFile> packed_symbols(const ElfFile& program) {

@@ -28,10 +28,13 @@ class Disassembler {
     for (const uint32_t f : functions) {
       const Function& function = analysis_.functions.functions()[f];
       DisassembledFunction& made = result.functions.emplace_back(DisassembledFunction{f, {}});
+      made.made = objects_.at(function.object).code.time_made();
       for (const CodeRange& range : objects_.at(function.object).code.ranges_of(function.address))
         add(function, range, made);
     }
     objects_.each([&](uint32_t, const std::string& name, const OpenedObject& object) {
+      if (const std::string problem = object.info.unreadable(); !problem.empty())
+        result.remarks.push_back(name + ": " + problem);
       if (!object.code.is_there())
         result.remarks.push_back(
             name + ": its code is not there; name the program: prof --disassemble FUNCTION PROGRAM PROFILE");

@@ -24,6 +24,7 @@ struct DisassembledInstruction {
 struct DisassembledFunction {
   uint32_t function = 0;  // of the analysis
   std::vector<DisassembledInstruction> instructions;
+  std::optional<int64_t> made = {};  // when the program was made, if that is known
 };
 
 struct Disassembly {

@@ -20,26 +20,33 @@ struct Analysis;
 // The debug information of one object of a profile.
 class ObjectDebugInfo {
  public:
-  // `object` must outlive this. If its own files have no debug information, its debug file is looked for.
-  ObjectDebugInfo(const Object& object, const DebugSearch& search);
+  // `object` must outlive this. If its own files have no debug information, its debug file is looked for. If there are more than
+  // `most_bytes` of it, it is not looked at.
+  ObjectDebugInfo(const Object& object, const DebugSearch& search, uint64_t most_bytes = UINT64_MAX);
 
-  // Nothing, if there is no debug information, or more than `most_bytes` of it.
-  std::optional<FunctionSource> find(uint64_t entry, uint64_t most_bytes = UINT64_MAX);
+  // Nothing, if there is no debug information.
+  std::optional<FunctionSource> find(uint64_t entry);
 
   // The lines of the code of the compiled file that has the code at an address; empty if nothing tells.
   const LineTable& lines_at(uint64_t address);
 
-  bool is_there() const { return info_ != nullptr; }
-  // Why there is none, or none that can be used; else "".
-  const std::string& problem() const { return problem_; }
+  // The line of the source that the instruction at an address was made of.
+  std::optional<SourceLine> line_at(uint64_t address) {
+    return info_ ? info_->line_at(address) : std::optional<SourceLine>();
+  }
+
+  // Why what was asked for so far is not there, or not all of it; else "".
+  std::string problem() const { return missing_.empty() ? unreadable() : missing_; }
+  // The same, but "" where there is no debug information at all.
+  std::string unreadable() const;
 
  private:
-  void open(const ElfFile& file, const DebugSearch& search);
+  void open(const Object& object, const ElfFile& file, const DebugSearch& search);
 
   std::optional<ElfFile> debug_file_, dwz_file_;
   std::unique_ptr<DebugInfo> info_;
-  uint64_t size_ = 0;
-  std::string problem_;
+  const uint64_t most_bytes_;
+  std::string missing_, unreadable_;
 };
 
 // Sets `sources` of the analysis. Remarks on modules without debug information are added to those of the analysis.

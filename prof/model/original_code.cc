@@ -30,7 +30,7 @@ OriginalCode::OriginalCode(const Object& object, const DebugSearch& search) : ob
   if (own != files.end()) {
     file_ = &*own;
   } else if (!files.empty()) {
-    if (std::optional<ElfFile> found = find_original(search)) found_.emplace(std::move(*found));
+    if (std::optional<ElfFile> found = find_original(object, search)) found_.emplace(std::move(*found));
     file_ = found_ ? &*found_ : has_code(files[0]) ? files.data() : nullptr;
   }
   is_original_ = file_ && !file_->is_rewritten();
@@ -39,16 +39,16 @@ OriginalCode::OriginalCode(const Object& object, const DebugSearch& search) : ob
   if (file_) got_ = names_in_got(*file_);
 }
 
-std::optional<ElfFile> OriginalCode::find_original(const DebugSearch& search) const {
-  const ElfFile& copy = object_.files()[0];
+std::optional<ElfFile> find_original(const Object& object, const DebugSearch& search) {
+  const ElfFile& copy = object.files()[0];
   const std::string path = copy.path();
   std::vector<std::string> places;
   if (path.ends_with(".prof")) places.push_back(path.substr(0, path.size() - 5));
   for (const std::vector<std::string>* folders : {&search.beside, &search.folders})
-    for (const std::string& folder : *folders) places.push_back(folder + "/" + base_name(object_.name()));
-  places.push_back(object_.path());
-  places.push_back(folder_of(path) + "/" + base_name(object_.name()));
-  places.push_back(base_name(object_.name()));
+    for (const std::string& folder : *folders) places.push_back(folder + "/" + base_name(object.name()));
+  places.push_back(object.path());
+  places.push_back(folder_of(path) + "/" + base_name(object.name()));
+  places.push_back(base_name(object.name()));
   // A copy that prof run --libs made lies at the original's path below a folder of its own.
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     places.push_back(path.substr(slash));
@@ -65,6 +65,8 @@ std::optional<ElfFile> OriginalCode::find_original(const DebugSearch& search) co
   }
   return {};
 }
+
+std::optional<int64_t> OriginalCode::time_made() const { return file_ ? time_of_change(file_->path()) : std::nullopt; }
 
 std::string OriginalCode::bytes(uint64_t address, uint64_t size) const {
   return file_ ? code_at(*file_, address, size) : "";

@@ -25,6 +25,9 @@ struct CodeRange {
   uint64_t start = 0, size = 0;  // address, bytes
 };
 
+// The original of a program or library that was rewritten, if it is found.
+std::optional<ElfFile> find_original(const Object& object, const DebugSearch& search);
+
 class OriginalCode {
  public:
   // `object` must outlive this.
@@ -37,6 +40,9 @@ class OriginalCode {
   bool is_there() const { return file_ != nullptr; }
   bool is_original() const { return is_original_; }
 
+  // When that file was made, or its copy if it is not there (time_of_change in prof/read/file.h).
+  std::optional<int64_t> time_made() const;
+
   // The code of the function at an entry: that which begins there, and its fragments, by address.
   std::vector<CodeRange> ranges_of(uint64_t entry) const;
 
@@ -45,8 +51,6 @@ class OriginalCode {
   std::string import_at(uint64_t address) const;
 
  private:
-  std::optional<ElfFile> find_original(const DebugSearch& search) const;
-
   const Object& object_;
   std::optional<ElfFile> found_;
   const ElfFile* file_ = nullptr;

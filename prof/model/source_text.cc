@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "prof/read/file.h"
+
 namespace prof {
 
 namespace {
@@ -40,37 +42,69 @@ SourceText::SourceText(std::vector<std::string> folders) {
     if (std::find(folders_.begin(), folders_.end(), folder) == folders_.end()) folders_.push_back(std::move(folder));
 }
 
+bool SourceText::look_at(const std::string& place, File& file) {
+  file.lines = read(place);
+  if (file.lines) file.changed = time_of_change(place);
+  return file.lines.has_value();
+}
+
 const std::vector<std::string>* SourceText::lines(const std::string& path) {
   const auto [at, is_new] = files_.try_emplace(path);
-  std::optional<std::vector<std::string>>& found = at->second;
-  if (is_new) {
-    found = read(path);
+  File& file = at->second;
+  if (is_new && !look_at(path, file)) {
     for (const std::string& folder : folders_) {
       // All of the path, then without its first part, and so on.
-      for (size_t start = 0; !found && start < path.size();) {
-        found = read(folder + "/" + path.substr(start));
+      for (size_t start = 0; !file.lines && start < path.size();) {
+        look_at(folder + "/" + path.substr(start), file);
         const size_t slash = path.find('/', start);
         if (slash == std::string::npos) break;
         start = slash + 1;
       }
     }
   }
-  return found ? &*found : nullptr;
+  return file.lines ? &*file.lines : nullptr;
 }
 
-std::string SourceText::remark() const {
-  std::string names;
-  size_t missing = 0;
-  for (const auto& [path, lines] : files_) {
-    if (lines) continue;
-    ++missing;
-    if (missing <= kMostNamed) names += (names.empty() ? "" : ", ") + path;
+void SourceText::note_program(const std::string& path, uint32_t last_line, std::optional<int64_t> made) {
+  lines(path);
+  File& file = files_[path];
+  file.is_newer = file.is_newer || (file.changed && made && *file.changed > *made);
+  file.last_line = std::max(file.last_line, last_line);
+}
+
+namespace {
+
+// "a.c, b.c, c.c and 2 more: the sources are"; "" for none.
+std::string sources_are(const std::vector<std::string>& paths) {
+  std::string text;
+  for (size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) text += (i ? ", " : "") + paths[i];
+  if (paths.size() > kMostNamed) text += " and " + std::to_string(paths.size() - kMostNamed) + " more";
+  return paths.empty() ? "" : text + (paths.size() == 1 ? ": the source is" : ": the sources are");
+}
+
+}  // namespace
+
+std::vector<std::string> SourceText::remarks() const {
+  std::vector<std::string> missing, newer, short_ones, remarks;
+  for (const auto& [path, file] : files_) {
+    if (!file.lines)
+      missing.push_back(path);
+    else if (file.is_newer)
+      newer.push_back(path);
+    else if (file.last_line > file.lines->size())
+      short_ones.push_back(path);
   }
-  if (missing == 0) return "";
-  if (missing > kMostNamed) names += " and " + std::to_string(missing - kMostNamed) + " more";
-  std::string text = names + (missing == 1 ? ": the source is" : ": the sources are") + " not there";
-  for (size_t i = 0; i < folders_.size(); ++i) text += (i == 0 ? ", nor below " : ", ") + folders_[i];
-  return text;
+  if (std::string text = sources_are(missing); !text.empty()) {
+    text += " not there";
+    for (size_t i = 0; i < folders_.size(); ++i) text += (i == 0 ? ", nor below " : ", ") + folders_[i];
+    remarks.push_back(text);
+  }
+  if (const std::string text = sources_are(newer); !text.empty())
+    remarks.push_back(text + " newer than the program; numbers may stand at lines that they are not of");
+  if (const std::string text = sources_are(short_ones); !text.empty())
+    remarks.push_back(text +
+                      " shorter than when the program was made; numbers may stand at lines that they are not of");
+  return remarks;
 }
 
 }  // namespace prof

@@ -1,7 +1,6 @@
 #include "debug_info.h"
 
 #include <dwarf.h>
-#include <elfutils/libdwelf.h>
 
 #include <algorithm>
 #include <tuple>
@@ -42,25 +41,7 @@ unsigned line_of(Dwarf_Die& entry) {
 
 }  // namespace
 
-DebugInfo::DebugInfo(const ElfFile& file) : dwarf_(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr)) {}
-
-DebugInfo::~DebugInfo() {
-  dwarf_end(dwarf_);
-  dwarf_end(dwz_);
-}
-
-DwzLink DebugInfo::dwz_link() const {
-  const char* name = nullptr;
-  const void* id = nullptr;
-  const ssize_t size = dwarf_ ? dwelf_dwarf_gnu_debugaltlink(dwarf_, &name, &id) : 0;
-  if (size <= 0 || !name) return {};
-  return {name, std::string(static_cast<const char*>(id), size_t(size))};
-}
-
-void DebugInfo::set_dwz_file(const ElfFile& file) {
-  dwz_ = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
-  if (dwz_ && dwarf_) dwarf_setalt(dwarf_, dwz_);
-}
+DebugInfo::DebugInfo(const ElfFile& file) : dwarf_(file) {}
 
 const DebugInfo::Range* DebugInfo::find(const Ranges& ranges, uint64_t address) {
   auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
@@ -85,10 +66,11 @@ uint64_t DebugInfo::bytes_of(Dwarf_Die& entry) {
 
 void DebugInfo::read_units() {
   has_units_ = true;
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Die entry;
-  while (dwarf_ && dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &entry, nullptr) == 0 && !is_exhausted())
-    if (dwarf_tag(&entry) == DW_TAG_compile_unit) add_ranges(entry, units_);
+  dwarf_.each_unit([&](Dwarf_Die& entry) {
+    const int tag = dwarf_tag(&entry);
+    if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit) add_ranges(entry, units_);
+    return !is_exhausted();
+  });
   std::sort(units_.begin(), units_.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
 }
 
@@ -177,7 +159,7 @@ std::optional<FunctionSource> DebugInfo::find(uint64_t address) {
   const auto [at, is_new] = functions_.try_emplace(dwarf_dieoffset(&unit_entry));
   Ranges& functions = at->second;
   if (is_new) {
-    add_functions(unit_entry, 0, functions);
+    if (std::optional<Dwarf_Die> whole = dwarf_.unit_with_functions(unit_entry)) add_functions(*whole, 0, functions);
     std::sort(functions.begin(), functions.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
   }
   const Range* function = find(functions, address);

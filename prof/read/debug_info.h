@@ -13,7 +13,7 @@
 // The file may be damaged in any way. libdw checks its own bounds; entries that lead in circles or repeat each other
 // without end are left after a great number of steps.
 //
-// Not read: debug information outside the program's own files (-gsplit-dwarf).
+// What cannot be read is told by DwarfFile::problem().
 
 #ifndef PROF_READ_DEBUG_INFO_H
 #define PROF_READ_DEBUG_INFO_H
@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "dwarf_file.h"
 #include "elf_file.h"
 #include "line_table.h"
 
@@ -61,21 +62,14 @@ struct SourceLine {
   unsigned line = 0;
 };
 
-// What dwz moved into another file: the file's name, and its build-id (raw bytes); empty if it moved nothing.
-struct DwzLink {
-  std::string name, build_id;
-};
-
 class DebugInfo {
  public:
   // `file` must outlive this object. Without debug information in it, nothing is found.
   explicit DebugInfo(const ElfFile& file);
   DebugInfo(const DebugInfo&) = delete;
-  ~DebugInfo();
 
-  DwzLink dwz_link() const;
-  // Before the first look-up, the file of dwz_link, which must outlive this object.
-  void set_dwz_file(const ElfFile& file);
+  // The file, for what is to be done before the first look-up.
+  DwarfFile& file() { return dwarf_; }
 
   // The function whose code is at a link-time address.
   std::optional<FunctionSource> find(uint64_t address);
@@ -106,8 +100,7 @@ class DebugInfo {
   static constexpr uint64_t kMostSteps = 100'000'000;
   static constexpr unsigned kMostDepth = 200;
 
-  Dwarf* dwarf_ = nullptr;
-  Dwarf* dwz_ = nullptr;
+  DwarfFile dwarf_;
   uint64_t steps_ = 0;
   bool has_units_ = false;
   Ranges units_;

@@ -4,6 +4,7 @@
 #define PROF_READ_FILE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace prof {
@@ -22,6 +23,9 @@ class Descriptor {
 
 // What stands behind the last slash; all of it if there is none.
 inline std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// When the bytes of a file were last changed, in nanoseconds since the epoch; none if it is not there.
+std::optional<int64_t> time_of_change(const std::string& path);
 
 // A descriptor or -1. Does not wait for a writer if `path` is a FIFO that happens to be called prof.1.
 int open_to_read(const std::string& path);

@@ -13,7 +13,7 @@ struct TraceNames::File {
   explicit File(const std::string& path) : object(base_name(path), Object::Kind::library, path) {}
 
   Object object;
-  std::unique_ptr<DebugInfo> debug_info;
+  std::unique_ptr<ObjectDebugInfo> debug_info;
 };
 
 namespace {
@@ -41,10 +41,7 @@ uint32_t TraceNames::file_of(const TraceModuleFile& module) {
     file->object.set_rewritten(std::move(elf));
     file->object.add_debug_file(search_, remarks_);
     file->object.finish();
-    const std::vector<ElfFile>& files = file->object.files();
-    const auto with_lines =
-        std::find_if(files.begin(), files.end(), [](const ElfFile& f) { return f.has_section(".debug_info"); });
-    if (with_lines != files.end()) file->debug_info = std::make_unique<DebugInfo>(*with_lines);
+    file->debug_info = std::make_unique<ObjectDebugInfo>(file->object, search_);
     files_.back() = std::move(file);
   } catch (const Error& e) {
     remarks_.emplace_back(e.what());
@@ -92,6 +89,14 @@ std::optional<SourceLine> TraceNames::line(const CodePlace& place) {
   const std::shared_ptr<File>& file = files_[functions_[place.function].module];
   if (!file || !file->debug_info || !place.address) return {};
   return file->debug_info->line_at(*place.address);
+}
+
+std::vector<std::string> TraceNames::remarks() const {
+  std::vector<std::string> remarks = remarks_;
+  for (const std::shared_ptr<File>& file : files_)
+    if (const std::string problem = file && file->debug_info ? file->debug_info->unreadable() : ""; !problem.empty())
+      remarks.push_back(file->object.path() + ": " + problem);
+  return remarks;
 }
 
 prof_names::Name TraceNames::name_for_patterns(const TracedFunction& function) const {

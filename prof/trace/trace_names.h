@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "linker-rewrite/names/pattern.h"
+#include "prof/model/inlined.h"
 #include "prof/model/object.h"
-#include "prof/read/debug_info.h"
 #include "trace_memory.h"
 
 namespace prof {
@@ -50,7 +50,7 @@ class TraceNames {
   prof_names::Name name_for_patterns(const TracedFunction& function) const;
 
   // What to tell the user of the files.
-  const std::vector<std::string>& remarks() const { return remarks_; }
+  std::vector<std::string> remarks() const;
 
  private:
   struct File;  // of a module

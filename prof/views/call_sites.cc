@@ -75,6 +75,16 @@ class Names {
     return known;
   }
 
+  // Of which files debug information cannot be read, and why.
+  std::vector<std::string> unreadable() const {
+    std::vector<std::string> remarks;
+    objects_.each([&](uint32_t, const std::string& name, const OpenedObject& object) {
+      if (const std::string problem = object.info.unreadable(); !problem.empty())
+        remarks.push_back(name + ": " + problem);
+    });
+    return remarks;
+  }
+
   Texts texts;
 
  private:
@@ -132,8 +142,8 @@ std::vector<Row> rows_of(const std::vector<CallSite>& sites, Names& names) {
 
 }  // namespace
 
-void print_call_sites(const Analysis& analysis, const std::vector<CallSite>& sites, const DebugSearch& search,
-                      std::optional<size_t> terminal, Output& out) {
+std::vector<std::string> print_call_sites(const Analysis& analysis, const std::vector<CallSite>& sites,
+                                          const DebugSearch& search, std::optional<size_t> terminal, Output& out) {
   Names names(analysis, search);
   const std::vector<Row> rows = rows_of(sites, names);
   const auto cell = [](const Row& row) { return (row.is_exact ? "" : "~") + std::to_string(row.calls); };
@@ -141,6 +151,7 @@ void print_call_sites(const Analysis& analysis, const std::vector<CallSite>& sit
   for (const Row& row : rows) widest = std::max(widest, cell(row).size());
   Listing listing({"Calls"}, {widest}, terminal, out);
   for (const Row& row : rows) listing.print({cell(row)}, names.texts.text(row.place) + names.texts.text(row.callee));
+  return names.unreadable();
 }
 
 }  // namespace prof

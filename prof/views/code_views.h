@@ -27,9 +27,10 @@ void print_annotation(const Analysis& analysis, const Annotation& annotation, So
 void print_disassembly(const Analysis& analysis, const Disassembly& disassembly, SourceText& sources,
                        std::optional<size_t> terminal, Output& out);
 
-// A line for each: how many calls there were, of which function, and from where. Those with the most calls first.
-void print_call_sites(const Analysis& analysis, const std::vector<CallSite>& sites, const DebugSearch& search,
-                      std::optional<size_t> terminal, Output& out);
+// A line for each: how many calls there were, of which function, and from where. Those with the most calls first. Returns what
+// to tell the user of lines of source that are not known.
+std::vector<std::string> print_call_sites(const Analysis& analysis, const std::vector<CallSite>& sites,
+                                          const DebugSearch& search, std::optional<size_t> terminal, Output& out);
 
 }  // namespace prof
 

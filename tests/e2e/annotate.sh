@@ -83,7 +83,7 @@ rm there/moved.c
 run prof --annotate moved.prof moved.profiles/prof.*
 [ "$status" = 0 ] && grep -q 'moved.c: the source is not there, nor below \.' stderr && [ "$(wc -l <stderr)" = 1 ] || fail "no source: $status $(cat stderr)"
 grep -qE '^ *[0-9]+ +11$' stdout || fail "no source: $(head stdout)"
-cp "$programs/lines/loops.c" moved.c
+cp -p "$programs/lines/loops.c" moved.c
 run prof --annotate moved.prof moved.profiles/prof.*
 [ ! -s stderr ] && grep -qE '^ *[0-9]+ +11	  while' stdout || fail "a source beside the program: $(cat stderr)"
 

@@ -39,6 +39,10 @@ _proftail:
 _profjump:
   ret
   .size _profout, .-_profout
+  .irp name, _profin, _profout, _proftail, _profjump
+  .globl \name\().libprof
+  .set \name\().libprof, \name
+  .endr
   .type _profstart, @function
 _profstart:
   lea _profin(%rip), %r11
