@@ -40,6 +40,7 @@ constexpr uint64_t kLongRun = 50'000'000;
 constexpr int kThreadCount = 20, kStartTime = 22;  // fields of /proc/self/stat
 
 int32_t recording_process;  // process id of the one that recorded last: in a child, its parent
+uint64_t recording_start;   // its start_time
 Calibration calibration;
 
 // Of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'. 0 if it cannot be
@@ -87,6 +88,7 @@ void fill_in_header(Header* h, int32_t parent) {
   const size_t n = read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
   for (size_t i = 0; i < n && i < sizeof h->boot_id - 1 && text[i] > ' '; ++i) h->boot_id[i] = text[i];
   h->start_time = field_of_process(kStartTime);
+  h->parent_start_time = recording_start;
   // Last: a file without it is no profile.
   ordered();
   memcpy(h->magic, prof_format::kMagic, sizeof h->magic);
@@ -194,6 +196,7 @@ Phase begin(Process* p) {
   auto* header = at<Header>(p->base, 0);
   fill_in_header(header, is_child ? recording_process : int32_t(syscall4(__NR_getppid, 0)));
   recording_process = process_id();
+  recording_start = header->start_time;
   use_hooks_of_type(false);
   if (uses_cpu_clock()) {
     look_for_signs();

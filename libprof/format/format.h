@@ -188,7 +188,8 @@ struct Header {
   // probe_inside), and to that of the function that jumps. And by how much measurements of these differed.
   uint64_t probe_sought_inside, probe_sought_outside;
   uint64_t probe_sought_inside_spread, probe_sought_outside_spread;
-  uint64_t reserved[9];
+  uint64_t parent_start_time;  // of a process that was forked: start_time of the one that forked it, parent_pid; else 0
+  uint64_t reserved[8];
 };
 
 // A mapped object file. `path_size` bytes of path (no NUL) follow the structure.

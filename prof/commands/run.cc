@@ -20,6 +20,7 @@
 #include "keep_skeletons.h"
 #include "launch.h"
 #include "libraries.h"
+#include "living_processes.h"
 #include "message.h"
 #include "pattern_check.h"
 #include "prof/model/analysis.h"
@@ -29,7 +30,6 @@
 #include "prof/read/file.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
-#include "prof/read/runs.h"
 #include "quote.h"
 #include "show.h"
 #include "suggest.h"
@@ -215,12 +215,15 @@ int run(Options options) {
     if (profile.empty()) {
       if (!(WIFEXITED(status) && WEXITSTATUS(status) == 127)) say(name + ": left no profile");
     } else {
-      std::vector<std::string> profiles = Runs(profile_directory()).run_from(profile);
+      std::vector<uint32_t> living;
+      std::vector<std::string> profiles = run_and_living(profile, profile_directory(), living);
       say_all(keep_skeletons(profiles));
       show_run(options, copy.program, std::move(profiles));
       if (options.trace) say_trace(options, child.pid, traces_before);
       const std::string remark = copy.program == program ? "" : remark_on_time_outside(options, program, profile);
       if (!remark.empty()) say(remark);
+      const std::string others = remark_on_living(living, name, profile_directory());
+      if (!others.empty()) say(others);
     }
     for (const std::string& remark : {remark_on_missed_libraries(copy, options), descendants.remark(name)})
       if (!remark.empty()) say(remark);

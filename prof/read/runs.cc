@@ -24,7 +24,10 @@ std::optional<uint64_t> end_of(const Header& h) {
   return h.realtime_start + (h.ns_end - h.ns_start);
 }
 
+// A forked child may begin its profile long after the end of its parent, as daemons do; it knows which process that was.
 bool may_be_parent(const Header& parent, const Header& child) {
+  if (child.parent_start_time != 0)
+    return are_of_one_boot(parent, child) && parent.start_time == child.parent_start_time;
   const std::optional<uint64_t> end = end_of(parent);
   return are_of_one_boot(parent, child) && parent.realtime_start <= child.realtime_start &&
          (!end || child.realtime_start <= *end);

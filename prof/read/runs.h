@@ -2,8 +2,8 @@
 // whichever programs.
 //
 // A profile has the number of its process and of that one's parent. Numbers of processes come again, so a parent is the
-// last one with its number that began before the child and, as far as is known, had not ended then. A process that ran
-// several programs one after the other, by execve, has a profile of each.
+// last one with its number that began before the child and, as far as is known, had not ended then; a forked child says
+// itself when that one began. A process that ran several programs one after the other, by execve, has a profile of each.
 
 #ifndef PROF_READ_RUNS_H
 #define PROF_READ_RUNS_H

@@ -170,3 +170,64 @@ run prof ctl status "$pid"
 [ "$status" = 0 ] || fail "ctl: $(cat stderr)"
 kill "$pid"
 wait "$pid" || true
+
+# What a program forked goes on when it has ended: a daemon, that has no profile yet or has one. It waits until it is told, so that all is
+# the same however busy the machine is.
+cat >daemon.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static inline __attribute__((always_inline)) long call(long number, const void* a, long b) {
+  __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b) : "rcx", "r11", "memory");
+  return number;
+}
+static volatile long k;
+__attribute__((noipa)) void serve(void) { k++; }
+__attribute__((noipa)) void configure(void) { k++; }
+// Without calls of ours: then the process has no profile yet.
+#define WAIT_FOR(file) while (call(SYS_access, file, F_OK) != 0) call(SYS_sched_yield, 0, 0)
+int main(int argc, char** argv) {
+  configure();
+  const int twice = !strcmp(argv[1], "twice"), early = !strcmp(argv[1], "early");
+  if (!strcmp(argv[1], "bare")) {
+    if (call(SYS_fork, 0, 0)) return 5;
+  } else if (!strcmp(argv[1], "daemon")) {
+    if (daemon(1, 0)) return 1;
+  } else {
+    if (fork()) return 5;
+    setsid();
+    if (twice && fork()) _exit(0);
+    for (int fd = 0; fd < 3; ++fd) close(fd);
+  }
+  if (early) serve();
+  if (early) close(open("began", O_WRONLY | O_CREAT, 0644));
+  WAIT_FOR("go");
+  for (int i = 0; i < 20; i++) serve();
+  close(open("done", O_WRONLY | O_CREAT, 0644));
+  return 0;
+}
+C
+for link in pie static; do
+  # shellcheck disable=SC2046 # lists of words
+  compile daemon daemon.c -O1 $(link_flags $link)
+  for how in bare daemon twice once early; do
+    rm -rf go began "done" daemons
+    PROFDIR=daemons run prof run ./daemon $how
+    pid=$(sed -n 's/^prof: \.\/daemon: process \([0-9]*\), which it started, goes on; prof daemons\/prof\.\1 shows what it does$/\1/p' stderr)
+    touch go
+    [ -n "$pid" ] || fail "$link, $how: prof run does not say that a process goes on: $(cat stderr)"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+    [ -e "done" ] || fail "$link, $how: process $pid was not the daemon"
+    run prof "daemons/prof.$pid"
+    has_row 2[01] serve || fail "$link, $how: the daemon's profile: $(cat stdout stderr)"
+    (cd daemons && prof) >stdout 2>stderr
+    grep -q '^prof: .*shown is the first of [23] processes' stderr && has_row 1 configure || fail "$link, $how: prof afterwards: $(cat stdout stderr)"
+  done
+done
+# One that has ended is not said to go on.
+PROFDIR=ended run prof run ./family
+! grep -q 'goes on\|go on' stderr || fail "a child that has ended: $(cat stderr)"
+exit 0
