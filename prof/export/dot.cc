@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,14 @@ namespace prof {
 namespace {
 
 constexpr size_t kMostFunctions = 400;
+// dot reads no string of more than 16,384 bytes, and nobody a name of so many. Bytes of a name at its beginning and at its end.
+constexpr size_t kBeginning = 2000, kEnd = 2000;
+
+// The first place at or behind `at` where a character of UTF-8 begins.
+size_t next_character(const std::string& text, size_t at) {
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+  return at;
+}
 
 std::string dot_string(const std::string& text) {
   std::string result = "\"";
@@ -100,13 +109,25 @@ class Dot {
     char form[80];
     std::snprintf(form, sizeof form, " fontsize=%.0f fillcolor=\"0.02 %.3f 1.0\"",
                   10 + 30 * std::sqrt(graph_.whole[0] == 0 ? 0 : share(self)), 0.6 * part);
-    std::string label = printed_name(analysis_, f) + "\n" + with_share(self);
+    std::string label = short_name(f) + "\n" + with_share(self);
     if (total != self) label += "\nof " + with_share(total);
     if (measure_ != Measure::calls) {
       const uint64_t calls = analysis_.sums[f].calls;
       label += "\n" + std::to_string(calls) + (calls == 1 ? " call" : " calls");
     }
     out_.text("f" + std::to_string(f) + " [label=" + lines(label) + form + "];\n");
+  }
+
+  // What is left out of long names may be what tells them apart; then a number does.
+  std::string short_name(uint32_t f) {
+    const std::string name = printed_name(analysis_, f);
+    if (name.size() <= kBeginning + kEnd) return name;
+    const std::string beginning = name.substr(0, next_character(name, kBeginning)),
+                      end = name.substr(next_character(name, name.size() - kEnd));
+    std::string text = beginning + "..." + end;
+    for (size_t n = 2; !shortened_.insert(text).second; ++n)
+      text = beginning + "...(" + std::to_string(n) + ")..." + end;
+    return text;
   }
 
   // Escaped text whose lines stay lines.
@@ -135,6 +156,7 @@ class Dot {
   std::vector<uint32_t> chosen_;  // functions
   std::vector<bool> is_chosen_;   // by function
   size_t left_out_ = 0;           // functions
+  std::set<std::string> shortened_;
 };
 
 }  // namespace

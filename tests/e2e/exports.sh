@@ -131,6 +131,20 @@ run prof --dot recursion.prof recursion.profiles/prof.*
 [ "$status" = 0 ] && grep -qE '^f[0-9]+ \[label="main\\n' stdout && [ "$(tail -n 1 stdout)" = "}" ] || fail "--dot: $(cat stdout stderr)"
 fib=$(sed -nE 's/^(f[0-9]+) \[label="fib\\n.*/\1/p' stdout)
 [ -n "$fib" ] && grep -qE "^$fib -> $fib \[label=\"57312 calls\"" stdout || fail "--dot: recursion: $(cat stdout)"
+# dot reads no string of more than 16,384 bytes; names stay different.
+part=$(printf 'a%.0s' {1..9000})
+cat >long.c <<C
+volatile int k;
+__attribute__((noipa)) void ${part}1$part(void) { k++; }
+__attribute__((noipa)) void ${part}2$part(void) { k++; }
+int main(void) { ${part}1$part(), ${part}2$part(); }
+C
+compile long long.c -O1
+rewrite long
+mkdir -p long.profiles && PROFTYPE=count PROFDIR=long.profiles ./long.prof || fail "long.prof"
+run prof -w --dot long.prof long.profiles/prof.*
+[ "$status" = 0 ] && [ "$(wc -L <stdout)" -lt 16384 ] && [ "$(grep -c 'label="aaaa.*\.\.\.' stdout)" = 2 ] &&
+  [ -z "$(grep -o 'label="aaaa[^"\\]*' stdout | sort | uniq -d)" ] || fail "--dot, long names: $(cut -c 1-200 stdout stderr)"
 
 # The samples of a function are spread over its contexts, in whole cycles.
 run prof run --true --csv --output run.csv ./collatz
