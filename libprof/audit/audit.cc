@@ -15,7 +15,7 @@
 //   made at least as long. The linker compares names with what is asked for later, so the old name is the better one
 //   there too; gdb finds the copies by `set sysroot ROOT`.
 //
-//   $ORIGIN. The linker takes it from where the program lies, and from the path of a library that it was given: that is
+//   $ORIGIN. The linker takes it from where the program lies, and from the path of a library that it was given: both are
 //   in the shadow root. What has no copy is not there, so ROOT is taken off such paths first. That finds everything in
 //   its place. A name with $ORIGIN as dlopen takes it would be replaced too late for that, so we do it.
 //
@@ -176,9 +176,13 @@ void find_root() {
   root.cut_name();
 }
 
-// The path without ROOT, if it begins with it.
+// The path without ROOT, or ROOT/.program, if it begins with it.
 const char* outside(const char* path) {
-  return begins_with(path, root.text()) && path[root.size()] == '/' ? path + root.size() : path;
+  if (!begins_with(path, root.text()) || path[root.size()] != '/') return path;
+  path += root.size();
+  const char* below = path + 1;
+  const size_t size = sizeof prof_format::kProgramDirectory - 1;
+  return begins_with(below, prof_format::kProgramDirectory) && below[size] == '/' ? below + size : path;
 }
 
 // A name that begins with $ORIGIN, with the folder of the original of what asks for it in its place.

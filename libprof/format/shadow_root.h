@@ -1,12 +1,16 @@
-// The shadow root: a folder with rewritten copies of a program and of its libraries, each at its own path below it, as if
-// it were the root of all files. prof run --libs makes it; the audit library (libprof/audit/) leads the dynamic linker
+// The shadow root: a folder with rewritten copies of the libraries of a program, each at its own path below it, as if it were
+// the root of all files; and of the program. prof run --libs makes it; the audit library (libprof/audit/) leads the dynamic linker
 // to the copies.
 //
 //   ROOT/libprof-audit.so       the audit library; where it lies tells it ROOT
 //   ROOT/usr/lib/libz.so.1      the copy of /usr/lib/libz.so.1, or a link to that if it is used as it is
 //   ROOT/.known/IDENTITY        for each file that prof looked at, a link to its copy (../usr/lib/libz.so.1); or, if the
 //                               file is used as it is, to the file itself (/usr/lib/libicudata.so.72)
-//   ROOT/.seen                  files that a program loaded and that are not among the known: their paths, one a line
+//   ROOT/.program/usr/bin/lua   the copy of the program /usr/bin/lua. It is in a root of its own: a program that finds out where
+//                               its file lies may take what lies around it for what it was installed with, and must
+//                               not find its libraries there without all the rest
+//   ROOT/.seen                  files that a program loaded and that are not among the known: their paths, each ended by
+//                               a NUL
 //
 // A file goes by many names: relative ones, links, /lib for /usr/lib. Two copies of one library in a process would make
 // a wrong program, so it is not the name that leads to a copy but what the file is: IDENTITY is made of its device,
@@ -31,6 +35,7 @@ namespace prof_format {
 inline constexpr char kAuditLibrary[] = "libprof-audit.so";
 inline constexpr char kKnownDirectory[] = ".known";
 inline constexpr char kNamesDirectory[] = ".names";
+inline constexpr char kProgramDirectory[] = ".program";
 inline constexpr char kSeenFile[] = ".seen";
 
 // What tells a file from all others, and from what it was before it was written to.

@@ -13,8 +13,9 @@
 
 #include "cache_size.h"
 #include "command.h"
-#include "dynamic_linker.h"
+#include "libprof/format/shadow_root.h"
 #include "message.h"
+#include "origin.h"
 #include "prof/model/debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
@@ -221,13 +222,15 @@ std::string copy_for(const std::string& program, const Options& options, const s
   if (access(runtime.c_str(), R_OK) == 0)
     depends_on.push_back(contents_of(runtime));  // static programs carry it in them
   depends_on.insert(depends_on.end(), options.rewriting.begin(), options.rewriting.end());
-  const std::string search_path = search_path_from_elsewhere(program);
-  depends_on.push_back(search_path);
-  const std::string folder = cache_folder(depends_on), copy = folder + "/" + base_name(program);
+  const Origin origin(program, library_beside(profld, prof_format::kAuditLibrary));
+  const std::vector<std::string> place = origin.contents();
+  depends_on.insert(depends_on.end(), place.begin(), place.end());
+  const std::string folder = cache_folder(depends_on);
   use_cache_folder(folder);
-  if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
+  std::string copy;
   std::vector<std::string> command = {profld};
-  if (!search_path.empty()) command.insert(command.end(), {"--search-path", search_path});
+  origin.prepare(folder, copy, command);
+  if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
   command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
   if (!options.report.empty()) command.insert(command.end(), {"--report", options.report});
   return make_copy(std::move(command), program, copy) == CopyResult::made ? copy : "";

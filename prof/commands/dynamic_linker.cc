@@ -1,11 +1,14 @@
 #include "dynamic_linker.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "command.h"
 #include "prof/read/elf_file.h"
+#include "prof/read/error.h"
 #include "prof/read/file.h"
 
 namespace prof {
@@ -23,23 +26,49 @@ bool can_be_audited(const std::string& linker) {
 // Without arguments it says on standard error what it is, and how it is used.
 bool is_musl(const std::string& linker) { return output_of({linker}).text.starts_with("musl libc"); }
 
-std::string search_path_from_elsewhere(const std::string& program) {
+bool can_be_listed(const std::string& path) { return path.find_first_of(":$") == std::string::npos; }
+
+void check_listable(const std::string& folder) {
+  if (!can_be_listed(folder) || folder.find('\n') != std::string::npos)
+    throw Error(
+        folder +
+        ": the dynamic linker cannot be told a path with : or $ or a newline; set XDG_CACHE_HOME to one without");
+}
+
+namespace {
+
+// What stands behind $ORIGIN in a name of a folder that begins with it; else none.
+std::optional<std::string> behind_origin(const std::string& searched) {
+  for (const std::string token : {"$ORIGIN", "${ORIGIN}"}) {
+    if (!searched.starts_with(token)) continue;
+    const std::string rest = searched.substr(token.size());
+    if (rest.empty() || rest[0] == '/') return rest;
+  }
+  return {};
+}
+
+std::vector<std::string> search_path_of(const std::string& program) {
+  try {
+    return ElfFile(program).search_path();
+  } catch (const Error&) {
+    return {};  // profld says what is wrong
+  }
+}
+
+}  // namespace
+
+bool depends_on_place(const std::string& program) {
+  return std::ranges::any_of(search_path_of(program),
+                             [](const std::string& s) { return behind_origin(s).has_value(); });
+}
+
+std::string search_path_from_elsewhere(const std::string& program, const std::string& folder) {
   std::string path;
   bool depends = false;
-  try {
-    const std::string folder = std::filesystem::canonical(program).parent_path().string();
-    if (folder.find_first_of(":$") != std::string::npos) return "";  // which cannot be said
-    for (std::string searched : ElfFile(program).search_path()) {
-      for (const std::string token : {"$ORIGIN", "${ORIGIN}"}) {
-        const std::string rest = searched.starts_with(token) ? searched.substr(token.size()) : "no";
-        if (!rest.empty() && rest[0] != '/') continue;
-        searched = folder + rest;
-        depends = true;
-      }
-      path += searched + ":";
-    }
-  } catch (const std::exception&) {
-    return "";  // profld says what is wrong
+  for (const std::string& searched : search_path_of(program)) {
+    const std::optional<std::string> rest = behind_origin(searched);
+    depends = depends || rest;
+    path += (rest ? folder + *rest : searched) + ":";
   }
   if (!path.empty()) path.pop_back();
   return depends ? path : "";

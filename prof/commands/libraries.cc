@@ -33,15 +33,24 @@ std::string obstacle(const std::string& program, const std::string& linker, bool
   return is_audited ? "" : obstacle_to_search_path(program, linker);
 }
 
-// The program's copy at its own path in the shadow root. "" if there can be none, which is said then.
+// The program's copy in the shadow root. "" if there can be none, which is said then.
 std::string copy_of_program(ShadowRoot& root, const std::string& program, const std::vector<std::string>& libraries,
                             UnhookedFunctions& unhooked, const Options& options, bool is_audited) {
-  const std::string original = fs::canonical(program).string(), copy = root.place_of(original);
+  const std::string original = fs::canonical(program).string();
+  ShadowRoot of_program = root.of_program();
+  const std::string copy = of_program.place_of(original);
   if (options.report.empty() && access(copy.c_str(), X_OK) == 0) return copy;
   if (!check_patterns(program, libraries, options)) return "";
-  mirror_search_path(root, original);
-  std::vector<std::string> more = {"--audit", root.audit_library()};
-  if (!is_audited) more = {"--search-path", search_path_to(root, original)};
+  std::vector<std::string> more;
+  const std::string folder = fs::path(original).parent_path().string();
+  if (!is_audited)
+    more = {"--search-path", search_path_to(root, original)};
+  else
+    more = {"--audit", root.audit_library()};
+  if (is_audited && !can_be_listed(folder))
+    mirror_search_path(of_program, original);
+  else if (const std::string path = search_path_from_elsewhere(original, folder); is_audited && !path.empty())
+    more.insert(more.end(), {"--search-path", path});
   if (!options.report.empty()) more.insert(more.end(), {"--report", options.report});
   return make_copy_of_program(original, std::move(more), unhooked, options, copy) ? copy : "";
 }
@@ -79,9 +88,7 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
   const std::string folder = cache_folder(depends_on);
   use_cache_folder(folder);
   ShadowRoot root(folder + "/root", audit);
-  if (root.path().find(':') != std::string::npos)
-    throw Error(root.path() +
-                ": the dynamic linker takes the colon for the end of a name; set XDG_CACHE_HOME to a path without");
+  check_listable(root.path());
   const std::vector<std::string> seen = root.seen();
   libraries.insert(libraries.end(), seen.begin(), seen.end());
   UnhookedFunctions unhooked(libraries, rewriting.globs, is_audited ? "" : linker);

@@ -11,6 +11,7 @@
 #include "launch.h"
 #include "libprof/format/shadow_root.h"
 #include "libraries.h"
+#include "library_copies.h"
 #include "message.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
@@ -57,8 +58,9 @@ class NewFolder {
 void copy_tree(const fs::path& root, const fs::path& to) {
   for (auto entry = fs::recursive_directory_iterator(root); entry != fs::recursive_directory_iterator(); ++entry) {
     const fs::path inside = entry->path().lexically_relative(root);
-    if (inside == prof_format::kKnownDirectory) entry.disable_recursion_pending();
-    if (inside == prof_format::kKnownDirectory || inside == prof_format::kSeenFile) continue;
+    const bool is_left_out = inside == prof_format::kKnownDirectory || inside == prof_format::kProgramDirectory;
+    if (is_left_out) entry.disable_recursion_pending();
+    if (is_left_out || inside == prof_format::kSeenFile) continue;
     if (entry->is_symlink()) {
       const fs::path target = fs::read_symlink(entry->path());
       const fs::path back = target.lexically_relative(root);
@@ -113,10 +115,12 @@ int pack(const Options& options) {
       throw Error(program +
                   ": its dynamic linker cannot be led to a folder that lies elsewhere; prof run --libs "
                   "profiles it where it is");
+    ShadowRoot root(copy.shadow_root);
+    mirror_search_path(root, original);
     copy_tree(copy.shadow_root, folder.fresh());
     const std::string linker = ElfFile(program).interpreter();
     std::vector<std::string> libraries = libraries_of(program, linker);
-    const std::vector<std::string> seen = ShadowRoot(copy.shadow_root).seen();
+    const std::vector<std::string> seen = root.seen();
     libraries.insert(libraries.end(), seen.begin(), seen.end());
     // Another copy than the one in the shadow root, which names the library that audits it by where it lies there.
     UnhookedFunctions unhooked(libraries, *options.libraries);

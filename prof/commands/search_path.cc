@@ -28,6 +28,7 @@
 #include "command.h"
 #include "dynamic_linker.h"
 #include "message.h"
+#include "origin.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
 
@@ -75,7 +76,7 @@ std::string obstacle_to_search_path(const std::string& program, const std::strin
 }
 
 std::string search_path_to(const ShadowRoot& root, const std::string& program) {
-  const std::string own = search_path_from_elsewhere(program);
+  const std::string own = search_path_from_elsewhere(program, listable_folder(program, root.path()));
   return root.names() + (own.empty() ? "" : ":" + own);
 }
 

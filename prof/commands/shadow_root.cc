@@ -78,6 +78,8 @@ ShadowRoot::ShadowRoot(std::string path, const std::string& audit_library) : pat
 
 std::string ShadowRoot::audit_library() const { return path_ + "/" + prof_format::kAuditLibrary; }
 
+ShadowRoot ShadowRoot::of_program() const { return ShadowRoot(path_ + "/" + prof_format::kProgramDirectory); }
+
 std::string ShadowRoot::known(const struct stat& status) const {
   char text[prof_format::kIdentityText];
   prof_format::identity_text({status.st_dev, status.st_ino, uint64_t(status.st_size), uint64_t(status.st_ctim.tv_sec),

@@ -23,6 +23,8 @@ class ShadowRoot {
   std::string audit_library() const;
   // Where the copy of a file belongs. `original` is an absolute path without links in it.
   std::string place_of(const std::string& original) const { return path_ + original; }
+  // The root in it that has the program.
+  ShadowRoot of_program() const;
 
   // Whether the file that has this status is among the known.
   bool knows(const struct stat& original) const;

@@ -40,10 +40,10 @@ check 103 one
 root=$(echo cache/prof/*/root)
 # Replaced, as by an upgrade: also by something as long and as old.
 cp -p --remove-destination second.so liblinked.so
-[ "$("$root/$PWD/program")" = 203 ] || fail "an old copy of a new library is used"
+[ "$("$root/.program$PWD/program")" = 203 ] || fail "an old copy of a new library is used"
 check 203 two
 cat first.so >liblinked.so
-[ "$("$root/$PWD/program")" = 103 ] || fail "an old copy of a library that was written to is used"
+[ "$("$root/.program$PWD/program")" = 103 ] || fail "an old copy of a library that was written to is used"
 check 103 one
 cat second.so >liblinked.so
 touch -r first.so liblinked.so
@@ -52,7 +52,7 @@ cat first.so >liblinked.so
 check 103 one
 cat second.so >liblinked.so
 touch -r first.so liblinked.so
-[ "$("$root/$PWD/program")" = 203 ] || fail "a copy of what a library was before is used"
+[ "$("$root/.program$PWD/program")" = 203 ] || fail "a copy of what a library was before is used"
 
 # A plugin has no copy the first time, and that is said; then it has.
 run prof run --libs ./program "$PWD/plugin.so"
@@ -78,10 +78,10 @@ run prof run --libs ./program "$PWD/plugin.so" "cat second.so >later.so; cp --re
 
 # Nothing can be noted: the program does not notice.
 cp plugin.so unnoted.so
-(ulimit -f 0 && exec "$root/$PWD/program" "$PWD/unnoted.so") 2>&1 | cat >stdout
+(ulimit -f 0 && exec "$root/.program$PWD/program" "$PWD/unnoted.so") 2>&1 | cat >stdout
 [ "${PIPESTATUS[0]}" = 0 ] && grep -q 'plugin 306' stdout || fail "at a file size limit: $(cat stdout)"
 mv "$root/.seen" seen && mkdir "$root/.seen"
-[ "$("$root/$PWD/program" "$PWD/unnoted.so" 2>&1 | tail -n 1)" = "plugin 306" ] || fail "nothing to write to"
+[ "$("$root/.program$PWD/program" "$PWD/unnoted.so" 2>&1 | tail -n 1)" = "plugin 306" ] || fail "nothing to write to"
 rmdir "$root/.seen" && mv seen "$root/.seen"
 
 # Several at once, from an empty cache; and what profld refuses is used as it is, and said once.

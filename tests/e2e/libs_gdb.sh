@@ -31,5 +31,5 @@ backtraces() {
 root=$PWD/$(echo cache/prof/*/root)
 backtraces ./program >expected
 [ "$(grep -c '^0 ' expected)" = 2 ] && grep -q outer expected || fail "the program itself: $(cat gdb.log)"
-backtraces "$root$PWD/program" -ex "set sysroot $root" >found
+backtraces "$root/.program$PWD/program" -ex "set sysroot $root" >found
 cmp -s expected found || fail "$(diff expected found) $(cat gdb.log)"

@@ -100,6 +100,6 @@ diff expected stdout >differences || fail "the fourth time: $(cat differences) $
 
 # The copies are copies of ours.
 root=$(echo cache/prof/*/root)
-[ -s "$root/$PWD/app dir/plugins/plugin.so" ] && [ -s "$root/$PWD/app dir/bin/program" ] || fail "no copies: $(find "$root")"
+[ -s "$root/$PWD/app dir/plugins/plugin.so" ] && [ -s "$root/.program$PWD/app dir/bin/program" ] || fail "no copies: $(find "$root")"
 [ "$(readlink "$root/lib")" = usr/lib ] || fail "no link $root/lib"
 exit 0

@@ -157,4 +157,47 @@ done
 profld --no-imports --search-path "$PWD/there" -o moved here/names || fail "profld --search-path"
 run ./moved
 [ "$(cat stdout)" = others.c ] || fail "profld --search-path: $(cat stdout stderr)"
+
+# So it does in folders whose names mean something to the dynamic linker, and so do its libraries; they keep their names.
+cat >inner.c <<'C'
+int inner(void) { return 7; }
+C
+cat >outer.c <<'C'
+int inner(void);
+int outer(void) { return inner() + 1; }
+C
+cat >place.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+int inner(void), outer(void);
+__attribute__((noipa)) static void tell(void* function) {
+  Dl_info info;
+  if (dladdr(function, &info)) puts(info.dli_fname);
+}
+int main(void) {
+  printf("%d\n", outer());
+  tell((void*)outer);
+  tell((void*)inner);
+  return 3;
+}
+C
+for tags in --enable-new-dtags --disable-new-dtags; do
+  for folder in plain a:b 'a$ORIGIN' 'a${LIB}:$PLATFORM b'; do
+    rm -rf "$folder" && mkdir -p "$folder/lib/deep" "$folder/bin"
+    gcc -shared -fPIC -O1 inner.c -o "$folder/lib/deep/libinner.so" -Wl,-soname,libinner.so
+    gcc -shared -fPIC -O1 outer.c -o "$folder/lib/libouter.so" -Wl,-soname,libouter.so "$folder/lib/deep/libinner.so" -Wl,$tags,-rpath,'$ORIGIN/deep'
+    gcc -O1 place.c -o "$folder/bin/place" "$folder/lib/libouter.so" "$folder/lib/deep/libinner.so" -Wl,$tags,-rpath,'$ORIGIN/../lib:${ORIGIN}/../lib/deep'
+    "$folder/bin/place" >expected || [ $? = 3 ] || fail "$folder: does not run"
+    for way in "" --libs --libs; do
+      run prof run $way "$folder/bin/place"
+      [ "$status" = 3 ] && cmp -s expected stdout && grep -qP '\ttell( |$)' stderr || fail "$folder, $tags, $way: exit status $status, $(diff expected stdout) $(cat stderr)"
+    done
+  done
+done
+a:b/bin/place >expected
+run prof run --true a:b/bin/place
+[ "$status" = 3 ] && cmp -s expected stdout || fail "--true: exit status $status, $(cat stdout stderr)"
+XDG_CACHE_HOME=$PWD/a:b run prof run a:b/bin/place
+[ "$status" = 1 ] && grep -q '^prof: .*a:b/prof/.*: the dynamic linker cannot be told a path with : or \$ or a newline; set XDG_CACHE_HOME' stderr || fail "a cache with a colon: exit status $status, $(cat stderr)"
 exit 0
