@@ -273,12 +273,10 @@ void note(const char* path) {
     static char folder[kPathSize];
     if (call(__NR_getcwd, as_word(folder), sizeof folder) <= 0 || folder[0] != '/') return;
     line.set(folder).add('/');
-    line.add(path).add('\n');
+    line.add(path).add('\0');
   } else {
-    line.set(path).add('\n');
+    line.set(path).add('\0');
   }
-  for (const char* c = path; *c; ++c)
-    if (*c == '\n') return;
   scratch.set(root.text()).add('/').add(prof_format::kSeenFile);
   if (line.empty() || scratch.empty()) return;
   const int64_t file = open_at(scratch.text(), kWriteOnly | kAppend | kCreate | kNoFollow, 0600);

@@ -74,15 +74,21 @@ std::string search_path_from_elsewhere(const std::string& program, const std::st
   return depends ? path : "";
 }
 
-// A line is "\tNAME => PATH (0xADDRESS)", "\tPATH (0xADDRESS)" if the program names a path, "\tNAME => not found", or
-// "\tlinux-vdso.so.1 (0xADDRESS)".
+// A file is "\tNAME => PATH (0xADDRESS)", "\tPATH (0xADDRESS)" if the program names a path, "\tNAME => not found", or
+// "\tlinux-vdso.so.1 (0xADDRESS)". Mostly that is a line, but a path may have newlines in it.
 std::vector<std::string> listed_libraries(const std::string& output) {
   std::vector<std::string> paths;
   std::istringstream lines(output);
+  std::string file;
   for (std::string line; std::getline(lines, line);) {
-    const size_t address = line.rfind(" (0x");
-    if (!line.starts_with('\t') || address == std::string::npos) continue;
-    std::string path = line.substr(1, address - 1);
+    if (line.starts_with('\t') || file.empty())
+      file = line;
+    else
+      file += "\n" + line;
+    const size_t address = file.rfind(" (0x");
+    if (!file.starts_with('\t') || address == std::string::npos || !file.ends_with(')')) continue;
+    std::string path = file.substr(1, address - 1);
+    file.clear();
     const size_t arrow = path.find(" => ");
     if (arrow != std::string::npos) path.erase(0, arrow + 4);
     if (path.find('/') != std::string::npos) paths.push_back(path);

@@ -163,7 +163,7 @@ std::vector<std::string> ShadowRoot::seen() {
   size_t lines = 0;
   {
     std::ifstream file(list);
-    for (std::string line; std::getline(file, line); ++lines) {
+    for (std::string line; std::getline(file, line, '\0'); ++lines) {
       std::error_code error;
       if (line.starts_with('/') && before.insert(line).second && fs::is_regular_file(line, error))
         paths.push_back(line);
@@ -173,7 +173,7 @@ std::vector<std::string> ShadowRoot::seen() {
   const std::string fresh = fresh_name(list);
   {
     std::ofstream file(fresh);
-    for (const std::string& path : paths) file << path << '\n';
+    for (const std::string& path : paths) file << path << '\0';
     if (!file.flush()) return paths;  // nothing is lost
   }
   rename_to(fresh, list);

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "estimate.h"
+#include "file.h"
 #include "header.h"
 #include "self_time.h"
 
@@ -202,6 +203,16 @@ class TreeDecoder {
   std::vector<bool> seen_;  // by block
 };
 
+// The runtime has paths from /proc/self/maps, where the kernel writes \012 for a newline, and a backslash as it is. So if there
+// is no such file, but one with newlines, that is meant.
+std::string with_newlines(std::string path) {
+  constexpr char kNewline[] = "\\012";
+  if (path.find(kNewline) == std::string::npos || time_of_change(path)) return path;
+  std::string meant = path;
+  for (size_t at = 0; (at = meant.find(kNewline, at)) != std::string::npos;) meant.replace(at, 4, "\n");
+  return time_of_change(meant) ? meant : path;
+}
+
 }  // namespace
 
 std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::string>& damage) {
@@ -218,6 +229,7 @@ std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::st
     Module module;
     module.path.assign(reinterpret_cast<const char*>(raw + 1), raw->path_size);
     module.path.resize(std::strlen(module.path.c_str()));  // a path holds no NUL
+    module.path = with_newlines(std::move(module.path));
     module.build_id.assign(reinterpret_cast<const char*>(raw->build_id), raw->build_id_size);
     module.bias = raw->bias;
     module.start = raw->start;

@@ -59,7 +59,7 @@ run prof run --libs ./program "$PWD/plugin.so"
 [ "$(cat stdout)" = $'203\nplugin 306' ] && grep -q '^prof: 1 library .*: plugin.so$' stderr && ! grep -q three stderr || fail "new plugin: $(cat stdout stderr)"
 run prof run --libs ./program "$PWD/plugin.so"
 [ "$(cat stdout)" = $'203\nplugin 306' ] && ! grep -q '^prof: 1 library' stderr && grep -qP '\tthree( |$)' stderr || fail "known plugin: $(cat stdout stderr)"
-[ "$(sort "$root/.seen" | uniq -d)" = "" ] || fail "twice in the list: $(cat "$root/.seen")"
+[ "$(tr "\\0" "\\n" <"$root/.seen" | sort | uniq -d)" = "" ] || fail "twice in the list: $(cat "$root/.seen")"
 cp plugin.so unwanted.so
 run prof run --libs='libl*' ./program "$PWD/unwanted.so"
 [ "$(cat stdout)" = $'203\nplugin 306' ] && ! grep -q 'unwanted' stderr || fail "unwanted plugin: $(cat stdout stderr)"

@@ -200,4 +200,13 @@ run prof run --true a:b/bin/place
 [ "$status" = 3 ] && cmp -s expected stdout || fail "--true: exit status $status, $(cat stdout stderr)"
 XDG_CACHE_HOME=$PWD/a:b run prof run a:b/bin/place
 [ "$status" = 1 ] && grep -q '^prof: .*a:b/prof/.*: the dynamic linker cannot be told a path with : or \$ or a newline; set XDG_CACHE_HOME' stderr || fail "a cache with a colon: exit status $status, $(cat stderr)"
+
+# A library in a folder with a newline in its name.
+odd=$'odd\nfolder'
+rm -rf "$odd" && cp -r plain "$odd"
+"$odd/bin/place" >expected
+for time in 1 2; do
+  run prof run --libs-all "$odd/bin/place"
+  [ "$status" = 3 ] && cmp -s expected stdout && grep -qP '\touter' stderr && grep -qP '\tinner' stderr || fail "newline: exit status $status, $(cat stdout stderr)"
+done
 exit 0
