@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "cache_size.h"
@@ -81,12 +83,55 @@ std::string find_beside_prof(const std::string& name) {
   throw Error(name + " is neither beside prof nor in PATH; install it");
 }
 
-std::string cache_directory() {
+namespace {
+
+std::string usual_cache_directory() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache && cache[0] == '/') return std::string(cache) + "/prof";  // relative ones are to be ignored
   const char* home = std::getenv("HOME");
   if (!home || home[0] == '\0') throw Error("no place for rewritten programs; set HOME or XDG_CACHE_HOME");
   return std::string(home) + "/.cache/prof";
+}
+
+// Whether no program can be run from the file system that a folder is on, or will be on once it is made.
+bool is_without_programs(std::filesystem::path folder) {
+  struct statvfs status;
+  while (statvfs(folder.c_str(), &status) != 0) {
+    if (errno != ENOENT || !folder.has_relative_path()) return false;
+    folder = folder.parent_path();
+  }
+  return status.f_flag & ST_NOEXEC;
+}
+
+// A folder where others may make folders, too; so it must be this user's, and nobody else may write there.
+std::string temporary_cache_directory() {
+  const char* temporary = std::getenv("TMPDIR");
+  for (const std::string folder : {temporary ? temporary : "", "/var/tmp", "/tmp"}) {
+    if (!folder.starts_with('/') || is_without_programs(folder)) continue;
+    const std::string cache = folder + "/prof-" + std::to_string(geteuid());
+    struct stat status;
+    if (mkdir(cache.c_str(), 0700) != 0 && errno != EEXIST) continue;
+    if (lstat(cache.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    if (status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return cache;
+  }
+  return "";
+}
+
+std::string chosen_cache_directory() {
+  const std::string usual = usual_cache_directory();
+  if (!is_without_programs(usual)) return usual;
+  const std::string problem = usual + ": no program can be run from its file system (noexec); ",
+                    other = temporary_cache_directory();
+  if (other.empty()) throw Error(problem + "set XDG_CACHE_HOME to a folder from which programs can be run");
+  say(problem + "rewritten programs are kept in " + other);
+  return other;
+}
+
+}  // namespace
+
+std::string cache_directory() {
+  static const std::string chosen = chosen_cache_directory();
+  return chosen;
 }
 
 namespace {

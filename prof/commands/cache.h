@@ -33,7 +33,8 @@ std::string library_beside(const std::string& profld, const std::string& name);
 // What tells a file from others: its build-id, or all of its bytes; size and time. Throws Error if it cannot be read.
 std::string contents_of(const std::string& file);
 
-// The folder that has all of the cache. Throws Error if the environment names no place for it.
+// The folder that has all of the cache; another one if programs cannot be run from there, which is said once. Throws Error if the
+// environment names no place for it.
 std::string cache_directory();
 
 // Whether this process has put something into the cache.

@@ -209,4 +209,17 @@ for time in 1 2; do
   run prof run --libs-all "$odd/bin/place"
   [ "$status" = 3 ] && cmp -s expected stdout && grep -qP '\touter' stderr && grep -qP '\tinner' stderr || fail "newline: exit status $status, $(cat stdout stderr)"
 done
+
+# A cache from whose file system no program can be run.
+cat >noexec.sh <<'S'
+mount -t tmpfs -o noexec none noexec || exit 9
+export XDG_CACHE_HOME=$PWD/noexec TMPDIR=$PWD/elsewhere
+for time in 1 2; do
+  prof run plain/bin/place >stdout 2>stderr
+  [ $? = 3 ] && grep -qx 8 stdout && [ "$(grep -c "^prof: $PWD/noexec/prof: no program can be run from its file system (noexec); rewritten programs are kept in $TMPDIR/prof-" stderr)" = 1 ] ||
+    exit 1
+done
+S
+mkdir noexec elsewhere
+unshare --user --map-root-user --mount bash noexec.sh || unshare -m bash noexec.sh || fail "noexec: $(cat stdout stderr)"
 exit 0
