@@ -14,6 +14,7 @@
 #include "first_run.h"
 #include "keep_skeletons.h"
 #include "launch.h"
+#include "living_processes.h"
 #include "message.h"
 #include "prof/read/file.h"
 #include "prof/read/find.h"
@@ -70,6 +71,10 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
     text += ", with " + std::to_string(others) + (others == 1 ? " of a child" : " of children");
   }
   say(text);
+  std::vector<uint32_t> living;
+  run_and_living(profiles[0], profile_directory(), living);
+  const std::string remark = remark_on_living(living, options.arguments[0], profile_directory());
+  if (!remark.empty()) say(remark);
 }
 
 }  // namespace

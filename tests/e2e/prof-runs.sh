@@ -227,6 +227,10 @@ for link in pie static; do
     grep -q '^prof: .*shown is the first of [23] processes' stderr && has_row 1 configure || fail "$link, $how: prof afterwards: $(cat stdout stderr)"
   done
 done
+rm -f go
+run prof run --true ./daemon daemon
+touch go
+grep -q '^prof: \./daemon: process [0-9]*, which it started, goes on; ' stderr || fail "--true: $(cat stderr)"
 # One that has ended is not said to go on.
 PROFDIR=ended run prof run ./family
 ! grep -q 'goes on\|go on' stderr || fail "a child that has ended: $(cat stderr)"
