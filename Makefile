@@ -61,7 +61,7 @@ sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture tableless chromium bench bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-targets format-check \
+.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-targets format-check \
 	tidy coverage install uninstall clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
 all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
@@ -154,6 +154,10 @@ exports: all | check-packages exports-packages
 # TORTURE="-O2 gcc static" and the like narrow it down: tests/torture/run tells more.
 torture: all | check-packages
 	@tests/torture/run $(BUILD) $(TORTURE)
+
+# SWITCHES="1-200 gcc -O2 pie" and the like: tests/switches/run tells more.
+switches: all | check-packages
+	@tests/switches/run $(BUILD) $(SWITCHES)
 
 # Programs without unwind tables and symbols, compared with the same with tables. TABLELESS="sort git" for some of Debian's. The files in
 # tests/tableless tell more.

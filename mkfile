@@ -116,6 +116,10 @@ torture:V: $PROGRAMS
 	.ci/packages $CHECK_PACKAGES
 	tests/torture/run $BUILD $TORTURE
 
+switches:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES
+	tests/switches/run $BUILD $SWITCHES
+
 tableless:V: $PROGRAMS
 	.ci/packages $CHECK_PACKAGES $TABLELESS_PACKAGES
 	tests/tableless/run $BUILD $TABLELESS

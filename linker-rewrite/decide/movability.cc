@@ -172,7 +172,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       const ptrdiff_t to = program.range_of(std::exchange(outside[i], OldAddr()));
       if (to < 0) break;
       const CodeRange& r = program.ranges[size_t(to)];
-      if (r.group == i || r.entered || (!r.fragment && !r.names.empty())) break;
+      if (r.group == i || !r.may_be_fragment_of_any()) break;
       add_fragment(program, i, uint32_t(to));
       Group& g = program.groups[i];
       g.reason = own_reason(program, last_calls, data, g, &outside[i]);

@@ -56,6 +56,13 @@ const DataReferences& Search::data_references() {
   std::sort(objects.begin() + known, objects.end());
   std::inplace_merge(objects.begin(), objects.begin() + known, objects.end());
   objects.erase(std::unique(objects.begin(), objects.end()), objects.end());
+  data_.known_code.clear();
+  for (const CodeRange& r : program_.ranges)
+    if (!r.may_be_fragment_of_any()) data_.known_code.push_back(r.range);
+  for (const auto& [at, s] : starts_)
+    if (s.kind == Start::Kind::function && !s.body.runs.empty())
+      data_.known_code.push_back({at, s.body.runs.back().end});
+  std::ranges::sort(data_.known_code, {}, &OldRange::start);
   if (!first) return data_;
   for (const Relocation& r : image_.relocations())
     if (r.type == R_X86_64_RELATIVE && image_.is_code(OldAddr(uint64_t(r.addend))))
@@ -133,11 +140,16 @@ void Search::forget_targets_behind_new_starts() {
 bool Search::has_labels(OldAddr array, OldAddr start) {
   const std::vector<OldAddr>& objects = data_references().object_starts;
   std::vector<OldAddr> targets;
-  for (OldAddr word = array; word == array || !std::ranges::binary_search(objects, word); word += sizeof(uint64_t)) {
+  const auto add_word = [&](OldAddr word) {
     const Relocation* r = image_.relocation_at(word);
-    if (!r || r->type != R_X86_64_RELATIVE || !image_.is_code(OldAddr(uint64_t(r->addend)))) break;
+    if (!r || r->type != R_X86_64_RELATIVE || !image_.is_code(OldAddr(uint64_t(r->addend)))) return false;
     targets.emplace_back(uint64_t(r->addend));
-  }
+    return true;
+  };
+  const auto begins_object = [&](OldAddr word) { return std::ranges::binary_search(objects, word); };
+  for (OldAddr word = array; (word == array || !begins_object(word)) && add_word(word);) word += sizeof(uint64_t);
+  // The index may be negative, and no object need begin at entry 0.
+  for (OldAddr word = array - sizeof(uint64_t); add_word(word) && !begins_object(word);) word = word - sizeof(uint64_t);
   const bool has = std::ranges::any_of(targets, [&](OldAddr a) {
     if (!is_undescribed(a) || starts_.contains(a)) return false;
     const auto g = owner(a);

@@ -11,18 +11,29 @@ using Kind = Value::Kind;
 constexpr size_t kMaxStackWords = 1024;  // per state; what does not fit is unknown
 }  // namespace
 
+namespace {
+
+// A comparison of the low 32 bits bounds the index: compilers use the whole register as index only when its other bits are
+// those of its sign.
+bool bounds_index(const Value& v) { return v.bound != kNoBound && (v.bound_width >= v.narrow || v.bound_width >= 32); }
+
+}  // namespace
+
 uint64_t Value::index_bound() const {
-  // A comparison of the low 32 bits bounds the index: compilers use the whole register as index only when its other
-  // bits are zero.
-  if (bound != kNoBound && (bound_width >= narrow || bound_width >= 32)) return bound;
-  return narrow == 8 ? UINT8_MAX : kNoBound;
+  if (bounds_index(*this)) return bound;
+  return narrow == 8 && !signed_index ? UINT8_MAX : kNoBound;
+}
+
+bool Value::index_may_be_negative() const {
+  return (narrow == 64 || signed_index) && (!bounds_index(*this) || signed_bound);
 }
 
 ValueNumber Values::add(const Value& v) {
   const bool unknown = v.kind == Kind::unknown && v.scale == 1 && v.size == 0 && v.address == 0 && v.table == 0 &&
                        !v.sign_extended && v.origin == kNoOrigin && v.base_origin == kNoOrigin;
   const bool unbounded = unknown && v.bound == kNoBound && v.bound_width == 64 && !v.exact && v.zeros == 0;
-  unknown_.push_back({unknown, unbounded, v.computed, v.had_constant, v.on_stack, v.from_stack, v.narrow});
+  unknown_.push_back(
+      {unknown, unbounded, v.computed, v.had_constant, v.on_stack, v.from_stack, v.signed_index, v.narrow});
   values_.push_back(v);
   return ValueNumber(values_.size() - 1);
 }
@@ -46,16 +57,21 @@ void State::store(const Value& a, uint8_t size, ValueNumber value) {
   if (value != kNoValue && stack_words.size() < kMaxStackWords) stack_words.insert(from, {a.id, at, value});
 }
 
-void State::limit(const Comparison& c, uint64_t bound, Values& values) {
+void State::limit(const Comparison& c, uint64_t bound, bool is_signed, Values& values) {
   auto apply = [&](ValueNumber& n) {
     const Value& v = values[n];
     if (v.id != c.id || v.kind == Kind::stack || v.kind == Kind::constant) return;
     if (c.scale != 1 && v.scale != c.scale) return;
-    if (v.exact && v.index_bound() <= bound / c.scale) return;
+    const bool is_lower = !v.exact || v.index_bound() > bound / c.scale;
+    const bool tells_sign = !is_signed && v.signed_bound;
+    if (!is_lower && !tells_sign) return;
     Value limited = v;
-    limited.bound = bound / c.scale;
-    limited.bound_width = c.width;
-    limited.exact = true;
+    if (is_lower) {
+      limited.bound = bound / c.scale;
+      limited.bound_width = c.width;
+      limited.exact = true;
+    }
+    limited.signed_bound = is_signed && v.index_may_be_negative();
     n = values.add(limited);
   };
   if (c.id == 0) return;
@@ -96,14 +112,16 @@ Value merged(const Value& a, const Value& b, uint64_t key, JoinPolicy policy, Ce
   r.from_stack |= b.from_stack;
   r.zeros = std::min(a.zeros, b.zeros);
   r.narrow = std::max(a.narrow, b.narrow);
+  r.signed_index |= b.signed_index;
   if (a.id != b.id) r.id = Values::joined_at(key);
   const bool grows_again = a.id == Values::joined_at(key) && b.bound > a.bound;
   if (a.bound == kNoBound || b.bound == kNoBound || a.bound_width != b.bound_width || grows_again) {
     r.bound = kNoBound;
     r.bound_width = 64;
-    r.exact = false;
+    r.exact = r.signed_bound = false;
   } else {
     r.bound = std::max(a.bound, b.bound);
+    r.signed_bound |= b.signed_bound;
     r.exact = a.exact && b.exact;
   }
   return r;
@@ -195,6 +213,7 @@ Value extended(const Value& v, uint8_t size, bool sign_extend, uint64_t fresh_id
       return v.is_number() && !sign_extend ? Value::number(v.address & ((1ull << size * 8) - 1)) : unknown;
     case Kind::unknown:
       if (sign_extend && size != 4) return unknown;
+      r.signed_index = sign_extend && (v.narrow >= 32 || v.signed_index);
       r.narrow = std::min(v.narrow, uint8_t(size * 8));
       r.computed = true;
       return r;

@@ -60,8 +60,9 @@ struct Value {
   bool on_stack : 1 = false;      // unknown: may be the address of something on the stack
   bool from_stack : 1 = false;    // unknown: may have been read from there, where the function has put anything
   bool sign_extended : 1 = false;
-  bool exact : 1 = false;  // of the bound: a comparison gave it, not just the index's type
-  uint8_t unused : 2 = 0;
+  bool exact : 1 = false;         // of the bound: a comparison gave it, not just the index's type
+  bool signed_index : 1 = false;  // the index is the low `narrow` bits with their sign, else with zeros
+  bool signed_bound : 1 = false;  // a signed comparison gave the bound: the index may be negative all the same
   uint8_t scale = 1;
   uint8_t size = 0;
   // The index: equal ids mean equal values; only the low `narrow` bits of the value are used. `bound` is the greatest
@@ -108,6 +109,7 @@ struct Value {
   bool is_address() const { return kind == Kind::constant && origin != kNoOrigin; }
   // The greatest index; kNoBound if none is known.
   uint64_t index_bound() const;
+  bool index_may_be_negative() const;
 };
 
 // Word by word, because no other operation on values is as frequent as this.
@@ -142,7 +144,7 @@ class Values {
     const Unknown x = unknown_[a], y = unknown_[b];
     return x.unbounded && y.is && values_[a].id == joined_at(key) && x.computed >= y.computed &&
            x.had_constant >= y.had_constant && x.on_stack >= y.on_stack && x.from_stack >= y.from_stack &&
-           x.narrow >= y.narrow;
+           x.signed_index >= y.signed_index && x.narrow >= y.narrow;
   }
   // The id of an unknown value that is made where paths meet.
   static uint64_t joined_at(uint64_t key) { return 1ull << 62 | key; }
@@ -150,7 +152,7 @@ class Values {
  private:
   // Whether a value is unknown and no multiple of another; if so, only the members below matter.
   struct Unknown {
-    bool is : 1, unbounded : 1, computed : 1, had_constant : 1, on_stack : 1, from_stack : 1;
+    bool is : 1, unbounded : 1, computed : 1, had_constant : 1, on_stack : 1, from_stack : 1, signed_index : 1;
     uint8_t narrow;
   };
 
@@ -194,8 +196,8 @@ struct State {
 
   ValueNumber stack_word(const Value& stack_address) const;                 // kNoValue: unknown
   void store(const Value& stack_address, uint8_t size, ValueNumber value);  // kNoValue: something unknown
-  // Notes that the compared value, times its scale, is at most `bound`.
-  void limit(const Comparison& c, uint64_t bound, Values& values);
+  // Notes that the compared value, times its scale, is at most `bound`: as a signed number, else as an unsigned one.
+  void limit(const Comparison& c, uint64_t bound, bool is_signed, Values& values);
   // Joins the state on another path to the same place, `key` (unique among places). True if that changed anything.
   bool merge(const State& other, uint64_t key, JoinPolicy policy, Origins& origins, Values& values);
 

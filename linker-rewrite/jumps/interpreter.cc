@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "linker-rewrite/base/sort_unique.h"
+
 namespace profld {
 
 namespace {
@@ -28,6 +30,7 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
     if (bound <= UINT32_MAX) {
       r.bound = bound * v.scale;
       r.exact = v.exact;
+      r.signed_bound = v.index_may_be_negative();
     }
   }
   r.scale = scale;
@@ -96,6 +99,18 @@ std::vector<OldAddr> Interpreter::named_addresses() const {
     if (op.immediate_field != 0 && is_address_value(op.immediate)) named.emplace_back(uint64_t(op.immediate));
   }
   return named;
+}
+
+std::vector<OldAddr> Interpreter::read_addresses() const {
+  std::vector<OldAddr> read;
+  for (uint32_t i : code_.with_constants()) {
+    const Semantics& op = code_.semantics(i);
+    const bool is_whole = op.memory.field != 0 && op.memory.base == kNoRegister && op.memory.index == kNoRegister;
+    if (op.action != Action::lea && (op.memory.rip_relative || (is_whole && is_address_value(op.memory.displacement))))
+      read.emplace_back(uint64_t(op.memory.displacement));
+  }
+  sort_unique(read);
+  return read;
 }
 
 void Interpreter::used(const Value& v, Use use) {
@@ -281,11 +296,13 @@ void Interpreter::branch(State& state, uint32_t insn, bool taken) {
   const Comparison& c = state.comparison;
   const Condition of_jump = code_.semantics(insn).condition;
   const Condition condition = taken ? of_jump : negated(of_jump);  // that is true on this path
-  if (c.id == 0 || (is_signed(condition) && c.with > INT32_MAX)) return;
+  // What is not above a great unsigned number may be negative.
+  const uint64_t greatest = is_signed(condition) || c.width == 32 ? INT32_MAX : INT64_MAX;
+  if (c.id == 0 || c.with > greatest) return;
   if ((condition == Condition::below || condition == Condition::less) && c.with != 0)
-    state.limit(c, c.with - 1, values_);
+    state.limit(c, c.with - 1, is_signed(condition), values_);
   else if (condition == Condition::below_or_equal || condition == Condition::less_or_equal)
-    state.limit(c, c.with, values_);
+    state.limit(c, c.with, is_signed(condition), values_);
 }
 
 void Interpreter::add(State& state, const Semantics& op, uint32_t insn) {

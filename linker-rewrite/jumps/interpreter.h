@@ -56,6 +56,8 @@ class Interpreter {
   uint64_t field_address(Origin o) const;  // the address that the field holds
   // All addresses inside the program that instructions contain.
   std::vector<OldAddr> named_addresses() const;
+  // Of these, what instructions read there without an index. Sorted.
+  std::vector<OldAddr> read_addresses() const;
   // For each origin, the Uses of its constant. Complete only after all instructions were stepped through.
   const std::vector<uint8_t>& uses() const { return uses_; }
   // Constants inside the function that were used as the address of data.

@@ -32,6 +32,7 @@ JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const Data
       assumptions_(assumptions),
       code_(code),
       interpreter_(image, code),
+      source_{image, data, code.parts(), interpreter_.read_addresses()},
       state_of_(code.count(), -1),
       leader_(code.leaders()),
       visited_(code.count()),
@@ -214,21 +215,24 @@ int JumpAnalysis::table_of(const Value& v, uint32_t jump) {
   }
   Table& t = tables_[size_t(it->second)];
   t.jumps.insert(jump);
-  uint64_t bound = 0;
-  bool exact = true;
+  IndexRange index{0, true, false};
   for (uint32_t i : t.jumps) {
     const Value& target = jumps_[i].target;
     if (target.kind != v.kind || target.address != v.address) continue;
-    bound = std::max(bound, target.index_bound());
-    exact = exact && target.exact;
+    index.greatest = std::max(index.greatest, target.index_bound());
+    index.exact = index.exact && target.exact;
+    index.may_be_negative = index.may_be_negative || target.index_may_be_negative();
   }
-  exact = exact && bound != kNoBound;
-  if (!added && bound == t.bound && exact == t.exact) return it->second;
-  t.bound = bound;
-  t.exact = exact;
-  t.entries = read_table(image_, data_, code_.parts(), form, t.bound, t.exact);
+  index.exact = index.exact && index.greatest != kNoBound;
+  if (!added && index == t.index) return it->second;
+  t.index = index;
+  t.entries = read_table(source_, form, index, OldAddr(interpreter_.field_address(v.origin)));
   t.hub = {};
-  for (size_t e = 0; e < t.entries.likely; ++e)
+  // Of a table of labels, the next object need not be the end: where another jump names one of its entries, or there is no
+  // entry 0, it looks as if an object began in it. A switch has a table of its own, with one address.
+  const bool of_switch = form.relative && !image_.is_code(form.base);
+  const size_t followed = index.exact || of_switch ? t.entries.likely : t.entries.targets.size();
+  for (size_t e = 0; e < followed; ++e)
     if (auto i = code_.at(t.entries.targets[e])) t.hub.targets.push_back(*i);
   sort_unique(t.hub.targets);
   return it->second;

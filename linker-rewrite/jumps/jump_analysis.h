@@ -82,8 +82,7 @@ class JumpAnalysis {
     TableForm form;
     std::set<uint32_t> jumps;  // that go or went through it
     TableEntries entries;
-    uint64_t bound = 0;  // the greatest index of all jumps
-    bool exact = false;
+    IndexRange index{0, false, false};  // of all jumps
     Hub hub;
   };
   struct Jump {
@@ -92,6 +91,7 @@ class JumpAnalysis {
     bool stack_is_switched = false;
     bool through_red_zone = false;
     int table = -1;
+    size_t clone = 0;  // the index of its table among those of the result
   };
 
   void find_landing_pads();
@@ -105,8 +105,7 @@ class JumpAnalysis {
   bool is_compiled_by_ocaml() const;
   void leave_out_tables(const std::vector<JumpTable>& tables);
   bool frame_is_empty(const State& state, uint32_t insn) const;
-  std::optional<Reason> add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j, uint32_t insn,
-                                  const std::vector<uint8_t>& uses);
+  std::optional<Reason> add_table(IndirectJumps& out, Jump& j, uint32_t insn, const std::vector<uint8_t>& uses);
   AddressField field_at(Origin o) const;
   void sort_fields();
   Expected<OldAddr, ReasonCode> fields_of(Origin origin, bool is_base, const std::vector<uint8_t>& uses,
@@ -125,6 +124,7 @@ class JumpAnalysis {
   const Assumptions assumptions_;
   const Instructions& code_;
   Interpreter interpreter_;
+  const TableSource source_;
   std::deque<State> states_;       // at leaders
   std::vector<int32_t> state_of_;  // index in states_, -1
   State here_, elsewhere_;         // of block() alone, kept for their memory

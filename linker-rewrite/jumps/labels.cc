@@ -79,7 +79,7 @@ void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
     if (!t.relative)
       for (auto* words : {&label_words_.certain, &label_words_.doubtful})
         std::erase_if(*words, [&](const auto& w) {
-          return w.first >= t.address && w.first < t.address + t.targets.size() * t.entry_size;
+          return w.first >= t.first && w.first < t.first + t.targets.size() * t.entry_size;
         });
 }
 

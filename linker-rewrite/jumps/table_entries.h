@@ -6,10 +6,20 @@
 #include <optional>
 #include <vector>
 
+#include "abstract_state.h"
 #include "parts_by_address.h"
 #include "tables.h"
 
 namespace profld {
+
+// What tables of a function are read from.
+struct TableSource {
+  const Image& image;
+  const DataReferences& data;
+  const PartsByAddress& parts;
+  // Addresses that the function reads without an index: no object need begin there, it may be an entry. Sorted.
+  std::vector<OldAddr> read{};
+};
 
 struct TableForm {
   OldAddr first;  // address of the entry with index 0
@@ -18,10 +28,20 @@ struct TableForm {
   uint8_t size = 8;  // of an entry
   bool sign_extended = false;
   auto operator<=>(const TableForm&) const = default;
+  OldAddr at(int64_t index) const { return OldAddr(first.value + uint64_t(index) * size); }
+};
+
+// What is known of an index.
+struct IndexRange {
+  uint64_t greatest = kNoBound;  // kNoBound if not known
+  bool exact = false;            // then a table must not have fewer entries
+  bool may_be_negative = false;
+  bool operator==(const IndexRange&) const = default;
 };
 
 struct TableEntries {
   std::vector<OldAddr> targets;  // empty if it is no jump table of this function
+  int64_t lowest = 0;            // the index of the first of them
   // How many of these entries the table most likely has: those up to the bound or the next object.
   size_t likely = 0;
   std::optional<Unresolved> why;  // if it is no jump table
@@ -30,9 +50,11 @@ struct TableEntries {
   bool foreign = false;           // if it is no jump table: not even one entry leads into the function
 };
 
-// `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table must not have fewer entries.
-TableEntries read_table(const Image& image, const DataReferences& data, const PartsByAddress& parts,
-                        const TableForm& form, uint64_t bound, bool exact);
+// `named`: the address that the code names, by which an entry most likely is.
+TableEntries read_table(const TableSource& source, const TableForm& form, const IndexRange& index, OldAddr named);
+
+// True if entries of the function can be read from the address of the entry with index 0 on.
+bool may_be_table(const TableSource& source, const TableForm& form);
 
 // True if one of the first two entries leads into the function, or, of a relative table, the first to any code.
 bool begins_like_table(const Image& image, const PartsByAddress& parts, const TableForm& form);

@@ -65,12 +65,34 @@ Expected<OldAddr, ReasonCode> JumpAnalysis::fields_of(Origin origin, bool is_bas
   return *address;
 }
 
+namespace {
+
+// Adds the entries and uses of a table to those of another, which the code names by the same address and reads alike: its
+// jumps may begin at different entries.
+void merge(JumpTable& into, const JumpTable& with, OldAddr cannot_happen) {
+  const auto end_of = [](const JumpTable& t, size_t entries) { return t.first + entries * t.entry_size; };
+  const OldAddr first = std::min(into.first, with.first);
+  const OldAddr end = std::max(end_of(into, into.targets.size()), end_of(with, with.targets.size()));
+  const OldAddr likely_end = std::max(end_of(into, into.likely), end_of(with, with.likely));
+  std::vector<OldAddr> targets((end - first) / into.entry_size, cannot_happen);
+  for (const JumpTable* t : {static_cast<const JumpTable*>(&into), &with})
+    for (size_t i = 0; i < t->targets.size(); ++i)
+      if (t->targets[i] != cannot_happen) targets[(end_of(*t, i) - first) / into.entry_size] = t->targets[i];
+  into.first = first;
+  into.targets = std::move(targets);
+  into.likely = (likely_end - first) / into.entry_size;
+  for (const AddressField& use : with.uses)
+    if (std::ranges::find(into.uses, use.at, &AddressField::at) == into.uses.end()) into.uses.push_back(use);
+}
+
+}  // namespace
+
 // Fills in the table of a jump. Returns the reason if the table cannot be cloned.
-std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<TableForm, size_t>& known, const Jump& j,
-                                              uint32_t insn, const std::vector<uint8_t>& uses) {
+std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, Jump& j, uint32_t insn,
+                                              const std::vector<uint8_t>& uses) {
+  constexpr uint64_t kFarthest = 1 << 20;  // bytes
   const TableForm& form = tables_[size_t(j.table)].form;
-  auto [it, added] = known.emplace(form, out.tables.size());
-  if (!added) return std::nullopt;
+  const TableEntries& entries = tables_[size_t(j.table)].entries;
   const auto because = [&](ReasonCode code) { return Reason(code, code_.address(insn)); };
   JumpTable table;
   const auto address = fields_of(j.target.origin, false, uses, table.uses);
@@ -89,16 +111,29 @@ std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, std::map<Table
       for (const AddressField& f : fields) out.label_uses.push_back({f, table.base});
     understood = table.base == table.address || is_label(frames_, code_.parts(), table.base);
   }
-  if (!understood || (form.relative && form.base != table.base) || form.first < table.address ||
-      (form.first - table.address) % form.size != 0 || form.first - table.address > 4096)
+  const uint64_t apart = std::max(form.first, table.address) - std::min(form.first, table.address);
+  if (!understood || (form.relative && form.base != table.base) || apart % form.size != 0 || apart > kFarthest)
     return because(ReasonCode::table_address_computed);
   table.relative = form.relative;
   table.entry_size = form.size;
   table.sign_extended = form.sign_extended;
-  table.targets.assign((form.first - table.address) / form.size, function_.parts.front().range.end);
-  const std::vector<OldAddr>& targets = tables_[size_t(j.table)].entries.targets;
-  table.likely = table.targets.size() + tables_[size_t(j.table)].entries.likely;
-  table.targets.insert(table.targets.end(), targets.begin(), targets.end());
+  table.first = form.at(entries.lowest);
+  table.targets = entries.targets;
+  table.likely = entries.likely;
+  for (j.clone = 0; j.clone < out.tables.size(); ++j.clone) {
+    JumpTable& t = out.tables[j.clone];
+    const bool shares_use = std::ranges::any_of(table.uses, [&](const AddressField& use) {
+      return std::ranges::find(t.uses, use.at, &AddressField::at) != t.uses.end();
+    });
+    const bool is_same = t.address == table.address && t.base == table.base && t.relative == table.relative &&
+                         t.entry_size == table.entry_size && t.sign_extended == table.sign_extended;
+    if (is_same) {
+      merge(t, table, function_.parts.front().range.end);
+      return std::nullopt;
+    }
+    // One address cannot be that of two clones.
+    if (shares_use) return because(ReasonCode::table_address_used);
+  }
   out.tables.push_back(std::move(table));
   return std::nullopt;
 }
@@ -127,7 +162,7 @@ bool JumpAnalysis::has_address_of_code() const {
     if (op.memory.rip_relative && op.action != Action::lea) return false;
     for (const TableForm& form : {TableForm{a, a, true, 4, true}, TableForm{a, a, true, 8, true},
                                   TableForm{a, OldAddr(), false, 8, false}, TableForm{a, OldAddr(), false, 4, false}})
-      if (!read_table(image_, data_, code_.parts(), form, kNoBound, false).targets.empty()) return true;
+      if (may_be_table(source_, form)) return true;
     return false;
   });
 }
@@ -164,9 +199,14 @@ Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t ins
     return tables_[size_t(j.table)].entries.why.value_or(
         Unresolved{{ReasonCode::jump_not_understood, code_.address(insn)}});
   const uint64_t last = std::min(v.index_bound(), kMostLabels);
+  const auto is_above = [&](const auto& w) { return w.first.value - v.address <= last * 8; };
+  const auto is_below = [&](const auto& w) {
+    return v.index_may_be_negative() && v.address - w.first.value <= kMostLabels * 8;
+  };
   const bool goes_to_labels =
-      array ? std::ranges::any_of(label_words_.certain,
-                                  [&](const auto& w) { return w.first.value - v.address <= last * 8; })
+      array ? std::ranges::any_of(label_words_.certain, is_above) ||
+                  std::ranges::any_of(label_words_.certain, is_below) ||
+                  std::ranges::any_of(label_words_.doubtful, is_below)
       : v.kind == Kind::constant
           ? is_label(frames_, code_.parts(), OldAddr(v.address))
           : v.kind == Kind::unknown && !v.computed &&
@@ -185,7 +225,6 @@ Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t ins
 
 Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8_t>& uses) {
   IndirectJumps out;
-  std::map<TableForm, size_t> known;
   auto goes_through_table = [&](const Jump& j) {
     return j.table >= 0 && !tables_[size_t(j.table)].entries.targets.empty();
   };
@@ -195,7 +234,7 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
     auto j = jumps_.find(i);
     if (j == jumps_.end()) return Unresolved{{ReasonCode::jump_not_reached, code_.address(i)}};
     if (!goes_through_table(j->second)) continue;
-    if (const auto why = add_table(out, known, j->second, i, uses)) return Unresolved{*why};
+    if (const auto why = add_table(out, j->second, i, uses)) return Unresolved{*why};
   }
   find_labels();
   leave_out_tables(out.tables);
@@ -204,7 +243,7 @@ Expected<IndirectJumps, Unresolved> JumpAnalysis::result(const std::vector<uint8
     const Expected<JumpKind, Unresolved> kind = goes_through_table(j) ? JumpKind::table : kind_of(j, i);
     if (!kind) return kind.error();
     out.jumps.push_back({code_.ref(i), *kind});
-    if (*kind == JumpKind::table) out.jumps.back().table = known.at(tables_[size_t(j.table)].form);
+    if (*kind == JumpKind::table) out.jumps.back().table = j.clone;
     out.jumps.back().through_array = *kind == JumpKind::tail_call && j.target.kind == Kind::entry;
     if (out.jumps.back().through_array) out.jumps.back().array = OldAddr(j.target.address);
     out.jumps.back().may_be_label = *kind == JumpKind::tail_call &&

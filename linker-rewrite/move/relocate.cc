@@ -92,7 +92,7 @@ uint64_t Relocator::jump_tables() const {
 
 void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const {
   if (t.entry_size > sizeof(uint64_t)) throw Error("internal error: a jump table with entries of more than 8 bytes");
-  const NewAddr base = t.base == t.address ? clone : copies_.jump_target(t.base);
+  const NewAddr base = t.base == t.address ? t.named_in_clone(clone) : copies_.jump_target(t.base);
   for (OldAddr target : t.targets) {
     NewAddr to = copies_.jump_target(target);
     // The end of a range stands for an index that cannot occur. Use the address behind the copy.
@@ -123,7 +123,8 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
     for (const JumpTable& t : group.indirect.tables) {
       size = align_up(size, t.entry_size);
       for (const AddressField& u : t.uses)
-        addresses[group.ranges[u.at.part]].push_back({u.at.insn, u.field, u.rip_relative, tables_at + size});
+        addresses[group.ranges[u.at.part]].push_back(
+            {u.at.insn, u.field, u.rip_relative, t.named_in_clone(tables_at + size)});
       clones.push_back({&t, &group, size});
       size += t.targets.size() * t.entry_size;
     }

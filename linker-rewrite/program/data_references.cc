@@ -92,6 +92,13 @@ DataReferences find_data_references(Program& program) {
   data.object_starts.insert(data.object_starts.end(), named.begin(), named.end());
   parallel_sort(data.object_starts);
   data.object_starts.erase(std::unique(data.object_starts.begin(), data.object_starts.end()), data.object_starts.end());
+  for (size_t i = 0; i < program.ranges.size(); ++i) {
+    if (program.ranges[i].may_be_fragment_of_any()) continue;
+    OldRange known = program.ranges[i].range;
+    const OldAddr next = i + 1 < program.ranges.size() ? program.ranges[i + 1].range.start : known.end;
+    if (next - known.end < kCodeAlignment) known.end = next;  // padding
+    data.known_code.push_back(known);
+  }
   for (const ReturnWord& w : program.frame_tables.words) data.framed_calls.push_back(w.return_address);
   parallel_sort(data.framed_calls);
   parallel_sort(data.code_pointers, [](const auto& a, const auto& b) {

@@ -19,6 +19,8 @@ struct DataReferences {
   // RELR) tell which words these are. In a program at a fixed address there are no relocations: then these are all
   // aligned words that look like the address of code.
   std::vector<std::pair<OldAddr, OldAddr>> code_pointers;
+  // Code of which it is known to what function it belongs: not where jump tables alone may lead. Sorted.
+  std::vector<OldRange> known_code{};
   // Return addresses of calls that frame tables describe; sorted.
   std::vector<OldAddr> framed_calls;
 };

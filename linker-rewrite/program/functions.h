@@ -26,6 +26,8 @@ struct CodeRange {
   // The kernel's entry point (_start). Nobody called it and it never returns, so it is no function and has no call to
   // count.
   bool is_function() const { return !fragment && !(fde && fde->no_return_address); }
+  // A jump table that leads here tells that it is a fragment of the table's function.
+  bool may_be_fragment_of_any() const { return !entered && (fragment || names.empty()); }
   std::string name() const { return names.empty() ? std::string() : names.front(); }
 };
 

@@ -36,7 +36,8 @@ inline uint64_t read_entry(const uint8_t* p, uint8_t size, bool sign_extended) {
 }
 
 struct JumpTable {
-  OldAddr address;
+  OldAddr address;  // that `uses` name: mostly where the table begins, but any entry may be there, or none
+  OldAddr first;    // of the first entry in `targets`
   // relative: each entry, extended, plus `base` is the target. The base is the table's address (gcc and clang,
   // position independent), or a label of the function (distances between labels, &&a - &&b).
   // absolute: each entry, extended, is the target.
@@ -46,7 +47,9 @@ struct JumpTable {
   bool sign_extended;              // entries of less than 8 bytes; else with zeros
   std::vector<OldAddr> targets;    // one per entry; the end of the function's range stands for "cannot happen"
   size_t likely = 0;               // how many of these the table most likely has; the others do no harm
-  std::vector<AddressField> uses;  // fields that name the table's address and must name the clone's instead
+  std::vector<AddressField> uses;  // fields that name `address`, and must name what is in its place for the clone
+
+  NewAddr named_in_clone(NewAddr clone) const { return clone + (address - first); }
 };
 
 // A use of the address of an instruction that is no entry, inside the function, or inside another one that control will

@@ -251,7 +251,7 @@ TEST_CASE("emit: entries of a jump table hold the places of copies, or nothing i
   Group& f = a.program.groups[a.group("f")];
   auto with_table = [&](bool relative, uint8_t entry_size, bool sign_extended) {
     const OldAddr at = a.address("other");  // any place for the table that is copied
-    f.indirect.tables = {{at, relative, at, entry_size, sign_extended, {a.address("f")}, 0, {}}};
+    f.indirect.tables = {{at, at, relative, at, entry_size, sign_extended, {a.address("f")}, 0, {}}};
     return Emitted(a);
   };
   const auto place = [&](const Emitted& e) { return e.copies.jump_target(a.address("f")).value; };
