@@ -327,11 +327,26 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
   }
 }
 
+bool PointerSteps::leads_out_of_code(const PointerValue& address, const PointerValue& number) const {
+  const AddressSet set = address.made_from;
+  if (!number.is_number() || !std::has_single_bit(set) || (set & kOfArguments) != 0) return false;
+  const OldAddr a = addresses_[this->number(set) - kArguments];
+  return !program_.image->is_code(a + uint64_t(number.offset));
+}
+
 void PointerSteps::add(PointerState& state, const Semantics& op, uint32_t insn) {
   PointerValue& v = state.registers[op.to.reg];
   const bool subtracts = op.action == Action::subtract;
   PointerValue other{source(state, op)};
-  if (op.from.type == Type::reg) other.frame = state.registers[op.from.reg].frame;
+  if (op.from.type == Type::reg) {
+    other.frame = state.registers[op.from.reg].frame;
+    other.offset = state.registers[op.from.reg].offset;
+  }
+  if (!subtracts && op.from.type == Type::reg && op.from.size == kWord && op.to.size == kWord &&
+      (leads_out_of_code(v, other) || leads_out_of_code(other, v))) {
+    v = {};
+    return;
+  }
   const AddressSet terms = v.made_from | other.made_from | half_of_source(state, op);
   const AddressSet result = op.to.size != kWord    ? 0
                             : !subtracts           ? sum(v, other)

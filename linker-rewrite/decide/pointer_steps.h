@@ -73,6 +73,9 @@ class PointerSteps {
   void set(PointerState& state, const Semantics& op, PointerValue value, uint32_t insn);
   void push(PointerState& state, AddressSet pushed, uint32_t insn);
   PointerValue pop(PointerState& state);
+  // Whether the sum of an address and a number is no address of code: with -mcmodel=large, code finds the global offset table by
+  // its distance from a place in the code.
+  bool leads_out_of_code(const PointerValue& address, const PointerValue& number) const;
   void add(PointerState& state, const Semantics& op, uint32_t insn);
   // inc or dec of eight bytes, add to memory or sub from it: a pointer remains a pointer.
   bool is_step(uint32_t insn) const;

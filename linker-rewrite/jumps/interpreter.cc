@@ -122,6 +122,16 @@ void Interpreter::dereferenced(const Value& v) {
   if ((v.is_address() || v.kind == Kind::element) && code_.contains(OldAddr(v.address))) reads_own_code_ = true;
 }
 
+// With -mcmodel=large, code finds the global offset table by its distance from a label: lea 1b(%rip), movabs $GOT-1b, add.
+Value Interpreter::heed_distance(const Value& sum, uint32_t insn) {
+  if (!sum.is_address() || !code_.contains(OldAddr(field_address(sum.origin))) || image_.is_code(OldAddr(sum.address)))
+    return sum;
+  used(sum, kDistance);
+  Value elsewhere = Value::unknown(fresh_id(insn), true);
+  elsewhere.had_constant = true;
+  return elsewhere;
+}
+
 Value Interpreter::address_of(const State& state, uint32_t insn) {
   const Memory& m = code_.semantics(insn).memory;
   if (!m.understood) return Value::unknown(fresh_id(insn), true);
@@ -132,7 +142,7 @@ Value Interpreter::address_of(const State& state, uint32_t insn) {
                         : Value::number(uint64_t(m.displacement));
   if (m.base != kNoRegister) terms[count++] = value(state, m.base);
   if (m.index != kNoRegister) terms[count++] = scaled(value(state, m.index), m.scale, fresh_id(insn));
-  return sum(terms, count, fresh_id(insn));
+  return heed_distance(sum(terms, count, fresh_id(insn)), insn);
 }
 
 Value Interpreter::load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn) {
@@ -324,8 +334,9 @@ void Interpreter::add(State& state, const Semantics& op, uint32_t insn) {
       return;
     }
   }
-  Value r = sum({a, b, {}}, 2, fresh_id(insn));
-  if (r.kind == Kind::unknown) {
+  const Value total = sum({a, b, {}}, 2, fresh_id(insn));
+  Value r = heed_distance(total, insn);
+  if (total.kind == Kind::unknown) {
     used(a, kComputed);
     used(b, kComputed);
   }

@@ -16,7 +16,8 @@ enum Use : uint8_t {
   kKept = 1,      // all its 8 bytes are stored in memory, or control jumps to it
   kComputed = 2,  // anything else that is not a mere copy
   kCompared = 4,
-  kOnStack = 8,  // a copy of all its 8 bytes is stored on the stack, perhaps for a while only
+  kOnStack = 8,    // a copy of all its 8 bytes is stored on the stack, perhaps for a while only
+  kDistance = 16,  // an address of the function's code: a number is added to it that leads out of all code
 };
 
 class Interpreter {
@@ -72,6 +73,7 @@ class Interpreter {
     state.registers[reg] = numbers_[insn].result.of(value, values_);
   }
   Value address_of(const State& state, uint32_t insn);
+  Value heed_distance(const Value& sum, uint32_t insn);
   Value load(const State& state, const Value& address, uint8_t size, bool sign_extend, uint32_t insn);
   Value operand(const State& state, const Operand& o, uint32_t insn, bool sign_extend, uint8_t extended_to);
   ValueNumber operand_number(const State& state, const Operand& o, uint32_t insn, bool sign_extend,

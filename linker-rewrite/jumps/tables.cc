@@ -374,7 +374,7 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
       std::ranges::any_of(result.jumps, [](const IndirectJump& j) { return j.kind == JumpKind::labels; });
   std::erase_if(label_instructions,
                 [&](const LabelUse& u) { return std::ranges::find(result.label_uses, u) != result.label_uses.end(); });
-  if (!foreign_labels.empty() || (!label_instructions.empty() && !jumps_to_labels)) {
+  if (!foreign_labels.empty() || !label_instructions.empty()) {
     const Instructions code(parts);
     JumpAnalysis analysis(image, frames, data, code, {});
     analysis.run(!may_lack_parts);
@@ -385,8 +385,12 @@ Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, c
       return uses != 0 && !(uses & ~allowed) && !analysis.reads_own_code();
     };
     std::erase_if(foreign_labels, [&](const LabelUse& u) { return !is_only(u.label, kKept | kOnStack); });
+    // The label itself is not needed, only what is so far from it.
+    std::erase_if(label_instructions, [&](const LabelUse& u) { return is_only(u.label, kDistance); });
     for (const LabelUse& u : label_instructions) {
-      if (jumps_to_labels || is_only(u.label, kKept | kOnStack | kCompared)) continue;
+      if ((jumps_to_labels && !(analysis.uses_of(u.label) & kDistance)) ||
+          is_only(u.label, kKept | kOnStack | kCompared))
+        continue;
       const Code& part = function.parts[u.field.at.part];
       return Unresolved{{ReasonCode::label_taken_for_no_jump, part.address(part.insns[u.field.at.insn])}};
     }

@@ -30,3 +30,8 @@ done
 # Without unwind tables, functions are found by their symbols.
 check switch.c -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables
 check recursion.c -O2 -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables -fno-unwind-tables -static
+# Code finds the global offset table by its distance from a place in the code, and functions by theirs from that table.
+for source in values.c products.c exceptions.cc "recursion.c -fno-optimize-sibling-calls"; do
+  # shellcheck disable=SC2086 # a list of words
+  for options in "-O2 -fPIE -pie" "-O2 -fPIE -pie -fcf-protection" "-O1 -fPIE -no-pie" "-O0 -fPIE -pie"; do check $source -mcmodel=large $options; done
+done
