@@ -7,8 +7,8 @@
 //     switches;
 //   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
 //     parent's frames, or on a stack that has none;
-//   * a function that it calls returns to an address behind the return address (split stacks), or compares that address
-//     with others (compared_callers.cc);
+//   * a function that it calls returns to an address behind the return address (split stacks), reads what is there
+//     (inline_data.cc), or compares that address with others (compared_callers.cc);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
 //   * its bytes are changed while the program runs (patch_sites.cc);
 //   * an OCaml program's frame table has a return address in it that is behind no call;
@@ -25,6 +25,7 @@
 #include "code_as_data.h"
 #include "compared_callers.h"
 #include "inherited_registers.h"
+#include "inline_data.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/jumps/tables.h"
 #include "linker-rewrite/program/fragments.h"
@@ -228,6 +229,9 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     if (const ptrdiff_t i = program.range_of(w.return_address - 1); i >= 0)
       if (!ends_with_call(program.code(program.ranges[size_t(i)]), w.return_address))
         stays(i, {ReasonCode::frame_behind_no_call, w.return_address});
+  const InlineDataUse inline_data = find_inline_data(program);
+  for (uint32_t g : inline_data.skipping) program.groups[g].stay(ReasonCode::changes_return_address);
+  for (const InlineData& d : inline_data.calls) program.groups[d.group].stay({ReasonCode::data_behind_call, d.at});
   keep_what_inherits_registers(program);
   keep_compared_callers(program, data);
   const std::vector<OldAddr> sections = critical_sections(*program.image, data);
