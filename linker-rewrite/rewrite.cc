@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "libprof/format/trace.h"
@@ -143,7 +144,8 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   words.trace = {words.first_counter + offsetof(prof_format::TraceWords, cursor),
                  words.first_counter + offsetof(prof_format::TraceWords, limit),
                  words.first_counter + offsetof(prof_format::TraceWords, reads_segments), layout.trace_slot()};
-  relocator.emit(tables, contents.text, contents.tables, meanwhile, words);
+  std::vector<Patch> relocated = relocator.emit(tables, contents.text, contents.tables, meanwhile, words);
+  std::ranges::move(relocated, std::back_inserter(contents.patches));
   contents.imports = relocator.thunks().copies(program.imports);
   contents.copies = relocator.take_copies();
   contents.counted = std::move(blocks.functions);

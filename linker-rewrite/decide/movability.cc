@@ -10,7 +10,7 @@
 //   * a function that it calls returns to an address behind the return address (split stacks), reads what is there
 //     (inline_data.cc), or compares that address with others (compared_callers.cc);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
-//   * its bytes are changed while the program runs (patch_sites.cc);
+//   * its bytes are changed while the program runs (patch_sites.cc), or when it is loaded (relocated_code.cc);
 //   * an OCaml program's frame table has a return address in it that is behind no call;
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
@@ -35,6 +35,7 @@
 #include "linker-rewrite/x86/semantics.h"
 #include "linker-rewrite/x86/system_calls.h"
 #include "patch_sites.h"
+#include "relocated_code.h"
 #include "v8.h"
 
 namespace profld {
@@ -119,7 +120,7 @@ std::optional<Reason> own_reason(const Program& program, const LastCalls& last_c
     return Reason(ReasonCode::table_of_fragment, fragment);
   }
   group.indirect = std::move(*indirect);
-  return std::nullopt;
+  return why_not_relocated(program, group);
 }
 
 // Restartable sequences (struct rseq_cs in rseq(2)): words in data that hold the address at which the kernel goes on

@@ -343,6 +343,16 @@ const Relocation* Image::relocation_at(OldAddr where) const {
   return found ? &relocations_[first->second] : nullptr;
 }
 
+std::span<const std::pair<OldAddr, uint32_t>> Image::relocations_in(OldRange range) const {
+  const auto first = std::ranges::lower_bound(relocations_by_address_, std::pair(range.start, uint32_t(0)));
+  const auto end = std::ranges::lower_bound(first, relocations_by_address_.end(), std::pair(range.end, uint32_t(0)));
+  return {first, end};
+}
+
+bool Image::has_text_relocations() const {
+  return dynamic_value(DT_TEXTREL) || (dynamic_value(DT_FLAGS).value_or(0) & DF_TEXTREL);
+}
+
 const Elf64_Phdr* Image::segment(uint32_t type) const {
   auto it = std::ranges::find_if(segments_, [&](const Elf64_Phdr& s) { return s.p_type == type; });
   return it == segments_.end() ? nullptr : &*it;

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,10 @@ class Image {
   // programs.
   const std::vector<Relocation>& relocations() const { return relocations_; }
   const Relocation* relocation_at(OldAddr where) const;  // the first of those that change this word, or null
+  // The places of those that begin in `range`, ascending, and their indexes in relocations().
+  std::span<const std::pair<OldAddr, uint32_t>> relocations_in(OldRange range) const;
+  // The dynamic linker makes all segments writable while it relocates.
+  bool has_text_relocations() const;
 
   // Bytes as they are in the file at [address, address + size); nullopt if any of them is not in the file (bss).
   std::optional<ByteView> bytes(OldAddr address, uint64_t size) const;

@@ -1,6 +1,7 @@
 #include "emit.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "linker-rewrite/program/fragments.h"
 
@@ -26,7 +27,7 @@ class Emitter {
     std::ranges::sort(addresses_, {}, &AddressChange::insn);
   }
 
-  void emit() {
+  std::vector<Patch> emit() {
     for (const Change& change : plan_.changes) {
       unchanged_up_to(change.insn);
       begin_insn();
@@ -50,6 +51,7 @@ class Emitter {
     taken_edges();
     for (const Written& record : written_) write_full_window(out_, record.code, counters_.trace, record.back);
     if (out_.size() != copy_.size) throw Error("internal error: a copy has not the length it was planned with");
+    return std::move(relocated_);
   }
 
  private:
@@ -230,6 +232,12 @@ class Emitter {
       else
         *field = uint8_t(displacement(next, jump_target(target)));
     }
+    const OldRange original{code_.range.start + from, code_.next(last)};
+    for (const auto& [where, index] : program_.image->relocations_in(original)) {
+      Patch p{program_.image->relocations()[index].addend_at - offsetof(Elf64_Rela, r_addend), {}};
+      append(p.bytes, (copy_at + (where - code_.range.start)).value);
+      relocated_.push_back(std::move(p));
+    }
     for (; address_ < addresses_.size() && addresses_[address_].insn < end; ++address_) {
       const AddressChange& a = addresses_[address_];
       if (a.insn < first) continue;
@@ -265,15 +273,16 @@ class Emitter {
     NewAddr back;  // where the code for a full window goes on
   };
   std::vector<Written> written_ = std::vector<Written>(records_of(plan_));  // in the order of their places
+  std::vector<Patch> relocated_;
   InstructionWriter out_;
 };
 
 }  // namespace
 
-void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
-               const CounterWords& counters, const RangePlan& plan, const RangeCopy& copy,
-               std::vector<AddressChange> changes, uint8_t* out) {
-  Emitter(program, copies, hook_slots, thunks, counters, plan, copy, std::move(changes), out).emit();
+std::vector<Patch> emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots,
+                             const ImportThunks& thunks, const CounterWords& counters, const RangePlan& plan,
+                             const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out) {
+  return Emitter(program, copies, hook_slots, thunks, counters, plan, copy, std::move(changes), out).emit();
 }
 
 }  // namespace profld

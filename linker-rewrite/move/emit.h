@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "import_thunks.h"
+#include "linker-rewrite/base/patch.h"
 #include "plan.h"
 
 namespace profld {
@@ -24,10 +25,11 @@ struct CounterWords {
   TraceWords trace;       // of profld --trace
 };
 
-// Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away.
-void emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
-               const CounterWords& counters, const RangePlan& plan, const RangeCopy& copy,
-               std::vector<AddressChange> changes, uint8_t* out);
+// Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away. Returns the
+// changes that lead the relocations in the original's code to the copy.
+std::vector<Patch> emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots,
+                             const ImportThunks& thunks, const CounterWords& counters, const RangePlan& plan,
+                             const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);
 
 }  // namespace profld
 

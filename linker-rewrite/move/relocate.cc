@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "linker-rewrite/base/error.h"
 #include "linker-rewrite/base/parallel.h"
@@ -107,8 +108,8 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
   }
 }
 
-void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,
-                     const CounterWords& counters) const {
+std::vector<Patch> Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables,
+                                   const std::function<void()>& meanwhile, const CounterWords& counters) const {
   // Step 1: place the tables. The code needs their addresses.
   struct Clone {
     const JumpTable* table;
@@ -168,13 +169,17 @@ void Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::f
     InstructionWriter writer(text.data() + (fragment_calls_ - text_start_), fragment_calls_);
     write_range_calls(writer, copies_.call_target(fragment_call_->function), fragments_, runtime_code_);
   }
+  std::vector<std::vector<Patch>> relocated(copies.size());
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();
     if (i % Image::kFunctionsPerRelease == 0) program_.image->release();
     const RangePlan& plan = plans_[i - 1];
-    emit_copy(program_, copies_, hook_slots_, thunks_, counters, plan, copies[i - 1], std::move(addresses[plan.range]),
-              text.data() + (copies[i - 1].start - text_start_));
+    relocated[i - 1] = emit_copy(program_, copies_, hook_slots_, thunks_, counters, plan, copies[i - 1],
+                                 std::move(addresses[plan.range]), text.data() + (copies[i - 1].start - text_start_));
   });
+  std::vector<Patch> patches;
+  for (std::vector<Patch>& of_copy : relocated) std::ranges::move(of_copy, std::back_inserter(patches));
+  return patches;
 }
 
 std::optional<NewAddr> Relocator::return_address_of_copy(OldAddr return_address) const {

@@ -40,9 +40,10 @@ class Relocator {
   uint64_t jump_tables() const;
 
   // Writes the copies' jump tables, for an address behind the copies. Then writes the copies on all cores, and calls
-  // `meanwhile` at the same time: other work that only needs the size of the tables.
-  void emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,
-            const CounterWords& counters = {}) const;
+  // `meanwhile` at the same time: other work that only needs the size of the tables. Returns the changes that lead the
+  // relocations in code to the copies.
+  std::vector<Patch> emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,
+                          const CounterWords& counters = {}) const;
 
   // The jumps in the old text, and what must lead to the copies in data: pointers to labels, and the return addresses in
   // frame tables.
