@@ -10,7 +10,7 @@
 //   * a function that it calls returns to an address behind the return address (split stacks), reads what is there
 //     (inline_data.cc), or compares that address with others (compared_callers.cc);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
-//   * its bytes are changed while the program runs (patch_sites.cc), or when it is loaded (relocated_code.cc);
+//   * its bytes are changed while the program runs (program/patch_sites.cc), or when it is loaded (relocated_code.cc);
 //   * an OCaml program's frame table has a return address in it that is behind no call;
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
@@ -27,14 +27,15 @@
 #include "inherited_registers.h"
 #include "inline_data.h"
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/discover/body.h"
 #include "linker-rewrite/jumps/tables.h"
 #include "linker-rewrite/program/fragments.h"
+#include "linker-rewrite/program/patch_sites.h"
 #include "linker-rewrite/program/probes.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "linker-rewrite/x86/system_calls.h"
-#include "patch_sites.h"
 #include "relocated_code.h"
 #include "v8.h"
 
@@ -144,14 +145,19 @@ bool ends_with_call(const Code& code, OldAddr end) {
   return code.next(insn) == end && (insn.flow == Flow::call || insn.flow == Flow::call_indirect);
 }
 
-// A site in front of a function, in no range, belongs to that function.
+// A site in front of a function, in no range, belongs to that function. It may seem to belong to the one before it as well,
+// if that ends in a call that does not return.
 void keep_what_is_patched(Program& program) {
-  program.patch_sites = find_patch_sites(*program.image);
+  program.patch_sites = find_patch_sites(*program.image).sites;
   for (OldAddr site : program.patch_sites) {
-    ptrdiff_t i = program.range_of(site);
-    if (i < 0) i = program.range_starts.last_not_above(site) + 1;
-    if (size_t(i) == program.ranges.size()) break;
-    program.groups[program.ranges[size_t(i)].group].stay({ReasonCode::patched, site});
+    const auto stays = [&](ptrdiff_t range) {
+      program.groups[program.ranges[size_t(range)].group].stay({ReasonCode::patched, site});
+    };
+    const ptrdiff_t i = program.range_of(site);
+    if (i >= 0) stays(i);
+    const ptrdiff_t next = program.range_starts.last_not_above(site) + 1;
+    if (size_t(next) == program.ranges.size()) continue;
+    if (i < 0 || is_padding(*program.image, {site, program.ranges[size_t(next)].range.start})) stays(next);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "linker-rewrite/base/ranges.h"
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/data_references.h"
+#include "linker-rewrite/program/patch_sites.h"
 
 namespace profld {
 
@@ -86,6 +87,7 @@ std::vector<OldRange> undescribed_code(const Program& program) {
 
 Roots find_roots(const Program& program, const std::vector<OldRange>& undescribed) {
   const Image& image = *program.image;
+  const PatchSites patch_sites = find_patch_sites(image);  // in or in front of functions, but no function's start
   Roots roots;
   const StartUp start_up = find_start_up(image);
   const auto is_start_up = [&](OldAddr a) {
@@ -120,7 +122,7 @@ Roots find_roots(const Program& program, const std::vector<OldRange>& undescribe
   for (const Relocation& r : image.relocations()) {
     if (r.type != R_X86_64_RELATIVE && r.type != R_X86_64_IRELATIVE && r.type != R_X86_64_64) continue;
     const OldAddr target = OldAddr(uint64_t(r.addend));
-    if (r.type == R_X86_64_64 && r.symbol != 0) continue;
+    if ((r.type == R_X86_64_64 && r.symbol != 0) || patch_sites.lists(r.where)) continue;
     const bool array = std::ranges::any_of(start_up.arrays, [&](const OldRange& a) { return a.contains(r.where); });
     if (array) {
       if (range_with(undescribed, target)) roots.starts.push_back(target);
@@ -132,7 +134,7 @@ Roots find_roots(const Program& program, const std::vector<OldRange>& undescribe
     if (range_with(undescribed, a)) roots.starts.push_back(a);
   if (image.is_position_independent()) return roots;
   for (const auto& [word, target] : find_apparent_code_pointers(image)) {
-    if (!range_with(undescribed, target)) continue;
+    if (!range_with(undescribed, target) || patch_sites.lists(word)) continue;
     roots.in_data.push_back(target);
     if (image.is_writable(word)) roots.written.push_back(target);
     roots.any = roots.any || (may_begin(target) && !is_start_up(target) && program.range_of(target) < 0);

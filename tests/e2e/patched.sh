@@ -1,9 +1,10 @@
 # Programs that patch their own code: what a section lists as a place for that stays as it is, and the report says so.
 . "${0%/*}/common.inc"
 
-# patched FUNCTION...: the program, and a stripped copy of it, patch these functions and find everything else counted.
+# patched FUNCTION...: the program, and a stripped copy of it, patch these functions and find everything else counted; the
+# place is not taken for a function of its own either.
 patched() {
-  local function
+  local function options
   rewrite program
   for function in "$@"; do
     jq -e --arg f "$function" 'any(.skipped[]; .name == $f and (.reason | startswith("the program may patch it at 0x")))' \
@@ -12,9 +13,11 @@ patched() {
   profiled program
   cp program.stdout said
   strip -o stripped program
-  rewrite stripped
-  profiled stripped
-  cmp -s said stripped.stdout || fail "$what, stripped: $(diff said stripped.stdout | head -n 4)"
+  for options in "" --discover; do
+    rewrite stripped $options
+    profiled stripped
+    cmp -s said stripped.stdout || fail "$what, stripped, $options: $(diff said stripped.stdout | head -n 4)"
+  done
 }
 
 for link in $links; do

@@ -29,7 +29,7 @@ class SiteFinder {
  public:
   explicit SiteFinder(const Image& image) : image_(image) {}
 
-  std::vector<OldAddr> find() {
+  PatchSites find() {
     for (const Section& s : image_.sections()) {
       if (!(s.header.sh_flags & SHF_ALLOC) || s.header.sh_type == SHT_NOBITS || s.header.sh_type == SHT_NULL) continue;
       const OldAddr start(s.header.sh_addr);
@@ -43,15 +43,18 @@ class SiteFinder {
         read_xray();
       else if (s.name == "__jump_table")
         read_static_keys();
+      else
+        continue;
+      found_.tables.push_back(table_);
     }
-    std::ranges::sort(sites_);
-    sites_.erase(std::unique(sites_.begin(), sites_.end()), sites_.end());
-    return std::move(sites_);
+    std::ranges::sort(found_.sites);
+    found_.sites.erase(std::unique(found_.sites.begin(), found_.sites.end()), found_.sites.end());
+    return std::move(found_);
   }
 
  private:
   void add(OldAddr site) {
-    if (image_.is_code(site)) sites_.push_back(site);
+    if (image_.is_code(site)) found_.sites.push_back(site);
   }
 
   // All words of the table that are the address of code. If the program is not at a fixed address they have
@@ -93,11 +96,11 @@ class SiteFinder {
   const Image& image_;
   OldRange table_;  // the section that is being read
   ByteView bytes_;
-  std::vector<OldAddr> sites_;
+  PatchSites found_;
 };
 
 }  // namespace
 
-std::vector<OldAddr> find_patch_sites(const Image& image) { return SiteFinder(image).find(); }
+PatchSites find_patch_sites(const Image& image) { return SiteFinder(image).find(); }
 
 }  // namespace profld
