@@ -19,6 +19,7 @@
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/system_calls.h"
+#include "type_checks.h"
 
 namespace profld {
 
@@ -57,7 +58,17 @@ void PointerSteps::access(const PointerState& state, uint32_t insn) {
   const bool is_offset = op.memory.base != kNoRegister && !may_be_address(op.memory.displacement);
   if (op.memory.index == kNoRegister)
     details.extent = extent((is_offset ? op.memory.displacement : 0) + op.memory_size);
-  use(How::accessed, memory(state, op), insn, details);
+  const AddressSet accessed = memory(state, op);
+  if (accessed != 0 && notes_uses && !reads_type(insn)) use(How::accessed, accessed, insn, details);
+}
+
+bool PointerSteps::reads_type(uint32_t insn) {
+  if (!type_reads_) {
+    type_reads_.emplace();
+    for (uint32_t part = 0; part < group_.code.parts.size(); ++part)
+      for (uint32_t i : reads_of_type(program_, group_.code.parts[part])) type_reads_->insert(code_.number({part, i}));
+  }
+  return type_reads_->contains(insn);
 }
 
 void PointerSteps::call(PointerState& state, uint32_t insn) {

@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_DECIDE_POINTER_STEPS_H
 #define LINKER_REWRITE_DECIDE_POINTER_STEPS_H
 
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -80,6 +81,8 @@ class PointerSteps {
   // inc or dec of eight bytes, add to memory or sub from it: a pointer remains a pointer.
   bool is_step(uint32_t insn) const;
   void other(PointerState& state, const Semantics& op, uint32_t insn);
+  // True if the instruction reads the type of a function only (type_checks.h).
+  bool reads_type(uint32_t insn);
   // True if the function reads the word of the stack that this operand names, by the same register and displacement.
   bool is_read_again(const Memory& m);
 
@@ -90,7 +93,8 @@ class PointerSteps {
   const std::vector<OldAddr>& addresses_;  // Followed::addresses
   const size_t first_;                     // the first of them that is followed
   std::vector<AddressUse>& uses_;
-  bool catches_ = false;  // calls may be left by an exception, for a place that is not followed
+  bool catches_ = false;                          // calls may be left by an exception, for a place that is not followed
+  std::optional<std::set<uint32_t>> type_reads_;  // instructions that read the types of functions, once it is asked for
   std::set<std::pair<uint8_t, int64_t>> stack_words_read_;  // by base register and displacement
 };
 

@@ -133,13 +133,18 @@ class Explorer {
       if (const auto before = leaders_.before(o)) leaders_.expect(*before);
   }
 
-  const CachedInsn* decode(uint32_t o) {
+  const CachedInsn* decode(uint32_t o, Insn& insn) {
     const CachedInsn* in = DecodeCache::of_this_thread().find(code_.bytes.subspan(o));
     if (!in || in->unusable) {
       body_.is_understood = false;
       return nullptr;
     }
-    const uint32_t end = o + in->insn.length;
+    insn = in->insn;
+    if (const uint32_t length = insn.flow == Flow::jump ? length_of_type_data(image_, address(o)) : 0;
+        length != 0 && length <= code_.bytes.size() - o)
+      insn = {.length = uint8_t(length)};
+    insn.offset = o;
+    const uint32_t end = o + insn.length;
     if (marks_.size() < end) marks_.resize(end + 64);
     if (marks_[o] == Mark::inside) body_.is_understood = false;
     marks_[o] = Mark::instruction;
@@ -165,10 +170,9 @@ class Explorer {
           leave(last_, body_.window.end, false, state);
         return;
       }
-      const CachedInsn* known = decode(o);
+      Insn insn;
+      const CachedInsn* known = decode(o, insn);
       if (!known) return;
-      Insn insn = known->insn;
-      insn.offset = o;
       last_ = o;
       if (insn.flow != Flow::next) before = state;
       const auto frame = collecting_ ? state.frame_address() : std::nullopt;

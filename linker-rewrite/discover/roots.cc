@@ -105,7 +105,9 @@ Roots find_roots(const Program& program, const std::vector<OldRange>& undescribe
   };
   if (image.entry() != OldAddr()) add(roots.starts, image.entry());
   for (const Symbol& s : image.dynamic_symbols())
-    if ((s.type == STT_FUNC || s.type == STT_GNU_IFUNC) && s.section != SHN_UNDEF) add(roots.starts, s.address);
+    if ((s.type == STT_FUNC || s.type == STT_GNU_IFUNC) && s.section != SHN_UNDEF &&
+        !is_number_before_function(image, {s.address, s.address + s.size}))
+      add(roots.starts, s.address);
   for (const CodeRange& r : program.ranges)
     if (!r.fde) add(roots.starts, r.range.start);
   for (const OutsideReference& r : program.outside) switch (r.kind) {

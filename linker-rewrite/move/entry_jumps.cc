@@ -1,13 +1,14 @@
 // Addresses stay: function pointers, vtables and symbols keep their old values, so the old entry of every function that
 // moved must lead to its copy. A five-byte jump does that (after ENDBR64, which must come first where indirect branches
-// are checked). Control can also arrive elsewhere: code that stayed may jump into a function that moved. That includes
-// hand-written code that no table describes.
+// are checked, or after a jump over data that tells the function's type, which checks read). Control can also arrive
+// elsewhere: code that stayed may jump into a function that moved. That includes hand-written code that no table describes.
 //
 // Except for these arrivals the old text of moved functions is dead, so there is room for jumps: usually at the arrival
 // itself. Where the next arrival, or the end of the function, is nearer than five bytes, a two-byte jump leads to an
 // island: five dead bytes within 127 bytes, in any function that moved, or in padding. If even that fails, the function
 // stays. A function that stays may jump into others and so make new arrivals, which may need more room. So all is
-// repeated until nothing changes.
+// repeated until nothing changes. Where the program reads a number in front of functions before it calls them, the bytes
+// there are not free (decide/type_checks.cc).
 //
 // In a program at a fixed address a number in an instruction may be the address of a label, and is taken for an
 // arrival. If that leaves no room for a jump that is needed, the use of the number is looked at: if it is shifted or
@@ -22,7 +23,9 @@
 #include <optional>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/ranges.h"
 #include "linker-rewrite/decide/pointer_flow.h"
+#include "linker-rewrite/decide/type_checks.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/linear_sweep.h"
 #include "padding.h"
@@ -40,6 +43,7 @@ class Placer {
         padding_(find_padding(program, unknown_)),
         named_(find_named_arrivals()),
         from_outside_(find_arrivals_from_outside()),
+        read_(find_bytes_read()),
         numbers_(find_numbers()) {}
 
   // One round. Entry jumps, or nullopt if some group turned out to have to stay.
@@ -49,8 +53,7 @@ class Placer {
     std::vector<EntryJump> jumps(arrivals_.size());
     parallel_for(arrivals_.size(), [&](size_t i) {
       const auto [arrival, range] = arrivals_[i];
-      const bool endbr64 = starts_with_endbr64(image_.bytes_from(arrival));
-      jumps[i] = {arrival, endbr64 ? arrival + kEndbr64Length : arrival, OldAddr(), range};
+      jumps[i] = {arrival, arrival + length_kept_at_entry(image_, arrival), OldAddr(), range};
     });
 
     // Arrivals and free ranges ascend, so we go through both once.
@@ -218,6 +221,14 @@ class Placer {
     return found;
   }
 
+  // In front of functions.
+  std::vector<OldRange> find_bytes_read() const {
+    std::vector<OldRange> read;
+    if (const uint64_t before = bytes_read_before_entries(program_); before != 0)
+      for (const CodeRange& r : program_.ranges) read.push_back({r.range.start - before, r.range.start});
+    return read;
+  }
+
   // Calls `found` for each arrival from bytes that no table describes, which may be code and data mixed.
   template <class Found>
   void scan(OldRange range, Found found) const {
@@ -241,7 +252,10 @@ class Placer {
         joined.back().end = std::max(joined.back().end, r.end);
       else
         joined.push_back(r);
-    return joined;
+    if (read_.empty()) return joined;
+    std::vector<OldRange> free;
+    for (OldRange r : joined) append_uncovered(free, r, read_);
+    return free;
   }
 
   // Takes room for an island near `after_jump` from the ranges that begin at `near`, which goes past those that are too
@@ -265,6 +279,7 @@ class Placer {
   const std::vector<Padding> padding_;
   // Arrivals at ranges that may move, from symbols, code outside functions, and numbers.
   const std::vector<Arrival> named_, from_outside_;
+  const std::vector<OldRange> read_;  // bytes in front of functions that checks of their types read; ascending
   std::vector<Number> numbers_;
   std::vector<Arrival> arrivals_;  // of this round; ascending when all are found
   bool changed_ = false;           // a group turned out to have to stay

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/x86/decode_cache.h"
+#include "linker-rewrite/x86/encoding.h"
 
 namespace profld {
 
@@ -25,6 +27,21 @@ std::vector<OldRange> linkage_stubs(const Image& image) {
     if (s.name == ".plt" || s.name.starts_with(".plt.") || s.name == ".iplt")
       stubs.push_back({OldAddr(s.header.sh_addr), OldAddr(s.header.sh_addr + s.header.sh_size)});
   return stubs;
+}
+
+bool is_number_before_function(const Image& image, OldRange range) {
+  const auto bytes = image.bytes(range.start, range.size());
+  unsigned numbers = 0;
+  for (size_t at = 0; bytes && at < bytes->size();) {
+    const CachedInsn* in = DecodeCache::of_this_thread().find(bytes->subspan(at));
+    if (!in) return false;
+    if (!in->is_no_operation()) {
+      if (!number_moved_to_eax(bytes->subspan(at, in->insn.length))) return false;
+      ++numbers;
+    }
+    at += in->insn.length;
+  }
+  return numbers == 1;
 }
 
 std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames) {
@@ -66,7 +83,12 @@ std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames)
   if (!std::ranges::is_sorted(found, order)) std::ranges::stable_sort(found, order);
   std::vector<CodeRange> ranges;
   ranges.reserve(found.size());
+  const auto starts = [&](OldAddr a) {
+    const auto r = std::ranges::lower_bound(found, a, {}, [](const CodeRange& c) { return c.range.start; });
+    return r != found.end() && r->range.start == a;
+  };
   for (CodeRange& r : found) {
+    if (!r.fde && starts(r.range.end) && is_number_before_function(image, r.range)) continue;
     if (!ranges.empty() && r.range.start < ranges.back().range.end) {
       ranges.back().range.end = std::max(ranges.back().range.end, r.range.end);
       if (!ranges.back().fde) ranges.back().fde = r.fde;

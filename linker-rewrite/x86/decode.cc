@@ -32,13 +32,33 @@ bool Code::is_target(OldAddr a) const {
   return cached && into <= cached->prefixes;
 }
 
+uint32_t length_of_type_data(const Image& image, OldAddr entry) {
+  constexpr uint8_t kDataLength = 6, kBeforeDistance = 4, kWord = 8;
+  const ByteView bytes = image.bytes_from(entry);
+  constexpr uint32_t kLength = kShortJumpLength + kDataLength;
+  if (bytes.size() < kLength || !is_short_jump_over(bytes, kDataLength)) return 0;
+  const OldAddr data = entry + uint64_t(int64_t(Reader(bytes.subspan(kBeforeDistance), "code").read<int32_t>()));
+  const bool is_data = data.value % kWord == 0 && image.bytes(data, kWord) && !image.is_code(data);
+  return is_data ? kLength : 0;
+}
+
+uint32_t length_kept_at_entry(const Image& image, OldAddr entry) {
+  if (starts_with_endbr64(image.bytes_from(entry))) return kEndbr64Length;
+  return length_of_type_data(image, entry);
+}
+
 Expected<Code, Reason> decode(const Image& image, OldRange range) {
   auto bytes = image.bytes(range.start, range.size());
   if (!bytes || range.size() > (uint64_t(1) << 31)) return Reason(ReasonCode::not_in_file);
   thread_local std::vector<Insn> found;  // kept for its memory: `insns` then has no more than it needs
   found.clear();
   DecodeCache& cache = DecodeCache::of_this_thread();
-  for (uint64_t offset = 0; offset < bytes->size();) {
+  uint64_t offset = 0;
+  if (const uint32_t length = length_of_type_data(image, range.start); length != 0 && length <= bytes->size()) {
+    found.push_back({.length = uint8_t(length)});
+    offset = length;
+  }
+  while (offset < bytes->size()) {
     const Insn* known = cache.find_insn(bytes->subspan(offset));
     if (!known) {
       const CachedInsn* cached = cache.find(bytes->subspan(offset));

@@ -288,6 +288,10 @@ inline std::optional<int32_t> displacement_of_last_call(ByteView code) {
 
 bool starts_with_endbr64(ByteView code);
 
+inline bool is_short_jump_over(ByteView code, uint8_t bytes) {
+  return code.size() >= kShortJumpLength && code[0] == 0xeb && code[1] == bytes;
+}
+
 }  // namespace profld
 
 #endif
