@@ -43,6 +43,7 @@ class Finder {
           arrive(target, out);
         } else {
           const Code& part = program_.code(program_.ranges[size_t(r)]);
+          if (part.insns.empty()) continue;
           const OldAddr start = part.address(part.insns[part.covering(target)]);
           if (start != target) out.push_back({start, true});
         }
