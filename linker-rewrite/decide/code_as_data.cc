@@ -26,7 +26,7 @@
 // stay without need; they are few.
 //
 // Not seen: addresses that lie in data or come out of a call, pointers in structures, arguments beyond the sixth,
-// functions called through pointers, and those of other libraries. The manual says so.
+// functions called through pointers, unless the caller names them (-mcmodel=large), and those of other libraries. The manual says so.
 
 #include "code_as_data.h"
 
@@ -44,6 +44,7 @@
 #include "linker-rewrite/x86/semantics.h"
 #include "movability.h"
 #include "pointer_flow.h"
+#include "relocated_code.h"
 
 namespace profld {
 
@@ -129,7 +130,9 @@ void for_each_address(const Program& program, const Group& group, Look look) {
   for (const Elf64_Phdr& s : program.image->segments())  // gold has data behind the code, and etext behind that
     if (s.p_type == PT_LOAD && (s.p_flags & PF_X)) all.end = std::max(all.end, OldAddr(s.p_vaddr + s.p_memsz + 1));
   const bool fixed = !program.image->is_position_independent();
-  for (const Code& code : group.code.parts)
+  for (const Code& code : group.code.parts) {
+    for (const auto& [insn, address] : relocated_numbers(*program.image, code))
+      if (all.contains(address)) look(address);
     for (const Insn& insn : code.insns) {
       if (takes_address(code, insn)) {
         if (all.contains(code.target(insn))) look(code.target(insn));
@@ -145,6 +148,7 @@ void for_each_address(const Program& program, const Group& group, Look look) {
         if (const auto n = last_number<uint64_t>(bytes); n && all.contains(OldAddr(*n))) look(OldAddr(*n));
       }
     }
+  }
 }
 
 // Addresses that the group's instructions name: starts of functions, and addresses that may say how far one is read:
@@ -199,6 +203,27 @@ void find_absolute_accesses(const Program& program, const Group& group, std::vec
         if (const ptrdiff_t r = program.range_of(a); r >= 0 && (found.empty() || found.back().range != uint32_t(r)))
           found.push_back({uint32_t(r), code.address(insn)});
     }
+}
+
+// An instruction may hold the whole address of what it reads (movabs, -mcmodel=large), perhaps by a relocation.
+void find_far_accesses(const Program& program, const Group& group, std::vector<CodeAccess>& found) {
+  constexpr unsigned kShortest = 1 + sizeof(uint64_t);
+  for (const Code& code : group.code.parts) {
+    const std::vector<std::pair<uint32_t, OldAddr>> relocated = relocated_numbers(*program.image, code);
+    for (uint32_t i = 0; i < code.insns.size(); ++i) {
+      const Insn& insn = code.insns[i];
+      if (insn.length < kShortest || insn.field_size != 0) continue;
+      const Semantics op = semantics_of(code, insn);
+      const Memory& m = op.memory;
+      if (op.memory_size == 0 || m.field != 0 || m.base != kNoRegister || m.index != kNoRegister || !m.understood)
+        continue;
+      const auto r = std::ranges::find(relocated, i, &std::pair<uint32_t, OldAddr>::first);
+      const OldAddr address = r != relocated.end() ? r->second : OldAddr(uint64_t(m.displacement));
+      for (OldAddr a = address; a < address + op.memory_size; a = a + 1)
+        if (const ptrdiff_t to = program.range_of(a); to >= 0 && (found.empty() || found.back().range != uint32_t(to)))
+          found.push_back({uint32_t(to), code.address(insn)});
+    }
+  }
 }
 
 // The uses of one address; `uses` is sorted.
@@ -388,10 +413,12 @@ std::vector<OldAddr> addresses_named_by(const Program& program, const Group& gro
 }
 
 std::vector<CodeAccess> find_code_accesses(const Program& program) {
+  const bool is_fixed = !program.image->is_position_independent();
   std::vector<CodeAccess> found;
-  if (!program.image->is_position_independent())
+  if (is_fixed || program.image->has_text_relocations())
     found = parallel_collect<CodeAccess>(program.groups.size(), [&](size_t g, std::vector<CodeAccess>& out) {
-      find_absolute_accesses(program, program.groups[g], out);
+      if (is_fixed) find_absolute_accesses(program, program.groups[g], out);
+      find_far_accesses(program, program.groups[g], out);
     });
   std::vector<uint32_t> groups =
       parallel_collect<uint32_t>(program.groups.size(), [&](size_t g, std::vector<uint32_t>& out) {

@@ -19,6 +19,7 @@
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/system_calls.h"
+#include "relocated_code.h"
 #include "type_checks.h"
 
 namespace profld {
@@ -43,12 +44,15 @@ PointerSteps::PointerSteps(const Program& program, const Group& group, const Ins
       addresses_(followed.addresses),
       first_(first),
       uses_(uses) {
+  for (uint32_t part = 0; part < group.code.parts.size(); ++part)
+    for (const auto& [i, address] : relocated_numbers(*program.image, group.code.parts[part]))
+      relocated_.emplace(code.number({part, i}), address);
   for (uint32_t r : group.ranges) catches_ |= program.ranges[r].fde && program.ranges[r].fde->lsda != OldAddr();
 }
 
 bool PointerSteps::names_address(uint32_t insn) const {
   const Semantics& op = code_.semantics(insn);
-  return immediate(op) != 0 || (op.memory.field != 0 && named(OldAddr(uint64_t(op.memory.displacement))) != 0);
+  return immediate(op, insn) != 0 || (op.memory.field != 0 && named(OldAddr(uint64_t(op.memory.displacement))) != 0);
 }
 
 void PointerSteps::access(const PointerState& state, uint32_t insn) {
@@ -73,7 +77,7 @@ bool PointerSteps::reads_type(uint32_t insn) {
 
 void PointerSteps::call(PointerState& state, uint32_t insn) {
   const Semantics& op = code_.semantics(insn);
-  use(How::kept, source(state, op), insn);
+  use(How::kept, source(state, op, insn), insn);
   pass(state, insn);
   step(state, insn);
 }
@@ -93,7 +97,8 @@ bool PointerSteps::may_be_address(int64_t number) const {
   return !program_.image->is_position_independent() && program_.image->span().contains(OldAddr(uint64_t(number)));
 }
 
-AddressSet PointerSteps::immediate(const Semantics& op) const {
+AddressSet PointerSteps::immediate(const Semantics& op, uint32_t insn) const {
+  if (const auto r = relocated_.find(insn); r != relocated_.end() && op.immediate_field != 0) return named(r->second);
   return op.immediate_field != 0 && may_be_address(op.immediate) ? named(OldAddr(uint64_t(op.immediate))) : 0;
 }
 
@@ -122,8 +127,8 @@ bool PointerSteps::is_through_pointer(const PointerState& state, const Memory& m
   return m.understood && m.base != kNoRegister && !state.registers[m.base].is_on_stack();
 }
 
-AddressSet PointerSteps::source(const PointerState& state, const Semantics& op) const {
-  if (op.from.type == Type::immediate) return immediate(op);
+AddressSet PointerSteps::source(const PointerState& state, const Semantics& op, uint32_t insn) const {
+  if (op.from.type == Type::immediate) return immediate(op, insn);
   if (op.from.size != kWord) return 0;
   if (op.from.type == Type::reg) return state.registers[op.from.reg].made_from;
   if (op.from.type != Type::memory) return 0;
@@ -182,7 +187,7 @@ void PointerSteps::order(const PointerState& state, const Semantics& op, uint32_
     use(other.type == Type::immediate || value.is_named() ? How::ordered_to_named : How::ordered, set, insn);
   };
   note(to, op.from);
-  note(source(state, op), op.to);
+  note(source(state, op, insn), op.to);
 }
 
 uint64_t PointerSteps::extent(int64_t length) {
@@ -193,11 +198,13 @@ uint64_t PointerSteps::extent(int64_t length) {
 void PointerSteps::pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to) {
   const Flow flow = code_.insn(insn).flow;
   const bool through_pointer = code_.insn(insn).rip_relative;
-  const bool is_known = runs_on_to || through_pointer || (flow != Flow::call_indirect && flow != Flow::jump_indirect);
+  const bool is_direct = flow != Flow::call_indirect && flow != Flow::jump_indirect;
+  const std::optional<OldAddr> named = is_direct ? std::nullopt : function_in_register(state, insn);
+  const bool is_known = runs_on_to || through_pointer || is_direct || named;
   AddressSet before = 0;
   AddressUse details;
   details.through_pointer = through_pointer && !runs_on_to;
-  details.callee = runs_on_to.value_or(code_.target(insn));
+  details.callee = runs_on_to ? *runs_on_to : named ? *named : code_.target(insn);
   for (uint8_t r : kArgumentRegisters)
     if (const PointerValue& v = state.registers[r]; v.is_number())
       details.extent = std::max(details.extent, extent(v.offset));
@@ -210,6 +217,14 @@ void PointerSteps::pass(const PointerState& state, uint32_t insn, std::optional<
     if (is_known) use(How::passed, set, insn, details);
   }
   keep(state, insn, catches_ ? uint16_t(UINT16_MAX) : kCallerSaved);
+}
+
+std::optional<OldAddr> PointerSteps::function_in_register(const PointerState& state, uint32_t insn) const {
+  const Semantics& op = code_.semantics(insn);
+  if (op.from.type != Type::reg) return std::nullopt;
+  const AddressSet set = state.registers[op.from.reg].made_from;
+  if (!std::has_single_bit(set) || (set & kOfArguments) != 0) return std::nullopt;
+  return addresses_[number(set) - kArguments];
 }
 
 void PointerSteps::jump_away(const PointerState& state, uint32_t insn) {
@@ -259,8 +274,8 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
   switch (op.action) {
     case Action::move: {
       use(How::kept, half_of_source(state, op), insn);
-      PointerValue v{source(state, op)};
-      if (op.from.type == Type::immediate && !may_be_address(op.immediate))
+      PointerValue v{source(state, op, insn)};
+      if (op.from.type == Type::immediate && !may_be_address(op.immediate) && !relocated_.contains(insn))
         v.frame = PointerValue::kNumber, v.offset = op.immediate;
       if (followed_.notes_order && op.from.type == Type::immediate && may_be_address(op.immediate))
         v.frame = PointerValue::kNamed;
@@ -299,7 +314,7 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
     }
     case Action::move_if: {
       PointerValue& v = state.registers[op.to.reg];
-      const AddressSet moved = source(state, op), either = op.to.size == kWord ? met(v.made_from, moved) : 0;
+      const AddressSet moved = source(state, op, insn), either = op.to.size == kWord ? met(v.made_from, moved) : 0;
       if (either == 0) use(How::kept, v.made_from | moved | half_of_source(state, op), insn);
       v = {either};
       return;
@@ -307,7 +322,7 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
     case Action::exchange:
       return std::swap(state.registers[op.to.reg], state.registers[op.from.reg]);
     case Action::push:
-      return push(state, source(state, op), insn);
+      return push(state, source(state, op, insn), insn);
     case Action::pop:
       return set(state, op, pop(state), insn);
     case Action::leave:
@@ -322,7 +337,8 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
       return;
     case Action::compare: {
       order(state, op, insn);
-      const AddressSet a = op.to.type == Type::reg ? state.registers[op.to.reg].made_from : 0, b = source(state, op);
+      const AddressSet a = op.to.type == Type::reg ? state.registers[op.to.reg].made_from : 0,
+                       b = source(state, op, insn);
       bound(a, b, insn);
       bound(b, a, insn);
       return;
@@ -348,7 +364,7 @@ bool PointerSteps::leads_out_of_code(const PointerValue& address, const PointerV
 void PointerSteps::add(PointerState& state, const Semantics& op, uint32_t insn) {
   PointerValue& v = state.registers[op.to.reg];
   const bool subtracts = op.action == Action::subtract;
-  PointerValue other{source(state, op)};
+  PointerValue other{source(state, op, insn)};
   if (op.from.type == Type::reg) {
     other.frame = state.registers[op.from.reg].frame;
     other.offset = state.registers[op.from.reg].offset;

@@ -3,6 +3,7 @@
 #ifndef LINKER_REWRITE_DECIDE_POINTER_STEPS_H
 #define LINKER_REWRITE_DECIDE_POINTER_STEPS_H
 
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -48,7 +49,7 @@ class PointerSteps {
   AddressSet named(OldAddr a) const;
   // At a fixed address.
   bool may_be_address(int64_t number) const;
-  AddressSet immediate(const Semantics& op) const;
+  AddressSet immediate(const Semantics& op, uint32_t insn) const;
   // Words lie at even addresses. So an odd displacement belongs to a pointer with a tag in its lowest bit: to a virtual
   // member function, or to a descriptor in Ada. This bit distinguishes such a pointer from the address of a function.
   static bool takes_off_tag(const Semantics& op);
@@ -57,7 +58,7 @@ class PointerSteps {
   PointerValue place_of_memory(const PointerState& state, const Memory& m) const;
   static bool is_through_pointer(const PointerState& state, const Memory& m);
   // The set of the second operand.
-  AddressSet source(const PointerState& state, const Semantics& op) const;
+  AddressSet source(const PointerState& state, const Semantics& op, uint32_t insn) const;
   // The same for a source of which only the low four bytes are used, if these are a whole address.
   AddressSet half_of_source(const PointerState& state, const Semantics& op) const;
   FollowedAddress number(AddressSet set) const;
@@ -68,6 +69,9 @@ class PointerSteps {
   void order(const PointerState& state, const Semantics& op, uint32_t insn);
   // The number, if it makes sense as a length.
   static uint64_t extent(int64_t length);
+  // The function that an instruction calls, or jumps to, through a register, if its address was put there in this function
+  // (-mcmodel=large).
+  std::optional<OldAddr> function_in_register(const PointerState& state, uint32_t insn) const;
   void pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to = std::nullopt);
   void keep(const PointerState& state, uint32_t insn, uint16_t registers);
   void store(PointerState& state, const Semantics& op, AddressSet stored, uint8_t size, uint32_t insn);
@@ -94,6 +98,7 @@ class PointerSteps {
   const size_t first_;                     // the first of them that is followed
   std::vector<AddressUse>& uses_;
   bool catches_ = false;                          // calls may be left by an exception, for a place that is not followed
+  std::map<uint32_t, OldAddr> relocated_;         // instructions with a number that is relocated, and what it will be
   std::optional<std::set<uint32_t>> type_reads_;  // instructions that read the types of functions, once it is asked for
   std::set<std::pair<uint8_t, int64_t>> stack_words_read_;  // by base register and displacement
 };

@@ -94,4 +94,21 @@ std::optional<Reason> why_not_relocated(const Program& program, const Group& gro
   return why;
 }
 
+std::vector<std::pair<uint32_t, OldAddr>> relocated_numbers(const Image& image, const Code& code) {
+  std::vector<std::pair<uint32_t, OldAddr>> numbers;
+  if (code.insns.empty()) return numbers;
+  for (const auto& [where, index] : image.relocations_in(code.range)) {
+    const Relocation& r = image.relocations()[index];
+    OldAddr address(uint64_t(r.addend));
+    if (r.symbol != 0) {
+      if (r.symbol >= image.dynamic_symbols().size()) continue;
+      const OldAddr symbol = image.dynamic_symbols()[r.symbol].address;
+      if (symbol == OldAddr()) continue;  // in another file, without a stub that stands for it here
+      address += symbol.value;
+    }
+    numbers.emplace_back(uint32_t(code.covering(where)), address);
+  }
+  return numbers;
+}
+
 }  // namespace profld

@@ -55,3 +55,17 @@ rewrite program
 jq -e 'any(.skipped[]; .reason | startswith("the dynamic linker changes the instruction at 0x"))' program.report >/dev/null ||
   fail "packed: $(jq -c .skipped program.report)"
 profiled program
+
+# What code reads by such an address stays.
+for link in "-pie -Wl,-z,notext" -no-pie; do
+  what="read $link"
+  # shellcheck disable=SC2086 # lists of words
+  CC=gcc compile program "$programs/far_reads.c" -O1 -fno-pic -mcmodel=large $link
+  rewrite program
+  for function in loaded passed; do
+    jq -e --arg f "$function" 'any(.skipped[]; .name == $f and (.reason | startswith("its bytes are read as data ")))' program.report >/dev/null ||
+      fail "$what: $function does not stay: $(jq -c .skipped program.report)"
+  done
+  profiled program
+  expect_calls program <program.stdout
+done
