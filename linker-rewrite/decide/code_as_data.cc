@@ -21,12 +21,21 @@
 // All this is done twice: quickly for the whole program, where too many values are taken for addresses, and again for
 // the functions where that found something.
 //
+// A handler of a signal may compare the program counter with the start and the end of a function. To ask which of two
+// addresses is the greater one, or to subtract one, makes sense for places in code, and not for callbacks. So a function
+// with whose start that is done counts as read, and so does what lies between that start and the next address that is
+// compared, but if this is the end of all code: a function's callers are asked for so, not what it does.
+//
+// The linker's symbol for the start of the program stands for the first code, where it is read together with an end of code:
+// a checksum of the program. Then nothing is left to move.
+//
 // It is enough that one path through a function reads: checksums have loops, and loops may end at once. Some functions
 // take either a callback or the address of data in the same argument, and another argument says which. Their callbacks
 // stay without need; they are few.
 //
-// Not seen: addresses that lie in data or come out of a call, pointers in structures, arguments beyond the sixth,
-// functions called through pointers, unless the caller names them (-mcmodel=large), and those of other libraries. The manual says so.
+// Not seen: addresses that lie in data (but in words that the linker fills in) or come out of a call, pointers in structures,
+// arguments beyond the sixth, functions called through pointers, unless the caller names them (-mcmodel=large), and those of
+// other libraries. The manual says so.
 
 #include "code_as_data.h"
 
@@ -129,19 +138,27 @@ void for_each_address(const Program& program, const Group& group, Look look) {
   OldRange all{program.image->code().front().start, program.image->code().back().end + 1};
   for (const Elf64_Phdr& s : program.image->segments())  // gold has data behind the code, and etext behind that
     if (s.p_type == PT_LOAD && (s.p_flags & PF_X)) all.end = std::max(all.end, OldAddr(s.p_vaddr + s.p_memsz + 1));
+  const OldAddr start = program.image->span().start;
+  const OldRange words = words_of_linker(*program.image);
   const bool fixed = !program.image->is_position_independent();
   for (const Code& code : group.code.parts) {
     for (const auto& [insn, address] : relocated_numbers(*program.image, code))
       if (all.contains(address)) look(address);
     for (const Insn& insn : code.insns) {
+      if (insn.rip_relative && !takes_address(code, insn)) {
+        if (insn.flow != Flow::next) continue;
+        const auto a = address_in_word(*program.image, words, code.target(insn));
+        if (a && (all.contains(*a) || *a == start)) look(*a);
+        continue;
+      }
       if (takes_address(code, insn)) {
-        if (all.contains(code.target(insn))) look(code.target(insn));
+        if (all.contains(code.target(insn)) || code.target(insn) == start) look(code.target(insn));
         continue;
       }
       if (!fixed) continue;
       const ByteView bytes = code.bytes_of(insn);
       if (const auto kept = number_kept_by(bytes)) {
-        if (all.contains(OldAddr(*kept))) look(OldAddr(*kept));
+        if (all.contains(OldAddr(*kept)) || OldAddr(*kept) == start) look(OldAddr(*kept));
       } else if (insn.field_size == 0) {
         const auto number = last_number<uint32_t>(bytes);
         if (number && all.contains(OldAddr(*number))) look(OldAddr(*number));
@@ -149,6 +166,22 @@ void for_each_address(const Program& program, const Group& group, Look look) {
       }
     }
   }
+}
+
+bool starts_function(const Program& program, OldAddr a) {
+  const ptrdiff_t r = program.range_of(a);
+  return r >= 0 && program.ranges[size_t(r)].range.start == a;
+}
+
+// What may be a pointer to a function: one whose start this is, or one that is not known. (What reads from there may go on
+// into functions that are.) The start of the program, as well.
+bool may_be_function(const Program& program, OldAddr a) {
+  return starts_function(program, a) || (program.range_of(a) < 0 && program.image->is_code(a)) ||
+         a == program.image->span().start;
+}
+// A comparison with it may be one with the start of a function: "greater than the number before that".
+bool is_before_function(const Program& program, OldAddr a) {
+  return !program.image->is_position_independent() && starts_function(program, a + 1);
 }
 
 // Addresses that the group's instructions name: starts of functions, and addresses that may say how far one is read:
@@ -159,28 +192,18 @@ std::vector<OldAddr> addresses_of_code(const Program& program, const Group& grou
     const ptrdiff_t i = program.range_of(a);
     const CodeRange* r = i >= 0 ? &program.ranges[size_t(i)] : nullptr;
     const bool own_label = r && r->range.start != a && &program.groups[r->group] == &group;
-    if (r ? !own_label : program.range_of(a - 1) >= 0 || program.image->is_code(a)) addresses.push_back(a);
+    if (r ? !own_label : program.range_of(a - 1) >= 0 || program.image->is_code(a - 1) || may_be_function(program, a))
+      addresses.push_back(a);
   });
   sort_unique(addresses);
   return addresses;
-}
-
-bool starts_function(const Program& program, OldAddr a) {
-  const ptrdiff_t r = program.range_of(a);
-  return r >= 0 && program.ranges[size_t(r)].range.start == a;
-}
-
-// What may be a pointer to a function: one whose start this is, or one that is not known. (What reads from there may go on
-// into functions that are.)
-bool may_be_function(const Program& program, OldAddr a) {
-  return starts_function(program, a) || (program.range_of(a) < 0 && program.image->is_code(a));
 }
 
 // The functions whose start the group's instructions name.
 std::vector<OldAddr> functions_named(const Program& program, const Group& group) {
   std::vector<OldAddr> functions;
   for_each_address(program, group, [&](OldAddr a) {
-    if (may_be_function(program, a)) functions.push_back(a);
+    if (may_be_function(program, a) || is_before_function(program, a)) functions.push_back(a);
   });
   sort_unique(functions);
   return functions;
@@ -256,9 +279,9 @@ class Search {
     }
   }
 
-  // Whether one of the addresses that the group takes is read, or its pages are changed.
+  // Whether one of the addresses that the group takes is read or compared, or its pages are changed.
   bool has_found(uint32_t g) const {
-    return std::ranges::any_of(std::array{&read_, &remapped_}, [&](const std::set<Place>* found) {
+    return std::ranges::any_of(std::array{&read_, &remapped_, &compared_}, [&](const std::set<Place>* found) {
       const auto first = found->lower_bound({g, kArguments});
       return first != found->end() && first->group == g;
     });
@@ -273,7 +296,10 @@ class Search {
     for (size_t i = 0; i < followed.addresses.size(); ++i) {
       const OldAddr start = followed.addresses[i];
       const auto uses = uses_of(all_uses, FollowedAddress(kArguments + i));
-      const auto reading = std::ranges::find_if(uses, [&](const AddressUse& u) { return reads(u) || remaps(u); });
+      // Who makes all code writable may look for places to patch, which are listed (patch_sites.cc).
+      const bool is_all = start == program_.image->span().start;
+      const auto reading =
+          std::ranges::find_if(uses, [&](const AddressUse& u) { return reads(u) || (!is_all && remaps(u)); });
       if (!may_be_function(program_, start) || reading == uses.end()) continue;
       OldRange range{start, start + 1};
       for (const AddressUse& u : uses) {
@@ -286,6 +312,38 @@ class Search {
         if (program_.ranges[r].range.start >= range.end) break;
         found.push_back({uint32_t(r), reading->at});
       }
+    }
+    collect_compared(followed.addresses, all_uses, found);
+  }
+
+  void collect_compared(const std::vector<OldAddr>& addresses, const std::vector<AddressUse>& all_uses,
+                        std::vector<CodeAccess>& found) {
+    struct Compared {
+      OldAddr address, at;
+    };
+    std::vector<Compared> compared;
+    const auto is_read = [&](FollowedAddress a) {
+      return std::ranges::any_of(uses_of(all_uses, a), [&](const AddressUse& u) { return reads(u) || remaps(u); });
+    };
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const auto uses = uses_of(all_uses, FollowedAddress(kArguments + i));
+      // What reads compares as well, to know where to stop.
+      if (is_read(FollowedAddress(kArguments + i))) continue;
+      if (std::ranges::any_of(uses, [&](const AddressUse& u) { return u.how == How::bounded && is_read(u.other); }))
+        continue;
+      const auto use = std::ranges::find_if(uses, [&](const AddressUse& u) { return compares(u); });
+      if (use == uses.end()) continue;
+      const OldAddr a = addresses[i];
+      compared.push_back({!starts_function(program_, a) && is_before_function(program_, a) ? a + 1 : a, use->at});
+    }
+    for (size_t i = 0; i < compared.size(); ++i) {
+      const OldAddr start = compared[i].address;
+      if (!starts_function(program_, start)) continue;
+      OldAddr end = start + 1;
+      if (i + 1 < compared.size() && compared[i + 1].address < program_.ranges.back().range.end)
+        end = compared[i + 1].address;
+      for (size_t r = first_range(start); r < program_.ranges.size() && program_.ranges[r].range.start < end; ++r)
+        found.push_back({uint32_t(r), compared[i].at, true});
     }
   }
 
@@ -315,6 +373,7 @@ class Search {
     for (const AddressUse& u : uses_of(functions_[place.group].uses, place.address)) {
       if (u.how == How::accessed) spread(place, read_);
       if (u.how == How::remapped) spread(place, remapped_);
+      if (u.how == How::compared && u.by_order) spread(place, compared_);
       if (u.how != How::passed) continue;
       const Callee& callee = callee_of(u);
       if (callee.reads >> u.argument & 1) spread(place, callee.protects ? remapped_ : read_);
@@ -323,7 +382,7 @@ class Search {
         const auto [passed_by, added] = passed_by_.try_emplace(argument);
         passed_by->second.push_back(place);
         if (added) wanted_.insert(argument);
-        for (auto* found : {&read_, &remapped_})
+        for (auto* found : {&read_, &remapped_, &compared_})
           if (found->contains(argument)) spread(place, *found);
       }
     }
@@ -350,6 +409,9 @@ class Search {
     if (u.how != How::passed) return u.how == How::remapped;
     const Callee& callee = callee_of(u);
     return (callee.protects && (callee.reads >> u.argument & 1)) || is_found_in(remapped_, callee, u);
+  }
+  bool compares(const AddressUse& u) {
+    return u.how == How::passed ? is_found_in(compared_, callee_of(u), u) : u.how == How::compared && u.by_order;
   }
   static bool is_found_in(const std::set<Place>& found, const Callee& callee, const AddressUse& u) {
     return std::ranges::any_of(callee.groups, [&](uint32_t g) { return found.contains({g, u.argument}); });
@@ -399,7 +461,7 @@ class Search {
   std::unordered_map<uint32_t, Function> functions_;  // by group; groups that were looked at
   std::map<Place, std::vector<Place>> passed_by_;     // for an argument: what is passed as it
   std::set<Place> wanted_;                            // arguments that are not followed yet
-  std::set<Place> read_, remapped_;
+  std::set<Place> read_, remapped_, compared_;
   std::map<std::pair<OldAddr, bool>, Callee> callees_;  // by AddressUse::callee and through_pointer
 };
 
@@ -430,6 +492,7 @@ std::vector<CodeAccess> find_code_accesses(const Program& program) {
   Search thorough(program, false);
   thorough.run(groups);
   for (uint32_t g : groups) thorough.collect(g, found);
+  std::stable_partition(found.begin(), found.end(), [](const CodeAccess& a) { return !a.is_comparison; });
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Functions whose bytes the program reads, or writes, through a pointer.
+// Functions whose bytes the program reads, or writes, through a pointer, or whose place it compares.
 
 #ifndef LINKER_REWRITE_DECIDE_CODE_AS_DATA_H
 #define LINKER_REWRITE_DECIDE_CODE_AS_DATA_H
@@ -9,16 +9,18 @@
 
 namespace profld {
 
-// The instruction at `at`, or a function that it calls, reads or writes the code range `range` as data.
+// The instruction at `at`, or a function that it calls, reads or writes the code range `range` as data. Or it only finds
+// out whether an address lies in the range.
 struct CodeAccess {
   uint32_t range;
   OldAddr at;
+  bool is_comparison = false;
 };
 
 // The numbers in the group's instructions that may be addresses of code, or the end of some; ascending, each once.
 std::vector<OldAddr> addresses_named_by(const Program& program, const Group& group);
 
-// Finds all that can be seen, in a fixed order. Needs Group::indirect.
+// Finds all that can be seen, in a fixed order: comparisons last. Needs Group::indirect.
 std::vector<CodeAccess> find_code_accesses(const Program& program);
 
 }  // namespace profld

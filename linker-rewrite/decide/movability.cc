@@ -14,7 +14,8 @@
 //   * an OCaml program's frame table has a return address in it that is behind no call;
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
-//     instruction.
+//     instruction;
+//   * its start is compared with other addresses (code_as_data.cc).
 
 #include "movability.h"
 
@@ -231,7 +232,8 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
     if (const ptrdiff_t i = program.range_of(probe.address); i >= 0)
       if (!program.code(program.ranges[size_t(i)]).index(probe.address))
         stays(i, {ReasonCode::probe_between_instructions, probe.address});
-  for (const CodeAccess& a : find_code_accesses(program)) stays(a.range, {ReasonCode::bytes_read_by_code, a.at});
+  for (const CodeAccess& a : find_code_accesses(program))
+    stays(a.range, {a.is_comparison ? ReasonCode::place_compared : ReasonCode::bytes_read_by_code, a.at});
   for (const ReturnWord& w : program.frame_tables.words)
     if (const ptrdiff_t i = program.range_of(w.return_address - 1); i >= 0)
       if (!ends_with_call(program.code(program.ranges[size_t(i)]), w.return_address))

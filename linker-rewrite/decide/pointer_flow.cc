@@ -203,6 +203,23 @@ class PointerFlow {
 
 }  // namespace
 
+OldRange words_of_linker(const Image& image) {
+  if (const Elf64_Phdr* s = image.segment(PT_GNU_RELRO)) return {OldAddr(s->p_vaddr), OldAddr(s->p_vaddr) + s->p_memsz};
+  const Section* s = image.section(".got");
+  return s ? OldRange{OldAddr(s->header.sh_addr), OldAddr(s->header.sh_addr) + s->header.sh_size} : OldRange{};
+}
+
+std::optional<OldAddr> address_in_word(const Image& image, OldRange words, OldAddr where) {
+  const Relocation* r = words.contains(where) ? image.relocation_at(where) : nullptr;
+  if (!r) return std::nullopt;
+  if (r->type == R_X86_64_RELATIVE) return OldAddr(uint64_t(r->addend));
+  if ((r->type != R_X86_64_GLOB_DAT && r->type != R_X86_64_64) || r->symbol >= image.dynamic_symbols().size())
+    return std::nullopt;
+  const Symbol& s = image.dynamic_symbols()[r->symbol];
+  if (s.section == SHN_UNDEF) return std::nullopt;
+  return s.address + (r->type == R_X86_64_64 ? uint64_t(r->addend) : 0);
+}
+
 std::vector<AddressUse> follow_addresses(const Program& program, const Group& group, const Followed& followed) {
   std::vector<AddressUse> uses;
   const PartsByAddress parts(group.code);

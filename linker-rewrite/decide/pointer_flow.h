@@ -4,6 +4,7 @@
 #define LINKER_REWRITE_DECIDE_POINTER_FLOW_H
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "linker-rewrite/program/fragments.h"
@@ -27,12 +28,14 @@ struct AddressUse {
     remapped,          // a system call changes what may be done with the pages around it
     passed,            // it is argument `argument` of a call (or jump) to `callee`
     bounded,           // `other` is compared with it or subtracted, or passed together with it; both are no arguments
+    compared,          // with something that is not followed, or subtracted from it
     ordered,           // its order to another value is asked for, or its distance from one
     ordered_to_named,  // the same, of an address that an instruction names
     kept,              // the whole of it may be in a place that is not followed: in memory, in the caller or a callee
   };
   FollowedAddress address = 0;
   How how{};
+  bool by_order = false;         // compared: to find out which of the two is the greater one
   bool through_pointer = false;  // `callee` is a word that holds the address of the function
   uint8_t argument = 0;
   FollowedAddress other = 0;
@@ -55,6 +58,11 @@ struct Followed {
   // where_kept.
   bool quickly = false;
 };
+
+// The words that the dynamic linker fills in and the program cannot write to: most of the global offset table.
+OldRange words_of_linker(const Image& image);
+// The address in this file that such a word, `where`, will hold; nullopt if it is in another file, or no such word.
+std::optional<OldAddr> address_in_word(const Image& image, OldRange words, OldAddr where);
 
 // The uses in the code of `group`; sorted, none twice. An address plus or minus something that is no address still
 // counts as that address; the result of any other arithmetic does not.

@@ -24,9 +24,9 @@ AddressSet met(AddressSet a, AddressSet b);
 
 struct PointerValue {
   AddressSet made_from = 0;
-  // 0: unknown. kNumber: it is the number `offset`. kLoaded: it was loaded through a pointer. kNamed: an
-  // instruction names it (if Followed::notes_order is set). Any other number stands
-  // for a place in the stack: it is the address `offset` bytes from there.
+  // 0: unknown. kNumber: it is the number `offset`. kLoaded: it was loaded through a pointer. kNamed: it is the address
+  // `offset`, which an instruction names. Any other number stands for a place in the stack: it is the address `offset`
+  // bytes from there.
   uint32_t frame = 0;
   int64_t offset = 0;
 

@@ -42,6 +42,7 @@ PointerSteps::PointerSteps(const Program& program, const Group& group, const Ins
       code_(code),
       followed_(followed),
       addresses_(followed.addresses),
+      words_(words_of_linker(*program.image)),
       first_(first),
       uses_(uses) {
   for (uint32_t part = 0; part < group.code.parts.size(); ++part)
@@ -52,7 +53,8 @@ PointerSteps::PointerSteps(const Program& program, const Group& group, const Ins
 
 bool PointerSteps::names_address(uint32_t insn) const {
   const Semantics& op = code_.semantics(insn);
-  return immediate(op, insn) != 0 || (op.memory.field != 0 && named(OldAddr(uint64_t(op.memory.displacement))) != 0);
+  return immediate(op, insn) != 0 || (op.memory.rip_relative && op.action != Action::lea && in_word(op) != 0) ||
+         (op.memory.field != 0 && named(OldAddr(uint64_t(op.memory.displacement))) != 0);
 }
 
 void PointerSteps::access(const PointerState& state, uint32_t insn) {
@@ -97,9 +99,21 @@ bool PointerSteps::may_be_address(int64_t number) const {
   return !program_.image->is_position_independent() && program_.image->span().contains(OldAddr(uint64_t(number)));
 }
 
+PointerValue PointerSteps::constant(const Semantics& op, uint32_t insn) const {
+  const AddressSet made_from = immediate(op, insn);
+  if (const auto r = relocated_.find(insn); r != relocated_.end() && op.immediate_field != 0)
+    return {made_from, PointerValue::kNamed, int64_t(r->second.value)};
+  return {made_from, may_be_address(op.immediate) ? PointerValue::kNamed : PointerValue::kNumber, op.immediate};
+}
+
 AddressSet PointerSteps::immediate(const Semantics& op, uint32_t insn) const {
   if (const auto r = relocated_.find(insn); r != relocated_.end() && op.immediate_field != 0) return named(r->second);
   return op.immediate_field != 0 && may_be_address(op.immediate) ? named(OldAddr(uint64_t(op.immediate))) : 0;
+}
+
+AddressSet PointerSteps::in_word(const Semantics& op) const {
+  const auto a = address_in_word(*program_.image, words_, OldAddr(uint64_t(op.memory.displacement)));
+  return a ? named(*a) : 0;
 }
 
 bool PointerSteps::takes_off_tag(const Semantics& op) {
@@ -132,6 +146,7 @@ AddressSet PointerSteps::source(const PointerState& state, const Semantics& op, 
   if (op.from.size != kWord) return 0;
   if (op.from.type == Type::reg) return state.registers[op.from.reg].made_from;
   if (op.from.type != Type::memory) return 0;
+  if (op.memory.rip_relative) return in_word(op);
   const PointerValue place = place_of_memory(state, op.memory);
   return place.is_on_stack() ? state.stack_word(place.place()) : 0;
 }
@@ -165,17 +180,9 @@ void PointerSteps::bound(AddressSet a, AddressSet b, uint32_t insn) {
   }
 }
 
-bool PointerSteps::asks_for_equality_only(uint32_t insn) const {
-  if (insn + 1 >= code_.end_of_part(insn)) return false;
-  const InsnRef next = code_.ref(insn + 1);
-  const Code& part = group_.code.parts[next.part];
-  const CachedInsn* const cached = DecodeCache::of_this_thread().find(part.bytes_of(part.insns[next.insn]));
-  return cached && cached->flags.reads == kZero;
-}
-
 void PointerSteps::order(const PointerState& state, const Semantics& op, uint32_t insn) {
   if (!followed_.notes_order) return;
-  if (op.action == Action::compare && asks_for_equality_only(insn)) return;
+  if (op.action == Action::compare && !is_about_order(insn)) return;
   AddressSet to = 0;
   if (op.to.type == Type::reg && op.to.size == kWord) to = state.registers[op.to.reg].made_from;
   if (op.to.type == Type::memory && op.to.size == kWord)
@@ -190,6 +197,29 @@ void PointerSteps::order(const PointerState& state, const Semantics& op, uint32_
   note(source(state, op, insn), op.to);
 }
 
+void PointerSteps::compare(AddressSet a, AddressSet b, bool by_order, uint32_t insn) {
+  AddressUse details;
+  details.by_order = by_order;
+  AddressSet compared = (a | b) & kOfArguments;
+  if ((b & ~kOfArguments) == 0) compared |= a;
+  if ((a & ~kOfArguments) == 0) compared |= b;
+  use(How::compared, compared, insn, details);
+}
+
+bool PointerSteps::is_about_order(uint32_t comparison) const {
+  constexpr uint32_t kNear = 4;
+  const uint32_t end = std::min(code_.end_of_part(comparison), comparison + 1 + kNear);
+  for (uint32_t i = comparison + 1; i < end; ++i) {
+    const InsnRef ref = code_.ref(i);
+    const Code& part = group_.code.parts[ref.part];
+    const CachedInsn* in = DecodeCache::of_this_thread().find(part.bytes_of(part.insns[ref.insn]));
+    if (!in) return false;
+    if (in->flags.reads != 0) return (in->flags.reads & ~(kZero | kParity)) != 0;
+    if (in->flags.overwrites != 0) return false;
+  }
+  return false;
+}
+
 uint64_t PointerSteps::extent(int64_t length) {
   constexpr int64_t kMost = 1 << 24;
   return length >= 0 && length <= kMost ? uint64_t(length) : 0;
@@ -198,13 +228,13 @@ uint64_t PointerSteps::extent(int64_t length) {
 void PointerSteps::pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to) {
   const Flow flow = code_.insn(insn).flow;
   const bool through_pointer = code_.insn(insn).rip_relative;
-  const bool is_direct = flow != Flow::call_indirect && flow != Flow::jump_indirect;
-  const std::optional<OldAddr> named = is_direct ? std::nullopt : function_in_register(state, insn);
-  const bool is_known = runs_on_to || through_pointer || is_direct || named;
+  const bool is_indirect = flow == Flow::call_indirect || flow == Flow::jump_indirect;
+  if (is_indirect && !through_pointer && !runs_on_to) runs_on_to = function_in_register(state, insn);
+  const bool is_known = runs_on_to || through_pointer || !is_indirect;
   AddressSet before = 0;
   AddressUse details;
   details.through_pointer = through_pointer && !runs_on_to;
-  details.callee = runs_on_to ? *runs_on_to : named ? *named : code_.target(insn);
+  details.callee = runs_on_to.value_or(code_.target(insn));
   for (uint8_t r : kArgumentRegisters)
     if (const PointerValue& v = state.registers[r]; v.is_number())
       details.extent = std::max(details.extent, extent(v.offset));
@@ -220,11 +250,12 @@ void PointerSteps::pass(const PointerState& state, uint32_t insn, std::optional<
 }
 
 std::optional<OldAddr> PointerSteps::function_in_register(const PointerState& state, uint32_t insn) const {
-  const Semantics& op = code_.semantics(insn);
-  if (op.from.type != Type::reg) return std::nullopt;
-  const AddressSet set = state.registers[op.from.reg].made_from;
-  if (!std::has_single_bit(set) || (set & kOfArguments) != 0) return std::nullopt;
-  return addresses_[number(set) - kArguments];
+  const Operand& to = code_.semantics(insn).from;
+  if (to.type != Type::reg) return std::nullopt;
+  const PointerValue& v = state.registers[to.reg];
+  if (v.is_named() && program_.image->is_code(OldAddr(uint64_t(v.offset)))) return OldAddr(uint64_t(v.offset));
+  if (!std::has_single_bit(v.made_from) || (v.made_from & kOfArguments) != 0) return std::nullopt;
+  return addresses_[number(v.made_from) - kArguments];
 }
 
 void PointerSteps::jump_away(const PointerState& state, uint32_t insn) {
@@ -275,10 +306,7 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
     case Action::move: {
       use(How::kept, half_of_source(state, op), insn);
       PointerValue v{source(state, op, insn)};
-      if (op.from.type == Type::immediate && !may_be_address(op.immediate) && !relocated_.contains(insn))
-        v.frame = PointerValue::kNumber, v.offset = op.immediate;
-      if (followed_.notes_order && op.from.type == Type::immediate && may_be_address(op.immediate))
-        v.frame = PointerValue::kNamed;
+      if (op.from.type == Type::immediate) v = constant(op, insn);
       if (op.from.type == Type::memory && op.from.size == kWord && is_through_pointer(state, op.memory))
         v.frame = PointerValue::kLoaded;
       if (op.from.type == Type::reg && op.to.size >= 4) {
@@ -293,8 +321,8 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
         return set(state, op, {}, insn);
       }
       PointerValue v = place_of_memory(state, op.memory);
+      if (op.memory.rip_relative) v.frame = PointerValue::kNamed, v.offset = op.memory.displacement;
       v.made_from = memory(state, op);
-      if (followed_.notes_order && op.memory.rip_relative) v.frame = PointerValue::kNamed;
       if (followed_.notes_order && may_be_address(-op.memory.displacement))
         use(How::ordered_to_named, v.made_from, insn);
       if (v.made_from == 0)
@@ -341,6 +369,9 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
                        b = source(state, op, insn);
       bound(a, b, insn);
       bound(b, a, insn);
+      const bool with_number = (op.from.type == Type::immediate && b == 0) ||
+                               (op.from.type == Type::reg && state.registers[op.from.reg].is_number());
+      if ((a | b) != 0 && !with_number) compare(a, b, is_about_order(insn), insn);
       return;
     }
     case Action::shift:
@@ -386,6 +417,7 @@ void PointerSteps::add(PointerState& state, const Semantics& op, uint32_t insn) 
     order(state, op, insn);
     bound(v.made_from, other.made_from, insn);
     bound(other.made_from, v.made_from, insn);
+    if (other.made_from != 0 && !v.is_number()) compare(0, other.made_from, true, insn);
   }
   if (op.from.type == Type::immediate && v.is_on_stack() && op.to.size == kWord)
     v.offset += subtracts ? -op.immediate : op.immediate;

@@ -50,9 +50,13 @@ class PointerSteps {
   // At a fixed address.
   bool may_be_address(int64_t number) const;
   AddressSet immediate(const Semantics& op, uint32_t insn) const;
+  // The set of a word of the linker, which a RIP-relative operand names.
+  AddressSet in_word(const Semantics& op) const;
   // Words lie at even addresses. So an odd displacement belongs to a pointer with a tag in its lowest bit: to a virtual
   // member function, or to a descriptor in Ada. This bit distinguishes such a pointer from the address of a function.
   static bool takes_off_tag(const Semantics& op);
+  // The value of the immediate operand.
+  PointerValue constant(const Semantics& op, uint32_t insn) const;
   // The set of the memory operand's address.
   AddressSet memory(const PointerState& state, const Semantics& op) const;
   PointerValue place_of_memory(const PointerState& state, const Memory& m) const;
@@ -63,10 +67,12 @@ class PointerSteps {
   AddressSet half_of_source(const PointerState& state, const Semantics& op) const;
   FollowedAddress number(AddressSet set) const;
   void bound(AddressSet a, AddressSet b, uint32_t insn);
-  // True if the instruction behind looks at the flag for zero alone.
-  bool asks_for_equality_only(uint32_t insn) const;
   // A comparison of the first operand, or a subtraction from it.
   void order(const PointerState& state, const Semantics& op, uint32_t insn);
+  // The two are compared, and nothing is known of one whose set is empty.
+  void compare(AddressSet a, AddressSet b, bool by_order, uint32_t insn);
+  // True if a comparison is about more than whether two values are the same.
+  bool is_about_order(uint32_t comparison) const;
   // The number, if it makes sense as a length.
   static uint64_t extent(int64_t length);
   // The function that an instruction calls, or jumps to, through a register, if its address was put there in this function
@@ -95,6 +101,7 @@ class PointerSteps {
   const Instructions& code_;
   const Followed& followed_;
   const std::vector<OldAddr>& addresses_;  // Followed::addresses
+  const OldRange words_;                   // of the linker
   const size_t first_;                     // the first of them that is followed
   std::vector<AddressUse>& uses_;
   bool catches_ = false;                          // calls may be left by an exception, for a place that is not followed

@@ -41,3 +41,66 @@ for CC in gcc clang; do
     expect_calls members <members.stdout
   done
 done
+
+# A page of code that is written to a file and mapped elsewhere, where a function of it is called; with addresses of 64 bits in
+# instructions, too.
+cat >stub.c <<'C'
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "calls.h"
+extern char __start_stub[] __attribute__((visibility("hidden")));
+static volatile uintptr_t place = 0x100000;
+#define STUB __attribute__((noinline, section("stub")))
+STUB __attribute__((aligned(4096))) int twice(int x) { int s = 0; for (int i = 0; i < 2; i++) { s += x; __asm__ volatile(""); } return s; }
+STUB int triple(int x) { int s = 0; for (int i = 0; i < 3; i++) { s += x; __asm__ volatile(""); } return s; }
+KEPT int here(int x) { CALLED("here"); return twice(x) + triple(x); }
+KEPT int put(int f, const void* from, size_t size) { CALLED("put"); return write(f, from, size) == (ssize_t)size; }
+KEPT uintptr_t moved(void) { CALLED("moved"); return (uintptr_t)triple + place - (uintptr_t)__start_stub; }
+int main(void) {
+  CALLED("main");
+  int f = memfd_create("stub", 0);
+  if (!put(f, __start_stub, 4096)) return 1;
+  if (mmap((void*)place, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, f, 0) == MAP_FAILED) return 2;
+  printf("%d %d\n", here(14), ((int (*)(int))moved())(14));
+  print_calls();
+  return 0;
+}
+C
+for flags in "-no-pie -fno-pie" "-pie -fPIE" "-static -fno-pie" "-static -fno-pie -mcmodel=large"; do
+  for CC in gcc clang; do
+    in_order=
+    [ "$CC" = clang ] || in_order=-fno-toplevel-reorder
+    for optimization in -O0 -O2; do
+      # shellcheck disable=SC2086 # a list of words
+      compile stub stub.c $optimization $flags $in_order
+      rewrite stub
+      for function in twice triple; do stays "$function" stub.report || fail "stub, $CC $flags $optimization: $function does not stay"; done
+      profiled stub
+      expect_calls stub <stub.stdout
+    done
+  done
+done
+CC=gcc
+
+# A checksum of all code from where the linker says that the program, or its code, begins: nothing is left to move.
+cat >checksum.c <<'C'
+#include <stdio.h>
+extern const unsigned char FROM[], etext[];
+int main(void) {
+  unsigned sum = 0;
+  for (const unsigned char* p = FROM; p < etext; ++p) sum = sum * 31 + *p;
+  printf("%x\n", sum);
+  return 0;
+}
+C
+for from in __executable_start _init; do
+  for link in pie no-pie; do
+    # shellcheck disable=SC2046 # a list of words
+    compile checksum checksum.c -O2 "-DFROM=$from" $(link_flags "$link")
+    run profld -o checksum.prof checksum
+    [ "$status" = 1 ] && grep -q 'no function can be instrumented; .* its bytes are read as data by the instruction at ' stderr ||
+      fail "checksum from $from, $link: $(cat stderr)"
+  done
+done
