@@ -15,7 +15,8 @@
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
 //     instruction;
-//   * its start is compared with other addresses (code_as_data.cc).
+//   * data has an address inside it that no jump is known to use (inner_addresses.cc), or its start is compared with
+//     other addresses (code_as_data.cc).
 
 #include "movability.h"
 
@@ -27,6 +28,7 @@
 #include "compared_callers.h"
 #include "inherited_registers.h"
 #include "inline_data.h"
+#include "inner_addresses.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/discover/body.h"
 #include "linker-rewrite/jumps/tables.h"
@@ -247,6 +249,8 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   for (const auto& [word, target] : data.code_pointers)
     if (std::ranges::binary_search(sections, word) || std::ranges::binary_search(sections, word + kStartBeforeAbort))
       if (const ptrdiff_t to = program.range_of(target); to >= 0) stays(to, ReasonCode::restartable_sequence);
+  for (const InnerAddress& a : find_inner_addresses(program, data))
+    stays(a.range, {a.in_instruction ? ReasonCode::inner_address_used : ReasonCode::inner_address_in_data, a.at});
 }
 
 }  // namespace profld

@@ -1,0 +1,362 @@
+// Some programs know places in their code by address. A handler of SIGSEGV looks the program counter up in a table of
+// loads that may fault, and goes on where the table says; valgrind compares it with four labels around a system call. In
+// a copy the program counter is another one, and a table that named the copy's instructions would be wrong for what is
+// put in front of them (a counter, a hook). So a function stays if data holds an address inside it that no jump is known
+// to use. Addresses of entries are no such thing, nor are those that a function's own jumps to labels may read.
+//
+// What holds an address:
+//
+//   * a word with a relocation. That is certain.
+//   * at a fixed address a word without one that has the number (program/data_references.h). It may be anything else. But
+//     what is an address by accident is mostly one between two instructions, and others around it are, too.
+//   * four bytes with the distance from their own place (.long place - .), or from where their object begins. Nearly any
+//     table of small numbers has some by accident.
+//   * at a fixed address four bytes with the number itself.
+//
+// So words that may be something else are looked at in runs: those that lead to code, with little between them, up to the
+// next object. A run is believed if not one of them leads between two instructions, and if it has two that lead to
+// instructions; or one, where something names its address.
+//
+// A word that is the end of a function, where no other one begins, is the end of a range that the program counter is
+// compared with. Where one begins, it is that one's address, for all that is known.
+//
+// Instructions hold addresses of labels, too. Most of these are for jumps: a function's own, a goto out of a nested function,
+// __builtin_longjmp. But what control also runs into from the instruction before it, and what may fault, is no such label, or
+// is one for a handler as well: the function stays. A number at a fixed address is not changed in the copy, so it stays as
+// well if such a number is compared.
+//
+// Not seen: distances from elsewhere (from a function's start, from the start of the program), numbers of other sizes, and
+// what the program computes. Such tables of the linker's and the compiler's own (unwind tables, jump tables, relocations,
+// symbols) are left out.
+
+#include "inner_addresses.h"
+
+#include <algorithm>
+
+#include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/ranges.h"
+#include "linker-rewrite/base/sort_unique.h"
+#include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/semantics.h"
+#include "pointer_flow.h"
+
+namespace profld {
+
+namespace {
+
+// What is at an address in code.
+enum class Place : uint8_t {
+  nowhere,  // no code
+  outside,  // code in no function
+  between,  // two instructions of a function
+  entry,    // of a function, or of a part of one
+  inside,   // an instruction within a function
+  end,      // of a function; no other begins there
+};
+
+// How a word may say where something is.
+enum class Form : uint8_t { from_itself, from_object, number, long_number };
+constexpr Form kForms[] = {Form::from_itself, Form::from_object, Form::number, Form::long_number};
+
+constexpr uint64_t kStep = 4, kLong = 8;  // bytes
+
+// Words of one form that lead to code.
+struct Run {
+  OldAddr first, last;
+  bool is_bad = false;                              // one leads between two instructions
+  unsigned words = 0;                               // that lead to instructions, or to the end of a function
+  std::vector<std::pair<OldAddr, OldAddr>> inside;  // word and target of those that lead inside, or to an end
+};
+
+class Finder {
+ public:
+  Finder(const Program& program, const DataReferences& data)
+      : program_(program), image_(*program.image), fixed_(!image_.is_position_independent()), data_(data) {
+    for (const auto* table : {&image_.symbols(), &image_.dynamic_symbols()})
+      for (const Symbol& s : *table)
+        if ((s.type == STT_FUNC || s.type == STT_GNU_IFUNC) && s.section != SHN_UNDEF) entries_.push_back(s.address);
+    parallel_sort(entries_);
+    jumps_to_labels_.resize(program.groups.size());
+    for (size_t g = 0; g < program.groups.size(); ++g)
+      jumps_to_labels_[g] = std::ranges::any_of(program.groups[g].indirect.jumps,
+                                                [](const IndirectJump& j) { return j.kind == JumpKind::labels; });
+  }
+
+  std::vector<InnerAddress> find() {
+    if (image_.code().empty()) return {};
+    code_ = {image_.code().front().start, image_.code().back().end};
+    find_relocated();
+    find_starts();
+    find_tables();
+    find_words();
+    find_named();
+    return std::move(found_);
+  }
+
+ private:
+  Place place_of(OldAddr a) const {
+    if (a < code_.start || a > code_.end) return Place::nowhere;
+    const ptrdiff_t i = program_.range_of(a);
+    if (i >= 0 && program_.ranges[size_t(i)].range.start == a) return Place::entry;
+    if (std::ranges::binary_search(entries_, a)) return Place::entry;
+    if (i < 0) return program_.range_of(a - 1) >= 0 ? Place::end : image_.is_code(a) ? Place::outside : Place::nowhere;
+    return program_.code(program_.ranges[size_t(i)]).is_target(a) ? Place::inside : Place::between;
+  }
+
+  // The function that `target` is inside or at the end of stays.
+  void hold(OldAddr target, OldAddr at, std::vector<InnerAddress>& out) const {
+    const ptrdiff_t i = program_.range_of(target) >= 0 ? program_.range_of(target) : program_.range_of(target - 1);
+    if (!jumps_to_labels_[program_.ranges[size_t(i)].group]) out.push_back({uint32_t(i), at});
+  }
+
+  bool ends_section(OldAddr a) const {
+    return !image_.is_code(a) || std::ranges::any_of(image_.sections(), [&](const Section& s) {
+      return (s.header.sh_flags & SHF_EXECINSTR) && OldAddr(s.header.sh_addr) + s.header.sh_size == a;
+    });
+  }
+
+  void find_relocated() {
+    const auto& symbols = image_.dynamic_symbols();
+    for (const Relocation& r : image_.relocations()) {
+      OldAddr target(uint64_t(r.addend));
+      const bool by_symbol = r.type == R_X86_64_64 || r.type == R_X86_64_GLOB_DAT;
+      if (by_symbol) {
+        if (r.symbol >= symbols.size() || symbols[r.symbol].section == SHN_UNDEF) continue;
+        target = symbols[r.symbol].address + (r.type == R_X86_64_64 ? uint64_t(r.addend) : 0);
+      }
+      if ((!by_symbol && r.type != R_X86_64_RELATIVE) || program_.frame_tables.has(r.where)) continue;
+      const Place place = place_of(target);
+      if (place == Place::inside || place == Place::between || (place == Place::end && !ends_section(target)))
+        hold(target, r.where, found_);
+    }
+  }
+
+  // What instructions name.
+  void find_named() {
+    std::vector<InnerAddress> found =
+        parallel_collect<InnerAddress>(program_.groups.size(), [&](size_t g, std::vector<InnerAddress>& out) {
+          std::vector<OldAddr> numbers;
+          for (const Code& code : program_.groups[g].code.parts)
+            for (const Insn& insn : code.insns)
+              if (insn.rip_relative)
+                find_named_by(g, code, insn, out);
+              else if (fixed_ && insn.field_size == 0)
+                append_numbers(g, code.bytes_of(insn), numbers);
+          if (!numbers.empty()) find_compared(program_.groups[g], std::move(numbers), out);
+        });
+    for (InnerAddress& a : found) a.in_instruction = true;
+    found_.insert(found_.end(), found.begin(), found.end());
+  }
+
+  // An instruction that control runs into, and that may fault, is no label for jumps, or not for them alone.
+  bool may_fault(OldAddr a) const {
+    const Code& code = program_.code(program_.ranges[size_t(program_.range_of(a))]);
+    const auto i = code.index(a);
+    if (!i || *i == 0) return false;
+    const Flow before = code.insns[*i - 1].flow;
+    if (before == Flow::jump || before == Flow::jump_indirect || before == Flow::ret || before == Flow::stop)
+      return false;
+    const Semantics op = semantics_of(code, code.insns[*i]);
+    const bool on_stack = op.memory.base == kRsp || op.memory.base == kRbp;
+    return op.memory_size != 0 && op.action != Action::lea && !on_stack && !op.memory.rip_relative;
+  }
+
+  bool is_base_of_table(size_t g, OldAddr label) const {
+    return std::ranges::any_of(program_.groups[g].indirect.tables, [&](const JumpTable& t) { return t.base == label; });
+  }
+
+  void find_named_by(size_t g, const Code& code, const Insn& insn, std::vector<InnerAddress>& out) const {
+    const OldAddr label = code.target(insn);
+    if (!code_.contains(label) || !takes_address(code, insn) || place_of(label) != Place::inside) return;
+    if (!is_base_of_table(g, label) && may_fault(label)) hold(label, code.address(insn), out);
+  }
+
+  void append_numbers(size_t g, ByteView insn, std::vector<OldAddr>& numbers) const {
+    const std::optional<uint32_t> small = last_number<uint32_t>(insn);
+    const std::optional<uint64_t> large = last_number<uint64_t>(insn);
+    for (OldAddr n : {OldAddr(small.value_or(0)), OldAddr(large.value_or(0))}) {
+      if (!code_.contains(n) || is_base_of_table(g, n)) continue;
+      if (place_of(n) == Place::inside || place_of(n + 1) == Place::inside) numbers.push_back(n);
+    }
+  }
+
+  // Numbers that are compared, or kept where they may be compared later.
+  void find_compared(const Group& group, std::vector<OldAddr> numbers, std::vector<InnerAddress>& out) const {
+    sort_unique(numbers);
+    const Followed followed{.addresses = std::move(numbers)};
+    for (const AddressUse& u : follow_addresses(program_, group, followed)) {
+      if (u.how != AddressUse::How::compared) continue;
+      const OldAddr a = followed.addresses[u.address - kArguments];
+      const bool is_before = u.by_order && place_of(a + 1) == Place::inside;
+      if (place_of(a) == Place::inside || is_before) hold(is_before ? a + 1 : a, u.at, out);
+    }
+    const Followed kept{.addresses = followed.addresses, .where_kept = true};
+    for (const AddressUse& u : follow_addresses(program_, group, kept)) {
+      const OldAddr a = followed.addresses[u.address - kArguments];
+      if (place_of(a) == Place::inside && may_fault(a)) hold(a, u.at, out);
+    }
+  }
+
+  // Where objects begin: as far as the analysis of jumps knows, sections, and numbers in code that may be addresses.
+  void find_starts() {
+    starts_ = data_.object_starts;
+    for (const Section& s : image_.sections())
+      if (s.header.sh_flags & SHF_ALLOC) sections_.push_back(OldAddr(s.header.sh_addr));
+    std::ranges::sort(sections_);
+    starts_.insert(starts_.end(), sections_.begin(), sections_.end());
+    if (fixed_) {
+      const std::vector<OldAddr> named =
+          parallel_collect<OldAddr>(program_.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
+            for (const Code& code : program_.groups[g].code.parts)
+              for (const Insn& insn : code.insns)
+                if (const auto n = insn.field_size == 0 ? number_kept_by(code.bytes_of(insn)) : std::nullopt)
+                  if (image_.span().contains(OldAddr(*n)) && !code_.contains(OldAddr(*n))) out.push_back(OldAddr(*n));
+          });
+      starts_.insert(starts_.end(), named.begin(), named.end());
+    }
+    parallel_sort(starts_);
+    starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
+  }
+
+  // What is left out: code, and what has a meaning of its own.
+  void find_tables() {
+    std::vector<OldRange> tables = image_.code();
+    const auto add = [&](uint64_t start, uint64_t size) { tables.push_back({OldAddr(start), OldAddr(start) + size}); };
+    add(image_.span().start.value, sizeof(Elf64_Ehdr) + image_.header().e_phnum * sizeof(Elf64_Phdr));
+    for (const Section& s : image_.sections())
+      if ((s.header.sh_flags & SHF_ALLOC) && (s.header.sh_type != SHT_PROGBITS || s.name.starts_with(".eh_frame") ||
+                                              s.name.starts_with(".gcc_except_table")))
+        add(s.header.sh_addr, s.header.sh_size);
+    constexpr std::pair<int64_t, int64_t> kTables[] = {
+        {DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}, {DT_RELR, DT_RELRSZ}, {DT_STRTAB, DT_STRSZ}};
+    for (const auto& [tag, size_tag] : kTables)
+      if (const auto start = image_.dynamic_value(tag), size = image_.dynamic_value(size_tag); start && size)
+        add(*start, *size);
+    if (const auto symbols = image_.dynamic_value(DT_SYMTAB))
+      add(*symbols, image_.dynamic_symbols().size() * sizeof(Elf64_Sym));
+    for (const Elf64_Phdr& s : image_.segments())
+      if (s.p_type == PT_GNU_EH_FRAME || s.p_type == PT_NOTE || s.p_type == PT_DYNAMIC || s.p_type == PT_INTERP)
+        add(s.p_vaddr, s.p_filesz);
+    OldAddr first_record(UINT64_MAX), last_record;
+    for (const Fde& f : program_.frames->fdes)
+      if (!f.made) first_record = std::min(first_record, f.record), last_record = std::max(last_record, f.record);
+    if (last_record > first_record) add(first_record.value, last_record - first_record);
+    for (const Group& g : program_.groups)
+      for (const JumpTable& t : g.indirect.tables) add(t.first.value, t.likely * t.entry_size);
+    std::ranges::sort(tables, {}, &OldRange::start);
+    for (OldRange t : tables)
+      if (!tables_.empty() && t.start <= tables_.back().end)
+        tables_.back().end = std::max(tables_.back().end, t.end);
+      else
+        tables_.push_back(t);
+  }
+
+  // All other data, object by object.
+  void find_words() {
+    std::vector<OldRange> rest, objects;
+    for (const Elf64_Phdr& s : image_.segments())
+      if (s.p_type == PT_LOAD) append_uncovered(rest, {OldAddr(s.p_vaddr), OldAddr(s.p_vaddr) + s.p_filesz}, tables_);
+    for (OldRange r : rest) {
+      auto start = std::ranges::upper_bound(starts_, r.start);
+      for (; start != starts_.end() && *start < r.end; ++start) {
+        objects.push_back({r.start, *start});
+        r.start = *start;
+      }
+      objects.push_back(r);
+    }
+    const std::vector<InnerAddress> found =
+        parallel_collect<InnerAddress>(objects.size(), [&](size_t i, std::vector<InnerAddress>& out) {
+          const OldRange object = objects[i];
+          for (Form form : kForms) {
+            if (!fixed_ && (form == Form::number || form == Form::long_number)) continue;
+            find_words_of(object, form, object.start, out);
+            const OldAddr aligned(align_up(object.start.value, form == Form::long_number ? kLong : kStep));
+            if (aligned != object.start && aligned < object.end) find_words_of(object, form, aligned, out);
+          }
+        });
+    found_.insert(found_.end(), found.begin(), found.end());
+  }
+
+  void find_words_of(OldRange object, Form form, OldAddr from, std::vector<InnerAddress>& out) const {
+    constexpr uint64_t kMostBetween = 32;  // bytes
+    const uint64_t size = form == Form::long_number ? kLong : kStep;
+    // The first word may be longer than its object: code may name its end less a number as well.
+    const uint64_t room = std::max(size, object.end > from ? object.end - from : 0);
+    const ByteView all = image_.bytes_from(from), bytes = all.first(std::min<uint64_t>(room, all.size()));
+    Run run;
+    const auto end_run = [&] {
+      if (!run.inside.empty() && !run.is_bad && is_believed(object, form, run))
+        for (const auto& [word, target] : run.inside) hold(target, word, out);
+      run = {};
+    };
+    for (uint64_t i = 0; i + size <= bytes.size(); i += size) {
+      const OldAddr at = from + i;
+      const int64_t n = int64_t(read_entry(bytes.data() + i, uint8_t(size), true));
+      if (n == 0) continue;
+      const OldAddr target = (form == Form::from_itself   ? at
+                              : form == Form::from_object ? object.start
+                                                          : OldAddr()) +
+                             uint64_t(n);
+      const Place place = place_of(target);
+      if (place == Place::nowhere && !may_be_between(n)) end_run();
+      if (place == Place::nowhere || program_.frame_tables.has(at) || image_.relocation_at(at)) continue;
+      if (at > run.last + kMostBetween) end_run();
+      if (run.first == OldAddr()) run.first = at;
+      run.last = at;
+      run.is_bad |= place == Place::between;
+      run.words += place == Place::entry || place == Place::inside || place == Place::end;
+      if (place == Place::inside || place == Place::end) run.inside.emplace_back(at, target);
+    }
+    end_run();
+  }
+
+  // In a table of addresses there may be flags as well, and addresses of data.
+  bool may_be_between(int64_t n) const {
+    constexpr int64_t kMostFlags = 1 << 16;
+    return (n > -kMostFlags && n < kMostFlags) || image_.span().contains(OldAddr(uint64_t(n)));
+  }
+
+  bool is_empty(OldRange range) const {
+    constexpr uint64_t kMost = 64;  // bytes
+    if (range.start >= range.end) return true;
+    const auto bytes = range.size() <= kMost ? image_.bytes(range.start, range.size()) : std::nullopt;
+    return bytes && std::ranges::all_of(*bytes, [](uint8_t b) { return b == 0; });
+  }
+
+  // Distances from an object must be what it begins with, and short numbers a section. Of a word that is alone the address
+  // must be named, and a distance must be all of the object, and lead to what can fault.
+  bool is_believed(OldRange object, Form form, const Run& run) const {
+    if (form == Form::number || form == Form::from_object)
+      return run.words >= 2 && run.first == object.start &&
+             (form == Form::from_object || std::ranges::binary_search(sections_, object.start));
+    if (run.words >= 2) return true;
+    const auto [word, target] = run.inside.front();
+    if (word != object.start || !std::ranges::binary_search(starts_, word)) return false;
+    if (form == Form::long_number) return true;
+    const ptrdiff_t i = program_.range_of(target);
+    if (i < 0 || !is_empty({word + kStep, object.end})) return false;
+    const Code& code = program_.code(program_.ranges[size_t(i)]);
+    const Semantics op = semantics_of(code, code.insns[code.covering(target)]);
+    return op.memory_size != 0 && op.action != Action::lea;
+  }
+
+  const Program& program_;
+  const Image& image_;
+  const bool fixed_;
+  const DataReferences& data_;
+  OldRange code_;                      // from the first to the last
+  std::vector<OldAddr> entries_;       // of functions, by symbols; ascending
+  std::vector<bool> jumps_to_labels_;  // by group
+  std::vector<OldAddr> starts_;        // of objects in data; ascending
+  std::vector<OldAddr> sections_;      // their starts; ascending
+  std::vector<OldRange> tables_;       // what is left out; ascending, no two of them adjacent
+  std::vector<InnerAddress> found_;
+};
+
+}  // namespace
+
+std::vector<InnerAddress> find_inner_addresses(const Program& program, const DataReferences& data) {
+  return Finder(program, data).find();
+}
+
+}  // namespace profld
