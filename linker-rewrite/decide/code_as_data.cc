@@ -331,7 +331,11 @@ class Search {
       if (is_read(FollowedAddress(kArguments + i))) continue;
       if (std::ranges::any_of(uses, [&](const AddressUse& u) { return u.how == How::bounded && is_read(u.other); }))
         continue;
-      const auto use = std::ranges::find_if(uses, [&](const AddressUse& u) { return compares(u); });
+      // Sorted containers order any pointer that they get. Who asks what lies in a function passes its end as well.
+      const auto use = std::ranges::find_if(uses, [&](const AddressUse& u) {
+        const auto is_range = [&](const AddressUse& v) { return v.how == How::bounded && v.at == u.at; };
+        return compares(u) && (u.how != How::passed || std::ranges::any_of(uses, is_range));
+      });
       if (use == uses.end()) continue;
       const OldAddr a = addresses[i];
       compared.push_back({!starts_function(program_, a) && is_before_function(program_, a) ? a + 1 : a, use->at});

@@ -42,6 +42,35 @@ for CC in gcc clang; do
   done
 done
 
+# Callbacks in the order of their addresses: what only orders its argument does so with any pointer, so they have hooks.
+cat >sorted.c <<'C'
+#include "calls.h"
+typedef int (*callback)(int);
+static callback sorted[4];
+static int registered;
+KEPT int one(int x) { CALLED("one"); return x + 1; }
+KEPT int two(int x) { CALLED("two"); return x * 2; }
+KEPT void add(callback f) {
+  int i = registered++;
+  CALLED("add");
+  for (; i > 0 && sorted[i - 1] > f; i--) sorted[i] = sorted[i - 1];
+  sorted[i] = f;
+}
+int main(void) {
+  add(two);
+  add(one);
+  printf("%d\n", sorted[0](3) + sorted[1](3));
+  print_calls();
+}
+C
+for CC in gcc clang; do
+  compile sorted sorted.c -O2
+  rewrite sorted
+  jq -e 'all(.skipped[]; .name != "one" and .name != "two")' sorted.report >/dev/null || fail "callbacks that are sorted stay"
+  profiled sorted
+  expect_calls sorted <sorted.stdout
+done
+
 # A page of code that is written to a file and mapped elsewhere, where a function of it is called; with addresses of 64 bits in
 # instructions, too.
 cat >stub.c <<'C'
