@@ -184,28 +184,25 @@ bool is_before_function(const Program& program, OldAddr a) {
   return !program.image->is_position_independent() && starts_function(program, a + 1);
 }
 
-// Addresses that the group's instructions name: starts of functions, and addresses that may say how far one is read:
-// those inside functions, ends of code, and code in no function.
-std::vector<OldAddr> addresses_of_code(const Program& program, const Group& group) {
+// Of the addresses that the group's instructions name: starts of functions, and addresses that may say how far one is
+// read: those inside functions, ends of code, and code in no function.
+std::vector<OldAddr> addresses_of_code(const Program& program, const Group& group, const std::vector<OldAddr>& named) {
   std::vector<OldAddr> addresses;
-  for_each_address(program, group, [&](OldAddr a) {
+  for (OldAddr a : named) {
     const ptrdiff_t i = program.range_of(a);
     const CodeRange* r = i >= 0 ? &program.ranges[size_t(i)] : nullptr;
     const bool own_label = r && r->range.start != a && &program.groups[r->group] == &group;
     if (r ? !own_label : program.range_of(a - 1) >= 0 || program.image->is_code(a - 1) || may_be_function(program, a))
       addresses.push_back(a);
-  });
-  sort_unique(addresses);
+  }
   return addresses;
 }
 
-// The functions whose start the group's instructions name.
-std::vector<OldAddr> functions_named(const Program& program, const Group& group) {
+// The functions whose start is among the addresses.
+std::vector<OldAddr> functions_of(const Program& program, const std::vector<OldAddr>& named) {
   std::vector<OldAddr> functions;
-  for_each_address(program, group, [&](OldAddr a) {
-    if (may_be_function(program, a) || is_before_function(program, a)) functions.push_back(a);
-  });
-  sort_unique(functions);
+  std::ranges::copy_if(named, std::back_inserter(functions),
+                       [&](OldAddr a) { return may_be_function(program, a) || is_before_function(program, a); });
   return functions;
 }
 
@@ -259,7 +256,8 @@ std::span<const AddressUse> uses_of(const std::vector<AddressUse>& uses, Followe
 class Search {
  public:
   // `quickly`: see Followed.
-  Search(const Program& program, bool quickly) : program_(program), quickly_(quickly) {}
+  Search(const Program& program, const NamedAddresses& named, bool quickly)
+      : program_(program), named_(named), quickly_(quickly) {}
 
   // Follows the addresses that `groups` take.
   void run(const std::vector<uint32_t>& groups) {
@@ -291,7 +289,7 @@ class Search {
   void collect(uint32_t g, std::vector<CodeAccess>& found) {
     if (!has_found(g)) return;
     const Group& group = program_.groups[g];
-    const Followed followed{.addresses = addresses_of_code(program_, group)};
+    const Followed followed{.addresses = addresses_of_code(program_, group, named_[g])};
     const std::vector<AddressUse> all_uses = follow_addresses(program_, group, followed);
     for (size_t i = 0; i < followed.addresses.size(); ++i) {
       const OldAddr start = followed.addresses[i];
@@ -365,7 +363,7 @@ class Search {
         [&](size_t i) {
           const Group& group = program_.groups[groups[i]];
           Followed& f = looked_at[i].followed;
-          f.addresses = functions_named(program_, group);
+          f.addresses = functions_of(program_, named_[groups[i]]);
           f.quickly = quickly_;
           looked_at[i].uses = follow_addresses(program_, group, f);
         },
@@ -438,7 +436,7 @@ class Search {
       Callee resolver;
       add_function(OldAddr(uint64_t(relocation->addend)), resolver);
       for (uint32_t g : resolver.groups)
-        for (OldAddr a : functions_named(program_, program_.groups[g])) add_function(a, callee);
+        for (OldAddr a : functions_of(program_, named_[g])) add_function(a, callee);
       callee.reads |= resolver.reads;
     } else if (relocation && relocation->type == R_X86_64_RELATIVE) {
       add_function(OldAddr(uint64_t(relocation->addend)), callee);
@@ -461,6 +459,7 @@ class Search {
   }
 
   const Program& program_;
+  const NamedAddresses& named_;
   const bool quickly_;
   std::unordered_map<uint32_t, Function> functions_;  // by group; groups that were looked at
   std::map<Place, std::vector<Place>> passed_by_;     // for an argument: what is passed as it
@@ -471,14 +470,16 @@ class Search {
 
 }  // namespace
 
-std::vector<OldAddr> addresses_named_by(const Program& program, const Group& group) {
-  std::vector<OldAddr> addresses;
-  for_each_address(program, group, [&](OldAddr a) { addresses.push_back(a); });
-  sort_unique(addresses);
-  return addresses;
+NamedAddresses addresses_named(const Program& program) {
+  NamedAddresses named(program.groups.size());
+  parallel_for(program.groups.size(), [&](size_t g) {
+    for_each_address(program, program.groups[g], [&](OldAddr a) { named[g].push_back(a); });
+    sort_unique(named[g]);
+  });
+  return named;
 }
 
-std::vector<CodeAccess> find_code_accesses(const Program& program) {
+std::vector<CodeAccess> find_code_accesses(const Program& program, const NamedAddresses& named) {
   const bool is_fixed = !program.image->is_position_independent();
   std::vector<CodeAccess> found;
   if (is_fixed || program.image->has_text_relocations())
@@ -486,14 +487,13 @@ std::vector<CodeAccess> find_code_accesses(const Program& program) {
       if (is_fixed) find_absolute_accesses(program, program.groups[g], out);
       find_far_accesses(program, program.groups[g], out);
     });
-  std::vector<uint32_t> groups =
-      parallel_collect<uint32_t>(program.groups.size(), [&](size_t g, std::vector<uint32_t>& out) {
-        if (!functions_named(program, program.groups[g]).empty()) out.push_back(uint32_t(g));
-      });
-  Search quick(program, true);
+  std::vector<uint32_t> groups;
+  for (uint32_t g = 0; g < program.groups.size(); ++g)
+    if (!functions_of(program, named[g]).empty()) groups.push_back(g);
+  Search quick(program, named, true);
   quick.run(groups);
   std::erase_if(groups, [&](uint32_t g) { return !quick.has_found(g); });
-  Search thorough(program, false);
+  Search thorough(program, named, false);
   thorough.run(groups);
   for (uint32_t g : groups) thorough.collect(g, found);
   std::stable_partition(found.begin(), found.end(), [](const CodeAccess& a) { return !a.is_comparison; });

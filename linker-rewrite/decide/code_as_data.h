@@ -17,11 +17,12 @@ struct CodeAccess {
   bool is_comparison = false;
 };
 
-// The numbers in the group's instructions that may be addresses of code, or the end of some; ascending, each once.
-std::vector<OldAddr> addresses_named_by(const Program& program, const Group& group);
+// For each group, the numbers in its instructions that may be addresses of code, or the end of some; ascending, each once.
+using NamedAddresses = std::vector<std::vector<OldAddr>>;
+NamedAddresses addresses_named(const Program& program);
 
 // Finds all that can be seen, in a fixed order: comparisons last. Needs Group::indirect.
-std::vector<CodeAccess> find_code_accesses(const Program& program);
+std::vector<CodeAccess> find_code_accesses(const Program& program, const NamedAddresses& named);
 
 }  // namespace profld
 

@@ -22,7 +22,6 @@
 #include <optional>
 #include <set>
 
-#include "code_as_data.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/imports.h"
@@ -55,17 +54,15 @@ std::vector<OldAddr> bounds_of_code(const Image& image) {
 }
 
 // Whether the code or the data names one of them, but for the end of what gprof is to watch.
-bool names_end_of_code(const Program& program) {
+bool names_end_of_code(const Program& program, const NamedAddresses& addresses) {
   const Image& image = *program.image;
   const std::vector<OldAddr> bounds = bounds_of_code(image);
   const std::vector<MonitoredEnd> monitored = find_monitored_ends(program);
   const auto is_bound = [&](OldAddr a) { return std::ranges::binary_search(bounds, a); };
-  const auto named = parallel_collect<OldAddr>(program.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
-    for (OldAddr a : addresses_named_by(program, program.groups[g]))
+  for (size_t g = 0; g < addresses.size(); ++g)
+    for (OldAddr a : addresses[g])
       if (is_bound(a) && std::ranges::none_of(monitored, [&](const auto& m) { return m.group == g && m.end == a; }))
-        out.push_back(a);
-  });
-  if (!named.empty()) return true;
+        return true;
   const std::vector<Symbol>& symbols = image.dynamic_symbols();
   for (const Relocation& r : image.relocations()) {
     uint64_t target = uint64_t(r.addend);
@@ -86,7 +83,7 @@ bool names_end_of_code(const Program& program) {
 
 class CallerSearch {
  public:
-  explicit CallerSearch(const Program& program) : program_(program) {}
+  CallerSearch(const Program& program, const NamedAddresses& named) : program_(program), named_(named) {}
 
   // The groups that ask about their return addresses, and where.
   std::map<uint32_t, OldAddr> run() {
@@ -133,7 +130,7 @@ class CallerSearch {
 
  private:
   bool names_end() {
-    if (!names_end_) names_end_ = names_end_of_code(program_);
+    if (!names_end_) names_end_ = names_end_of_code(program_, named_);
     return *names_end_;
   }
 
@@ -157,6 +154,7 @@ class CallerSearch {
   }
 
   const Program& program_;
+  const NamedAddresses& named_;
   std::optional<bool> names_end_;
   std::map<std::pair<uint32_t, uint8_t>, std::optional<OldAddr>> arguments_;  // of groups
 };
@@ -172,8 +170,8 @@ bool is_call(const Insn& insn) {
 
 }  // namespace
 
-void keep_compared_callers(Program& program, const DataReferences& data) {
-  CallerSearch search(program);
+void keep_compared_callers(Program& program, const DataReferences& data, const NamedAddresses& addresses) {
+  CallerSearch search(program, addresses);
   std::map<uint32_t, OldAddr> asking = search.run();
   if (asking.empty()) return;
 
@@ -211,8 +209,8 @@ void keep_compared_callers(Program& program, const DataReferences& data) {
   for (const Relocation& r : program.image->relocations())
     if (r.type == R_X86_64_64 && r.symbol < program.image->dynamic_symbols().size())
       if (const Symbol& s = program.image->dynamic_symbols()[r.symbol]; s.section != SHN_UNDEF) named(s.address);
-  for (const Group& group : program.groups)
-    for (OldAddr a : addresses_named_by(program, group)) named(a);
+  for (const std::vector<OldAddr>& of_group : addresses)
+    for (OldAddr a : of_group) named(a);
   if (!by_pointer) return;
   for (uint32_t g = 0; g < program.groups.size(); ++g)
     for (const Code& code : program.groups[g].code.parts)

@@ -3,12 +3,13 @@
 #ifndef LINKER_REWRITE_DECIDE_COMPARED_CALLERS_H
 #define LINKER_REWRITE_DECIDE_COMPARED_CALLERS_H
 
+#include "code_as_data.h"
 #include "linker-rewrite/program/data_references.h"
 
 namespace profld {
 
 // Gives the groups that call such a function, or may call it, a reason to stay. Needs Group::indirect.
-void keep_compared_callers(Program& program, const DataReferences& data);
+void keep_compared_callers(Program& program, const DataReferences& data, const NamedAddresses& named);
 
 }  // namespace profld
 

@@ -27,6 +27,7 @@
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/imports.h"
 #include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/return_slot.h"
 #include "linker-rewrite/x86/semantics.h"
 
 namespace profld {
@@ -300,7 +301,7 @@ InlineDataUse find_inline_data(const Program& program) {
   const std::vector<Found> direct =
       parallel_collect<Found>(program.ranges.size(), [&](size_t i, std::vector<Found>& out) {
         const CodeRange& r = program.ranges[i];
-        if (r.fragment || program.code(r).insns.empty()) return;
+        if (r.fragment || !may_use_return_address(program.code(r))) return;
         ReturnAddress a(program.code(r));
         a.follow();
         if (a.reads || a.skips) out.push_back({uint32_t(i), a.skips});

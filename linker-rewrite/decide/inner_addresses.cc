@@ -32,6 +32,7 @@
 #include "inner_addresses.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/ranges.h"
@@ -85,11 +86,13 @@ class Finder {
   std::vector<InnerAddress> find() {
     if (image_.code().empty()) return {};
     code_ = {image_.code().front().start, image_.code().back().end};
+    look_at_code();
+    std::vector<InnerAddress> in_code = std::exchange(found_, {});
     find_relocated();
     find_starts();
     find_tables();
     find_words();
-    find_named();
+    found_.insert(found_.end(), in_code.begin(), in_code.end());
     return std::move(found_);
   }
 
@@ -131,21 +134,32 @@ class Finder {
     }
   }
 
-  // What instructions name.
-  void find_named() {
-    std::vector<InnerAddress> found =
-        parallel_collect<InnerAddress>(program_.groups.size(), [&](size_t g, std::vector<InnerAddress>& out) {
-          std::vector<OldAddr> numbers;
-          for (const Code& code : program_.groups[g].code.parts)
-            for (const Insn& insn : code.insns)
-              if (insn.rip_relative)
-                find_named_by(g, code, insn, out);
-              else if (fixed_ && insn.field_size == 0)
-                append_numbers(g, code.bytes_of(insn), numbers);
-          if (!numbers.empty()) find_compared(program_.groups[g], std::move(numbers), out);
-        });
-    for (InnerAddress& a : found) a.in_instruction = true;
-    found_.insert(found_.end(), found.begin(), found.end());
+  // What instructions name: places in code, and numbers that may be addresses of data.
+  void look_at_code() {
+    struct Named {
+      std::optional<InnerAddress> inner;
+      OldAddr start;
+    };
+    const auto named = parallel_collect<Named>(program_.groups.size(), [&](size_t g, std::vector<Named>& out) {
+      std::vector<OldAddr> numbers;
+      std::vector<InnerAddress> inner;
+      for (const Code& code : program_.groups[g].code.parts)
+        for (const Insn& insn : code.insns)
+          if (insn.rip_relative) {
+            find_named_by(g, code, insn, inner);
+          } else if (fixed_ && insn.field_size == 0 && insn.length > kStep) {
+            append_numbers(g, code, insn, numbers);
+            const OldAddr a(number_kept_by(code.bytes_of(insn)).value_or(0));
+            if (image_.span().contains(a) && !code_.contains(a)) out.push_back({std::nullopt, a});
+          }
+      if (!numbers.empty()) find_compared(program_.groups[g], std::move(numbers), inner);
+      for (const InnerAddress& a : inner) out.push_back({a, {}});
+    });
+    for (const Named& n : named)
+      if (!n.inner)
+        starts_.push_back(n.start);
+      else
+        found_.push_back({n.inner->range, n.inner->at, true});
   }
 
   // An instruction that control runs into, and that may fault, is no label for jumps, or not for them alone.
@@ -171,49 +185,50 @@ class Finder {
     if (!is_base_of_table(g, label) && may_fault(label)) hold(label, code.address(insn), out);
   }
 
-  void append_numbers(size_t g, ByteView insn, std::vector<OldAddr>& numbers) const {
-    const std::optional<uint32_t> small = last_number<uint32_t>(insn);
-    const std::optional<uint64_t> large = last_number<uint64_t>(insn);
+  void append_numbers(size_t g, const Code& code, const Insn& insn, std::vector<OldAddr>& numbers) const {
+    const std::optional<uint32_t> small = last_number<uint32_t>(code.bytes_of(insn));
+    const std::optional<uint64_t> large = last_number<uint64_t>(code.bytes_of(insn));
     for (OldAddr n : {OldAddr(small.value_or(0)), OldAddr(large.value_or(0))}) {
       if (!code_.contains(n) || is_base_of_table(g, n)) continue;
-      if (place_of(n) == Place::inside || place_of(n + 1) == Place::inside) numbers.push_back(n);
+      if (place_of(n) != Place::inside && place_of(n + 1) != Place::inside) continue;
+      const Semantics op = semantics_of(code, insn);  // the bytes may be no number
+      if ((op.immediate_field != 0 && OldAddr(uint64_t(op.immediate)) == n) ||
+          (op.memory.field != 0 && OldAddr(uint64_t(op.memory.displacement)) == n))
+        numbers.push_back(n);
     }
   }
 
-  // Numbers that are compared, or kept where they may be compared later.
+  // Numbers that are compared, or kept where they may be compared later. Most are neither, which is found out quickly.
   void find_compared(const Group& group, std::vector<OldAddr> numbers, std::vector<InnerAddress>& out) const {
     sort_unique(numbers);
-    const Followed followed{.addresses = std::move(numbers)};
-    for (const AddressUse& u : follow_addresses(program_, group, followed)) {
-      if (u.how != AddressUse::How::compared) continue;
+    Followed followed{.addresses = std::move(numbers), .quickly = true};
+    const auto compared = [&](const AddressUse& u) -> std::optional<OldAddr> {
+      if (u.how != AddressUse::How::compared) return std::nullopt;
       const OldAddr a = followed.addresses[u.address - kArguments];
-      const bool is_before = u.by_order && place_of(a + 1) == Place::inside;
-      if (place_of(a) == Place::inside || is_before) hold(is_before ? a + 1 : a, u.at, out);
+      if (u.by_order && place_of(a + 1) == Place::inside) return a + 1;
+      return place_of(a) == Place::inside ? std::optional(a) : std::nullopt;
+    };
+    if (std::ranges::any_of(follow_addresses(program_, group, followed),
+                            [&](const AddressUse& u) { return compared(u).has_value(); })) {
+      followed.quickly = false;
+      for (const AddressUse& u : follow_addresses(program_, group, followed))
+        if (const auto a = compared(u)) hold(*a, u.at, out);
     }
-    const Followed kept{.addresses = followed.addresses, .where_kept = true};
-    for (const AddressUse& u : follow_addresses(program_, group, kept)) {
-      const OldAddr a = followed.addresses[u.address - kArguments];
-      if (place_of(a) == Place::inside && may_fault(a)) hold(a, u.at, out);
-    }
+    const auto may_be_label_of_handler = [&](OldAddr a) { return place_of(a) == Place::inside && may_fault(a); };
+    if (std::ranges::none_of(followed.addresses, may_be_label_of_handler)) return;
+    followed.quickly = false;
+    followed.where_kept = true;
+    for (const AddressUse& u : follow_addresses(program_, group, followed))
+      if (const OldAddr a = followed.addresses[u.address - kArguments]; may_be_label_of_handler(a)) hold(a, u.at, out);
   }
 
   // Where objects begin: as far as the analysis of jumps knows, sections, and numbers in code that may be addresses.
   void find_starts() {
-    starts_ = data_.object_starts;
+    starts_.insert(starts_.end(), data_.object_starts.begin(), data_.object_starts.end());
     for (const Section& s : image_.sections())
       if (s.header.sh_flags & SHF_ALLOC) sections_.push_back(OldAddr(s.header.sh_addr));
     std::ranges::sort(sections_);
     starts_.insert(starts_.end(), sections_.begin(), sections_.end());
-    if (fixed_) {
-      const std::vector<OldAddr> named =
-          parallel_collect<OldAddr>(program_.groups.size(), [&](size_t g, std::vector<OldAddr>& out) {
-            for (const Code& code : program_.groups[g].code.parts)
-              for (const Insn& insn : code.insns)
-                if (const auto n = insn.field_size == 0 ? number_kept_by(code.bytes_of(insn)) : std::nullopt)
-                  if (image_.span().contains(OldAddr(*n)) && !code_.contains(OldAddr(*n))) out.push_back(OldAddr(*n));
-          });
-      starts_.insert(starts_.end(), named.begin(), named.end());
-    }
     parallel_sort(starts_);
     starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
   }
@@ -298,7 +313,7 @@ class Finder {
                                                           : OldAddr()) +
                              uint64_t(n);
       const Place place = place_of(target);
-      if (place == Place::nowhere && !may_be_between(n)) end_run();
+      if (place == Place::nowhere && run.first != OldAddr() && !may_be_between(n)) end_run();
       if (place == Place::nowhere || program_.frame_tables.has(at) || image_.relocation_at(at)) continue;
       if (at > run.last + kMostBetween) end_run();
       if (run.first == OldAddr()) run.first = at;

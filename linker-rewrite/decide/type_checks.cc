@@ -41,10 +41,10 @@ bool is_before_pointer(const Memory& m) {
          m.displacement >= -kFarthest;
 }
 
+bool is_indirect(const Insn& insn) { return insn.flow == Flow::call_indirect || insn.flow == Flow::jump_indirect; }
+
 // The instruction that reads in front of the function that the instruction `call` calls, or jumps to, through a register.
 std::optional<uint32_t> read_before_entry(const Code& code, uint32_t call) {
-  const Flow flow = code.insns[call].flow;
-  if (flow != Flow::call_indirect && flow != Flow::jump_indirect) return std::nullopt;
   bool is_checked = false;
   uint32_t first = call;
   for (; first > 0 && call - first < kInstructions; --first) {
@@ -125,7 +125,7 @@ void add_reads_of_check(const Code& code, uint32_t compare, std::vector<uint32_t
 std::vector<uint32_t> reads_of_type(const Program& program, const Code& code) {
   std::vector<uint32_t> reads;
   for (uint32_t i = 0; i < code.insns.size(); ++i)
-    if (const auto read = read_before_entry(code, i))
+    if (const auto read = is_indirect(code.insns[i]) ? read_before_entry(code, i) : std::nullopt)
       reads.push_back(*read);
     else if (compares_with_entry(code, code.insns[i]) ||
              compares_with_number_before_entry(program, code, code.insns[i]))
@@ -140,7 +140,7 @@ uint64_t bytes_read_before_entries(const Program& program) {
       parallel_collect<uint64_t>(program.groups.size(), [&](size_t g, std::vector<uint64_t>& out) {
         for (const Code& code : program.groups[g].code.parts)
           for (uint32_t i = 0; i < code.insns.size(); ++i)
-            if (const auto read = read_before_entry(code, i))
+            if (const auto read = is_indirect(code.insns[i]) ? read_before_entry(code, i) : std::nullopt)
               out.push_back(uint64_t(-semantics_of(code, code.insns[*read]).memory.displacement));
       });
   return found.empty() ? 0 : std::ranges::max(found);

@@ -1,9 +1,14 @@
 // The depth of the stack, in bytes from the return address, is followed from one instruction to the next and along jumps
 // forward. Behind a jump, where no way is known to lead, it is the greatest so far: that of the function's body.
+//
+// Only a few functions of thousands do anything else with that word than to return. To follow the address through all of
+// them would take longer than all the rest of the analysis, so WordSearch finds those few by looking at bytes, once. It
+// errs only towards finding too many.
 
 #include "return_slot.h"
 
 #include <algorithm>
+#include <array>
 
 #include "encoding.h"
 
@@ -65,18 +70,48 @@ struct Bytes3 {
   }
 };
 
+// A number for each byte of the code that jumps lead to. The memory is used again and again, as this is about millions of
+// jumps.
+class ByOffset {
+ public:
+  explicit ByOffset(const Code& code) : code_(code) {
+    if (numbers().size() < code.bytes.size()) numbers().resize(code.bytes.size(), kUnknown);
+  }
+  ~ByOffset() {
+    for (uint32_t offset : set_) numbers()[offset] = kUnknown;
+  }
+  ByOffset(const ByOffset&) = delete;
+  ByOffset& operator=(const ByOffset&) = delete;
+
+  void set(OldAddr target, int32_t n) {
+    if (!code_.range.contains(target)) return;
+    set_.push_back(uint32_t(target - code_.range.start));
+    numbers()[set_.back()] = n;
+  }
+  int32_t at(uint32_t offset, int32_t otherwise) const {
+    const int32_t n = numbers()[offset];
+    return n != kUnknown ? n : otherwise;
+  }
+
+ private:
+  static std::vector<int32_t>& numbers() {
+    thread_local std::vector<int32_t> numbers;
+    return numbers;
+  }
+  const Code& code_;
+  std::vector<uint32_t> set_;
+};
+
 class Scan {
  public:
   bool reads(const Code& code) {
-    std::vector<int32_t> known(code.insns.size(), kUnknown);
+    ByOffset known(code);
     for (size_t i = 0; i < code.insns.size(); ++i) {
       const Insn& insn = code.insns[i];
-      if (depth_ == kUnknown) depth_ = known[i] != kUnknown ? known[i] : deepest_;
+      if (depth_ == kUnknown) depth_ = known.at(insn.offset, deepest_);
       if (step(code.bytes_of(insn))) return true;
       deepest_ = std::max(deepest_, depth_);
-      if (insn.flow == Flow::jump || insn.flow == Flow::jump_if)
-        if (const auto to = code.range.contains(code.target(insn)) ? code.index(code.target(insn)) : std::nullopt)
-          known[*to] = depth_;
+      if (insn.flow == Flow::jump || insn.flow == Flow::jump_if) known.set(code.target(insn), depth_);
       if (insn.flow == Flow::jump || insn.flow == Flow::ret || insn.flow == Flow::jump_indirect ||
           insn.flow == Flow::stop)
         depth_ = kUnknown;
@@ -86,8 +121,18 @@ class Scan {
   }
 
  private:
+  static constexpr std::array<bool, 256> kLookedAt = [] {
+    std::array<bool, 256> looked_at{};
+    for (int o = 0x50; o < 0x60; ++o) looked_at[size_t(o)] = true;
+    for (unsigned o : {0x03, 0x2b, 0x68, 0x6a, 0x81, 0x83, 0xc9, 0xff}) looked_at[o] = true;
+    for (uint8_t o : {opcode::kStore, opcode::kLoad, opcode::kCompare, opcode::kCompareWith, opcode::kLea})
+      looked_at[o] = true;
+    return looked_at;
+  }();
+
   // True if the instruction uses the word.
   bool step(ByteView bytes) {
+    if (!kLookedAt[opcode::is_rex(bytes[0]) && bytes.size() > 1 ? bytes[1] : bytes[0]]) return false;
     const Bytes3 insn(bytes);
     if ((insn.opcode & 0xf8) == 0x50 || insn.opcode == 0x68 || insn.opcode == 0x6a) depth_ += kWord;
     if ((insn.opcode & 0xf8) == 0x58) depth_ -= kWord;
@@ -122,7 +167,263 @@ class Scan {
   bool has_frame_ = false;
 };
 
+// Where registers point to in the stack, as far as that is certain.
+class StackPointers {
+ public:
+  bool is_followed(unsigned r) const { return set_ >> r & 1; }
+  bool is_one_followed(unsigned registers) const { return set_ & registers; }
+  bool is_copied() const { return set_ & ~(1u << kStackPointer | 1u << kFramePointer); }
+  int64_t offset(unsigned r) const { return offsets_[r]; }  // from the word with the return address
+  void set(unsigned r, int64_t offset) { set_ |= uint16_t(1u << r), offsets_[r] = offset; }
+  void forget(unsigned r) { set_ &= uint16_t(~(1u << r)); }
+  void forget_all(uint16_t registers) { set_ &= uint16_t(~registers); }
+  void copy(unsigned to, unsigned from) { is_followed(from) ? set(to, offsets_[from]) : forget(to); }
+  void add(unsigned r, int32_t n) { offsets_[r] += n; }
+
+ private:
+  uint16_t set_ = 1u << kStackPointer;
+  std::array<int64_t, 16> offsets_{};
+};
+
+// An instruction's opcode and its operands, of any map of opcodes.
+struct AnyBytes {
+  enum class Map : uint8_t { one_byte, two_bytes, other };
+  Map map = Map::one_byte;
+  bool has_prefix = false, wide = false, is_evex = false, has_modrm = false;
+  uint8_t opcode = 0, mod = 3, reg = 0, rm = 0;
+  bool has_base = false, has_index = false;
+  uint8_t base = 0;
+  int32_t displacement = 0;
+  const uint8_t* behind;  // opcode, ModRM and displacement
+
+  explicit AnyBytes(ByteView insn) : behind(insn.data()) {
+    const uint8_t* const end = insn.data() + insn.size();
+    const auto next = [&] { return behind < end ? *behind++ : uint8_t(0); };
+    uint8_t b = next(), rex = 0;
+    for (; is_legacy_prefix(b); b = next()) has_prefix = true;
+    if (opcode::is_rex(b)) rex = b, b = next();
+    if (b == 0x0f) {
+      map = Map::two_bytes;
+      b = next();
+      if (b == 0x38 || b == 0x3a) map = Map::other, b = next();
+      has_modrm = behind < end;
+    } else if (b == 0xc5 || b == 0xc4 || b == 0x62) {  // VEX and EVEX have the bits of REX inverted
+      map = Map::other;
+      is_evex = b == 0x62;
+      const uint8_t inverted = uint8_t(~next());
+      rex = uint8_t(b == 0xc5 ? inverted >> 5 & 4 : inverted >> 5);
+      for (int more = b == 0xc5 ? 0 : is_evex ? 2 : 1; more > 0; --more) next();
+      b = next();
+      has_modrm = behind < end;
+    } else {
+      has_modrm = b < 0x40 ? (b & 7) < 4
+                           : b == 0x63 || b == 0x69 || b == 0x6b || (b >= 0x80 && b < 0x90) || b == 0xc0 || b == 0xc1 ||
+                                 b == 0xc6 || b == 0xc7 || (b >= 0xd0 && b < 0xd4) || (b >= 0xd8 && b < 0xe0) ||
+                                 b == 0xf6 || b == 0xf7 || b >= 0xfe;
+    }
+    wide = rex & 8;
+    opcode = b;
+    if (!has_modrm) {
+      rm = uint8_t((b & 7) | (rex & 1) << 3);
+      return;
+    }
+    const uint8_t modrm = next();
+    mod = modrm >> 6;
+    reg = uint8_t((modrm >> 3 & 7) | (rex & 4) << 1);
+    rm = uint8_t((modrm & 7) | (rex & 1) << 3);
+    if (mod == 3) return;
+    base = rm;
+    if ((rm & 7) == 4) {
+      const uint8_t sib = next();
+      base = uint8_t((sib & 7) | (rex & 1) << 3);
+      has_index = (sib & 0x38) != 0x20 || (rex & 2);
+    }
+    has_base = mod != 0 || (base & 7) != 5;
+    if (mod == 1 && end - behind >= 1) displacement = int8_t(*behind), behind += 1;
+    if (mod == 2 && end - behind >= 4) std::memcpy(&displacement, behind, 4), behind += 4;
+  }
+
+ private:
+  static bool is_legacy_prefix(uint8_t b) {
+    return b == 0x66 || b == 0x67 || (b & 0xfe) == 0xf2 || b == 0xf0 || (b & 0xe7) == 0x26 || (b & 0xfe) == 0x64;
+  }
+};
+
+// Follows the stack pointer and its copies until an instruction uses the word of the return address. Behind a jump the
+// state is that of one of the jumps that lead there: more is taken for certain than is, but nothing is missed.
+class WordSearch {
+ public:
+  explicit WordSearch(const Code& code) : code_(code) {}
+
+  bool finds() {
+    ByOffset known(code_);  // which of states_
+    bool is_known = true;
+    for (const Insn& insn : code_.insns) {
+      if (const int32_t s = is_known ? -1 : known.at(insn.offset, -1); s >= 0)
+        now_ = states_[size_t(s)], is_known = changed_ = true;
+      if (!is_known) continue;
+      switch (insn.flow) {
+        case Flow::next:
+          if (!does_nothing(code_.bytes_of(insn)) && uses_word(code_.bytes_of(insn))) return true;
+          break;
+        case Flow::call:
+          if (code_.target(insn) == code_.next(insn)) {
+            push();
+            break;
+          }
+          [[fallthrough]];
+        case Flow::call_indirect:
+          changed_ |= now_.is_one_followed(kCallerSaved);
+          now_.forget_all(kCallerSaved);
+          break;
+        case Flow::jump:
+        case Flow::jump_if:
+        case Flow::jump_if_short:
+          if (changed_) states_.push_back(now_), changed_ = false;
+          known.set(code_.target(insn), int32_t(states_.size() - 1));
+          break;
+        case Flow::jump_indirect:
+        case Flow::ret:
+        case Flow::stop:
+          break;
+      }
+      is_known = goes_on(insn.flow);
+    }
+    return false;
+  }
+
+ private:
+  static constexpr uint16_t kCallerSaved = 0b0000'1111'1100'0111;  // rax, rcx, rdx, rsi, rdi, r8 to r11
+
+  static bool goes_on(Flow flow) {
+    return flow != Flow::jump && flow != Flow::jump_indirect && flow != Flow::ret && flow != Flow::stop;
+  }
+  void push() { changed_ = true, now_.add(kStackPointer, -kWord); }
+  bool pops_word() {
+    if (!now_.is_followed(kStackPointer)) return false;
+    now_.add(kStackPointer, kWord);
+    return now_.offset(kStackPointer) == kWord;
+  }
+
+  // Whether the first bytes show that the instruction has nothing to do with the stack pointer or the frame pointer, as
+  // most have not, while no other register points to the stack.
+  bool does_nothing(ByteView bytes) const {
+    if (now_.is_copied()) return false;
+    const size_t at = opcode::is_rex(bytes[0]) ? 1 : 0;
+    if (bytes.size() < at + 2 || !kHasPlainOperands[bytes[at]]) return false;
+    const auto is_pointer = [](unsigned r) { return (r & 6) == kStackPointer; };
+    return !is_pointer(bytes[at + 1] & 7) && !is_pointer(bytes[at + 1] >> 3 & 7);
+  }
+  // Opcodes with ModRM that do no more than what their operands say.
+  static constexpr std::array<bool, 256> kHasPlainOperands = [] {
+    std::array<bool, 256> plain{};
+    for (unsigned o = 0; o < 0x40; ++o) plain[o] = (o & 7) < 4;
+    for (unsigned o : {0x63, 0x69, 0x6b, 0xc0, 0xc1, 0xc6, 0xc7, 0xd1, 0xd3, 0xf6, 0xf7}) plain[o] = true;
+    for (unsigned o = 0x80; o < 0x8e; ++o) plain[o] = true;
+    return plain;
+  }();
+
+  // What is not understood leaves the registers as they are, which is more than is certain.
+  bool uses_word(ByteView bytes) {
+    changed_ = true;
+    const AnyBytes insn(bytes);
+    const bool is_lea = insn.map == AnyBytes::Map::one_byte && insn.opcode == opcode::kLea;
+    const bool in_stack = insn.has_base && !insn.has_index && now_.is_followed(insn.base);
+    if (in_stack && !is_lea && (insn.is_evex || now_.offset(insn.base) + insn.displacement == 0)) return true;
+    if (insn.map == AnyBytes::Map::two_bytes) return step_two_bytes(insn);
+    if (insn.map == AnyBytes::Map::other) return false;
+    if (is_lea) {
+      if (insn.has_prefix) return in_stack;
+      if (in_stack && insn.wide)
+        now_.set(insn.reg, now_.offset(insn.base) + insn.displacement);
+      else
+        now_.forget(insn.reg);
+      return false;
+    }
+    return step(insn, bytes);
+  }
+
+  bool step_two_bytes(const AnyBytes& insn) {
+    const uint8_t o = insn.opcode;
+    const bool is_push_or_pop = (o & 0xf6) == 0xa0;  // of segment registers
+    const bool is_move_if = (o & 0xf0) == 0x40, is_extending_move = (o & 0xf6) == 0xb6;
+    if ((is_move_if || is_extending_move) && !insn.has_prefix) now_.forget(insn.reg);
+    return is_push_or_pop;
+  }
+
+  bool step(const AnyBytes& insn, ByteView bytes) {
+    constexpr uint8_t kRax = 0;
+    const uint8_t o = insn.opcode;
+    const bool is_register = insn.mod == 3;
+    if ((o & 0xf8) == 0x50 || o == 0x68 || o == 0x6a) {
+      push();
+      return insn.has_prefix;
+    }
+    if ((o & 0xf8) == 0x58) {
+      now_.forget(insn.rm == kStackPointer ? kRax : insn.rm);
+      return pops_word() || insn.has_prefix || insn.rm == kStackPointer;
+    }
+    if (o == 0x9c || o == 0x9d || o == 0xc8) return true;  // pushf, popf, enter
+    if (o == 0xc9) {                                       // leave
+      now_.copy(kStackPointer, kFramePointer);
+      now_.forget(kFramePointer);
+      return pops_word();
+    }
+    if ((o & 0xf8) == 0x90) return now_.is_one_followed(1u << kRax | 1u << insn.rm) && insn.rm != kRax;  // xchg
+    if ((o & 0xf8) == 0xb8 && !insn.has_prefix) now_.forget(insn.rm);
+    if (o == 0x05 || o == 0x2d) return now_.is_followed(kRax);
+    if (!insn.has_modrm) return false;
+    if (o == 0x8f) return pops_word() || is_register;
+    if (o == 0xff && (insn.reg & 7) == 6) push();
+    if (o == opcode::kStore && is_register) {
+      if (insn.has_prefix) return now_.is_followed(insn.reg);
+      insn.wide ? now_.copy(insn.rm, insn.reg) : now_.forget(insn.rm);
+    } else if (o == opcode::kLoad) {
+      if (insn.has_prefix) return is_register && now_.is_followed(insn.rm);
+      insn.wide&& is_register ? now_.copy(insn.reg, insn.rm) : now_.forget(insn.reg);
+    } else if ((o == 0x81 || o == 0x83) && is_register) {
+      return step_arithmetic(insn, bytes);
+    } else if (o == 0x87 && is_register) {
+      return now_.is_one_followed(1u << insn.rm | 1u << insn.reg);
+    } else if (insn.has_prefix) {
+      return false;
+    } else if (o < 0x38 && (o & 7) == 1) {  // arithmetic of registers
+      if (is_register) now_.forget(insn.rm);
+    } else if ((o < 0x38 && (o & 7) == 3) || o == 0x63) {
+      now_.forget(insn.reg);
+    } else if ((o == opcode::kMoveNumber || o == 0xc1 || o == 0xd1 || o == 0xd3) && is_register) {
+      now_.forget(insn.rm);
+    }
+    return false;
+  }
+
+  bool step_arithmetic(const AnyBytes& insn, ByteView bytes) {
+    const unsigned operation = insn.reg & 7;
+    constexpr unsigned kAdd = 0, kSubtract = 5, kCompare = 7;
+    if (operation == kCompare || !now_.is_followed(insn.rm)) return false;
+    if (insn.has_prefix) return true;
+    if (!insn.wide || (operation != kAdd && operation != kSubtract)) {
+      now_.forget(insn.rm);
+      return false;
+    }
+    int32_t n = 0;
+    if (insn.opcode == 0x83)
+      n = int8_t(bytes.back());
+    else
+      std::memcpy(&n, bytes.data() + bytes.size() - sizeof n, sizeof n);
+    now_.add(insn.rm, operation == kAdd ? n : -n);
+    return false;
+  }
+
+  const Code& code_;
+  StackPointers now_;
+  bool changed_ = true;                // since the last of states_
+  std::vector<StackPointers> states_;  // at jumps
+};
+
 }  // namespace
+
+bool may_use_return_address(const Code& code) { return WordSearch(code).finds(); }
 
 bool may_read_return_slot(const std::vector<Code>& parts) {
   Scan scan;

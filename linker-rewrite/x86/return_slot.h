@@ -13,6 +13,11 @@ namespace profld {
 // look at bytes: it may say yes without need, and no where the stack pointer is set in unusual ways.
 bool may_read_return_slot(const std::vector<Code>& parts);
 
+// Whether an instruction that control may come to from the start of `code`, other than by jumps backwards or through a
+// table, may load that word, store eight bytes there, pop it or change it. It may say yes without need, but never no:
+// where it is not certain that a register points there, no such use is looked for.
+bool may_use_return_address(const Code& code);
+
 }  // namespace profld
 
 #endif
