@@ -6,6 +6,8 @@
 // from, or to a jump, with something added to it, the callee skips that. A callee that skips stays, and whatever calls
 // it, or one that reads, stays as well. A function that ends in a jump to one of them is one of them.
 //
+// The distance between a return address and another address is no address, whatever it is used for.
+//
 // Functions that put another address there (retpolines, context switches) do not skip, nor does what only keeps the
 // return address (a profiler's own hooks). If a function gets the return address as an argument, its result may be a
 // later one: the end of a text that it has printed.
@@ -223,6 +225,13 @@ class ReturnAddress {
       store(s, *at, op.to.size, v);
   }
 
+  // Whether the number leads from one place behind a call to another. A larger one is an address, and the result is a
+  // distance between addresses: profilers count by that.
+  static bool is_step(int64_t number) {
+    constexpr int64_t kFarthest = 1 << 16;
+    return number > -kFarthest && number < kFarthest;
+  }
+
   void effect(State& s, const Semantics& op, const Insn& insn) {
     switch (op.action) {
       case Action::move:
@@ -232,13 +241,16 @@ class ReturnAddress {
         if (const auto at = place(s, op)) return set(s, op, {Kind::stack, *at});
         bool of_caller = false;
         for (uint8_t r : {m.base, m.index}) of_caller |= r != kNoRegister && s.registers[r].is_of_caller();
+        of_caller &= is_step(m.displacement);
         return set(s, op, of_caller ? Value{Kind::changed, 0} : Value());
       }
       case Action::add:
       case Action::subtract: {
         Value& v = s.registers[op.to.reg];
-        const bool of_caller = v.is_of_caller() || source(s, op).is_of_caller();
-        if (v.kind == Kind::stack && op.from.type == Operand::Type::immediate && op.to.size == kWord)
+        const bool is_number = op.from.type == Operand::Type::immediate;
+        const bool is_distance = is_number ? !is_step(op.immediate) : op.action == Action::subtract;
+        const bool of_caller = (v.is_of_caller() || source(s, op).is_of_caller()) && !is_distance;
+        if (v.kind == Kind::stack && is_number && op.to.size == kWord)
           v.offset += op.action == Action::add ? op.immediate : -op.immediate;
         else
           v = of_caller ? Value{Kind::changed, 0} : Value();
