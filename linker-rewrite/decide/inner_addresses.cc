@@ -15,7 +15,10 @@
 //
 // So words that may be something else are looked at in runs: those that lead to code, with little between them, up to the
 // next object. A run is believed if not one of them leads between two instructions, and if it has two that lead to
-// instructions; or one, where something names its address.
+// instructions; or one, where something names its address. Tables of 16-bit numbers with -1 in them, vectors of the same
+// number, tables of functions with numbers beside them, and short texts have such runs by accident. So rows of distances
+// must begin where an object does, or not far behind, and that object must not be full of other numbers. Not all words may
+// be the same, or of few small bytes, or a text.
 //
 // A word that is the end of a function, where no other one begins, is the end of a range that the program counter is
 // compared with. Where one begins, it is that one's address, for all that is known.
@@ -23,7 +26,7 @@
 // Instructions hold addresses of labels, too. Most of these are for jumps: a function's own, a goto out of a nested function,
 // __builtin_longjmp. But what control also runs into from the instruction before it, and what may fault, is no such label, or
 // is one for a handler as well: the function stays. A number at a fixed address is not changed in the copy, so it stays as
-// well if such a number is compared.
+// well if such a number is compared with a value of eight bytes.
 //
 // Not seen: distances from elsewhere (from a function's start, from the start of the program), numbers of other sizes, and
 // what the program computes. Such tables of the linker's and the compiler's own (unwind tables, jump tables, relocations,
@@ -59,7 +62,7 @@ enum class Place : uint8_t {
 enum class Form : uint8_t { from_itself, from_object, number, long_number };
 constexpr Form kForms[] = {Form::from_itself, Form::from_object, Form::number, Form::long_number};
 
-constexpr uint64_t kStep = 4, kLong = 8;  // bytes
+constexpr uint64_t kStep = 4, kLong = 8, kMostBetween = 32;  // bytes
 
 // Words of one form that lead to code.
 struct Run {
@@ -149,8 +152,11 @@ class Finder {
             find_named_by(g, code, insn, inner);
           } else if (fixed_ && insn.field_size == 0 && insn.length > kStep) {
             append_numbers(g, code, insn, numbers);
-            const OldAddr a(number_kept_by(code.bytes_of(insn)).value_or(0));
-            if (image_.span().contains(a) && !code_.contains(a)) out.push_back({std::nullopt, a});
+            const std::optional<uint64_t> kept = number_kept_by(code.bytes_of(insn));
+            const OldAddr a(kept ? *kept : last_number<uint32_t>(code.bytes_of(insn)).value_or(0));
+            if (!image_.span().contains(a) || code_.contains(a)) continue;
+            if (kept || semantics_of(code, insn).memory.displacement == int64_t(a.value))
+              out.push_back({std::nullopt, a});
           }
       if (!numbers.empty()) find_compared(program_.groups[g], std::move(numbers), inner);
       for (const InnerAddress& a : inner) out.push_back({a, {}});
@@ -190,12 +196,22 @@ class Finder {
     const std::optional<uint64_t> large = last_number<uint64_t>(code.bytes_of(insn));
     for (OldAddr n : {OldAddr(small.value_or(0)), OldAddr(large.value_or(0))}) {
       if (!code_.contains(n) || is_base_of_table(g, n)) continue;
+      if (is_of_small_bytes(n.value) || is_of_small_bytes(n.value + 1)) continue;
       if (place_of(n) != Place::inside && place_of(n + 1) != Place::inside) continue;
       const Semantics op = semantics_of(code, insn);  // the bytes may be no number
+      if (compares_half(op)) continue;
       if ((op.immediate_field != 0 && OldAddr(uint64_t(op.immediate)) == n) ||
           (op.memory.field != 0 && OldAddr(uint64_t(op.memory.displacement)) == n))
         numbers.push_back(n);
     }
+  }
+
+  static bool compares_half(const Semantics& op) { return op.action == Action::compare && op.to.size < kLong; }
+  bool compares_half(const Group& group, OldAddr at) const {
+    return std::ranges::any_of(group.code.parts, [&](const Code& code) {
+      const auto i = code.index(at);
+      return i && compares_half(semantics_of(code, code.insns[*i]));
+    });
   }
 
   // Numbers that are compared, or kept where they may be compared later. Most are neither, which is found out quickly.
@@ -203,7 +219,7 @@ class Finder {
     sort_unique(numbers);
     Followed followed{.addresses = std::move(numbers), .quickly = true};
     const auto compared = [&](const AddressUse& u) -> std::optional<OldAddr> {
-      if (u.how != AddressUse::How::compared) return std::nullopt;
+      if (u.how != AddressUse::How::compared || compares_half(group, u.at)) return std::nullopt;
       const OldAddr a = followed.addresses[u.address - kArguments];
       if (u.by_order && place_of(a + 1) == Place::inside) return a + 1;
       return place_of(a) == Place::inside ? std::optional(a) : std::nullopt;
@@ -293,15 +309,14 @@ class Finder {
   }
 
   void find_words_of(OldRange object, Form form, OldAddr from, std::vector<InnerAddress>& out) const {
-    constexpr uint64_t kMostBetween = 32;  // bytes
     const uint64_t size = form == Form::long_number ? kLong : kStep;
     // The first word may be longer than its object: code may name its end less a number as well.
     const uint64_t room = std::max(size, object.end > from ? object.end - from : 0);
     const ByteView all = image_.bytes_from(from), bytes = all.first(std::min<uint64_t>(room, all.size()));
     Run run;
+    std::vector<Run> runs;
     const auto end_run = [&] {
-      if (!run.inside.empty() && !run.is_bad && is_believed(object, form, run))
-        for (const auto& [word, target] : run.inside) hold(target, word, out);
+      if (!run.inside.empty()) runs.push_back(std::move(run));
       run = {};
     };
     for (uint64_t i = 0; i + size <= bytes.size(); i += size) {
@@ -323,6 +338,7 @@ class Finder {
       if (place == Place::inside || place == Place::end) run.inside.emplace_back(at, target);
     }
     end_run();
+    choose(object, form, runs, out);
   }
 
   // In a table of addresses there may be flags as well, and addresses of data.
@@ -338,21 +354,96 @@ class Finder {
     return bytes && std::ranges::all_of(*bytes, [](uint8_t b) { return b == 0; });
   }
 
-  // Distances from an object must be what it begins with, and short numbers a section. Of a word that is alone the address
-  // must be named, and a distance must be all of the object, and lead to what can fault.
-  bool is_believed(OldRange object, Form form, const Run& run) const {
-    if (form == Form::number || form == Form::from_object)
-      return run.words >= 2 && run.first == object.start &&
-             (form == Form::from_object || std::ranges::binary_search(sections_, object.start));
-    if (run.words >= 2) return true;
+  bool may_fault_or_wait(const Code& code, const Insn& insn) const {
+    if (insn.flow == Flow::stop || is_system_call(code.bytes_of(insn))) return true;
+    const Semantics op = semantics_of(code, insn);
+    return op.memory_size != 0 && op.action != Action::lea;
+  }
+  // An instruction that a signal is likely to stop at, or the one behind it.
+  bool may_be_stopped_at(OldAddr a) const {
+    const ptrdiff_t range = program_.range_of(a);
+    if (range < 0) return false;
+    const Code& code = program_.code(program_.ranges[size_t(range)]);
+    const size_t i = code.covering(a);
+    return may_fault_or_wait(code, code.insns[i]) || (i > 0 && may_fault_or_wait(code, code.insns[i - 1]));
+  }
+
+  // A number of few small bytes: flags, a count. Hardly ever the address of an instruction.
+  static bool is_of_small_bytes(uint64_t n) {
+    constexpr uint8_t kSmall = 16;
+    unsigned zero = 0, small = 0;
+    for (unsigned byte = 0; byte < kStep; ++byte) {
+      const uint8_t b = uint8_t(n >> 8 * byte);
+      zero += b == 0 && byte < kStep - 1;  // in small programs the last one is always 0
+      small += b < kSmall;
+    }
+    return small == kStep || zero > 1;
+  }
+  // Three letters, or less, and the end of the text.
+  static bool is_text(uint64_t n) {
+    while (uint8_t(n) >= ' ' && uint8_t(n) <= '~') n >>= 8;
+    return n == 0;
+  }
+
+  // Which of the runs in an object are believed. The first of them begins the table, if there is one.
+  void choose(OldRange object, Form form, const std::vector<Run>& runs, std::vector<InnerAddress>& out) const {
+    const bool has_table = form != Form::from_itself || (!runs.empty() && begins_table(object, runs));
+    for (const Run& run : runs) {
+      const bool is_believed =
+          run.words < 2 ? is_single_word(object, form, run) : has_table && is_run_of(object, form, run);
+      if (is_believed && !run.is_bad)
+        for (const auto& [word, target] : run.inside) hold(target, word, out);
+    }
+  }
+
+  // Rows of distances begin where the object does, or a few fields behind, and there are not many other numbers there. There
+  // may be names.
+  bool begins_table(OldRange object, const std::vector<Run>& runs) const {
+    constexpr size_t kMostOthers = 8;  // for each word that leads to code
+    if (runs.front().first - object.start > kMostBetween) return false;
+    size_t words = 0, others = 0;
+    for (const Run& run : runs) words += run.is_bad ? 0 : run.words;
+    const ByteView all = image_.bytes_from(object.start);
+    const ByteView bytes = all.first(std::min<uint64_t>(object.size(), all.size()));
+    for (size_t i = 0; i + kStep <= bytes.size(); i += kStep) others += !is_text(read_entry(&bytes[i], kStep, false));
+    return others <= kMostOthers * words;
+  }
+
+  bool is_run_of(OldRange object, Form form, const Run& run) const {
+    constexpr size_t kVector = 4;  // words of the same number
+    std::vector<uint64_t> numbers;
+    for (const auto& [word, target] : run.inside)
+      numbers.push_back(form == Form::from_itself   ? target - word
+                        : form == Form::from_object ? target - object.start
+                                                    : target.value);
+    const bool is_same = std::ranges::all_of(numbers, [&](uint64_t n) { return n == numbers.front(); });
+    const bool is_vector = is_same && run.words == numbers.size() && numbers.size() >= kVector;
+    if (is_vector || std::ranges::all_of(numbers, is_of_small_bytes)) return false;
+    switch (form) {
+      case Form::from_itself:
+        return true;
+      case Form::from_object:
+        return run.first == object.start && begins_table(object, {run});
+      case Form::number:
+        return run.first == object.start && std::ranges::binary_search(sections_, object.start);
+      case Form::long_number:
+        return run.first.value % kLong == 0 || run.first == object.start;
+    }
+    return false;
+  }
+
+  // Of a word that is alone the address must be named, and a distance must be all of the object and lead to what can fault.
+  bool is_single_word(OldRange object, Form form, const Run& run) const {
+    if (form == Form::number || form == Form::from_object || run.inside.empty()) return false;
     const auto [word, target] = run.inside.front();
     if (word != object.start || !std::ranges::binary_search(starts_, word)) return false;
-    if (form == Form::long_number) return true;
+    if (form == Form::long_number)
+      return !is_of_small_bytes(target.value) &&
+             (!is_text(target.value) || (word.value % kLong == 0 && may_be_stopped_at(target)));
     const ptrdiff_t i = program_.range_of(target);
     if (i < 0 || !is_empty({word + kStep, object.end})) return false;
     const Code& code = program_.code(program_.ranges[size_t(i)]);
-    const Semantics op = semantics_of(code, code.insns[code.covering(target)]);
-    return op.memory_size != 0 && op.action != Action::lea;
+    return may_fault_or_wait(code, code.insns[code.covering(target)]);
   }
 
   const Program& program_;

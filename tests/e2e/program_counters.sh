@@ -77,6 +77,58 @@ for flag in -DIN_CODE -DIN_DATA; do
   done
 done
 
+# Numbers that are the addresses of instructions by accident: amid others, all the same, beside functions.
+cat >numbers.c <<'C'
+#include "calls.h"
+#define SLED "  .rept 4096\n  nop\n  .endr\n"
+__asm__(
+    ".section high, \"ax\"\n.globl sled\n.type sled, @function\n"
+    "sled: .cfi_startproc\n" SLED "  ret\n  .cfi_endproc\n.size sled, .-sled\n"
+    ".section .rodata\n.balign 16\n.globl many, same\n"
+    "many: .rept 40\n  .short 15, 16\n  .endr\n  .long sled + 17 - ., sled + 99 - .\n  .rept 40\n  .short 17, 18\n  .endr\n"
+    "1: same: .rept 4\n  .long sled + 33 - 1b\n  .endr\n"
+#ifdef FIXED
+    ".section .data\n.balign 16\n.globl columns, flag\n"
+    "columns: .quad sled, 0x1000012, sled, 0x1000100, sled, 7\n"
+    "flag: .quad 0x1000001\n"
+#endif
+    ".text\n");
+void sled(void);
+extern const short many[164], same[8];
+#ifdef FIXED
+extern long columns[6], flag;
+#endif
+KEPT long add_all(void) {
+  CALLED("add_all");
+  long sum = 0;
+  for (int i = 0; i < 164; ++i) sum += many[i];
+  for (int i = 0; i < 8; ++i) sum += same[i];
+#ifdef FIXED
+  for (int i = 1; i < 6; i += 2) sum += columns[i] == 0x1000012;
+  sum += flag;
+  if ((unsigned)columns[3] == 0x1000203) ++sum;
+#endif
+  return sum;
+}
+int main(void) {
+  CALLED("main");
+  sled();
+  if (add_all() == 1) return 1;
+  print_calls();
+  return 0;
+}
+C
+for compiler in gcc clang; do
+  for link in $links; do
+    case $link in *pie) fixed="" ;; *) fixed="-DFIXED -Wl,--section-start=high=0x1000000" ;; esac
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    CC=$compiler compile numbers numbers.c "-I$programs" -O2 $fixed $(link_flags "$link")
+    rewrite numbers
+    jq -e '[.skipped[] | select(.name == "sled")] == []' numbers.report >/dev/null || fail "$compiler $link: sled stays: $(jq -c .skipped numbers.report)"
+    profiled numbers
+  done
+done
+
 # valgrind's memcheck compares the program counter with labels around a system call that a signal has interrupted.
 cat >interrupted.c <<'C'
 #include <signal.h>
