@@ -327,7 +327,7 @@ class Finder {
                               : form == Form::from_object ? object.start
                                                           : OldAddr()) +
                              uint64_t(n);
-      const Place place = place_of(target);
+      const Place place = target < code_.start || target > code_.end ? Place::nowhere : place_of(target);
       if (place == Place::nowhere && run.first != OldAddr() && !may_be_between(n)) end_run();
       if (place == Place::nowhere || program_.frame_tables.has(at) || image_.relocation_at(at)) continue;
       if (at > run.last + kMostBetween) end_run();
@@ -441,7 +441,7 @@ class Finder {
       return !is_of_small_bytes(target.value) &&
              (!is_text(target.value) || (word.value % kLong == 0 && may_be_stopped_at(target)));
     const ptrdiff_t i = program_.range_of(target);
-    if (i < 0 || !is_empty({word + kStep, object.end})) return false;
+    if (i < 0 || object.size() < kStep || !is_empty({word + kStep, object.end})) return false;
     const Code& code = program_.code(program_.ranges[size_t(i)]);
     return may_fault_or_wait(code, code.insns[code.covering(target)]);
   }

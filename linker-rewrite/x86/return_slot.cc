@@ -74,11 +74,11 @@ struct Bytes3 {
 // jumps.
 class ByOffset {
  public:
-  explicit ByOffset(const Code& code) : code_(code) {
-    if (numbers().size() < code.bytes.size()) numbers().resize(code.bytes.size(), kUnknown);
+  explicit ByOffset(const Code& code) : code_(code), numbers_(of_this_thread()) {
+    if (numbers_.size() < code.bytes.size()) numbers_.resize(code.bytes.size(), kUnknown);
   }
   ~ByOffset() {
-    for (uint32_t offset : set_) numbers()[offset] = kUnknown;
+    for (uint32_t offset : set_) numbers_[offset] = kUnknown;
   }
   ByOffset(const ByOffset&) = delete;
   ByOffset& operator=(const ByOffset&) = delete;
@@ -86,19 +86,20 @@ class ByOffset {
   void set(OldAddr target, int32_t n) {
     if (!code_.range.contains(target)) return;
     set_.push_back(uint32_t(target - code_.range.start));
-    numbers()[set_.back()] = n;
+    numbers_[set_.back()] = n;
   }
   int32_t at(uint32_t offset, int32_t otherwise) const {
-    const int32_t n = numbers()[offset];
+    const int32_t n = numbers_[offset];
     return n != kUnknown ? n : otherwise;
   }
 
  private:
-  static std::vector<int32_t>& numbers() {
+  static std::vector<int32_t>& of_this_thread() {
     thread_local std::vector<int32_t> numbers;
     return numbers;
   }
   const Code& code_;
+  std::vector<int32_t>& numbers_;
   std::vector<uint32_t> set_;
 };
 
@@ -172,7 +173,8 @@ class StackPointers {
  public:
   bool is_followed(unsigned r) const { return set_ >> r & 1; }
   bool is_one_followed(unsigned registers) const { return set_ & registers; }
-  bool is_copied() const { return set_ & ~(1u << kStackPointer | 1u << kFramePointer); }
+  // By the low three bits of their numbers.
+  unsigned followed_by_low_bits() const { return (set_ | set_ >> 8) & ((1u << 8) - 1); }
   int64_t offset(unsigned r) const { return offsets_[r]; }  // from the word with the return address
   void set(unsigned r, int64_t offset) { set_ |= uint16_t(1u << r), offsets_[r] = offset; }
   void forget(unsigned r) { set_ &= uint16_t(~(1u << r)); }
@@ -305,14 +307,20 @@ class WordSearch {
     return now_.offset(kStackPointer) == kWord;
   }
 
-  // Whether the first bytes show that the instruction has nothing to do with the stack pointer or the frame pointer, as
-  // most have not, while no other register points to the stack.
+  // Whether the first bytes show that the instruction has nothing to do with registers that point to the stack, as most
+  // have not.
   bool does_nothing(ByteView bytes) const {
-    if (now_.is_copied()) return false;
-    const size_t at = opcode::is_rex(bytes[0]) ? 1 : 0;
-    if (bytes.size() < at + 2 || !kHasPlainOperands[bytes[at]]) return false;
-    const auto is_pointer = [](unsigned r) { return (r & 6) == kStackPointer; };
-    return !is_pointer(bytes[at + 1] & 7) && !is_pointer(bytes[at + 1] >> 3 & 7);
+    size_t at = opcode::is_rex(bytes[0]) ? 1 : 0;
+    if (bytes.size() < at + 2) return false;
+    if (bytes[at] == 0x0f) {
+      const uint8_t o = bytes[++at];
+      const bool is_plain = (o & 0xf0) == 0x40 || (o & 0xf0) == 0x90 || (o & 0xf6) == 0xb6 || o == 0xaf;
+      if (!is_plain || bytes.size() < at + 2) return false;
+    } else if (!kHasPlainOperands[bytes[at]]) {
+      return false;
+    }
+    const unsigned followed = now_.followed_by_low_bits() | 1u << kStackPointer;  // there may be a SIB byte
+    return ((followed >> (bytes[at + 1] & 7) | followed >> (bytes[at + 1] >> 3 & 7)) & 1) == 0;
   }
   // Opcodes with ModRM that do no more than what their operands say.
   static constexpr std::array<bool, 256> kHasPlainOperands = [] {
