@@ -25,6 +25,7 @@
 
 #include "adaptive.h"
 #include "file.h"
+#include "mappings.h"
 #include "shadow_stack.h"
 #include "stack_index.h"
 #include "syscall.h"
@@ -35,12 +36,9 @@ namespace libprof {
 
 namespace {
 
-constexpr uint64_t kLargestStack = uint64_t(1) << 30;  // assumed when the limit is "unlimited"
 constexpr uint32_t kMostPassedOver = 4;
 constexpr uint32_t kFewestStacks = 16;  // before it is asked which are gone
-constexpr int64_t kErrorNoAccess = -14;
 constexpr uint32_t kHash = 0x9E3779B1;
-constexpr uint64_t kNoWay = ~uint64_t(0);  // of changing a mask
 
 // One past the address of the highest word of a stack whose first function has that slot.
 uint64_t end_above(uint64_t slot) { return slot + 2 * sizeof slot; }
@@ -152,12 +150,6 @@ void fit_recent_stacks(State* s) {
   store(&s->recent_stacks, block);
 }
 
-// Whether the memory of the highest word of the stack is gone. A call that changes nothing, but reads a mask there first.
-bool is_unmapped(const FrameChunk* c) {
-  uint64_t none;
-  return syscall4(__NR_rt_sigprocmask, kNoWay, c->high - sizeof none, as_word(&none), sizeof none) == kErrorNoAccess;
-}
-
 uint32_t at_least(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 }  // namespace
@@ -168,7 +160,7 @@ void look_at_stacks(State* s) {
   for (uint32_t i = s->stacks_listed; i != 0 && e.stack != 0; --i) {
     FrameChunk* c = chunk_at(s, e.stack);
     const StackEnd next = neighbours_of(s, e.end, e.stack).above;
-    if (c != current_stack(s) && (is_empty(s, c) || is_unmapped(c))) {
+    if (c != current_stack(s) && (is_empty(s, c) || !is_mapped(c->high - sizeof(uint64_t)))) {
       drop_frames(s, c, c->left_at);
       take_out(s, c);
     }
@@ -326,27 +318,6 @@ uint64_t make_signal_stack(State* s, uint64_t slot) {
   c->next_signal_stack = s->signal_stacks;
   s->signal_stacks = c->stack;
   return c->stack;
-}
-
-// The mapping that the slot lies in, from /proc/self/maps.
-void find_bounds(uint64_t slot, uint64_t* low, uint64_t* high) {
-  *low = slot & ~(kPage - 1);
-  *high = *low + kPage;
-  LineReader maps("/proc/self/maps");
-  for (const char* line; (line = maps.next()) != nullptr;) {
-    const char* p = line;
-    const uint64_t start = parse_hex(&p);
-    if (*p++ != '-') continue;
-    const uint64_t end = parse_hex(&p);
-    if (slot < start || slot >= end) continue;
-    *low = start;
-    *high = end;
-    if (!ends_with(line, "[stack]")) return;
-    uint64_t size = limit_of(kLimitStack);
-    if (size > kLargestStack) size = kLargestStack;
-    if (size > end - start && size < end) *low = end - size;
-    return;
-  }
 }
 
 // The stacks of a thread that has ended are to be used again.

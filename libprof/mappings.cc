@@ -1,5 +1,8 @@
 #include "mappings.h"
 
+#include "state.h"
+#include "syscall.h"
+
 namespace libprof {
 
 // start-end rwxp offset device:device inode path
@@ -31,6 +34,35 @@ FilePage find_file_page(uint64_t address) {
     return {m.device, m.inode, m.offset + (address - m.start)};
   }
   return {};
+}
+
+void find_bounds(uint64_t address, uint64_t* low, uint64_t* high) {
+  constexpr uint64_t kLargestStack = uint64_t(1) << 30;  // assumed when the limit is "unlimited"
+  *low = address & ~(kPage - 1);
+  *high = *low + kPage;
+  LineReader maps("/proc/self/maps");
+  for (const char* line; (line = maps.next()) != nullptr;) {
+    const char* p = line;
+    const uint64_t start = parse_hex(&p);
+    if (*p++ != '-') continue;
+    const uint64_t end = parse_hex(&p);
+    if (address < start || address >= end) continue;
+    *low = start;
+    *high = end;
+    if (!ends_with(line, "[stack]")) return;
+    uint64_t size = limit_of(kLimitStack);
+    if (size > kLargestStack) size = kLargestStack;
+    if (size > end - start && size < end) *low = end - size;
+    return;
+  }
+}
+
+// A call that changes nothing, but reads a mask there first.
+bool is_mapped(uint64_t address) {
+  constexpr int64_t kErrorNoAccess = -14;
+  constexpr uint64_t kNoWay = ~uint64_t(0);  // of changing a mask
+  uint64_t none;
+  return syscall4(__NR_rt_sigprocmask, kNoWay, address, as_word(&none), sizeof none) != kErrorNoAccess;
 }
 
 }  // namespace libprof
