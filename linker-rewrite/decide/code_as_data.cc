@@ -24,7 +24,8 @@
 // A handler of a signal may compare the program counter with the start and the end of a function. To ask which of two
 // addresses is the greater one, or to subtract one, makes sense for places in code, and not for callbacks. So a function
 // with whose start that is done counts as read, and so does what lies between that start and the next address that is
-// compared, but if this is the end of all code: a function's callers are asked for so, not what it does.
+// compared, but if this is the end of all code: a function's callers are asked for so, not what it does. One address alone
+// that is compared is looked for: in the bounds of files in memory, or among others that are sorted.
 //
 // The linker's symbol for the start of the program stands for the first code, where it is read together with an end of code:
 // a checksum of the program. Then nothing is left to move.
@@ -46,9 +47,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "library_accesses.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/imports.h"
+#include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "movability.h"
@@ -60,62 +63,9 @@ namespace profld {
 namespace {
 
 using How = AddressUse::How;
+using Asked = AddressUse::Asked;
 
-// Functions of the C library that read, write or protect the bytes that arguments point to: a bit for each, the first
-// is bit 0.
-constexpr uint8_t kFirst = 1, kSecond = 2, kThird = 4;
-constexpr uint8_t kAllArguments = (1 << 6) - 1;
-constexpr uint8_t kProtects = 1 << 7;  // only changes what may be done with the bytes, of whole pages
-constexpr std::pair<std::string_view, uint8_t> kLibrary[] = {
-    {"__memcpy_chk", kFirst | kSecond},
-    {"__memmove_chk", kFirst | kSecond},
-    {"__mempcpy_chk", kFirst | kSecond},
-    {"__memset_chk", kFirst},
-    {"__pread64_chk", kSecond},
-    {"__pread_chk", kSecond},
-    {"__read_chk", kSecond},
-    {"bcmp", kFirst | kSecond},
-    {"bcopy", kFirst | kSecond},
-    {"bzero", kFirst},
-    {"fread", kFirst},
-    {"fread_unlocked", kFirst},
-    {"fwrite", kFirst},
-    {"fwrite_unlocked", kFirst},
-    {"madvise", kFirst | kProtects},
-    {"memccpy", kFirst | kSecond},
-    {"memchr", kFirst},
-    {"memcmp", kFirst | kSecond},
-    {"memcpy", kFirst | kSecond},
-    {"memfrob", kFirst},
-    {"memmem", kFirst | kThird},
-    {"memmove", kFirst | kSecond},
-    {"mempcpy", kFirst | kSecond},
-    {"memrchr", kFirst},
-    {"memset", kFirst},
-    {"mlock", kFirst | kProtects},
-    {"mprotect", kFirst | kProtects},
-    {"mremap", kFirst | kProtects},
-    {"msync", kFirst | kProtects},
-    {"munmap", kFirst | kProtects},
-    {"pkey_mprotect", kFirst | kProtects},
-    {"posix_madvise", kFirst | kProtects},
-    {"pread", kSecond},
-    {"pread64", kSecond},
-    {"ptrace", kThird},
-    {"pwrite", kSecond},
-    {"pwrite64", kSecond},
-    {"rawmemchr", kFirst},
-    {"read", kSecond},
-    {"recv", kSecond},
-    {"recvfrom", kSecond},
-    {"send", kSecond},
-    {"sendto", kSecond},
-    {"swab", kFirst | kSecond},
-    {"wmemcmp", kFirst | kSecond},
-    {"wmemcpy", kFirst | kSecond},
-    {"wmemmove", kFirst | kSecond},
-    {"write", kSecond},
-};
+constexpr uint8_t kAllArguments = (1 << kArguments) - 1;
 
 // An address in one group: see FollowedAddress.
 struct Place {
@@ -318,6 +268,7 @@ class Search {
                         std::vector<CodeAccess>& found) {
     struct Compared {
       OldAddr address, at;
+      bool is_distance;
     };
     std::vector<Compared> compared;
     const auto is_read = [&](FollowedAddress a) {
@@ -336,16 +287,17 @@ class Search {
       });
       if (use == uses.end()) continue;
       const OldAddr a = addresses[i];
-      compared.push_back({!starts_function(program_, a) && is_before_function(program_, a) ? a + 1 : a, use->at});
+      compared.push_back({!starts_function(program_, a) && is_before_function(program_, a) ? a + 1 : a, use->at,
+                          std::ranges::any_of(uses, [](const AddressUse& u) { return u.asked == Asked::distance; })});
     }
-    for (size_t i = 0; i < compared.size(); ++i) {
-      const OldAddr start = compared[i].address;
-      if (!starts_function(program_, start)) continue;
+    for (const Compared& c : compared) {
+      const OldAddr start = c.address;
+      const auto next = std::ranges::upper_bound(compared, start, {}, &Compared::address);
+      if (!starts_function(program_, start) || (next == compared.end() && !c.is_distance)) continue;
       OldAddr end = start + 1;
-      if (i + 1 < compared.size() && compared[i + 1].address < program_.ranges.back().range.end)
-        end = compared[i + 1].address;
+      if (next != compared.end() && next->address < program_.ranges.back().range.end) end = next->address;
       for (size_t r = first_range(start); r < program_.ranges.size() && program_.ranges[r].range.start < end; ++r)
-        found.push_back({uint32_t(r), compared[i].at, true});
+        found.push_back({uint32_t(r), c.at, true});
     }
   }
 
@@ -375,7 +327,7 @@ class Search {
     for (const AddressUse& u : uses_of(functions_[place.group].uses, place.address)) {
       if (u.how == How::accessed) spread(place, read_);
       if (u.how == How::remapped) spread(place, remapped_);
-      if (u.how == How::compared && u.by_order) spread(place, compared_);
+      if (u.how == How::compared && u.asked != Asked::equality) spread(place, compared_);
       if (u.how != How::passed) continue;
       const Callee& callee = callee_of(u);
       if (callee.reads >> u.argument & 1) spread(place, callee.protects ? remapped_ : read_);
@@ -413,7 +365,8 @@ class Search {
     return (callee.protects && (callee.reads >> u.argument & 1)) || is_found_in(remapped_, callee, u);
   }
   bool compares(const AddressUse& u) {
-    return u.how == How::passed ? is_found_in(compared_, callee_of(u), u) : u.how == How::compared && u.by_order;
+    return u.how == How::passed ? is_found_in(compared_, callee_of(u), u)
+                                : u.how == How::compared && u.asked != Asked::equality;
   }
   static bool is_found_in(const std::set<Place>& found, const Callee& callee, const AddressUse& u) {
     return std::ranges::any_of(callee.groups, [&](uint32_t g) { return found.contains({g, u.argument}); });
@@ -441,21 +394,35 @@ class Search {
     } else if (relocation && relocation->type == R_X86_64_RELATIVE) {
       add_function(OldAddr(uint64_t(relocation->addend)), callee);
     } else if (const Symbol* symbol = symbol_of_got_entry(*program_.image, *got_entry)) {
-      const auto known = std::ranges::find(kLibrary, symbol->name, &std::pair<std::string_view, uint8_t>::first);
+      const auto known =
+          std::ranges::find(kLibraryAccesses, symbol->name, &std::pair<std::string_view, uint8_t>::first);
       if (symbol->section != SHN_UNDEF)
         add_function(symbol->address, callee);
-      else if (known != std::end(kLibrary))
+      else if (known != std::end(kLibraryAccesses))
         callee.reads = known->second & ~kProtects, callee.protects = known->second & kProtects;
     }
     return callee;
   }
 
   void add_function(OldAddr a, Callee& callee) const {
-    // Code that is not known may read whatever it gets.
-    if (!starts_function(program_, a))
-      callee.reads = kAllArguments;
-    else
+    if (starts_function(program_, a))
       callee.groups.push_back(program_.ranges[size_t(program_.range_of(a))].group);
+    else if (!only_returns(a))
+      callee.reads = kAllArguments;  // code that is not known may read whatever it gets
+  }
+
+  // musl's _init and _fini, which no table describes, only push and pop something.
+  bool only_returns(OldAddr a) const {
+    constexpr unsigned kMost = 8;  // instructions
+    for (unsigned i = 0; i < kMost && program_.image->is_code(a); ++i) {
+      const CachedInsn* in = DecodeCache::of_this_thread().find(program_.image->bytes_from(a));
+      if (!in || in->unusable || !in->has_semantics) return false;
+      if (in->insn.flow == Flow::ret) return true;
+      const Action action = in->semantics.action;
+      if (in->insn.flow != Flow::next || (action != Action::push && action != Action::pop)) return false;
+      a = a + in->insn.length;
+    }
+    return false;
   }
 
   const Program& program_;
@@ -496,7 +463,6 @@ std::vector<CodeAccess> find_code_accesses(const Program& program, const NamedAd
   Search thorough(program, named, false);
   thorough.run(groups);
   for (uint32_t g : groups) thorough.collect(g, found);
-  std::stable_partition(found.begin(), found.end(), [](const CodeAccess& a) { return !a.is_comparison; });
   return found;
 }
 

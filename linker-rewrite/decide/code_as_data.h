@@ -21,7 +21,7 @@ struct CodeAccess {
 using NamedAddresses = std::vector<std::vector<OldAddr>>;
 NamedAddresses addresses_named(const Program& program);
 
-// Finds all that can be seen, in a fixed order: comparisons last. Needs Group::indirect.
+// Finds all that can be seen, in a fixed order. Needs Group::indirect.
 std::vector<CodeAccess> find_code_accesses(const Program& program, const NamedAddresses& named);
 
 }  // namespace profld

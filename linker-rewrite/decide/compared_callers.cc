@@ -48,7 +48,7 @@ std::vector<OldAddr> bounds_of_code(const Image& image) {
     if (has_symbols) bounds.push_back(end);
   }
   for (const Elf64_Phdr& s : image.segments())
-    if (s.p_type == PT_LOAD && (s.p_flags & PF_X)) bounds.emplace_back(s.p_vaddr + s.p_memsz);
+    if (s.p_type == PT_LOAD && (s.p_flags & PF_X) && s.p_memsz != 0) bounds.emplace_back(s.p_vaddr + s.p_memsz);
   sort_unique(bounds);
   return bounds;
 }

@@ -221,8 +221,9 @@ class Finder {
     const auto compared = [&](const AddressUse& u) -> std::optional<OldAddr> {
       if (u.how != AddressUse::How::compared || compares_half(group, u.at)) return std::nullopt;
       const OldAddr a = followed.addresses[u.address - kArguments];
-      if (u.by_order && place_of(a + 1) == Place::inside) return a + 1;
-      return place_of(a) == Place::inside ? std::optional(a) : std::nullopt;
+      if (place_of(a) == Place::inside) return a;
+      const bool is_before = u.asked == AddressUse::Asked::order && place_of(a) != Place::entry;
+      return is_before && place_of(a + 1) == Place::inside ? std::optional(a + 1) : std::nullopt;
     };
     if (std::ranges::any_of(follow_addresses(program_, group, followed),
                             [&](const AddressUse& u) { return compared(u).has_value(); })) {

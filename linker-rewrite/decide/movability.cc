@@ -235,8 +235,9 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       if (!program.code(program.ranges[size_t(i)]).index(probe.address))
         stays(i, {ReasonCode::probe_between_instructions, probe.address});
   const NamedAddresses named = addresses_named(program);
-  for (const CodeAccess& a : find_code_accesses(program, named))
-    stays(a.range, {a.is_comparison ? ReasonCode::place_compared : ReasonCode::bytes_read_by_code, a.at});
+  const std::vector<CodeAccess> accesses = find_code_accesses(program, named);
+  for (const CodeAccess& a : accesses)
+    if (!a.is_comparison) stays(a.range, {ReasonCode::bytes_read_by_code, a.at});
   for (const ReturnWord& w : program.frame_tables.words)
     if (const ptrdiff_t i = program.range_of(w.return_address - 1); i >= 0)
       if (!ends_with_call(program.code(program.ranges[size_t(i)]), w.return_address))
@@ -245,6 +246,8 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   for (uint32_t g : inline_data.skipping) program.groups[g].stay(ReasonCode::changes_return_address);
   for (const InlineData& d : inline_data.calls) program.groups[d.group].stay({ReasonCode::data_behind_call, d.at});
   keep_what_inherits_registers(program);
+  for (const CodeAccess& a : accesses)
+    if (a.is_comparison) stays(a.range, {ReasonCode::place_compared, a.at});
   keep_compared_callers(program, data, named);
   const std::vector<OldAddr> sections = critical_sections(*program.image, data);
   for (const auto& [word, target] : data.code_pointers)

@@ -35,7 +35,7 @@ struct AddressUse {
   };
   FollowedAddress address = 0;
   How how{};
-  bool by_order = false;         // compared: to find out which of the two is the greater one
+  enum class Asked : uint8_t { equality, order, distance } asked{};  // compared: what is asked of the two
   bool through_pointer = false;  // `callee` is a word that holds the address of the function
   uint8_t argument = 0;
   FollowedAddress other = 0;

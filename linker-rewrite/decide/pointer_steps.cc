@@ -27,6 +27,7 @@ namespace profld {
 namespace {
 
 using How = AddressUse::How;
+using Asked = AddressUse::Asked;
 using Type = Operand::Type;
 
 // rax, rcx, rdx, rsi, rdi, r8 to r11
@@ -197,9 +198,9 @@ void PointerSteps::order(const PointerState& state, const Semantics& op, uint32_
   note(source(state, op, insn), op.to);
 }
 
-void PointerSteps::compare(AddressSet a, AddressSet b, bool by_order, uint32_t insn) {
+void PointerSteps::compare(AddressSet a, AddressSet b, Asked asked, uint32_t insn) {
   AddressUse details;
-  details.by_order = by_order;
+  details.asked = asked;
   AddressSet compared = (a | b) & kOfArguments;
   if ((b & ~kOfArguments) == 0) compared |= a;
   if ((a & ~kOfArguments) == 0) compared |= b;
@@ -371,7 +372,7 @@ void PointerSteps::step(PointerState& state, uint32_t insn) {
       bound(b, a, insn);
       const bool with_number = (op.from.type == Type::immediate && b == 0) ||
                                (op.from.type == Type::reg && state.registers[op.from.reg].is_number());
-      if ((a | b) != 0 && !with_number) compare(a, b, is_about_order(insn), insn);
+      if ((a | b) != 0 && !with_number) compare(a, b, is_about_order(insn) ? Asked::order : Asked::equality, insn);
       return;
     }
     case Action::shift:
@@ -417,7 +418,7 @@ void PointerSteps::add(PointerState& state, const Semantics& op, uint32_t insn) 
     order(state, op, insn);
     bound(v.made_from, other.made_from, insn);
     bound(other.made_from, v.made_from, insn);
-    if (other.made_from != 0 && !v.is_number()) compare(0, other.made_from, true, insn);
+    if (other.made_from != 0 && !v.is_number()) compare(0, other.made_from, Asked::distance, insn);
   }
   if (op.from.type == Type::immediate && v.is_on_stack() && op.to.size == kWord)
     v.offset += subtracts ? -op.immediate : op.immediate;

@@ -70,7 +70,7 @@ class PointerSteps {
   // A comparison of the first operand, or a subtraction from it.
   void order(const PointerState& state, const Semantics& op, uint32_t insn);
   // The two are compared, and nothing is known of one whose set is empty.
-  void compare(AddressSet a, AddressSet b, bool by_order, uint32_t insn);
+  void compare(AddressSet a, AddressSet b, AddressUse::Asked asked, uint32_t insn);
   // True if a comparison is about more than whether two values are the same.
   bool is_about_order(uint32_t comparison) const;
   // The number, if it makes sense as a length.
