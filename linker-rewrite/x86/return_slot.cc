@@ -125,7 +125,8 @@ class Scan {
   static constexpr std::array<bool, 256> kLookedAt = [] {
     std::array<bool, 256> looked_at{};
     for (int o = 0x50; o < 0x60; ++o) looked_at[size_t(o)] = true;
-    for (unsigned o : {0x03, 0x2b, 0x68, 0x6a, 0x81, 0x83, 0xc9, 0xff}) looked_at[o] = true;
+    for (uint8_t o : std::initializer_list<uint8_t>{0x03, 0x2b, 0x68, 0x6a, 0x81, 0x83, 0xc9, 0xff})
+      looked_at[o] = true;
     for (uint8_t o : {opcode::kStore, opcode::kLoad, opcode::kCompare, opcode::kCompareWith, opcode::kLea})
       looked_at[o] = true;
     return looked_at;
@@ -326,7 +327,8 @@ class WordSearch {
   static constexpr std::array<bool, 256> kHasPlainOperands = [] {
     std::array<bool, 256> plain{};
     for (unsigned o = 0; o < 0x40; ++o) plain[o] = (o & 7) < 4;
-    for (unsigned o : {0x63, 0x69, 0x6b, 0xc0, 0xc1, 0xc6, 0xc7, 0xd1, 0xd3, 0xf6, 0xf7}) plain[o] = true;
+    for (uint8_t o : std::initializer_list<uint8_t>{0x63, 0x69, 0x6b, 0xc0, 0xc1, 0xc6, 0xc7, 0xd1, 0xd3, 0xf6, 0xf7})
+      plain[o] = true;
     for (unsigned o = 0x80; o < 0x8e; ++o) plain[o] = true;
     return plain;
   }();
