@@ -179,6 +179,7 @@ cat >daemon.c <<'C'
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 static inline __attribute__((always_inline)) long call(long number, const void* a, long b) {
   __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b) : "rcx", "r11", "memory");
@@ -197,7 +198,10 @@ int main(int argc, char** argv) {
   } else if (!strcmp(argv[1], "daemon")) {
     if (daemon(1, 0)) return 1;
   } else {
-    if (fork()) return 5;
+    if (fork()) {
+      if (twice) wait(0);  // the process in between is no daemon
+      return 5;
+    }
     setsid();
     if (twice && fork()) _exit(0);
     for (int fd = 0; fd < 3; ++fd) close(fd);
