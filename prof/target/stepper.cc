@@ -66,7 +66,7 @@ int Stepper::run(pid_t program) {
   program_ = program;
   send_all();
   for (const auto& [number, thread] : threads_) resume(*thread, 0);
-  while (!threads_.empty() && !connection_.is_broken()) {
+  while ((!threads_.empty() || !half_told_.empty()) && !connection_.is_broken()) {
     int status = 0;
     const pid_t number = waitpid(-1, &status, __WALL);
     if (number > 0)
@@ -83,7 +83,11 @@ void Stepper::on_status(pid_t number, int status) {
   const bool has_ended = WIFEXITED(status) || WIFSIGNALED(status);
   if (found == threads_.end()) {
     if (number == program_ && has_ended) status_ = status;
-    if (has_ended) return;
+    if (has_ended) {
+      half_told_.erase(number);
+      return;
+    }
+    tell_half(number);
     // A thread or process that was just made: its first stop.
     const pid_t process = process_of(number);
     if (!settings_.follows_forks && !processes_.contains(process)) {
@@ -126,6 +130,10 @@ void Stepper::on_status(pid_t number, int status) {
   }
 }
 
+void Stepper::tell_half(pid_t number) {
+  if (!half_told_.insert(number).second) half_told_.erase(number);
+}
+
 void Stepper::on_event(Thread& thread, int event) {
   unsigned long message = 0;
   ptrace(PTRACE_GETEVENTMSG, thread.number, nullptr, &message);
@@ -135,6 +143,8 @@ void Stepper::on_event(Thread& thread, int event) {
       thread.records.event(prof_format::kEventFork, {message});
       [[fallthrough]];
     case PTRACE_EVENT_CLONE:
+      tell_half(pid_t(message));
+      [[fallthrough]];
     case PTRACE_EVENT_VFORK_DONE:
       ptrace(PTRACE_SINGLESTEP, thread.number, nullptr, 0L);  // it is still in the system call
       return;

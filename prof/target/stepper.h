@@ -33,6 +33,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -97,6 +98,8 @@ class Stepper {
 
   void on_status(pid_t number, int status);
   void on_event(Thread& thread, int event);
+  // The event that made it has been told, or its first stop: one of the two, or now the other as well.
+  void tell_half(pid_t number);
   void on_trap(Thread& thread);
   void on_end(Thread& thread, int status);
 
@@ -127,6 +130,8 @@ class Stepper {
   bool runs_plain_;
   BatchMemory batch_;
   std::map<pid_t, std::unique_ptr<Thread>> threads_;
+  // Made, but not in threads_ yet, or the other way round. The one that made it may end before its first stop is told.
+  std::set<pid_t> half_told_;
   std::map<pid_t, Process> processes_;
   pid_t program_ = 0;
   int status_ = 0;
