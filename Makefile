@@ -29,8 +29,12 @@ LDFLAGS =
 MAKEFLAGS += --jobs=$(shell nproc) --no-builtin-rules
 Q = $(if $(V),,@)
 
+# What ccache has to know to take a precompiled header for unchanged.
+export CCACHE_SLOPPINESS = pch_defines,time_macros
 flags = $(CXXFLAGS_COMMON) $(if $(WERROR),-Werror) -MMD -MP
 host_flags = $(flags) $(unit_flags) -DPROFLD_VERSION=\"$(VERSION)\" $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
+# linker-rewrite/precompiled.h, for g++ and our own flags; mk and ccache find it in the same place.
+precompiled = $(if $(SANITIZE)$(CXXFLAGS)$(findstring clang,$(CXX)),,build/precompiled/precompiled.h)
 host_link = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(1))
@@ -103,11 +107,22 @@ $(BUILD)/target/%.cc.o: %.cc | build-packages
 
 $(BUILD)/obj/%.cc.o: %.cc | build-packages
 	@mkdir -p $(@D); echo "CXX   $<"
-	$(Q)$(CXX) $(host_flags) -c -o $@ $<
+	$(Q)$(CXX) $(host_flags) $(if $(precompiled),-include $(precompiled) -fpch-preprocess) -c -o $@ $<
+
+# One for each level of optimization: g++ takes the one in the folder that fits.
+$(profld_objects) $(prof_objects) $(shared_objects): $(precompiled:%=%.gch/program)
+$(unit_objects): $(precompiled:%=%.gch/test)
+build/precompiled/precompiled.h: linker-rewrite/precompiled.h
+	@mkdir -p $(@D)
+	$(Q)echo '#include "$<"' >$@
+
+build/precompiled/precompiled.h.gch/%: build/precompiled/precompiled.h VERSION | build-packages
+	@mkdir -p $(@D); echo "GCH   $@"
+	$(Q)$(CXX) $(filter-out -MMD -MP,$(host_flags)) -x c++-header -o $@ $<
 
 $(filter %/main.cc.o,$(profld_objects) $(prof_objects) $(target_objects)): VERSION
 
-$(unit_objects): unit_flags = $(CXXFLAGS_UNIT)
+$(unit_objects) build/precompiled/precompiled.h.gch/test: unit_flags = $(CXXFLAGS_UNIT)
 $(unit_objects): | check-packages
 
 # libFuzzer comes with clang.

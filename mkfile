@@ -60,6 +60,18 @@ $BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS $TARGET_TESTED_OB
 # the same words as in the Makefile ccache knows that make has compiled it.
 $PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $TARGET_OBJECTS $TARGET_TESTED_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
 
+# linker-rewrite/precompiled.h, for g++ (the Makefile says more).
+$PROFLD_OBJECTS $PROF_OBJECTS: build/precompiled/precompiled.h.gch/program
+$UNIT_OBJECTS: build/precompiled/precompiled.h.gch/test
+build/precompiled/precompiled.h: linker-rewrite/precompiled.h
+	mkdir -p build/precompiled
+	echo '#include "linker-rewrite/precompiled.h"' >$target
+
+build/precompiled/precompiled.h.gch/%: build/precompiled/precompiled.h VERSION
+	mkdir -p build/precompiled/precompiled.h.gch
+	case $stem in test) unit=$CXXFLAGS_UNIT ;; *) unit= ;; esac
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} $unit -DPROFLD_VERSION=\"$VERSION\" -x c++-header -o $target build/precompiled/precompiled.h
+
 $BUILD/target/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
 	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP -DPROFLD_VERSION=\"$VERSION\" -c -o $target $stem.cc
@@ -67,7 +79,8 @@ $BUILD/target/%.cc.o: %.cc
 $BUILD/obj/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
 	case $stem in tests/unit/*) unit=$CXXFLAGS_UNIT ;; *) unit= ;; esac
-	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP $unit -DPROFLD_VERSION=\"$VERSION\" -c -o $target $stem.cc
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP $unit -DPROFLD_VERSION=\"$VERSION\" \
+	  -include build/precompiled/precompiled.h -fpch-preprocess -c -o $target $stem.cc
 
 $BUILD/runtime/%.cc.o: %.cc
 	mkdir -p $(dirname $target)

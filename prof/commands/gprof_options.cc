@@ -1,6 +1,8 @@
 #include "gprof_options.h"
 
 #include <getopt.h>
+// libiberty.h would declare another basename than <cstring> does.
+#define HAVE_DECL_BASENAME 1
 #include <libiberty/libiberty.h>
 
 #include <algorithm>

@@ -21,16 +21,12 @@ class NameReader {
  public:
   explicit NameReader(std::string_view table) : table_(table) {}
 
-  char letter() const { return at_ < table_.size() ? table_[at_] : '\0'; }
-  void next() { ++at_; }
-  std::string_view rest() const {
-    const std::string_view rest = table_.substr(std::min(at_, table_.size()));
-    return rest.substr(0, rest.find('\0'));
-  }
+  char letter() const { return table_.empty() ? '\0' : table_.front(); }
+  void next() { table_.remove_prefix(table_.empty() ? 0 : 1); }
+  std::string_view rest() const { return table_.substr(0, table_.find('\0')); }
 
  private:
   std::string_view table_;
-  size_t at_ = 0;
 };
 
 // Behind a dot: numbers, with dots in between. `name' is at the dot, and after it at the end, or at the next dot.
