@@ -65,7 +65,7 @@ sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-targets format-check \
+.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
 	tidy coverage install uninstall clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
 all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
@@ -145,7 +145,7 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.cc.o $(BUILD)/fuzz/objects.a
 demo: all | demo-packages
 	@tests/demo $(BUILD)
 
-check: all $(unit) $(fuzz_targets) | check-packages
+check: all $(unit) | check-packages
 	@tests/run $(BUILD)
 
 # Writes anew what tests/e2e/golden.sh expects; look at the difference before it is committed.
@@ -189,7 +189,9 @@ chromium: all | check-packages chromium-packages
 fuzz: all $(fuzz_targets)
 	@tests/fuzz/run $(BUILD) 0
 
-fuzz-targets: $(fuzz_targets)
+# The same runs each time, as .ci/run does it.
+fuzz-check: all $(fuzz_targets) | check-packages
+	@tests/fuzz/run $(BUILD) 1000
 
 # Every program of this machine, with LIBS=yes also with its libraries; needs root.
 sweep: all | sweep-packages
@@ -264,10 +266,9 @@ $(BUILD)/tidy/%: % $(BUILD)/obj/%.o .clang-tidy | tidy-packages
 	$(Q)$(tidy_command) -DPROFLD_VERSION=\"$(VERSION)\" 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
-# TESTS="unit cli" for some tests only. What fuzz targets run is not counted; they are the usual ones.
+# TESTS="unit cli" for some tests only.
 TESTS =
-coverage: $(if $(TESTS),,$(fuzz_targets)) | check-packages coverage-packages
-	@mkdir -p $(BUILD)/coverage; ln -sfn ../fuzz $(BUILD)/coverage/fuzz
+coverage: | check-packages coverage-packages
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CXXFLAGS="$(CXXFLAGS) --coverage -fprofile-update=atomic" \
 	  LDFLAGS="$(LDFLAGS) --coverage" all $(BUILD)/coverage/tests/unit
 	@tests/coverage $(BUILD)/coverage $(TESTS)

@@ -96,9 +96,7 @@ packages:V:
 demo:V: $PROGRAMS
 	tests/demo $BUILD
 
-# The fuzz targets are clang's and make's business.
 check:V: $PROGRAMS $BUILD/tests/unit
-	make -s BUILD=$BUILD fuzz-targets
 	tests/run $BUILD
 
 golden:V: $PROGRAMS
