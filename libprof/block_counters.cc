@@ -33,7 +33,6 @@
 #include "gs_base.h"
 #include "libprof/format/blocks.h"
 #include "memory.h"
-#include "process.h"
 #include "syscall.h"
 #include "text.h"
 

@@ -18,7 +18,7 @@
 
 #include "calibrate.h"
 
-#include "adaptive.h"
+#include "profile_type.h"
 #include "shadow_stack.h"
 #include "switches.h"
 #include "syscall.h"

@@ -34,7 +34,6 @@
 
 #include "cpu_clock.h"
 
-#include "process.h"
 #include "shadow_stack.h"
 #include "switches.h"
 #include "syscall.h"

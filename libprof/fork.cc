@@ -21,10 +21,10 @@
 #include "fork.h"
 
 #include "block_counters.h"
-#include "cpu_clock.h"
 #include "memory.h"
 #include "namespaces.h"
 #include "next_function.h"
+#include "profile_type.h"
 #include "shared_counters.h"
 #include "switches.h"
 #include "syscall.h"

@@ -26,7 +26,6 @@
 #include "modules.h"
 #include "namespaces.h"
 #include "objects.h"
-#include "process.h"
 #include "shared_counters.h"
 #include "syscall.h"
 #include "tail_calls.h"

@@ -12,7 +12,6 @@
 #include "file.h"
 #include "hook_selection.h"
 #include "libprof/format/map.h"
-#include "process.h"
 #include "settings.h"
 #include "syscall.h"
 #include "text.h"

@@ -68,7 +68,6 @@
 #include "modules.h"
 #include "namespaces.h"
 #include "next_function.h"
-#include "process.h"
 #include "shadow_stack.h"
 #include "syscall.h"
 #include "tree.h"

@@ -24,7 +24,6 @@
 #include "process.h"
 #include "rights.h"
 #include "settings.h"
-#include "shadow_stack.h"
 #include "syscall.h"
 #include "thread_pointer.h"
 #include "threads.h"

@@ -37,7 +37,6 @@
 #include "hook_selection.h"
 #include "objects.h"
 #include "shadow_stack.h"
-#include "stack_switch.h"
 #include "tree.h"
 
 namespace libprof {

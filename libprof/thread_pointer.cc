@@ -16,11 +16,9 @@
 
 #include "thread_pointer.h"
 
-#include "file.h"
 #include "format/thread_mark.h"
 #include "gs_base.h"
 #include "hook_selection.h"
-#include "process.h"
 #include "state.h"
 #include "syscall.h"
 #include "text.h"

@@ -43,16 +43,13 @@
 
 #include "trace.h"
 
-#include "file.h"
 #include "gs_base.h"
 #include "libprof/format/trace.h"
 #include "libprof/format/trace_segment.h"
 #include "memory.h"
 #include "modules.h"
 #include "namespaces.h"
-#include "process.h"
 #include "settings.h"
-#include "shadow_stack.h"
 #include "syscall.h"
 #include "text.h"
 #include "threads.h"

@@ -6,7 +6,6 @@
 
 #include "file.h"
 #include "libprof/format/trace.h"
-#include "process.h"
 #include "settings.h"
 #include "syscall.h"
 #include "text.h"

@@ -17,7 +17,6 @@
 #include "libprof/threads.h"
 
 #include "libprof/next_function.h"
-#include "libprof/process.h"
 #include "libprof/syscall.h"
 
 namespace libprof {
