@@ -29,6 +29,7 @@
 #include "adaptive.h"
 
 #include "cpu_clock.h"
+#include "frames.h"
 #include "shadow_stack.h"
 
 namespace libprof {

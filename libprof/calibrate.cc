@@ -18,6 +18,7 @@
 
 #include "calibrate.h"
 
+#include "frames.h"
 #include "profile_type.h"
 #include "shadow_stack.h"
 #include "switches.h"

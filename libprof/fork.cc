@@ -20,7 +20,9 @@
 
 #include "fork.h"
 
+#include "area.h"
 #include "block_counters.h"
+#include "frames.h"
 #include "memory.h"
 #include "namespaces.h"
 #include "next_function.h"

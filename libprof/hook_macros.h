@@ -6,6 +6,7 @@
 #define LIBPROF_HOOK_MACROS_H
 
 #include "assembler.h"
+#include "frames.h"
 #include "libprof/format/format.h"
 #include "state.h"
 

@@ -5,6 +5,42 @@
 
 namespace libprof {
 
+// In assembler: hooks.S says where. Hidden, as get_state is (state.h).
+#pragma GCC visibility push(hidden)
+extern "C" {
+extern uint64_t hook_words[4], library_hook_words[4];  // addresses of the hooks in use
+void enter_elapsed();
+void leave_elapsed();
+void enter_count();
+void leave_count();
+void enter_elapsed_carefully();
+void enter_count_carefully();
+void enter_time();
+void enter_time_carefully();
+void leave_time();
+void enter_time_asking();
+void enter_time_asking_carefully();
+void leave_time_asking();
+void enter_adaptive();
+void enter_adaptive_carefully();
+void leave_adaptive();
+void tail_elapsed();
+void tail_count();
+void tail_time();
+void tail_time_asking();
+void tail_adaptive();
+void jump_anywhere();
+void enter_without_tsc();
+void leave_without_tsc();
+void tail_without_tsc();
+void hook_off();
+void ask_and_enter();
+void ask_and_leave();
+void ask_and_tail();
+void ask_and_jump();
+}
+#pragma GCC visibility pop
+
 namespace {
 
 enum Word { kEnter, kLeave, kTail, kJump };

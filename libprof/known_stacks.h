@@ -4,6 +4,7 @@
 #ifndef LIBPROF_KNOWN_STACKS_H
 #define LIBPROF_KNOWN_STACKS_H
 
+#include "frames.h"
 #include "state.h"
 #include "syscall.h"
 

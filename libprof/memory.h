@@ -6,24 +6,22 @@
 // the mapping.
 //
 // Each guard may be one more mapping, and a process can have 65530 of them (vm.max_map_count). So all memory of one
-// thread lies in one area (state.h), and the guards of areas that lie side by side are one mapping.
+// thread lies in one area (area.h), and the guards of areas that lie side by side are one mapping.
 
 #ifndef LIBPROF_MEMORY_H
 #define LIBPROF_MEMORY_H
 
-#include "state.h"
+#include <stdint.h>
 
 namespace libprof {
+
+inline constexpr uint64_t kPage = 4096;
 
 // At least `size` bytes of zeroed private memory between two inaccessible pages; null if there is none.
 void* map_guarded(uint64_t size);
 
 // Gives it back. `size`: the same as for reserving.
 void unmap_guarded(void* p, uint64_t size);
-
-// An area for a thread, its State wiped in forked children like all of it. Null if there is no memory.
-State* map_area();
-void unmap_area(State* s);
 
 // Makes a part of what was reserved usable. False if there is no memory.
 bool open_memory(void* p, uint64_t size);

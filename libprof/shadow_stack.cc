@@ -19,6 +19,7 @@
 #include "shadow_stack.h"
 
 #include "adaptive.h"
+#include "frames.h"
 #include "known_stacks.h"
 #include "stack_switch.h"
 #include "syscall.h"

@@ -4,6 +4,7 @@
 #define LIBPROF_SHADOW_STACK_H
 
 #include "cpu_clock.h"
+#include "frames.h"
 #include "profile_type.h"
 #include "state.h"
 

@@ -35,6 +35,7 @@
 #include "stack_switch.h"
 
 #include "adaptive.h"
+#include "frames.h"
 #include "hook_selection.h"
 #include "known_stacks.h"
 #include "objects.h"

@@ -1,4 +1,5 @@
-// The private state of the runtime: the data of one thread and of one process that lie outside the profile.
+// The private state of the runtime: the data of one thread and of one process that lie outside the profile. How a thread's
+// memory is laid out: area.h; its frames, in the profile: frames.h.
 //
 // Terms. The MAPPING is prof.<pid>, mapped shared; it holds nodes and frames (format.h). The STATE is one page of
 // private memory per thread, found through the one thread-local word `libprof_state`; it says where the thread is in
@@ -19,6 +20,11 @@
 #define LIBPROF_STATE_H
 
 #include "libprof/format/format.h"
+
+#ifndef __ASSEMBLER__
+#include "memory.h"
+#include "words.h"
+#endif
 
 // Offsets in State that the hooks use; checked below.
 #define STATE_TOP 0
@@ -45,20 +51,11 @@
 // Links that a hook looks at itself. The slow path looks at more.
 #define MOST_PROBES 1024
 
-// Chunks of frames end at multiples of this, and nowhere else is an entry at one of these but the first of a page.
-#define CHUNK_ALIGNMENT 1024
-
-// A frame that is farther below the top than this is looked at more closely.
-#define LARGEST_FRAME 32768
-
 // A time stamp that is less than this many cycles behind the thread's last one counts as equal to it.
 #define SMALLEST_SETBACK (1 << 24)
 
 // If nothing reports switches, we ask the kernel when this many cycles have passed since the last hook (switches.cc).
 #define LONGEST_UNASKED (1 << 15)
-
-// Of Frame::flags, alone: the next hook of that slot is that of the function jumped to (tail_calls.cc).
-#define FRAME_EXPECTED 4
 
 #ifndef __ASSEMBLER__
 
@@ -72,18 +69,7 @@ using prof_format::Module;
 using prof_format::Node;
 using prof_format::Thread;
 
-inline constexpr uint64_t kPage = 4096;
 inline constexpr uint64_t kBlocksPerPage = kPage / PROF_BLOCK_SIZE;
-
-// Chunks of frames. The end of a chunk shows in the address of an entry (CHUNK_ALIGNMENT). Four small chunks fill a page: a
-// coroutine begins with one of these. A large one, with entries in all of a page but the first quarter, where its head is last,
-// is for the stacks of threads and for whatever needs more.
-inline constexpr uint64_t kSmallChunk = CHUNK_ALIGNMENT;
-inline constexpr uint64_t kLargeChunkOffset = CHUNK_ALIGNMENT - sizeof(FrameChunk);  // in its page
-inline constexpr uint32_t kFramesInSmallChunk = (kSmallChunk - sizeof(FrameChunk)) / sizeof(Frame);
-inline constexpr uint32_t kFramesInLargeChunk = (kPage - CHUNK_ALIGNMENT) / sizeof(Frame);
-static_assert(sizeof(FrameChunk) + kFramesInSmallChunk * sizeof(Frame) == kSmallChunk);
-static_assert(CHUNK_ALIGNMENT + kFramesInLargeChunk * sizeof(Frame) == kPage);
 
 // An entry of a thread's table of children: calling `pc` from node `parent` leads to node `child`, which is a child of
 // it or the ancestor that the call was folded onto. An empty entry has pc 0. The 64-bit word of parent and child is
@@ -182,22 +168,6 @@ static_assert(offsetof(State, away) == STATE_AWAY && offsetof(State, sign) == ST
 static_assert(offsetof(State, expected) == STATE_EXPECTED);
 static_assert(sizeof(State) <= kPage);
 
-// Each thread has an area of private memory (memory.h):
-//
-//     a page that is inaccessible
-//     the page of a perf event (switches.cc), else inaccessible
-//     its stack for heavy paths
-//     the State, one page
-//     tables of children, as they grow: 256, 512, ... 4096 links, each behind a page that holds its mask (tree.cc)
-//     a page that is inaccessible, as is what is not yet used of the room for tables
-inline constexpr uint64_t kPrivateStackSize = 15 * kPage;
-inline constexpr uint64_t kBelowState = 2 * kPage + kPrivateStackSize;
-inline constexpr uint64_t kFirstTable = 256;  // links
-inline constexpr uint64_t kTableOffset = kPage;
-inline constexpr uint64_t kFirstTableSize = kTableOffset + kFirstTable * sizeof(Link);
-inline constexpr uint64_t kRoomForTables = 5 * kTableOffset + (1 + 2 + 4 + 8 + 16) * kFirstTable * sizeof(Link);
-inline constexpr uint64_t kAreaSize = kBelowState + kPage + kRoomForTables + kPage;
-
 struct Process {
   uint32_t lock;
   uint32_t phase;          // enum Phase
@@ -221,23 +191,6 @@ static_assert(sizeof(Process) <= kPage);
 
 enum Phase : uint32_t { kNotBegun = 0, kRecording = 1, kOff = 2 };
 
-// Kinds of FrameChunk::kind.
-enum StackKind : uint32_t { kThreadStack = 1, kSignalStack = 2, kOtherStack = 3 };
-
-// Values of Frame::flags below kWeightShift. The slots of frames with flags, and of base frames, are odd (see
-// kSlotTag).
-enum FrameFlags : uint32_t {
-  kCopied = 1,  // first entry of a further chunk: stands for the last frame of the chunk before
-  kBase = 2,
-  // Of tail calls, see tail_calls.cc:
-  kExpected = FRAME_EXPECTED,  // its node is that of a function that has not called its hook yet
-  kTimedOnArrival = 8,         // with kExpected: the hook has more to do than to count
-  kFoldedCall = 16,            // the call was folded, so it has no time of its own
-};
-
-// Added to a slot to make the fast exit path fail to match it and leave the frame to the slow path.
-inline constexpr uint64_t kSlotTag = 1;
-
 extern Process* process;
 // A time stamp, if the program may not read the counter any more: for its profile, time stands still from there on.
 extern uint64_t tsc_stopped_at;
@@ -246,36 +199,6 @@ extern uint64_t tsc_stopped_at;
 // from its first instruction.
 #pragma GCC visibility push(hidden)
 extern "C" {
-extern uint64_t hook_words[4], library_hook_words[4];  // addresses of the hooks in use, see hook_selection.h
-void enter_elapsed();
-void leave_elapsed();
-void enter_count();
-void leave_count();
-void enter_elapsed_carefully();
-void enter_count_carefully();
-void enter_time();
-void enter_time_carefully();
-void leave_time();
-void enter_time_asking();
-void enter_time_asking_carefully();
-void leave_time_asking();
-void enter_adaptive();
-void enter_adaptive_carefully();
-void leave_adaptive();
-void tail_elapsed();
-void tail_count();
-void tail_time();
-void tail_time_asking();
-void tail_adaptive();
-void jump_anywhere();
-void enter_without_tsc();
-void leave_without_tsc();
-void tail_without_tsc();
-void hook_off();
-void ask_and_enter();
-void ask_and_leave();
-void ask_and_tail();
-void ask_and_jump();
 State* get_state();
 void set_state(State* state);
 int64_t thread_word_offset();  // of libprof_state from the thread pointer; negative
@@ -283,80 +206,14 @@ uint64_t run_on_stack(char* stack_top, uint64_t (*function)(State*, uint64_t), S
 }
 #pragma GCC visibility pop
 
-inline uint64_t thread_pointer() {
-  uint64_t word;
-  asm volatile("mov %%fs:0, %0" : "=r"(word));
-  return word;
-}
-
-inline uint64_t time_stamp() {
-  uint32_t low, high;
-  asm volatile("rdtsc" : "=a"(low), "=d"(high));
-  return uint64_t(high) << 32 | low;
-}
-
-// One instruction each: a signal handler sees them done or not done. Other threads never write these words.
-inline void add(uint64_t* p, uint64_t value) { asm volatile("addq %1, %0" : "+m"(*p) : "er"(value) : "cc", "memory"); }
-template <class T>
-inline bool exchange_if(T* p, T expected, T desired) {
-  bool done;
-  asm volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(*p), "+a"(expected) : "r"(desired) : "memory");
-  return done;
-}
-// The same for words that another thread may write.
-template <class T>
-inline bool exchange_if_shared(T* p, T expected, T desired) {
-  return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-// Keeps the compiler from moving stores; the processor keeps them in order by itself.
-inline void ordered() { asm volatile("" ::: "memory"); }
-
-template <class T>
-inline T load(const T* p) {
-  return *static_cast<const volatile T*>(p);
-}
-template <class T>
-inline void store(T* p, T value) {
-  *static_cast<volatile T*>(p) = value;
-}
-
 template <class T>
 inline T* at(char* base, Block block) {
   return reinterpret_cast<T*>(base + (uint64_t(block) << PROF_BLOCK_SHIFT));
 }
 inline Node* node_at(State* s, Block block) { return at<Node>(s->base, block); }
-
-inline Frame* top_frame(State* s) { return reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + load(&s->top)); }
-inline uint64_t as_top(State* s, Frame* f) { return uint64_t(reinterpret_cast<char*>(f) - reinterpret_cast<char*>(s)); }
-// What a page of small chunks begins with, is empty in one with a large chunk.
-inline FrameChunk* chunk_of(Frame* f) {
-  const uint64_t address = reinterpret_cast<uint64_t>(f), page = address & ~(kPage - 1);
-  if (load(&reinterpret_cast<const FrameChunk*>(page)->capacity) == 0)
-    return reinterpret_cast<FrameChunk*>(page + kLargeChunkOffset);
-  return reinterpret_cast<FrameChunk*>(address & ~(kSmallChunk - 1));
-}
-inline uint32_t frames_in(const FrameChunk* c) {
-  const bool is_large = (reinterpret_cast<uint64_t>(c) & (kPage - 1)) == kLargeChunkOffset;
-  return is_large ? kFramesInLargeChunk : kFramesInSmallChunk;
-}
 inline Block block_of(State* s, const void* p) {
   return Block(uint64_t(static_cast<const char*>(p) - s->base) >> PROF_BLOCK_SHIFT);
 }
-inline Frame* frames_of(FrameChunk* c) { return reinterpret_cast<Frame*>(c + 1); }
-inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (CHUNK_ALIGNMENT - 1)) == 0; }
-
-// No loop goes on for ever, even if something has overwritten the list that it follows. Blocks are given out in
-// ascending order, so the lists of stacks and of chunks are ordered; an element out of order ends the list.
-inline Block if_before(Block next, Block b) { return next < b ? next : 0; }
-inline Block if_behind(Block next, Block b) { return next > b ? next : 0; }
-
-// The stack of the thread that was made before that one; 0 if there is none.
-inline Block stack_before(State* s, Block b) { return if_before(at<FrameChunk>(s->base, b)->next_stack, b); }
-// The chunk above that one; 0 if there is none.
-inline Block chunk_after(State* s, Block b) { return if_behind(at<FrameChunk>(s->base, b)->next, b); }
-
-inline char* private_stack_top(State* s) { return reinterpret_cast<char*>(s); }
-inline char* area_of(State* s) { return reinterpret_cast<char*>(s) - kBelowState; }
 
 }  // namespace libprof
 

@@ -31,6 +31,7 @@
 #include <linux/perf_event.h>
 #include <linux/rseq.h>
 
+#include "area.h"
 #include "settings.h"
 #include "syscall.h"
 

@@ -34,6 +34,7 @@
 #include "tail_calls.h"
 
 #include "adaptive.h"
+#include "frames.h"
 #include "hook_selection.h"
 #include "objects.h"
 #include "shadow_stack.h"

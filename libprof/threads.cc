@@ -11,6 +11,7 @@
 #include "threads.h"
 
 #include "adaptive.h"
+#include "area.h"
 #include "block_counters.h"
 #include "cpu_clock.h"
 #include "file.h"

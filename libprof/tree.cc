@@ -1,5 +1,6 @@
 #include "tree.h"
 
+#include "area.h"
 #include "file.h"
 #include "memory.h"
 #include "modules.h"
