@@ -22,11 +22,10 @@
 // Limit. Filters that were there when the program started, and those that it installs by an instruction of its own (all
 // of a static program's), are not seen.
 
-#include "sandbox.h"
-
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
+#include "allowed_calls.h"
 #include "file.h"
 #include "memory.h"
 #include "namespaces.h"
@@ -34,24 +33,10 @@
 #include "sampling.h"
 #include "seccomp_filter.h"
 #include "syscall.h"
-#include "text.h"
 
 namespace libprof {
 
-uint32_t is_sandboxed;
-
 namespace {
-
-constexpr uint32_t kMostFilters = 32768;  // more than the kernel takes: instructions of all together
-
-// Inherited by forked children, as the filters are.
-struct SeenFilter {
-  SeenFilter* next;
-  uint64_t size;  // instructions
-  FilterInstruction instructions[kMostFilterInstructions];
-};
-SeenFilter* newest_filter;
-uint32_t all_is_forbidden;  // for how many reasons
 
 struct FilterProgram {  // struct sock_fprog
   uint16_t size;        // instructions
@@ -84,34 +69,7 @@ Effect effect_of_seccomp(uint64_t operation) {
   }
 }
 
-// `program`: the filter that the kernel has just read.
-void keep(SeenFilter* kept, const FilterProgram* program) {
-  kept->size = program->size;
-  memcpy(kept->instructions, program->instructions, program->size * sizeof(FilterInstruction));
-  kept->next = load(&newest_filter);
-  while (!__atomic_compare_exchange_n(&newest_filter, &kept->next, kept, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-  }
-}
-
-void forbid_all() {
-  __atomic_fetch_add(&all_is_forbidden, 1, __ATOMIC_SEQ_CST);
-  __atomic_store_n(&is_sandboxed, 1, __ATOMIC_SEQ_CST);
-}
-void undo_forbid_all() { __atomic_fetch_sub(&all_is_forbidden, 1, __ATOMIC_SEQ_CST); }
-
 }  // namespace
-
-bool may_call(int64_t number, const uint64_t (&arguments)[6]) {
-  if (load(&all_is_forbidden) != 0) return false;
-  SystemCall call = {int32_t(number), kThisArchitecture, 0, {}};
-  memcpy(call.arguments, arguments, sizeof arguments);
-  uint32_t left = kMostFilters;
-  for (SeenFilter* f = __atomic_load_n(&newest_filter, __ATOMIC_ACQUIRE); f && left != 0; f = f->next, --left) {
-    const uint32_t action = run_filter(f->instructions, f->size, call) & kFilterAction;
-    if (action != kFilterAllows && action != kFilterLogs) return false;
-  }
-  return true;
-}
 
 // The program's prctl, or its syscall with one of the two numbers. Returns what the kernel does. In the meantime, in
 // handlers and in other threads, the runtime makes no system calls.
@@ -127,13 +85,13 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, ui
   if (forbids) {
     pause_samples();
     keep_room();
-    forbid_all();
+    forbid_all_calls();
   }
   const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
   if (is_error(result)) {
     if (stops_tsc) start_tsc();
     if (forbids) {
-      undo_forbid_all();
+      undo_forbid_all_calls();
       give_room_back();
       resume_samples();
     }
@@ -141,8 +99,9 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_call(int64_t number, ui
     return result;
   }
   if (memory) {
-    keep(memory, reinterpret_cast<const FilterProgram*>(c));  // of both calls the third argument
-    undo_forbid_all();
+    const auto* program = reinterpret_cast<const FilterProgram*>(c);  // of both calls the third argument
+    obey_filter(memory, program->instructions, program->size);
+    undo_forbid_all_calls();
     give_room_back();
   }
   if (forbids) resume_samples();

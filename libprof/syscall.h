@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sandbox.h"
+#include "allowed_calls.h"
 
 namespace libprof {
 
@@ -30,7 +30,7 @@ inline int64_t unchecked_syscall(int64_t number, uint64_t a, uint64_t b, uint64_
   return result;
 }
 
-// A call that the program has forbidden (sandbox.h) is not made: the answer is that there is no such call. So callers
+// A call that the program has forbidden (sandbox.cc) is not made: the answer is that there is no such call. So callers
 // must be able to go on after any error.
 inline int64_t syscall6(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f) {
   if (is_sandboxed && !may_call(number, {a, b, c, d, e, f})) return kErrorNoCall;
