@@ -29,8 +29,8 @@
 #include "block_counters.h"
 
 #include "counter_values.h"
-#include "file.h"
 #include "gs_base.h"
+#include "heavy.h"
 #include "libprof/format/blocks.h"
 #include "memory.h"
 #include "syscall.h"

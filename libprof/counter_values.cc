@@ -1,6 +1,7 @@
 #include "counter_values.h"
 
 #include "file.h"
+#include "heavy.h"
 #include "libprof/format/blocks.h"
 #include "syscall.h"
 

@@ -44,6 +44,7 @@
 
 #include "directory.h"
 #include "fork.h"
+#include "heavy.h"
 #include "memory.h"
 #include "process.h"
 #include "syscall.h"
@@ -413,26 +414,5 @@ void write_profile(Process* p) {
   }
   close_file(fd);
 }
-
-// The word is the number of the thread that has the lock. That may have ended in a system call, by a filter or in the handler
-// of SIGSYS; or it is this one, which such a handler took away from there. Between system calls all is whole.
-// Where the program has forbidden to ask for it, threads have none, and nobody can tell whether they have ended.
-void lock(uint32_t* word) {
-  constexpr uint64_t kLookEvery = 1024;  // tries
-  constexpr uint32_t kNobody = 0, kUnknown = ~0u;
-  const State* s = get_state();
-  const int32_t id = s && s->tid != 0 ? s->tid : thread_id();
-  const uint32_t own = id > 0 ? uint32_t(id) : kUnknown;
-  for (uint64_t tries = 1; !exchange_if_shared(word, kNobody, own); ++tries) {
-    const uint32_t owner = load(word);
-    if (owner == own && own != kUnknown) return;
-    const bool has_ended = tries % kLookEvery == 0 && owner != kNobody && owner != kUnknown &&
-                           syscall4(__NR_tkill, owner, 0) == kErrorNoProcess;
-    if (has_ended && exchange_if_shared(word, owner, own)) return;
-    syscall4(__NR_sched_yield, 0);
-  }
-}
-
-void unlock(uint32_t* word) { __atomic_store_n(word, 0, __ATOMIC_RELEASE); }
 
 }  // namespace libprof

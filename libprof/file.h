@@ -32,10 +32,6 @@ void give_room_back();
 // In a profile that is private memory (Header::flags kPrivate): writes it to the file.
 void write_profile(Process* p);
 
-// The lock of the process; only for heavy paths, since signals must be blocked. It is taken from a thread that has ended.
-void lock(uint32_t* word);
-void unlock(uint32_t* word);
-
 }  // namespace libprof
 
 #endif

@@ -25,12 +25,12 @@
 
 #include "adaptive.h"
 #include "file.h"
+#include "heavy.h"
 #include "mappings.h"
 #include "shadow_stack.h"
 #include "stack_index.h"
 #include "syscall.h"
 #include "text.h"
-#include "threads.h"
 
 namespace libprof {
 

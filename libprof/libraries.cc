@@ -22,7 +22,7 @@
 
 #include "libraries.h"
 
-#include "file.h"
+#include "heavy.h"
 #include "modules.h"
 #include "namespaces.h"
 #include "objects.h"

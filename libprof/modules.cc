@@ -10,12 +10,12 @@
 
 #include "block_counters.h"
 #include "file.h"
+#include "heavy.h"
 #include "hook_selection.h"
 #include "libprof/format/map.h"
 #include "settings.h"
 #include "syscall.h"
 #include "text.h"
-#include "threads.h"
 #include "trace.h"
 
 namespace libprof {

@@ -11,6 +11,7 @@
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
+#include "heavy.h"
 #include "hook_selection.h"
 #include "memory.h"
 #include "modules.h"

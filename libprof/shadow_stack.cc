@@ -20,6 +20,7 @@
 
 #include "adaptive.h"
 #include "frames.h"
+#include "heavy.h"
 #include "known_stacks.h"
 #include "stack_switch.h"
 #include "syscall.h"

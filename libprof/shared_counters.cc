@@ -30,6 +30,7 @@
 
 #include "counter_values.h"
 #include "file.h"
+#include "heavy.h"
 #include "mappings.h"
 #include "memory.h"
 #include "modules.h"

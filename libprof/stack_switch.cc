@@ -36,12 +36,12 @@
 
 #include "adaptive.h"
 #include "frames.h"
+#include "heavy.h"
 #include "hook_selection.h"
 #include "known_stacks.h"
 #include "objects.h"
 #include "shadow_stack.h"
 #include "syscall.h"
-#include "threads.h"
 
 namespace libprof {
 

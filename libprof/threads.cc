@@ -16,6 +16,7 @@
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
+#include "heavy.h"
 #include "known_stacks.h"
 #include "memory.h"
 #include "process.h"
@@ -196,25 +197,6 @@ void leave_wiped_state(State* s) {
   const bool are_blocked = block_signals(&mask);
   if (is_of_parent(s)) leave_parent(s);
   if (are_blocked) restore_signals(mask);
-}
-
-uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument) {
-  // Blocking signals may itself be refused, by a SIGSYS whose handler has hooks: they come here from below. From above
-  // it is a thread that another handler took away from here by siglongjmp.
-  const uint64_t here = as_word(__builtin_frame_address(0));
-  if (s->is_left || here < load(&s->entering_at)) return 0;
-  store(&s->entering_at, here);
-  uint64_t mask;
-  const bool are_blocked = block_signals(&mask);
-  uint64_t result = 0;
-  if (!s->is_left && !s->is_busy) {
-    store(&s->is_busy, 1u);
-    result = run_on_stack(private_stack_top(s), function, s, argument);
-    store(&s->is_busy, 0u);
-  }
-  store(&s->entering_at, uint64_t(0));
-  if (are_blocked) restore_signals(mask);
-  return result;
 }
 
 void note_name(State* s) {

@@ -1,4 +1,4 @@
-// Threads: their states, and the way from slow paths to heavy ones.
+// Threads: their states, as they begin.
 
 #ifndef LIBPROF_THREADS_H
 #define LIBPROF_THREADS_H
@@ -17,10 +17,6 @@ State* no_state();
 
 // If s was wiped by fork, the thread, in the child, gives it up.
 void leave_wiped_state(State* s);
-
-// Runs function(s, argument) on the thread's private stack with all signals blocked, and returns its result; 0, as if
-// there were no room, in a state that a forked child has left (fork.h).
-uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument);
 
 // Put the thread's present name into its record. Slow paths; the second one is for a thread other than the caller's, which
 // may be running or gone.

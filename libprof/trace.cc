@@ -44,6 +44,7 @@
 #include "trace.h"
 
 #include "gs_base.h"
+#include "heavy.h"
 #include "libprof/format/trace.h"
 #include "libprof/format/trace_segment.h"
 #include "memory.h"

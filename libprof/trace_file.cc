@@ -4,7 +4,7 @@
 
 #include "trace_file.h"
 
-#include "file.h"
+#include "heavy.h"
 #include "libprof/format/trace.h"
 #include "settings.h"
 #include "syscall.h"

@@ -2,6 +2,7 @@
 
 #include "area.h"
 #include "file.h"
+#include "heavy.h"
 #include "memory.h"
 #include "modules.h"
 #include "syscall.h"
