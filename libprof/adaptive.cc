@@ -30,7 +30,7 @@
 
 #include "cpu_clock.h"
 #include "frames.h"
-#include "shadow_stack.h"
+#include "tsc.h"
 
 namespace libprof {
 

@@ -20,12 +20,12 @@
 
 #include "frames.h"
 #include "profile_type.h"
-#include "shadow_stack.h"
 #include "switches.h"
 #include "syscall.h"
 #include "tail_calls.h"
 #include "thread_pointer.h"
 #include "tree.h"
+#include "tsc.h"
 
 namespace libprof {
 

@@ -34,7 +34,7 @@
 
 #include "cpu_clock.h"
 
-#include "shadow_stack.h"
+#include "frames.h"
 #include "switches.h"
 #include "syscall.h"
 #include "tsc.h"

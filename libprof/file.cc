@@ -46,9 +46,9 @@
 #include "fork.h"
 #include "heavy.h"
 #include "memory.h"
-#include "process.h"
 #include "syscall.h"
 #include "text.h"
+#include "tsc.h"
 
 namespace libprof {
 

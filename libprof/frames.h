@@ -72,6 +72,23 @@ inline Block stack_before(State* s, Block b) { return if_before(at<FrameChunk>(s
 // The chunk above that one; 0 if there is none.
 inline Block chunk_after(State* s, Block b) { return if_behind(at<FrameChunk>(s->base, b)->next, b); }
 
+inline uint64_t slot_of(const Frame* f) { return load(&f->slot) & ~kSlotTag; }
+
+// The frame below; null below a base.
+Frame* frame_below(State* s, Frame* f);
+
+// The frame, or the nearest below it that has a slot.
+Frame* with_slot(State* s, Frame* f);
+
+// The topmost frame that has a slot.
+Frame* current_frame(State* s);
+
+// The frame that f, the first of a further chunk, stands for; else f.
+Frame* original_of(State* s, Frame* f);
+
+// Puts the base frame of a stack: it stands for the code that calls profiled code from around `slot`.
+void set_base(Frame* f, uint64_t slot, Block node);
+
 }  // namespace libprof
 
 #endif  // __ASSEMBLER__

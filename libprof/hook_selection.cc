@@ -2,6 +2,7 @@
 
 #include "profile_type.h"
 #include "switches.h"
+#include "tsc.h"
 
 namespace libprof {
 

@@ -27,7 +27,6 @@
 #include "file.h"
 #include "heavy.h"
 #include "mappings.h"
-#include "shadow_stack.h"
 #include "stack_index.h"
 #include "syscall.h"
 #include "text.h"

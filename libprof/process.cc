@@ -11,6 +11,7 @@
 #include "cpu_clock.h"
 #include "file.h"
 #include "fork.h"
+#include "frames.h"
 #include "heavy.h"
 #include "hook_selection.h"
 #include "memory.h"
@@ -18,12 +19,12 @@
 #include "profile_type.h"
 #include "sampling.h"
 #include "settings.h"
-#include "shadow_stack.h"
 #include "shared_counters.h"
 #include "switches.h"
 #include "syscall.h"
 #include "text.h"
 #include "threads.h"
+#include "times.h"
 #include "trace.h"
 #include "tsc.h"
 
@@ -31,7 +32,6 @@ namespace libprof {
 
 Process* process;
 uint32_t profile_type = kDefaultType;
-uint64_t tsc_stopped_at;
 
 namespace {
 
@@ -298,13 +298,6 @@ void stop_tsc() {
 void start_tsc() {
   store(&tsc_stopped_at, uint64_t(0));
   if (takes_stamps() && !are_hooks_off()) use_hooks_of_type(true);
-}
-
-void stamp_last(Header* header) {
-  const Stamps now = stamps_of_one_moment(kClockMonotonicRaw);
-  if (tsc_stopped_at != 0 || now.ns == 0) return;  // a pair of what belongs together, or none
-  header->tsc_last = now.tsc;
-  header->ns_last = now.ns;
 }
 
 }  // namespace libprof

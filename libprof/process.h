@@ -27,9 +27,6 @@ void start_tsc();
 // 0 if the kernel does not tell. A heavy path.
 uint64_t threads_of_process();
 
-// Puts the time now into tsc_last and ns_last.
-void stamp_last(Header* header);
-
 }  // namespace libprof
 
 #endif

@@ -65,10 +65,10 @@
 #include <asm/sigcontext.h>
 #include <linux/signal.h>
 
+#include "frames.h"
 #include "modules.h"
 #include "namespaces.h"
 #include "next_function.h"
-#include "shadow_stack.h"
 #include "syscall.h"
 #include "tree.h"
 

@@ -33,6 +33,7 @@
 #include "sampling.h"
 #include "seccomp_filter.h"
 #include "syscall.h"
+#include "tsc.h"
 
 namespace libprof {
 

@@ -22,10 +22,12 @@
 #include "frames.h"
 #include "heavy.h"
 #include "known_stacks.h"
+#include "profile_type.h"
 #include "stack_switch.h"
 #include "syscall.h"
 #include "tail_calls.h"
 #include "threads.h"
+#include "times.h"
 #include "tree.h"
 
 namespace libprof {
@@ -130,25 +132,6 @@ void leave_while_busy(State* s, uint64_t slot, uint64_t now) {
 
 }  // namespace
 
-Frame* frame_below(State* s, Frame* f) {
-  FrameChunk* chunk = chunk_of(f);
-  if (f != frames_of(chunk)) {
-    // In the zeros of a parent (fork.cc) no chunk is small any more.
-    const bool has_left_page = (reinterpret_cast<uint64_t>(f) & (kPage - 1)) < sizeof(FrameChunk) + sizeof(Frame);
-    return has_left_page ? nullptr : f - 1;
-  }
-  const Block previous = if_before(chunk->previous, block_of(s, chunk));
-  if (previous == 0) return nullptr;
-  FrameChunk* below = at<FrameChunk>(s->base, previous);
-  return frames_of(below) + (frames_in(below) - 1);
-}
-
-Frame* original_of(State* s, Frame* f) {
-  if (!(f->flags & kCopied)) return f;
-  Frame* below = frame_below(s, f);
-  return below ? below : f;  // none in the zeros of a parent, see fork.cc
-}
-
 void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
   give_time(s, node_at(s, load(&f->node)), now);
   Frame* frame = f;
@@ -193,43 +176,6 @@ bool find_own_frame(State* s, uint64_t slot, uint64_t now) {
   detach_frames(s, slot, now);
   pop_gone(s, slot - sizeof slot, now);
   return is_own(top_frame(s));
-}
-
-Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
-
-Frame* with_slot(State* s, Frame* f) {
-  while (load(&f->slot) == 0) {
-    Frame* below = frame_below(s, f);
-    if (!below) break;
-    f = below;
-  }
-  return f;
-}
-
-void give_time(State* s, Node* node, uint64_t now) {
-  if (!is_timed()) return;
-  const uint64_t last = load(&s->thread->last_tsc);
-  if (now < last) {
-    if (uses_cpu_clock()) return;
-    now = stamp(s);
-    if (int64_t(last - now) < SMALLEST_SETBACK) return;
-  }
-  // If a handler has been here meanwhile, its hooks have given the time to the nodes that ran.
-  if (exchange_if(&s->thread->last_tsc, last, now) && now > last) add(&node->cycles, now - last);
-}
-
-void skip_time(State* s, uint64_t since, uint64_t away) {
-  if (!is_timed()) return;
-  const uint64_t last = load(&s->thread->last_tsc), now = stamp(s);
-  // If the kernel was asked meanwhile, the stamps are not of one clock. If a handler was here, little is left to skip.
-  if (load(&s->away) != away || last < since || now <= last) return;
-  if (exchange_if(&s->thread->last_tsc, last, now)) add(&node_at(s, s->root)->own_cycles, now - last);
-}
-
-void set_base(Frame* f, uint64_t slot, Block node) {
-  store(&f->node, node);
-  store(&f->flags, uint32_t(kBase));
-  store(&f->slot, (slot + 64) | kSlotTag);
 }
 
 // `slot` and `pc`: see hooks.S. s may be null, and its top may be 0: then this is the first hook of a thread or, after

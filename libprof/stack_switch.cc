@@ -40,8 +40,8 @@
 #include "hook_selection.h"
 #include "known_stacks.h"
 #include "objects.h"
-#include "shadow_stack.h"
 #include "syscall.h"
+#include "times.h"
 
 namespace libprof {
 

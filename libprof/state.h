@@ -192,9 +192,6 @@ static_assert(sizeof(Process) <= kPage);
 enum Phase : uint32_t { kNotBegun = 0, kRecording = 1, kOff = 2 };
 
 extern Process* process;
-// A time stamp, if the program may not read the counter any more: for its profile, time stands still from there on.
-extern uint64_t tsc_stopped_at;
-
 // In assembler: hooks.S says where. Hidden: their addresses need no relocation, so they are right in a static program
 // from its first instruction.
 #pragma GCC visibility push(hidden)

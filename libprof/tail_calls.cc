@@ -37,7 +37,9 @@
 #include "frames.h"
 #include "hook_selection.h"
 #include "objects.h"
+#include "profile_type.h"
 #include "shadow_stack.h"
+#include "times.h"
 #include "tree.h"
 
 namespace libprof {

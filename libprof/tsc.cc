@@ -7,11 +7,12 @@
 
 #include <cpuid.h>
 
-#include "state.h"
 #include "syscall.h"
 #include "text.h"
 
 namespace libprof {
+
+uint64_t tsc_stopped_at;
 
 namespace {
 
@@ -64,6 +65,13 @@ bool check_tsc() {
   if (processor_says_invariant() || kernel_uses_counter()) return true;
   say("this machine's time-stamp counter does not tick evenly; PROFTYPE=count needs none; nothing is recorded");
   return false;
+}
+
+void stamp_last(Header* header) {
+  const Stamps now = stamps_of_one_moment(kClockMonotonicRaw);
+  if (tsc_stopped_at != 0 || now.ns == 0) return;  // a pair of what belongs together, or none
+  header->tsc_last = now.tsc;
+  header->ns_last = now.ns;
 }
 
 }  // namespace libprof

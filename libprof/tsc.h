@@ -1,9 +1,9 @@
-// Whether the time-stamp counter can be used to measure time.
+// The time-stamp counter: whether it can be used to measure time, and what it says.
 
 #ifndef LIBPROF_TSC_H
 #define LIBPROF_TSC_H
 
-#include <stdint.h>
+#include "state.h"
 
 namespace libprof {
 
@@ -19,6 +19,12 @@ struct Stamps {
   uint64_t tsc, ns;
 };
 Stamps stamps_of_one_moment(uint64_t clock);
+
+// A time stamp, if the program may not read the counter any more: for its profile, time stands still from there on.
+extern uint64_t tsc_stopped_at;
+
+// Puts the time now into tsc_last and ns_last.
+void stamp_last(Header* header);
 
 }  // namespace libprof
 
