@@ -19,10 +19,10 @@
 #include "calibrate.h"
 
 #include "frames.h"
+#include "objects.h"
 #include "profile_type.h"
 #include "switches.h"
 #include "syscall.h"
-#include "tail_calls.h"
 #include "thread_pointer.h"
 #include "tree.h"
 #include "tsc.h"

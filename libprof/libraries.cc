@@ -28,7 +28,6 @@
 #include "objects.h"
 #include "shared_counters.h"
 #include "syscall.h"
-#include "tail_calls.h"
 #include "threads.h"
 #include "tree.h"
 

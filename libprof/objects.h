@@ -37,6 +37,15 @@ bool find_object(uint64_t address, Object* found);
 bool next_object(ObjectPlace* place, Object* found);  // one after the other; false: there are no more
 bool is_in_hooked_code(uint64_t address);
 
+// Whether an object is there. What is known of its page the thread keeps in one word.
+bool is_in_object(State* s, uint64_t address);
+
+// Tells that hooked code lies in the page of that address, which no file is known to have.
+void know_page(State* s, uint64_t address);
+
+// To be called when a library was loaded: in which pages hooked code lies must be found out anew.
+void forget_pages(State* s);
+
 }  // namespace libprof
 
 #endif

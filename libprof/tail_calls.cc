@@ -127,21 +127,6 @@ uint64_t end_of_jump(const uint8_t* p, const Registers& registers) {
   return word_at(address_of_operand(p, rex, registers));
 }
 
-// Whether the address lies in a rewritten file. What is known of its page is kept in one word.
-bool is_in_object(State* s, uint64_t address) {
-  const uint64_t page = address / kPage;
-  uint64_t* known = &s->known_pages[page % kKnownPages];
-  const uint64_t found = load(known);
-  if (found >> 1 == page) return found & 1;
-  Object object;
-  if (find_object(address, &object)) {
-    know_page(s, address);
-    return true;
-  }
-  store(known, page << 1);
-  return false;
-}
-
 template <size_t kSize>
 bool is(const uint8_t (&instruction)[kSize], const uint8_t* p) {
   for (uint8_t byte : instruction)
@@ -320,15 +305,6 @@ bool arrive_if_expected(State* s, uint64_t slot, uint64_t pc) {
   store(&f->flags, f->flags & ~uint32_t(kExpected));
   arrive(s, f);
   return true;
-}
-
-void know_page(State* s, uint64_t address) {
-  const uint64_t page = address / kPage;
-  store(&s->known_pages[page % kKnownPages], page << 1 | 1);
-}
-
-void forget_pages(State* s) {
-  for (uint64_t& page : s->known_pages) store(&page, uint64_t(0));
 }
 
 }  // namespace libprof

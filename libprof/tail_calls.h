@@ -11,12 +11,6 @@ namespace libprof {
 // and returns true. To be called by the slow path of entering, with a thread that has begun.
 bool arrive_if_expected(State* s, uint64_t slot, uint64_t pc);
 
-// Tells that hooked code lies in the page of that address, which no file is known to have.
-void know_page(State* s, uint64_t address);
-
-// To be called when a library was loaded: in which pages hooked code lies must be found out anew.
-void forget_pages(State* s);
-
 }  // namespace libprof
 
 #endif
