@@ -23,15 +23,12 @@
 #include "switches.h"
 #include "syscall.h"
 #include "text.h"
-#include "threads.h"
+#include "thread_name.h"
 #include "times.h"
 #include "trace.h"
 #include "tsc.h"
 
 namespace libprof {
-
-Process* process;
-uint32_t profile_type = kDefaultType;
 
 namespace {
 

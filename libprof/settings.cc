@@ -12,6 +12,7 @@ extern "C" {
 }
 
 Settings settings;
+uint32_t profile_type = kDefaultType;
 const uint64_t* initial_stack;
 
 namespace {

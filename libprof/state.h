@@ -156,7 +156,7 @@ struct State {
   uint64_t refused;                   // requests for a chunk of frames since there was no room for one
   uint64_t random;                    // of the generator in adaptive.cc; not 0
   int32_t timer;                      // number + 1 of the one in sampling.cc; 0: none
-  uint64_t known_pages[kKnownPages];  // see tail_calls.cc
+  uint64_t known_pages[kKnownPages];  // see objects.h
   uint64_t
       counters;  // address of its counters of blocks (block_counters.cc) or of its place in the trace (trace.cc); 0: none
   State* next;  // list of all states of the process
@@ -192,6 +192,9 @@ static_assert(sizeof(Process) <= kPage);
 enum Phase : uint32_t { kNotBegun = 0, kRecording = 1, kOff = 2 };
 
 extern Process* process;
+// What stands for the state of a thread that could not be given one. Its top is 0 for ever.
+State* no_state();
+
 // In assembler: hooks.S says where. Hidden: their addresses need no relocation, so they are right in a static program
 // from its first instruction.
 #pragma GCC visibility push(hidden)

@@ -22,7 +22,6 @@
 #include "state.h"
 #include "syscall.h"
 #include "text.h"
-#include "threads.h"
 
 namespace libprof {
 

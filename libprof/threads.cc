@@ -25,6 +25,7 @@
 #include "switches.h"
 #include "syscall.h"
 #include "text.h"
+#include "thread_name.h"
 #include "trace.h"
 #include "tree.h"
 #include "tsc.h"
@@ -36,10 +37,6 @@ namespace {
 constexpr uint32_t kAskedPerThread = 8;
 constexpr uint64_t kThreadBlocks = sizeof(Thread) / PROF_BLOCK_SIZE;
 constexpr uint64_t kFirstBlocks = kBlocksPerPage;  // the record, the root, and the first nodes
-constexpr uint64_t kGetName = 16;                  // PR_GET_NAME
-
-// The thread-local word of a thread that could not be given a state. Its top is 0 for ever.
-State unrecorded;
 
 State* early;
 
@@ -159,7 +156,7 @@ uint64_t find_sign_again(State* s, uint64_t) {
 
 State* begin_thread(uint64_t slot) {
   State* s = get_state();
-  if (s != &unrecorded) {
+  if (s != no_state()) {
     uint64_t mask = 0;
     const bool are_blocked = block_signals(&mask);
     s = get_state();
@@ -174,13 +171,13 @@ State* begin_thread(uint64_t slot) {
       s = nullptr;
     }
     if (!s) {
-      set_state(&unrecorded);  // for hooks that a handler runs meanwhile
+      set_state(no_state());  // for hooks that a handler runs meanwhile
       if (State* area = map_area()) {
         s = reinterpret_cast<State*>(run_on_stack(private_stack_top(area), begin_heavily, area, slot));
         if (s != area) unmap_area(area);
       }
       if (s && is_sampled()) run_on_stack(private_stack_top(s), begin_samples_of_thread, s, mask);
-      set_state(s ? s : &unrecorded);
+      set_state(s ? s : no_state());
     }
     if (are_blocked) restore_signals(mask);
     if (s) return s;
@@ -189,28 +186,12 @@ State* begin_thread(uint64_t slot) {
   return nullptr;
 }
 
-State* no_state() { return &unrecorded; }
-
 void leave_wiped_state(State* s) {
-  if (s == &unrecorded || !is_of_parent(s)) return;
+  if (s == no_state() || !is_of_parent(s)) return;
   uint64_t mask;
   const bool are_blocked = block_signals(&mask);
   if (is_of_parent(s)) leave_parent(s);
   if (are_blocked) restore_signals(mask);
-}
-
-void note_name(State* s) {
-  char name[16] = {};
-  if (syscall4(__NR_prctl, kGetName, as_word(name)) == 0) memcpy(s->thread->name, name, sizeof name);
-}
-
-void note_name_of_other(State* s) {
-  char path[64], name[sizeof s->thread->name + 1];
-  Line(path, sizeof path) << "/proc/self/task/" << uint64_t(s->tid) << "/comm";
-  const size_t size = read_text(path, name, sizeof name);
-  if (size < 2) return;  // it has ended
-  memset(s->thread->name, 0, sizeof s->thread->name);
-  memcpy(s->thread->name, name, size - 1);  // without the end of the line
 }
 
 void mark_early(State* s) { early = s; }

@@ -12,16 +12,8 @@ namespace libprof {
 // lost if there is a profile. Needs little stack.
 State* begin_thread(uint64_t slot);
 
-// What stands for the state of a thread that is not recorded.
-State* no_state();
-
 // If s was wiped by fork, the thread, in the child, gives it up.
 void leave_wiped_state(State* s);
-
-// Put the thread's present name into its record. Slow paths; the second one is for a thread other than the caller's, which
-// may be running or gone.
-void note_name(State* s);
-void note_name_of_other(State* s);
 
 // Static programs: remembers that the initial thread has begun with a thread-local block of the runtime's own. Its
 // state is carried over when libc's block takes over.

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "modules.h"
 #include "syscall.h"
-#include "threads.h"
+#include "thread_name.h"
 
 namespace libprof {
 
