@@ -43,8 +43,8 @@
 #include "file.h"
 
 #include "directory.h"
-#include "fork.h"
 #include "heavy.h"
+#include "inheritance.h"
 #include "memory.h"
 #include "syscall.h"
 #include "text.h"

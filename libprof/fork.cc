@@ -23,6 +23,7 @@
 #include "area.h"
 #include "block_counters.h"
 #include "frames.h"
+#include "inheritance.h"
 #include "memory.h"
 #include "namespaces.h"
 #include "next_function.h"
@@ -37,17 +38,13 @@ namespace libprof {
 
 namespace {
 
+// Of a process and its children, newest first. Copied by fork like any memory of a program.
 struct Memory {
   char* start;
   uint64_t size;
 };
-// Copied by fork like any memory of a program.
-Memory mapping;
 constexpr int kGenerations = 2;
 Memory zeros[kGenerations], areas[kGenerations];
-
-// The first page of the profile once more, to be read only: this mapping is the one that children inherit.
-const Header* header_page;
 
 void keep(Memory* kept, Memory newest) {
   const Memory oldest = kept[kGenerations - 1];
@@ -91,38 +88,22 @@ void watch_forks() {
   }
 }
 
-void bequeath(char* base, uint64_t size) { mapping = {base, size}; }
-
-void bequeath_header(int64_t fd) {
-  if (header_page) unmap_memory(const_cast<Header*>(header_page), kPage);
-  const int64_t at = syscall6(__NR_mmap, 0, kPage, kProtectRead, kMapShared, uint64_t(fd), 0);
-  header_page = is_error(at) ? nullptr : reinterpret_cast<const Header*>(at);
-}
-
-bool parent_records(bool otherwise) {
-  if (!header_page) return otherwise;
-  // The parent may have ended, and its profile may have been truncated: ask the kernel before touching the page.
-  const int64_t result = advise(const_cast<Header*>(header_page), kPage, kAdvisePopulateRead);
-  if (result != 0 && result != kErrorInvalid) return otherwise;
-  return load(&header_page->control) & prof_format::kRecording;
-}
-
 bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_left == 0; }
 
 void leave_parent(State* s) {
   leave_block_counters_of_parent();
   leave_trace_of_parent();
   const bool is_area_whole = !uses_cpu_clock() || leave_sign(s);
-  if (mapping.start) {
-    const Memory all = {mapping.start - kPage, kPage + mapping.size + kRoomBehindMapping};
+  if (const auto [base, size] = bequeathed(); base) {
+    const Memory all = {base - kPage, kPage + size + kRoomBehindMapping};
     const int64_t at = syscall6(__NR_mmap, as_word(all.start), all.size, kProtectNone,
                                 kMapPrivate | kMapAnonymous | kMapNoReserve | kMapFixedNoReplace, uint64_t(-1), 0);
-    if (at == int64_t(as_word(all.start)) && open_memory(mapping.start, all.size - 2 * kPage)) {
+    if (at == int64_t(as_word(all.start)) && open_memory(base, all.size - 2 * kPage)) {
       keep(zeros, all);
     } else if (!is_error(at)) {
       unmap_memory(reinterpret_cast<void*>(at), all.size);  // a kernel that does not know the flag
     }
-    mapping = {nullptr, 0};
+    forget_bequest();
     const uint64_t left_out = is_area_whole ? 0 : 2 * kPage;  // the page of the sign and the one before it
     keep(areas, {area_of(s) + left_out, kAreaSize - left_out});
   }
