@@ -25,6 +25,29 @@ bool parse_mapping(const char* p, Mapping* m) {
   return m->inode != 0;
 }
 
+bool find_file(uint64_t address, FileMapping* file) {
+  LineReader maps("/proc/self/maps");
+  file->start = 0;
+  file->path[0] = 0;
+  uint64_t last = 0;
+  while (const char* p = maps.next()) {
+    const uint64_t start = parse_hex(&p);
+    if (*p++ != '-') continue;
+    const uint64_t end = parse_hex(&p);
+    if (start > address) break;
+    last = end;
+    if (p[0] != ' ' || p[1] != 'r') continue;
+    p += 6;  // " r-xp "
+    const uint64_t offset = parse_hex(&p);
+    while (*p != 0 && *p != '/') ++p;
+    if (offset != 0 || *p != '/' || equal(p, file->path)) continue;
+    Line(file->path, sizeof file->path) << p;
+    file->start = start;
+    file->end = end;
+  }
+  return file->start != 0 && address < last;
+}
+
 FilePage find_file_page(uint64_t address) {
   Mapping m;
   LineReader maps("/proc/self/maps");

@@ -17,6 +17,15 @@ struct Mapping {
 // Takes a line of the file apart. False if the mapping is of no file.
 bool parse_mapping(const char* line, Mapping* m);
 
+// The mapping of a file's beginning.
+struct FileMapping {
+  uint64_t start, end;
+  char path[4096];
+};
+
+// The last file whose beginning is mapped before `address`, if `address` lies in a mapping. Needs much stack.
+bool find_file(uint64_t address, FileMapping* file);
+
 // What lies at an address, in whichever process.
 struct FilePage {
   uint64_t device = 0, inode = 0;  // as in Mapping; inode 0: it is not known

@@ -8,15 +8,8 @@
 
 namespace libprof {
 
-// Puts the program itself on the list, and finds the words through which it calls the hooks. Returns what it is; of no size
-// if that is not known. A heavy path.
-Object list_program();
-
-// Whether the program calls the hooks of another runtime than this one, as far as its relocations have been applied.
-bool has_program_another_runtime();
-
-// Finds the program's trace segment, also where nothing is recorded.
-void find_program_trace();
+// Puts the program itself on the list, before anything else. A heavy path.
+void list_program(const Object& program);
 
 // If `pc` is in no listed module, adds the module that it lies in to the list. A slow path, for each new node.
 void note_module_of(State* s, uint64_t pc);

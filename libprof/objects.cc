@@ -5,12 +5,18 @@
 #include "objects.h"
 
 #include "libprof/format/blocks.h"
+#include "libprof/format/map.h"
+#include "mappings.h"
 #include "memory.h"
+#include "settings.h"
+#include "syscall.h"
 #include "text.h"
 
 namespace libprof {
 
 namespace {
+
+constexpr uint64_t kAuxHeaders = 3, kAuxHeaderCount = 5;
 
 enum EntryState : uint32_t { kFree, kBeingWritten, kValid };
 
@@ -123,6 +129,45 @@ Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias)
     find_build_id(reinterpret_cast<const char*>(at), h.p_memsz, &object);
   }
   return object;
+}
+
+uint64_t bias_of(const Elf64_Phdr* headers, uint64_t count, uint64_t start) {
+  uint64_t lowest = ~uint64_t(0);
+  for (uint64_t i = 0; i < count; ++i) {
+    const Elf64_Phdr& h = headers[i];
+    if (h.p_type == PT_LOAD && h.p_memsz != 0 && h.p_vaddr < lowest) lowest = h.p_vaddr;
+  }
+  return start - (lowest & ~(kPage - 1));
+}
+
+ProgramHeaders find_program() {
+  auto* headers = reinterpret_cast<const Elf64_Phdr*>(auxiliary_value(kAuxHeaders));
+  const uint64_t count = auxiliary_value(kAuxHeaderCount);
+  if (!headers || count == 0 || count > 1000) return {};
+  const Elf64_Phdr* own = nullptr;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR) own = &headers[i];
+  }
+  if (own) return {headers, count, as_word(headers) - own->p_vaddr};
+  // A static program need not have PT_PHDR.
+  FileMapping file;
+  if (!find_file(as_word(headers), &file)) return {};
+  return {headers, count, bias_of(headers, count, file.start)};
+}
+
+uint64_t* find_hook_words(const ProgramHeaders& program) {
+  const auto [headers, count, bias] = program;
+  if (count == 0) return nullptr;
+  const Object object = describe_object(headers, count, bias);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = object.bias + headers[i].p_vaddr, size = headers[i].p_memsz;
+    if (headers[i].p_type != PT_DYNAMIC || at < object.start || at + size > object.end) continue;
+    auto* entry = reinterpret_cast<const Elf64_Dyn*>(at);
+    for (uint64_t left = size / sizeof *entry; left != 0 && entry->d_tag != DT_NULL; --left, ++entry) {
+      if (entry->d_tag == prof_format::kHooksTag) return reinterpret_cast<uint64_t*>(object.bias + entry->d_un.d_ptr);
+    }
+  }
+  return nullptr;
 }
 
 bool is_same(const Module& module, const Object& object) {

@@ -23,6 +23,20 @@ struct Object {
 // `headers`: the program header table in memory. Nothing in it is trusted beyond the mapped range.
 Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias);
 
+// The program's own headers; no `count` if they were not found. Needs much stack.
+struct ProgramHeaders {
+  const Elf64_Phdr* start = nullptr;
+  uint64_t count = 0;
+  uint64_t bias = 0;
+};
+ProgramHeaders find_program();
+
+// The words through which the program calls the hooks; null if it does not say.
+uint64_t* find_hook_words(const ProgramHeaders& program);
+
+// Bias of an object that is mapped from `start` on.
+uint64_t bias_of(const Elf64_Phdr* headers, uint64_t count, uint64_t start);
+
 // Whether the module in the profile is that object, in the same place.
 bool is_same(const Module& module, const Object& object);
 

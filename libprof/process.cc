@@ -16,6 +16,7 @@
 #include "inheritance.h"
 #include "memory.h"
 #include "modules.h"
+#include "objects.h"
 #include "profile_type.h"
 #include "sampling.h"
 #include "settings.h"
@@ -173,6 +174,20 @@ void name_threads(Process* p) {
   unlock(&p->lock);
 }
 
+// Returns what the program is; of no size if that is not known.
+Object begin_program() {
+  const ProgramHeaders headers = find_program();
+  const auto [start, count, bias] = headers;
+  if (count == 0) return {};
+  const Object program = describe_object(start, count, bias);
+  if (uint64_t* words = find_hook_words(headers)) set_program_words(words);
+  find_block_counters(start, count, bias);
+  find_trace_segment(start, count, bias);
+  remember_object(program);
+  list_program(program);
+  return program;
+}
+
 // Returns the phase that the process is in from now on.
 Phase begin(Process* p) {
   const bool is_child = recording_process != 0;
@@ -204,7 +219,7 @@ Phase begin(Process* p) {
   if (is_sampled()) begin_sampling(header);
   if (!is_child) calibration = calibrate();
   store_costs(header, calibration);
-  const Object program = list_program();
+  const Object program = begin_program();
   leave_block_counters_of_parent();
   leave_trace_of_parent();
   begin_block_counters();

@@ -19,8 +19,8 @@
 #include "hook_selection.h"
 #include "libraries.h"
 #include "memory.h"
-#include "modules.h"
 #include "namespaces.h"
+#include "objects.h"
 #include "process.h"
 #include "rights.h"
 #include "settings.h"
@@ -37,6 +37,19 @@ constexpr uint64_t kThreadControlSize = 2 * kPage;       // above the thread poi
 constexpr uint64_t kSelfWord = 0, kSelfPointerWord = 2;  // words of the thread control block that hold its address
 
 void (*program_exit)();  // what the kernel gave the program to run at exit; null on Linux so far
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
+[[gnu::visibility("hidden")]] extern const Elf64_Dyn _DYNAMIC[];
+[[gnu::visibility("hidden")]] extern const char _end[];
+}
+
+// Whether the program calls the hooks of another runtime than this one, as far as its relocations have been applied.
+bool has_program_another_runtime() {
+  const uint64_t* words = find_hook_words(find_program());
+  if (!words || load(words) == 0) return false;  // an audit library's runtime is there before the program is relocated
+  return load(words) < as_word(&__ehdr_start) || load(words) >= as_word(_end);
+}
 
 void at_exit() {
   end_process();
@@ -66,11 +79,6 @@ void at_exit() {
 
 [[gnu::destructor, gnu::used]] void end_dynamic() {
   if (distance_to_first == 0) end_process();
-}
-
-extern "C" {
-[[gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
-[[gnu::visibility("hidden")]] extern const Elf64_Dyn _DYNAMIC[];
 }
 
 void relocate() {

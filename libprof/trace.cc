@@ -48,8 +48,8 @@
 #include "libprof/format/trace.h"
 #include "libprof/format/trace_segment.h"
 #include "memory.h"
-#include "modules.h"
 #include "namespaces.h"
+#include "objects.h"
 #include "settings.h"
 #include "syscall.h"
 #include "text.h"
@@ -314,7 +314,10 @@ uint64_t place_of(Record record) {
   State* s = get_state();
   if (!s || load(&s->top) == 0 || s->is_left) s = begin_thread(as_word(&here));
   if (!s || s->counters == 0) {
-    if (!program_area) find_program_trace();
+    if (!program_area) {
+      const auto [headers, count, bias] = find_program();
+      find_trace_segment(headers, count, bias);
+    }
     if (!program_area) return as_word(sink);
     write_to_sink(&sink_area);
     use(&sink_area);
