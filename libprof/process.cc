@@ -36,23 +36,9 @@ namespace {
 // Nanoseconds. A program that ran longer than this does not notice a second calibration.
 constexpr uint64_t kLongRun = 50'000'000;
 
-constexpr int kThreadCount = 20, kStartTime = 22;  // fields of /proc/self/stat
-
 int32_t recording_process;  // process id of the one that recorded last: in a child, its parent
 uint64_t recording_start;   // its start_time
 Calibration calibration;
-
-// Of /proc/self/stat; the name in field 2 may contain anything, so fields are counted from its last ')'. 0 if it cannot be
-// read.
-uint64_t field_of_process(int wanted) {
-  char text[1024];
-  const size_t n = read_text("/proc/self/stat", text, sizeof text);
-  size_t at = n;
-  while (at > 0 && text[at - 1] != ')') --at;
-  const char* p = text + at;
-  for (int field = 2; *p != 0 && field < wanted; ++p) field += *p == ' ';
-  return parse_decimal(&p);
-}
 
 void store_command_line(Header* header) {
   char text[8192];
@@ -287,8 +273,6 @@ void end_process() {
     give_room_back();
   }
 }
-
-uint64_t threads_of_process() { return field_of_process(kThreadCount); }
 
 void choose_hooks_again() {
   look_for_signs();

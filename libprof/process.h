@@ -24,9 +24,6 @@ void choose_hooks_again();
 void stop_tsc();
 void start_tsc();
 
-// 0 if the kernel does not tell. A heavy path.
-uint64_t threads_of_process();
-
 }  // namespace libprof
 
 #endif

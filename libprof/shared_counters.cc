@@ -34,7 +34,6 @@
 #include "mappings.h"
 #include "memory.h"
 #include "modules.h"
-#include "process.h"
 #include "syscall.h"
 #include "text.h"
 
@@ -160,7 +159,7 @@ void clear(const Object& object) {
 // Calls `change(object, array)` for each object that is still there, with what was mapped in the parent.
 template <class Change>
 void change_each_inherited(Change change) {
-  if (threads_of_process() != 1) return;
+  if (field_of_process(kThreadCount) != 1) return;
   Mapping m;
   LineReader maps("/proc/self/maps");
   while (const char* line = maps.next()) {

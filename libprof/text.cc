@@ -149,6 +149,17 @@ size_t read_text(const char* path, char* buffer, size_t size) {
   return used;
 }
 
+// The name in field 2 may contain anything, so fields are counted from its last ')'.
+uint64_t field_of_process(ProcessField wanted) {
+  char text[1024];
+  const size_t n = read_text("/proc/self/stat", text, sizeof text);
+  size_t at = n;
+  while (at > 0 && text[at - 1] != ')') --at;
+  const char* p = text + at;
+  for (int field = 2; *p != 0 && field < wanted; ++p) field += *p == ' ';
+  return parse_decimal(&p);
+}
+
 LineReader::LineReader(const char* path, char separator)
     : fd_(open_file(path, kReadOnly | kCloseOnExec)), separator_(separator) {}
 

@@ -44,6 +44,10 @@ const char* error_text(int64_t number);
 // Reads a whole small file into a buffer, NUL-terminated. Returns the number of bytes; 0 if it cannot be read.
 size_t read_text(const char* path, char* buffer, size_t size);
 
+// A number in /proc/self/stat; 0 if that cannot be read.
+enum ProcessField : uint8_t { kThreadCount = 20, kStartTime = 22 };
+uint64_t field_of_process(ProcessField wanted);
+
 // A file, record by record; a record ends at the separator. Only the first 4 KiB of each are returned.
 class LineReader {
  public:
