@@ -25,13 +25,9 @@
 #include "frames.h"
 #include "inheritance.h"
 #include "memory.h"
-#include "namespaces.h"
-#include "next_function.h"
 #include "profile_type.h"
-#include "shared_counters.h"
 #include "switches.h"
 #include "syscall.h"
-#include "threads.h"
 #include "trace.h"
 
 namespace libprof {
@@ -53,40 +49,7 @@ void keep(Memory* kept, Memory newest) {
   kept[0] = newest;
 }
 
-void begin_child() {
-  if (State* s = get_state()) leave_wiped_state(s);
-  leave_block_counters_of_parent();
-  leave_trace_of_parent();
-  char here;
-  // There may be no hook that would.
-  if (profile_type == prof_format::kAddresses || has_block_counters() || has_shared_counters() || has_trace())
-    begin_thread(as_word(&here));
-}
-
 }  // namespace
-
-extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int __register_atfork(void (*prepare)(),
-                                                                                       void (*parent)(),
-                                                                                       void (*child)(), void* library);
-
-extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int pthread_atfork(void (*prepare)(), void (*parent)(),
-                                                                                    void (*child)());
-
-// The program's syscall with the number of fork, or of clone without memory or a stack of its own.
-extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, uint64_t a, uint64_t b, uint64_t c,
-                                                              uint64_t d, uint64_t e) {
-  const int64_t result = unchecked_syscall(number, a, b, c, d, e, 0);
-  if (result == 0) in_first(begin_child)();
-  return result;
-}
-
-void watch_forks() {
-  if (auto* of_glibc = library_function("__register_atfork", __register_atfork)) {
-    of_glibc(nullptr, nullptr, in_first(begin_child), nullptr);
-  } else if (auto* of_musl = library_function("pthread_atfork", pthread_atfork)) {
-    of_musl(nullptr, nullptr, in_first(begin_child));
-  }
-}
 
 bool is_of_parent(State* s) { return s->top == 0 && s->base == nullptr && s->is_left == 0; }
 

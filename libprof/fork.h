@@ -7,9 +7,6 @@
 
 namespace libprof {
 
-// Has leave_parent done in the children that the C library forks.
-void watch_forks();
-
 // Whether s, the state of this thread, is one that fork wiped.
 bool is_of_parent(State* s);
 

@@ -25,8 +25,6 @@
 #include "profile_type.h"
 #include "stack_switch.h"
 #include "syscall.h"
-#include "tail_calls.h"
-#include "threads.h"
 #include "times.h"
 #include "tree.h"
 
@@ -94,7 +92,7 @@ bool may_ask_for_chunk(State* s) {
 }
 
 // Pushes a frame as the fast path does, see hooks.S. `tag` makes the exit take the slow path. Not inlined: the code
-// before it in enter_slow needs the most stack.
+// before it in enter needs the most stack.
 [[gnu::noinline]] void push(State* s, uint64_t slot, Block child, uint64_t tag, uint64_t now, uint64_t away) {
   Node* node = node_at(s, child);
   Frame* f = next_entry(s, slot);
@@ -117,13 +115,7 @@ void fit_base(Frame* base, uint64_t slot) {
   if (high <= slot || high - slot >= LARGEST_FRAME) store(&base->slot, (slot + 64) | kSlotTag);
 }
 
-// A call from a handler that interrupted a heavy path, on the private stack.
-void count_without_frame(State* s, Block parent, uint64_t pc) {
-  const Block child = find_child(s, parent, pc);
-  add(child ? &node_at(s, child)->count : &s->thread->lost, 1);
-}
-
-// Its exit, when it comes here because the thread's clock has to be set. The call has a frame, on top, if the fast path knew
+// The exit of enter_while_busy, when it comes here because the thread's clock has to be set. The call has a frame, on top, if the fast path knew
 // its node.
 void leave_while_busy(State* s, uint64_t slot, uint64_t now) {
   Frame* f = top_frame(s);
@@ -178,18 +170,7 @@ bool find_own_frame(State* s, uint64_t slot, uint64_t now) {
   return is_own(top_frame(s));
 }
 
-// `slot` and `pc`: see hooks.S. s may be null, and its top may be 0: then this is the first hook of a thread or, after
-// a fork, of a process.
-extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot, uint64_t pc) {
-  if (!s || load(&s->top) == 0 || s->is_left) {
-    s = begin_thread(slot);
-    if (!s) return;
-  }
-  if (s->is_busy) {
-    count_without_frame(s, load(&current_frame(s)->node), pc);
-    return;
-  }
-  if (arrive_if_expected(s, slot, pc)) return;
+void enter(State* s, uint64_t slot, uint64_t pc) {
   const uint64_t now = stamp(s), away = load(&s->away);
   const bool has_place = settle_on_stack(s, slot, now);
   if (has_place) {
@@ -226,9 +207,12 @@ extern "C" [[gnu::visibility("hidden")]] void enter_after_switch(State* s, Frame
   store(&f->slot, slot);
 }
 
-extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot, uint64_t now) {
-  if (load(&s->top) == 0) leave_wiped_state(s);
-  if (load(&s->top) == 0 || s->is_left) return;
+void enter_while_busy(State* s, uint64_t pc) {
+  const Block child = find_child(s, load(&current_frame(s)->node), pc);
+  add(child ? &node_at(s, child)->count : &s->thread->lost, 1);
+}
+
+void leave(State* s, uint64_t slot, uint64_t now) {
   if (load(&tsc_stopped_at) != 0 || uses_cpu_clock()) now = stamp(s);
   const uint64_t away = load(&s->away);
   if (s->is_busy) {

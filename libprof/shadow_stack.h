@@ -16,9 +16,12 @@ Frame* next_entry(State* s, uint64_t slot);
 // Pops the top frame f, whose slot was `found` when it was read.
 void pop(State* s, Frame* f, uint64_t found, uint64_t now);
 
-// The hooks, when the fast path does not suffice: see hooks.S.
-extern "C" void enter_slow(State* s, uint64_t slot, uint64_t pc);
-extern "C" void leave_slow(State* s, uint64_t slot, uint64_t now);
+// What the hooks do when the fast path does not suffice, in a thread that has begun. `slot`, `pc` and `now`: see hooks.S.
+void enter(State* s, uint64_t slot, uint64_t pc);
+void leave(State* s, uint64_t slot, uint64_t now);
+
+// The call, instead of enter, of a handler that interrupted a heavy path, on the private stack: it is counted without a frame.
+void enter_while_busy(State* s, uint64_t pc);
 
 }  // namespace libprof
 

@@ -15,7 +15,7 @@
 
 #include <elf.h>
 
-#include "fork.h"
+#include "entries.h"
 #include "hook_selection.h"
 #include "libraries.h"
 #include "memory.h"

@@ -258,18 +258,16 @@ void arrive(State* s, Frame* f) {
   add(&node_at(s, load(&f->node))->count, 1);
 }
 
-bool has_begun(State* s) { return s && load(&s->top) != 0 && !s->is_left && !s->is_busy; }
-
 }  // namespace
 
-// Before a jump behind the enter hook of another function. `jump`: the instruction.
-extern "C" [[gnu::visibility("hidden")]] void tail_slow(State* s, uint64_t slot, const uint8_t* jump) {
-  const uint64_t pc = end_of(jump + 1);
-  if (!has_begun(s)) return enter_slow(s, slot, pc);
+uint64_t end_of_jump_to_known(const uint8_t* jump) { return end_of(jump + 1); }
+
+bool jump_to_known(State* s, uint64_t slot, const uint8_t* jump) {
   const uint64_t now = stamp(s);
-  const Block node = find_node(s, slot, pc | kTailCall, now);
-  if (node == 0) return enter_slow(s, slot, pc);
+  const Block node = find_node(s, slot, end_of_jump_to_known(jump) | kTailCall, now);
+  if (node == 0) return false;
   arrive(s, move_on(s, slot, node, now));
+  return true;
 }
 
 // The rest of a tail call, after a switch: f is the frame of the function that jumps.
@@ -282,19 +280,18 @@ extern "C" [[gnu::visibility("hidden")]] void tail_after_switch(State* s, Frame*
 // registers, see CALL_CXX in hook_macros.h.
 extern "C" [[gnu::visibility("hidden")]] uint64_t find_end_of_jump(State* s, uint64_t slot, const uint8_t* jump,
                                                                    const uint64_t* others) {
-  if (!has_begun(s)) return 0;
+  if (!has_stack(s)) return 0;
   const uint64_t end = end_of_jump(jump, Registers(slot, others));
   return end != 0 ? find_hook(s, end) : 0;
 }
 
-// The rest of it, a call of its own, so that less of the stack is needed.
-extern "C" [[gnu::visibility("hidden")]] void jump_slow(State* s, uint64_t slot, uint64_t pc) {
-  if (!has_begun(s)) return leave_slow(s, slot, 0);
-  const uint64_t now = stamp(s);
+// The rest of it, a call of its own (jump_slow), so that less of the stack is needed.
+bool jump_to_sought(State* s, uint64_t slot, uint64_t pc, uint64_t now) {
   const Block node = pc != 0 ? find_node(s, slot, pc | kTailCall | kSoughtCall, now) : 0;
-  if (node == 0) return leave_slow(s, slot, now);
+  if (node == 0) return false;
   Frame* f = move_on(s, slot, node, now);
   store(&f->flags, f->flags | (is_adaptive() ? kExpected | kTimedOnArrival : kExpected));
+  return true;
 }
 
 bool arrive_if_expected(State* s, uint64_t slot, uint64_t pc) {

@@ -48,12 +48,10 @@
 #include "libprof/format/trace.h"
 #include "libprof/format/trace_segment.h"
 #include "memory.h"
-#include "namespaces.h"
 #include "objects.h"
 #include "settings.h"
 #include "syscall.h"
 #include "text.h"
-#include "threads.h"
 #include "trace_drain.h"
 #include "trace_file.h"
 #include "trace_records.h"
@@ -304,15 +302,16 @@ uint64_t make_room(State* s, uint64_t argument) {
   return 1;
 }
 
-uint64_t place_of(Record record) {
+}  // namespace
+
+uint64_t place_in_sink() {
   Area* a = own_area();
-  if (a && a->is_sink) {
-    store(&a->words.cursor, as_word(sink));
-    return as_word(sink);
-  }
-  char here;
-  State* s = get_state();
-  if (!s || load(&s->top) == 0 || s->is_left) s = begin_thread(as_word(&here));
+  if (!a || !a->is_sink) return 0;
+  store(&a->words.cursor, as_word(sink));
+  return as_word(sink);
+}
+
+uint64_t find_place(State* s, uint64_t place, uint64_t length) {
   if (!s || s->counters == 0) {
     if (!program_area) {
       const auto [headers, count, bias] = find_program();
@@ -323,26 +322,11 @@ uint64_t place_of(Record record) {
     use(&sink_area);
     return as_word(sink);
   }
-  a = reinterpret_cast<Area*>(s->counters);
-  const bool is_own = record.place + record.length == load(&a->words.cursor);
+  const auto* a = reinterpret_cast<const Area*>(s->counters);
+  Record record = {place, length};
+  const bool is_own = place + length == load(&a->words.cursor);
   if (run_heavy(s, make_room, as_word(&record))) return record.place;
-  return is_own && !a->is_sink && is_place(a, record.place, record.length) ? record.place : as_word(sink);
-}
-
-}  // namespace
-
-// Called by the code of a record that came upon another one while it took its place, or whose place is not in front of the
-// limit. `end`: of the place that it found; to be changed if that is none. `length`: of the record, in bytes.
-extern "C" [[gnu::visibility("hidden")]] void trace_full(uint64_t* end, uint64_t length) {
-  if (distance_to_first != 0) return in_first(trace_full)(end, length);
-  *end = place_of({*end - length, length}) + length;
-}
-
-// The same for programs that an older profld has rewritten, which give the place. They take it in one instruction, so it is
-// the one that they know.
-extern "C" [[gnu::visibility("hidden")]] void trace_full_at(uint64_t* place, uint64_t length) {
-  if (distance_to_first != 0) return in_first(trace_full_at)(place, length);
-  *place = place_of({*place, length});
+  return is_own && !a->is_sink && is_place(a, place, length) ? place : as_word(sink);
 }
 
 void find_trace_segment(const Elf64_Phdr* headers, uint64_t count, uint64_t bias) {
