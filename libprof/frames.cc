@@ -15,14 +15,6 @@ Frame* frame_below(State* s, Frame* f) {
   return frames_of(below) + (frames_in(below) - 1);
 }
 
-Frame* original_of(State* s, Frame* f) {
-  if (!(f->flags & kCopied)) return f;
-  Frame* below = frame_below(s, f);
-  return below ? below : f;  // none in the zeros of a parent, see fork.cc
-}
-
-Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
-
 Frame* with_slot(State* s, Frame* f) {
   while (load(&f->slot) == 0) {
     Frame* below = frame_below(s, f);
@@ -31,6 +23,8 @@ Frame* with_slot(State* s, Frame* f) {
   }
   return f;
 }
+
+Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
 
 void set_base(Frame* f, uint64_t slot, Block node) {
   store(&f->node, node);

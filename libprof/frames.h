@@ -84,7 +84,11 @@ Frame* with_slot(State* s, Frame* f);
 Frame* current_frame(State* s);
 
 // The frame that f, the first of a further chunk, stands for; else f.
-Frame* original_of(State* s, Frame* f);
+inline Frame* original_of(State* s, Frame* f) {
+  if (!(f->flags & kCopied)) return f;
+  Frame* below = frame_below(s, f);
+  return below ? below : f;  // none in the zeros of a parent, see fork.cc
+}
 
 // Puts the base frame of a stack: it stands for the code that calls profiled code from around `slot`.
 void set_base(Frame* f, uint64_t slot, Block node);

@@ -210,17 +210,14 @@ bool is_in_hooked_code(uint64_t address) {
   return find_object(address, &found) && address >= found.code_start && address < found.code_end;
 }
 
-bool is_in_object(State* s, uint64_t address) {
+bool find_out_page(State* s, uint64_t address) {
   const uint64_t page = address / kPage;
-  uint64_t* known = &s->known_pages[page % kKnownPages];
-  const uint64_t found = load(known);
-  if (found >> 1 == page) return found & 1;
   Object object;
   if (find_object(address, &object)) {
     know_page(s, address);
     return true;
   }
-  store(known, page << 1);
+  store(&s->known_pages[page % kKnownPages], page << 1);
   return false;
 }
 

@@ -51,8 +51,13 @@ bool find_object(uint64_t address, Object* found);
 bool next_object(ObjectPlace* place, Object* found);  // one after the other; false: there are no more
 bool is_in_hooked_code(uint64_t address);
 
-// Whether an object is there. What is known of its page the thread keeps in one word.
-bool is_in_object(State* s, uint64_t address);
+// Whether an object is there; and the same when what is known of the page is to be found out first, which the thread keeps in
+// one word.
+bool find_out_page(State* s, uint64_t address);
+inline bool is_in_object(State* s, uint64_t address) {
+  const uint64_t page = address / kPage, found = load(&s->known_pages[page % kKnownPages]);
+  return found >> 1 == page ? found & 1 : find_out_page(s, address);
+}
 
 // Tells that hooked code lies in the page of that address, which no file is known to have.
 void know_page(State* s, uint64_t address);
