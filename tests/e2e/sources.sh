@@ -1,5 +1,5 @@
 # The file `sources` lists every source, header, unit test and manual that there is, and nothing else. No source has more
-# than 500 lines.
+# than 800 lines.
 . "${0%/*}/common.inc"
 
 cd "$tests/.." || exit 1
@@ -24,5 +24,9 @@ check UNIT_TESTS tests/unit/*.cc
 check FUZZ_TARGETS tests/fuzz/*.cc
 check MANUALS man/*.[1-9]
 
-long=$(find linker-rewrite libprof prof tests -type f -exec awk 'FNR == 501 { print FILENAME }' {} +)
-[ -z "$long" ] || fail "more than 500 lines: $long"
+# A file may be longer that says near its top why.
+long=$(find linker-rewrite libprof prof tests -type f -exec awk '
+  FNR == 1 { says_why = 0 }
+  FNR <= 20 && /More than 800 lines: / { says_why = 1 }
+  FNR == 801 && !says_why { print FILENAME }' {} +)
+[ -z "$long" ] || fail "more than 800 lines, and no word why: $long"
