@@ -37,7 +37,7 @@
 #include <link.h>
 
 #include "libprof/format/shadow_root.h"
-#include "libprof/syscall.h"
+#include "libprof/kernel/syscall.h"
 
 namespace libprof {
 namespace {

@@ -243,7 +243,7 @@ struct Thread {
   uint64_t blocked, preempted;  // how often it was taken off its processor, of its own wish and without
   uint64_t hook_samples;        // kSample: how many found the thread in the hooks, and are in no node
   uint64_t sample_signals;      // kSample: how many signals brought all the samples of the thread
-  uint64_t modules;             // for the runtime: see module_bit in libprof/modules.h
+  uint64_t modules;             // for the runtime: see module_bit in libprof/file/modules.h
 };
 
 // A tail call is a jump to another function, for which the function that jumps has ended. The function jumped to has a

@@ -14,10 +14,10 @@
 // Limits. Threads that are made by glibc itself, for SIGEV_THREAD, or by a system call have no samples. (For the counters see
 // linker-rewrite/decide/shared_counters.cc.)
 
-#include "libprof/threads.h"
+#include "libprof/life/threads.h"
 
-#include "libprof/next_function.h"
-#include "libprof/syscall.h"
+#include "libprof/kernel/next_function.h"
+#include "libprof/kernel/syscall.h"
 
 namespace libprof {
 

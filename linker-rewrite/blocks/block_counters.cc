@@ -22,7 +22,7 @@
 //
 // Where. The increment changes the flags (all but the carry), so it stands in front of an instruction of the block at
 // which they are dead; mostly the one that sets them for the jump at the end. It needs no register: threads find their
-// own counters by the segment register gs, which programs do not use (libprof/block_counters.cc), or there is one array
+// own counters by the segment register gs, which programs do not use (libprof/file/block_counters.cc), or there is one array
 // for all threads (decide/shared_counters.cc). A block without such
 // a point (a second jump that looks at the same comparison) gets its counter at its start, and behind it the comparison
 // once more, if that is one of registers that have not changed since. Otherwise it gets none. If that does not leave enough,

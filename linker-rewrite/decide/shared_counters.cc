@@ -1,10 +1,10 @@
 // Threads that increment the same word at the same time lose increments, unless these have the prefix lock: then they cost
 // about twenty cycles, and more where threads do it all at once. So a thread of a program has counters of its own, which its
-// increments find by the segment register gs (libprof/block_counters.cc).
+// increments find by the segment register gs (libprof/file/block_counters.cc).
 //
 // A library has no such base: gs has one for each thread, and it is the distance to the counters that belong to the program. Nor
 // is there one where the program uses gs itself. There all threads increment the same array, with lock, and gs is left
-// alone (libprof/shared_counters.cc).
+// alone (libprof/file/shared_counters.cc).
 //
 // In copies without hooks: the problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
 // hooks (profld -b --no-hooks) that may be never: then it increments the counters of the thread that made it, at the same

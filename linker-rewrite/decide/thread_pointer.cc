@@ -4,7 +4,7 @@
 //
 // A program that has PT_TLS itself, or that nothing but the kernel and the runtime set fs for, is safe. All others may do
 // either: musl, without thread-local variables, has no PT_TLS in its programs but looks for it. So the runtime has
-// to look, when such a program runs (libprof/thread_pointer.cc); hooks are slower until then.
+// to look, when such a program runs (libprof/life/thread_pointer.cc); hooks are slower until then.
 //
 // What sets fs is the system call arch_prctl, clone and clone3 for a new thread, and the instruction wrfsbase.
 

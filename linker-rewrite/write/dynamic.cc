@@ -35,7 +35,7 @@ namespace profld {
 
 namespace {
 
-// libprof/assembler.h says why these have names of their own.
+// libprof/hooks/assembler.h says why these have names of their own.
 constexpr const char* kOfProgram[] = {"_profin.libprof", "_profout.libprof", "_proftail.libprof", "_profjump.libprof"};
 constexpr const char* kTraceFunction = "_proftracefull.libprof";
 constexpr const char* kOfLibrary[] = {"_proflibin.libprof", "_proflibout.libprof", "_proflibtail.libprof",

@@ -15,7 +15,7 @@
 //   * how compilers write things that no table tells about: jumps through tables, checks of the stack's limit, return
 //     addresses that are changed.
 //
-// The runtime's hooks (libprof/hooks.S) are the other half of what depends on the processor.
+// The runtime's hooks (libprof/hooks/hooks.S) are the other half of what depends on the processor.
 
 #ifndef LINKER_REWRITE_X86_ENCODING_H
 #define LINKER_REWRITE_X86_ENCODING_H

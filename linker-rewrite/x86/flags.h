@@ -30,7 +30,7 @@ struct FlagEffect {
   // Doing it once more changes nothing, if its registers have not changed: it compares registers or numbers, and does
   // nothing else.
   bool is_comparison : 1 = false;
-  bool uses_gs : 1 = false;  // the segment by which threads find their counters (libprof/block_counters.cc)
+  bool uses_gs : 1 = false;  // the segment by which threads find their counters (libprof/file/block_counters.cc)
 };
 
 // Of an instruction with `operands`, or of one whose operands could not be decoded: then null.

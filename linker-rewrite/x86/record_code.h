@@ -1,7 +1,7 @@
 // The code that a copy runs in each basic block to write a record of it into the trace (profld --trace).
 //
 // The record has a place in a window of the trace file, of which the thread has two words, relative to the segment gs: the
-// CURSOR, where the next record goes, and the LIMIT, where the window is full (libprof/trace.cc).
+// CURSOR, where the next record goes, and the LIMIT, where the window is full (libprof/trace/trace.cc).
 //
 //     mov   %gs:cursor, %r
 //     addq  $length, %gs:cursor  takes the place; a signal handler's records come before or behind it

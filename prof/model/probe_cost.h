@@ -2,7 +2,7 @@
 //
 // Of every call some cycles lie between its two time stamps and are measured as the callee's (`inside`), and some before
 // the first and after the second, as the caller's (`outside`). The runtime measures both, at the start and at the end of
-// a run, on calls of functions that do nothing (libprof/calibrate.h). That is what is subtracted.
+// a run, on calls of functions that do nothing (libprof/life/calibrate.h). That is what is subtracted.
 //
 // In a program the same hooks cost more or less than that. A processor with other work at hand does much of a hook's
 // beside it: a function of a few hundred cycles may not become longer at all by what is inside. And a hook that

@@ -11,7 +11,7 @@ for type in $types; do
 done
 
 # The order that stacks are found by, which changes by the hundred thousand.
-made index g++ -std=c++20 -O1 -I"$tests/.." -o index "$hand/stack_index.cc" "$tests/../libprof/stack_index.cc" 2>compile.log ||
+made index g++ -std=c++20 -O1 -I"$tests/.." -o index "$hand/stack_index.cc" "$tests/../libprof/stack/stack_index.cc" 2>compile.log ||
   fail "cannot compile: $(head -n 3 compile.log)"
 ./index >found || fail "$(cat found)"
 

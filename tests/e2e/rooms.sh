@@ -1,4 +1,4 @@
-# Each room of the rewriter and of the reader uses only those before it: docs/architecture lists them in order.
+# Each room of the rewriter, of the runtime and of the reader uses only those before it: docs/architecture lists them in order.
 . "${0%/*}/common.inc"
 
 top=$(cd "$tests/.." && pwd)
@@ -13,7 +13,8 @@ wrong() {
       split(file, from, "/"); split(included, to, "/")
       if (!(from[2] in rank)) next                       # main.cc and its like know all rooms
       if (index(included, "/") == 0) next                # its own room
-      if (to[1] == "libprof" || index(" " shared " ", " " included " ") || (to[1] == "linker-rewrite" && to[2] == "names")) next # what the programs share
+      if (program == "libprof" && (to[2] == "format" || !to[3])) next # with the two headers beside the rooms
+      if ((to[1] == "libprof" && program != "libprof") || index(" " shared " ", " " included " ") || (to[1] == "linker-rewrite" && to[2] == "names")) next # what the programs share
       if (to[1] != program || !(to[2] in rank) || rank[to[2]] > rank[from[2]]) print file " includes " included
     }'
 }
@@ -53,6 +54,38 @@ rooms="read model"
   fail "what prof includes of the rewriter is not seen"
 
 holds prof "The reader" read sample model views trace remote target gprof export commands
+
+# The runtime, besides: no circle of units that include each other, a header and a source of one name being one unit; and what
+# traces instructions is asked by life/ alone, through one header.
+holds libprof "The runtime" format kernel data clock file hooks stack trace life sampler audit
+# circles FOLDER: units of the runtime there that are in a circle of includes, each on a line.
+circles() {
+  (cd "$1" && grep -rHoE '^#include "[^"]+"' libprof) | awk -F '[:"]' '
+    {
+      folder = $1; sub(/[^\/]*$/, "", folder)
+      from = $1; to = index($3, "/") ? $3 : folder $3
+      sub(/\.[a-zS]+$/, "", from); sub(/\.[a-zS]+$/, "", to)
+      if (from != to) print from, to
+    }' | tsort 2>&1 >/dev/null | sed 's/^tsort: //' | grep -v '^-'
+}
+# around_trace FOLDER: includes of the room trace/ that it should not have.
+around_trace() {
+  (cd "$1" && grep -rHE '^#include "libprof/trace/' libprof) | grep -vE '^libprof/life/[a-z_]+\.cc:#include "libprof/trace/trace.h"$'
+}
+[ -z "$(circles "$top")" ] || fail "units that include each other: $(circles "$top" | paste -sd ' ')"
+[ -z "$(around_trace "$top")" ] || fail "$(around_trace "$top" | head -n 3)"
+
+mkdir -p libprof/kernel libprof/data libprof/life
+echo '#include "libprof/data/state.h"' >libprof/kernel/text.cc
+printf '#include "%s"\n' libprof/printable.h libprof/format/format.h libprof/kernel/text.h heavy.h >libprof/data/state.h
+[ "$(wrong "$PWD" libprof)" = "libprof/kernel/text.cc includes libprof/data/state.h" ] ||
+  fail "an include of the runtime that goes the wrong way is not seen"
+[ "$(circles "$PWD" | paste -sd ' ')" = "libprof/kernel/text libprof/data/state" ] || fail "a circle over two rooms is not seen"
+echo '#include "state.h"' >libprof/data/heavy.cc
+rm libprof/kernel/text.cc
+[ "$(circles "$PWD" | paste -sd ' ')" = "libprof/data/heavy libprof/data/state" ] || fail "a circle in a room is not seen"
+printf '#include "libprof/trace/%s.h"\n' trace trace_file >libprof/life/process.cc
+[ "$(around_trace "$PWD")" = 'libprof/life/process.cc:#include "libprof/trace/trace_file.h"' ] || fail "another header of trace/ is not seen"
 
 # What is known of the bytes of instructions stands in x86/: elsewhere there is neither a byte in hexadecimal, nor a name of
 # the decoder's. The other bytes with names of their own, of unwind tables and of files, are in the rooms left out here.

@@ -2,7 +2,7 @@
 // compares its answer with run_filter's. Prints how many answers were errors, permissions and deaths, and each that
 // differs.
 
-#include "libprof/seccomp_filter.h"
+#include "libprof/kernel/seccomp_filter.h"
 
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,7 +1,7 @@
 // stack_index: adds and removes stacks by the hundred thousand, in several orders, and compares what is found with a set.
 // Prints nothing when all is well.
 
-#include "libprof/stack_index.h"
+#include "libprof/stack/stack_index.h"
 
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/file.h"
+#include "libprof/file/file.h"
 
 using namespace libprof;
 

@@ -1,6 +1,6 @@
 // interrupt_each PROGRAM: runs PROGRAM, which goes again and again through code between two breakpoint instructions of its
 // own, and sends it SIGUSR1 there: the first time before the first instruction, then before the second one, and so on. Then
-// the same for code that runs only when the window of a trace is full (libprof/trace.cc): each record in turn finds it so,
+// the same for code that runs only when the window of a trace is full (libprof/trace/trace.cc): each record in turn finds it so,
 // and each instruction from there to the next record is interrupted. Then there is no signal two times in a row, and if the
 // program goes on, from other breakpoints, all begins anew. Exits as the program does, or with 1 if a signal kills it.
 //

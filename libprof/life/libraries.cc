@@ -1,0 +1,193 @@
+// The problem. A node is told from others by a program counter in the code that called the hook. A library may be
+// unloaded, and another one be loaded in its place: calls of its functions would be counted in the nodes of the first.
+//
+// The way taken. A rewritten library tells the runtime when it is loaded, before any other code of it runs (its DT_INIT
+// calls _profload). Modules of the profile that it overlaps are gone, if they are not the same file in the same place.
+// They are RETIRED: their addresses in the profile, those of the module and the pc of each of its nodes, get a tag in
+// bits that no address has. So they match nothing any more, and readers, which subtract the module's bias from a pc,
+// need not know. If the same file comes back to the same place, the tag is taken away, and its nodes are used again: so
+// two plugins that are loaded in turn do not fill up the profile.
+//
+// Nothing is done when a library is unloaded. Its code is not called any more, so its nodes may stay as they are until
+// something else lies there; and nothing of the runtime's is in its memory: its hook slots always lead to _proflibin and
+// _proflibout, which jump through our own words.
+//
+// Those words lead to hooks that do nothing until the constructor of libprof.so has run. The dynamic linker clears the
+// thread-local words of all libraries when it has relocated them; code of libraries may run before that (IFUNC
+// resolvers), and would be given a state that is lost again.
+//
+// Limit. Functions of a library that are called before its DT_INIT runs, while another one is initialized that needs it,
+// are counted for what was in that place before, if anything was. So are those of a library that was compiled with hooks: it
+// does not tell.
+
+#include "libraries.h"
+
+#include "libprof/data/heavy.h"
+#include "libprof/data/objects.h"
+#include "libprof/file/modules.h"
+#include "libprof/file/shared_counters.h"
+#include "libprof/file/tree.h"
+#include "libprof/kernel/syscall.h"
+#include "namespaces.h"
+#include "threads.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr int kTagShift = 48;  // user space ends below, and PROF_SOUGHT_BIT is above
+constexpr uint64_t kMostTags = 0x3ffe;
+constexpr uint64_t kUnknown = (kMostTags + 1) << kTagShift;  // of modules when there are no tags left
+
+// A bit for each number of a tag, 1 and up, that a retired module has. With the lock of the process.
+uint64_t tags_in_use[(kMostTags + 64) / 64];
+
+// A tag that no module has, or kUnknown.
+uint64_t take_tag() {
+  for (uint64_t& word : tags_in_use) {
+    if (word == ~uint64_t(0)) continue;
+    const uint64_t bit = uint64_t(__builtin_ctzll(~word));
+    const uint64_t number = uint64_t(&word - tags_in_use) * 64 + bit + 1;
+    if (number > kMostTags) break;
+    word |= uint64_t(1) << bit;
+    return number << kTagShift;
+  }
+  return kUnknown;
+}
+
+void give_back(uint64_t tag) {
+  const uint64_t bit = (tag >> kTagShift) - 1;
+  tags_in_use[bit / 64] &= ~(uint64_t(1) << bit % 64);
+}
+
+uint64_t tag_of(const Module* module) { return module->start >> kTagShift << kTagShift; }
+
+void move_module(Module* module, uint64_t distance) {
+  module->bias += distance;
+  module->start += distance;
+  module->end += distance;
+}
+
+// Two siblings may be exchanged for others while we are at them, but only at the head of their list.
+void move_nodes(char* base, Block root, uint64_t start, uint64_t end, uint64_t distance) {
+  uint64_t left = 3 * at<Header>(base, 0)->blocks_used;  // more than there are steps down, aside and up
+  for (Block b = root; b != 0 && left != 0; --left) {
+    Node* node = at<Node>(base, b);
+    const uint64_t address = node->pc & ~prof_format::kKindOfCall;
+    if (address >= start && address < end) store(&node->pc, node->pc + distance);
+    Block next = load(&node->child);
+    for (; next == 0 && b != root && b != 0 && left != 0; --left) {
+      node = at<Node>(base, b);
+      next = load(&node->sibling);
+      b = node->parent;
+    }
+    b = next;
+  }
+}
+
+// With the lock of the process: so no table grows meanwhile.
+void move_all(const Module* module, uint64_t start, uint64_t end, uint64_t distance) {
+  char* base = process->base;
+  const uint64_t bit = module_bit(Block((as_word(module) - as_word(base)) >> PROF_BLOCK_SHIFT));
+  const uint64_t most = at<Header>(base, 0)->blocks_used;
+  Block b = at<Header>(base, 0)->first_thread;
+  for (uint64_t i = 0; i < most && b != 0; ++i, b = at<Thread>(base, b)->next) {
+    const auto* thread = at<Thread>(base, b);
+    if (!(load(&thread->modules) & bit)) continue;
+    move_nodes(base, thread->root, start, end, distance);
+    move_nodes(base, thread->addresses, start, end, distance);
+  }
+  for (State* s = process->states; s; s = s->next) {
+    if (load(&s->thread->modules) & bit) move_links(s, start, end, distance);
+  }
+}
+
+void retire(Module* module) {
+  const uint64_t start = module->start, end = module->end;
+  const uint64_t tag = take_tag();
+  if (tag != kUnknown)
+    move_module(module, tag);
+  else
+    module->start = module->end = 0;
+  move_all(module, start, end, tag);
+}
+
+void revive(Module* module) {
+  const uint64_t tag = tag_of(module), start = module->start, end = module->end;
+  move_module(module, -tag);
+  move_all(module, start, end, -tag);
+  give_back(tag);
+}
+
+bool is_retired_form_of(const Module* module, const Object& object) {
+  const uint64_t tag = tag_of(module);
+  if (tag == 0) return false;
+  Module before = *module;
+  move_module(&before, -tag);
+  return is_same(before, object);
+}
+
+// Heavy.
+uint64_t make_place(State*, uint64_t argument) {
+  const Object& object = *reinterpret_cast<const Object*>(argument);
+  char* base = process->base;
+  const uint64_t most = at<Header>(base, 0)->blocks_used;
+  Module* returning = nullptr;
+  bool is_listed = false;
+  lock(&process->lock);
+  Block b = at<Header>(base, 0)->first_module;
+  for (uint64_t i = 0; i < most && b != 0; ++i, b = at<Module>(base, b)->next) {
+    auto* module = at<Module>(base, b);
+    if (is_same(*module, object))
+      is_listed = true;
+    else if (is_retired_form_of(module, object))
+      returning = module;
+    else if (module->start < object.end && module->end > object.start)
+      retire(module);
+  }
+  if (returning && !is_listed) revive(returning);
+  // What threads remember of the module of their last node, and of pages, may be wrong now.
+  for (State* s = process->states; s; s = s->next) {
+    store(&s->module_start, uint64_t(0));
+    store(&s->module_end, uint64_t(0));
+    forget_pages(s);
+  }
+  unlock(&process->lock);
+  if (!returning && !is_listed) list_if_called(object);
+  count_shared(object);
+  return 1;
+}
+
+// Heavy.
+uint64_t count_remembered(State*, uint64_t) {
+  count_shared_remembered();
+  return 1;
+}
+
+}  // namespace
+
+void count_libraries_loaded_before() {
+  State* s = get_state();
+  if (process && process->phase == kRecording && s && load(&s->top) != 0) run_heavy(s, count_remembered, 0);
+}
+
+// `headers`: the program header table of a library that has just been loaded, in memory.
+extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Phdr* headers, uint64_t count) {
+  if (distance_to_first != 0) return in_first(note_loaded_library)(headers, count);
+  const Elf64_Phdr* own = nullptr;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR) own = &headers[i];
+  }
+  if (!own) return;
+  const Object object = describe_object(headers, count, as_word(headers) - own->p_vaddr);
+  remember_object(object);
+  char here;
+  State* s = get_state();
+  const bool is_in_child = process && process->phase == kNotBegun;  // which has called no hook yet
+  if (is_in_child && object.counters_size != 0) s = begin_thread(as_word(&here));
+  if (!process || process->phase != kRecording) return;
+  if (!s || load(&s->top) == 0 || s->is_left) s = begin_thread(as_word(&here));
+  if (s) run_heavy(s, make_place, as_word(&object));
+}
+
+}  // namespace libprof

@@ -1,0 +1,126 @@
+// How the runtime starts and ends with the program.
+//
+// In a dynamic program the loader runs the constructor and the destructor of libprof.so. Hooks may run before the
+// constructor does (IFUNC resolvers, other constructors); the first hook of the program does the same work.
+//
+// A rewritten program may load a library that was rewritten for another runtime: one for libprof.so, the other for
+// libprof-sampler.so. Both have the same names, so what both call is the program's, which stands first in the search for
+// symbols. The other one does nothing, and may be unloaded with the library.
+//
+// In a static program profld makes _profstart (start.S) the entry point. Nothing is set up there: no relocation
+// of this image has been applied, and there is no thread pointer. It gets one here, to a block of zeros that is large
+// enough for the program's own thread-local storage, of which libprof_state is a part: it lies at a negative offset as
+// large as that storage. When libc later sets up its own block, the thread-local word there is 0, and begin_thread
+// carries the state over. A program without libc may set another thread pointer: see thread_pointer.cc.
+
+#include <elf.h>
+
+#include "entries.h"
+#include "libprof/data/objects.h"
+#include "libprof/data/settings.h"
+#include "libprof/hooks/hook_selection.h"
+#include "libprof/kernel/memory.h"
+#include "libprof/kernel/syscall.h"
+#include "libraries.h"
+#include "namespaces.h"
+#include "process.h"
+#include "rights.h"
+#include "thread_pointer.h"
+#include "threads.h"
+
+namespace libprof {
+
+namespace {
+
+constexpr uint64_t kSetThreadPointer = 0x1002;           // ARCH_SET_FS
+constexpr uint64_t kThreadControlSize = 2 * kPage;       // above the thread pointer, for what libc keeps there
+constexpr uint64_t kSelfWord = 0, kSelfPointerWord = 2;  // words of the thread control block that hold its address
+
+void (*program_exit)();  // what the kernel gave the program to run at exit; null on Linux so far
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
+[[gnu::visibility("hidden")]] extern const Elf64_Dyn _DYNAMIC[];
+[[gnu::visibility("hidden")]] extern const char _end[];
+}
+
+// Whether the program calls the hooks of another runtime than this one, as far as its relocations have been applied.
+bool has_program_another_runtime() {
+  const uint64_t* words = find_hook_words(find_program());
+  if (!words || load(words) == 0) return false;  // an audit library's runtime is there before the program is relocated
+  return load(words) < as_word(&__ehdr_start) || load(words) >= as_word(_end);
+}
+
+void at_exit() {
+  end_process();
+  if (program_exit) program_exit();
+}
+
+[[gnu::constructor, gnu::used]] void start_dynamic(int argc, char** argv, char** environment) {
+  if (find_first_copy()) return watch_forks();
+  // Not every loader passes these.
+  if (!initial_stack && argc > 0 && argv && environment == argv + argc + 1 &&
+      reinterpret_cast<uint64_t*>(argv)[-1] == uint64_t(argc)) {
+    initial_stack = reinterpret_cast<uint64_t*>(argv) - 1;
+  }
+  if (has_program_another_runtime()) {
+    settings.is_read = settings.is_off = true;
+    return;
+  }
+  watch_forks();
+  find_watched_functions();
+  char here;
+  State* s = get_state();
+  if (!s || s->top == 0) begin_thread(reinterpret_cast<uint64_t>(&here));
+  count_libraries_loaded_before();
+  stay_loaded();  // it calls the C library, which may be rewritten
+  use_hooks_in_libraries();
+}
+
+[[gnu::destructor, gnu::used]] void end_dynamic() {
+  if (distance_to_first == 0) end_process();
+}
+
+void relocate() {
+  const uint64_t base = reinterpret_cast<uint64_t>(&__ehdr_start);
+  uint64_t table = 0, size = 0;
+  for (const Elf64_Dyn* d = _DYNAMIC; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_RELA) table = base + d->d_un.d_ptr;
+    if (d->d_tag == DT_RELASZ) size = d->d_un.d_val;
+  }
+  for (auto* r = reinterpret_cast<const Elf64_Rela*>(table); size >= sizeof *r; ++r, size -= sizeof *r) {
+    if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE) {  // NOLINT(clang-analyzer-core.NullDereference): size would be 0
+      *reinterpret_cast<uint64_t*>(base + r->r_offset) = base + uint64_t(r->r_addend);
+    }
+  }
+}
+
+// The kernel has refused memory or the thread pointer: without them the program could not run either.
+// Returns the pointer, or 0.
+uint64_t set_early_thread_pointer() {
+  const uint64_t below = (uint64_t(-thread_word_offset()) + kPage - 1) / kPage * kPage;
+  auto* block = static_cast<char*>(map_guarded(below + kThreadControlSize));
+  if (!block) return 0;
+  auto* control = reinterpret_cast<uint64_t*>(block + below);
+  control[kSelfWord] = control[kSelfPointerWord] = reinterpret_cast<uint64_t>(control);
+  return syscall4(__NR_arch_prctl, kSetThreadPointer, as_word(control)) == 0 ? as_word(control) : 0;
+}
+
+}  // namespace
+
+// `stack`: rsp as the kernel set it; `exit_function`: rdx. Returns the rdx to start the program with: its start code
+// registers that function to be called at exit.
+extern "C" [[gnu::visibility("hidden")]] void (*start_static(const uint64_t* stack, void (*exit_function)()))() {
+  relocate();
+  ordered();
+  program_exit = exit_function;
+  initial_stack = stack;
+  const uint64_t pointer = set_early_thread_pointer();
+  if (!pointer) return exit_function;
+  State* s = begin_thread(reinterpret_cast<uint64_t>(stack));
+  if (s) mark_early(s);
+  watch_thread_pointer(pointer);
+  return at_exit;
+}
+
+}  // namespace libprof

@@ -1,0 +1,63 @@
+// The stacks of a thread that the runtime knows, each by the first of its chunks of frames: how they are found, made and
+// forgotten. See known_stacks.cc; stack_switch.cc decides which of them the thread is on.
+
+#ifndef LIBPROF_KNOWN_STACKS_H
+#define LIBPROF_KNOWN_STACKS_H
+
+#include "libprof/data/frames.h"
+#include "libprof/data/state.h"
+#include "libprof/kernel/syscall.h"
+
+namespace libprof {
+
+inline FrameChunk* chunk_at(State* s, Block block) { return at<FrameChunk>(s->base, block); }
+inline FrameChunk* current_stack(State* s) { return chunk_at(s, chunk_of(top_frame(s))->stack); }
+inline Frame* frame_at(State* s, uint64_t top) { return reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + top); }
+
+// Of stacks whose bounds are known.
+inline bool contains(const FrameChunk* stack, uint64_t slot) { return slot >= stack->low && slot < stack->high; }
+
+// The top entry of any stack but a signal stack; and whether that is the base.
+Frame* top_of(State* s, FrameChunk* stack);
+inline bool is_empty(State* s, FrameChunk* stack) { return top_of(s, stack) == frames_of(stack); }
+
+// The entry above one that is not the topmost; null if there is none.
+Frame* next_frame(State* s, Frame* f);
+
+// Every entry above the base becomes 0. Calls that are timed are taken to have ended at `now`.
+void drop_frames(State* s, FrameChunk* stack, uint64_t now);
+
+// Of the stacks without known bounds that have frames: the one with the nearest upper end above an address, null if there is
+// none; and the nearest upper end below that of a stack, 0 if there is none. Slow paths.
+FrameChunk* find_stack_above(State* s, uint64_t address);
+uint64_t lower_end_of(State* s, FrameChunk* stack);
+
+// The known stack that has the frame with that slot, other than a signal stack; null if there is none. A slow path.
+FrameChunk* find_lasting_stack(State* s, uint64_t slot);
+
+// Makes a stack for the coroutine whose first function has that slot; null if there is no room. A slow path.
+FrameChunk* make_coroutine_stack(State* s, uint64_t slot);
+
+// The signal stack with these bounds; null if there is no room. A slow path.
+FrameChunk* find_or_make_signal_stack(State* s, const SignalStack& bounds, uint64_t slot);
+
+// To be called when the thread leaves that stack, and it has no frames.
+void note_emptied(State* s, FrameChunk* stack);
+
+// Heavy. Forgets the stacks that are gone, if it is time to look.
+void look_at_stacks(State* s);
+
+// Heavy. Moves the frames `first` to `last` of a stack, which are its topmost, to a new one; their entries are for the caller
+// to clear. `node`: of what is below them. False if there is no room.
+bool move_to_own_stack(State* s, Frame* first, Frame* last, Block node);
+
+// Takes the frames at and above a slot out of a stack that the thread is not on. A slow path.
+void forget_upper_frames(State* s, FrameChunk* stack, uint64_t slot);
+
+// Heavy paths for run_heavy. Both return 0 if there is no room.
+uint64_t add_chunk(State* s, uint64_t chunk);                      // after the FrameChunk at that address
+bool begin_thread_stack(State* s, uint64_t slot, bool is_reused);  // the first stack of a thread, entered at `slot`
+
+}  // namespace libprof
+
+#endif
