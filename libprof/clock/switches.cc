@@ -48,7 +48,6 @@ namespace {
 constexpr uint32_t kSignature = 0x53053053;  // RSEQ_SIG of x86-64, which glibc registers with
 constexpr uint64_t kShortestLength = 32;     // bytes, of a struct rseq
 constexpr uint64_t kAuxFeatureSize = 27, kAuxAlignment = 28;
-constexpr int64_t kErrorBusy = -16;
 constexpr int64_t kSearched = 4096;  // bytes to both sides of the thread pointer
 constexpr uint64_t kSignOffset = offsetof(rseq, cpu_id);
 static_assert(offsetof(rseq, rseq_cs) == kSignOffset + 4);

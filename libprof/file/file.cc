@@ -378,7 +378,7 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
   const uint64_t size_limit = largest_file();
   bound = least(bound, most_address_space() / PROF_BLOCK_SIZE);
   bound = least(bound, size_limit / PROF_BLOCK_SIZE);
-  int64_t result = -27;
+  int64_t result = kErrorFileTooLarge;
   for (;; bound /= 2) {
     bound = bound / kBlocksPerPage * kBlocksPerPage;
     if (bound < kSmallestBound) return result;
@@ -394,13 +394,13 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
   result = lengthen(p, fd, kFirstReady);
   if (result != 0) return result;
   if (back_with_storage(p, kFirstReady)) return 0;
-  if (advise(p->base, kPage, kAdvisePopulateWrite) != kErrorInvalid) return -28;
+  if (advise(p->base, kPage, kAdvisePopulateWrite) != kErrorInvalid) return kErrorNoSpace;
   p->can_populate = 0;
   p->length = 0;
   result = lengthen(p, fd, kFirstReady);
   if (result != 0) return result;
   p->bound = least(bound, kFixedBound);
-  return back_with_storage(p, kFirstReady) ? 0 : -12;
+  return back_with_storage(p, kFirstReady) ? 0 : kErrorNoMemory;
 }
 
 }  // namespace

@@ -82,10 +82,9 @@ void find_bounds(uint64_t address, uint64_t* low, uint64_t* high) {
 
 // A call that changes nothing, but reads a mask there first.
 bool is_mapped(uint64_t address) {
-  constexpr int64_t kErrorNoAccess = -14;
   constexpr uint64_t kNoWay = ~uint64_t(0);  // of changing a mask
   uint64_t none;
-  return syscall4(__NR_rt_sigprocmask, kNoWay, address, as_word(&none), sizeof none) != kErrorNoAccess;
+  return syscall4(__NR_rt_sigprocmask, kNoWay, address, as_word(&none), sizeof none) != kErrorBadAddress;
 }
 
 }  // namespace libprof

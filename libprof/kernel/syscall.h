@@ -3,6 +3,7 @@
 #ifndef LIBPROF_SYSCALL_H
 #define LIBPROF_SYSCALL_H
 
+#include <asm/errno.h>
 #include <asm/unistd.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +13,12 @@
 namespace libprof {
 
 // errno values that are looked at or given
-inline constexpr int64_t kErrorNoFile = -2, kErrorExists = -17, kErrorInvalid = -22, kErrorNoProcess = -3,
-                         kErrorTryAgain = -11, kErrorInterrupted = -4, kErrorNoDevice = -19, kErrorNameTooLong = -36,
-                         kErrorNoMemory = -12, kErrorNotSupported = -95, kErrorForeignLink = -40, kErrorNoCall = -38;
+inline constexpr int64_t kErrorNoFile = -ENOENT, kErrorExists = -EEXIST, kErrorInvalid = -EINVAL,
+                         kErrorNoProcess = -ESRCH, kErrorTryAgain = -EAGAIN, kErrorInterrupted = -EINTR,
+                         kErrorNoDevice = -ENODEV, kErrorNameTooLong = -ENAMETOOLONG, kErrorNoMemory = -ENOMEM,
+                         kErrorNotSupported = -EOPNOTSUPP, kErrorForeignLink = -ELOOP, kErrorNoCall = -ENOSYS,
+                         kErrorFileTooLarge = -EFBIG, kErrorNoSpace = -ENOSPC, kErrorBusy = -EBUSY,
+                         kErrorBadAddress = -EFAULT;
 
 // Makes the call, even if the program has forbidden it.
 inline int64_t unchecked_syscall(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,

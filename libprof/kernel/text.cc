@@ -102,32 +102,32 @@ void say(const char* a, const char* b, const char* c, const char* d) {
 
 const char* error_text(int64_t number) {
   switch (number) {
-    case 1:
+    case EPERM:
       return "operation not permitted";
-    case 2:
+    case ENOENT:
       return "no such directory";
-    case 12:
+    case ENOMEM:
       return "out of memory";
-    case 13:
+    case EACCES:
       return "permission denied";
-    case 20:
+    case ENOTDIR:
       return "not a directory";
-    case 23:
-    case 24:
+    case ENFILE:
+    case EMFILE:
       return "too many open files";
-    case 27:
+    case EFBIG:
       return "the limit on file sizes is too small";
-    case 28:
+    case ENOSPC:
       return "no space left on the device";
-    case 30:
+    case EROFS:
       return "the file system is read-only";
-    case 36:
+    case ENAMETOOLONG:
       return "the name is too long";
-    case 40:
+    case ELOOP:
       return "a link on the way belongs to somebody else";
-    case 95:
+    case EOPNOTSUPP:
       return "this kernel cannot keep a forked child out of it";
-    case 122:
+    case EDQUOT:
       return "the disk quota is exceeded";
     default:
       return "the file system refused it";

@@ -40,8 +40,7 @@ struct Start {
   void* argument;
 };
 
-constexpr int kTryAgain = 11;  // EAGAIN
-constexpr int kErrorC11 = 2;   // thrd_error, of glibc and of musl
+constexpr int kErrorC11 = 2;  // thrd_error, of glibc and of musl
 void* const kNext = reinterpret_cast<void*>(-1);
 
 Create* next;
@@ -81,7 +80,7 @@ extern "C" [[gnu::visibility("hidden")]] Start take_start(Start* memory) {
 extern "C" [[gnu::visibility("default")]] int pthread_create(uint64_t* thread, const void* attributes,
                                                              Function* function, void* argument) {
   if (!next) find_next();
-  if (!next) return kTryAgain;
+  if (!next) return EAGAIN;
   return create_here(function, argument, [=](Function* f, void* a) { return next(thread, attributes, f, a); });
 }
 
