@@ -29,7 +29,7 @@ for program in profld prof; do
 done
 profld --help >help
 prof --help >>help
-for variable in $(grep -ohE '"PROF[A-Z]+"' "$tests"/../libprof/data/settings.cc "$tests"/../prof/*/*.cc | tr -d '"' | sort -u); do
+for variable in $(grep -rohE --include='*.cc' '"PROF[A-Z]+"' "$tests"/../libprof/data/settings.cc "$tests"/../prof | tr -d '"' | sort -u); do
   grep -q "$variable" help || fail "--help does not name $variable"
   grep -qE "^\.It Ev $variable" "$tests"/../man/*.1 || fail "no manual has $variable"
   grep -q "$variable=" all || fail "no test sets $variable"

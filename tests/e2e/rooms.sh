@@ -6,20 +6,28 @@ top=$(cd "$tests/.." && pwd)
 wrong() {
   grep -rHoE '^#include "[^"]+"' "$1/$2" | sed "s#^$1/##" | awk -v program="$2" -v rooms="$rooms" -v shared="$shared" '
     BEGIN { n = split(rooms, room, " "); for (i = 1; i <= n; i++) rank[room[i]] = i }
+    # The room that a path names a file of: its folder, below that of the program; "" if it is in none.
+    function room_of(path) {
+      if (index(path, program "/") != 1 || !match(path, /\/[^\/]*$/)) return ""
+      path = substr(path, length(program) + 2, RSTART - length(program) - 2)
+      return path in rank ? path : ""
+    }
     {
       file = substr($0, 1, index($0, ":") - 1)
       included = substr($0, index($0, "\"") + 1)
       sub(/"$/, "", included)
-      split(file, from, "/"); split(included, to, "/")
-      if (!(from[2] in rank)) next                       # main.cc and its like know all rooms
+      from = room_of(file)
+      if (from == "") next                               # main.cc and its like know all rooms
       if (index(included, "/") == 0) next                # its own room
-      if (program == "libprof" && (to[2] == "format" || !to[3])) next # with the two headers beside the rooms
-      if ((to[1] == "libprof" && program != "libprof") || index(" " shared " ", " " included " ") || (to[1] == "linker-rewrite" && to[2] == "names")) next # what the programs share
-      if (to[1] != program || !(to[2] in rank) || rank[to[2]] > rank[from[2]]) print file " includes " included
+      if (program == "libprof" && included ~ /^libprof\/(format\/|[^\/]*$)/) next # with the two headers beside the rooms
+      if ((program != "libprof" && included ~ /^libprof\//) || included ~ /^linker-rewrite\/names\// || index(" " shared " ", " " included " ")) next # what the programs share
+      to = room_of(included)
+      if (to == "" || rank[to] > rank[from]) print file " includes " included
     }'
 }
 
-# holds PROGRAM HEADING ROOM...: these rooms are listed below the heading, are all there are, and keep their order.
+# holds PROGRAM HEADING ROOM...: these rooms are listed below the heading, are all there are, and keep their order. A room may
+# have rooms, which are listed below it, and then has no source of its own.
 holds() {
   local program=$1 heading=$2 folder
   shift 2
@@ -27,12 +35,23 @@ holds() {
     $0 == heading { inside = 1; next }
     inside && /^-+$/ { next }
     /^[A-Z][a-z ]*$/ { inside = 0 }
-    inside && /^    [a-z0-9]+\/  / { sub(/\/.*/, "", $1); print $1 }' "$top/docs/architecture" | paste -sd ' ')
+    inside && /^    (  )?[a-z0-9]+\/ / {
+      name = $1
+      sub(/\/.*/, "", name)
+      if (/^     /) {
+        if (n && room[n] == outer) n--
+        name = outer "/" name
+      } else {
+        outer = name
+      }
+      room[++n] = name
+    }
+    END { for (i = 1; i <= n; i++) print room[i] }' "$top/docs/architecture" | paste -sd ' ')
   [ "$rooms" = "$*" ] || fail "docs/architecture lists the rooms $rooms of $program"
   for folder in "$@"; do [ -d "$top/$program/$folder" ] || fail "there is no room $folder"; done
-  for folder in "$top/$program"/*/; do
-    [[ " $rooms " = *" $(basename "$folder") "* ]] || fail "docs/architecture does not list $program/$(basename "$folder")"
-  done
+  while IFS= read -r folder; do
+    [[ " $rooms " = *" $folder "* ]] || fail "docs/architecture does not list $program/$folder"
+  done < <(cd "$top/$program" && find . -mindepth 2 -name '*.[chS]*' -printf '%P\n' | sed 's#/[^/]*$##' | sort -u)
   [ -z "$(wrong "$top" "$program")" ] || fail "$(wrong "$top" "$program" | head -n 3)"
 }
 # What prof uses of the rewriter, beside what it knows of names: one reader of notes is enough, one decoder of instructions, and
@@ -52,6 +71,15 @@ printf '#include "linker-rewrite/elf/%s.h"\n' notes image >prof/read/elf_file.cc
 rooms="read model"
 [ "$(wrong "$PWD" prof)" = "prof/read/elf_file.cc includes linker-rewrite/elf/image.h" ] ||
   fail "what prof includes of the rewriter is not seen"
+
+# Nor one between the rooms of a room, or to them.
+mkdir -p prof/model/tree prof/model/gmon
+echo '#include "prof/model/gmon/graph.h"' | tee prof/model/tree/tree.cc >prof/model/gmon/graph.cc
+printf '#include "prof/model/%s.h"\n' tree/tree gmon/graph >prof/read/elf_file.cc
+rooms="read model/tree model/gmon"
+[ "$(wrong "$PWD" prof | sort | paste -sd ' ')" = "prof/model/tree/tree.cc includes prof/model/gmon/graph.h \
+prof/read/elf_file.cc includes prof/model/gmon/graph.h prof/read/elf_file.cc includes prof/model/tree/tree.h" ] ||
+  fail "an include that goes the wrong way between the rooms of a room is not seen"
 
 holds prof "The reader" read sample model views trace remote target gprof export commands
 

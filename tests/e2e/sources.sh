@@ -14,14 +14,16 @@ check() {
 shopt -s nullglob
 check PROFLD_SOURCES linker-rewrite/*.cc linker-rewrite/*/*.cc
 # shellcheck disable=SC2046 # a list of words
-check PROF_SOURCES $(printf '%s\n' prof/*.cc prof/*/*.cc | grep -v '^prof/target/')
-check TARGET_SOURCES prof/target/*.cc
+check PROF_SOURCES $(find prof -name '*.cc' -not -path '*/target/*')
+# shellcheck disable=SC2046 # a list of words
+check TARGET_SOURCES $(find prof -path '*/target/*.cc')
 # shellcheck disable=SC2046 # a list of words
 check LIBPROF_SOURCES $(printf '%s\n' libprof/*/*.cc libprof/*/*.S | grep -vE '^libprof/(sampler|audit)/')
 check SAMPLER_SOURCES libprof/sampler/*
 check AUDIT_SOURCES libprof/audit/*
-check HEADERS libprof/*.h libprof/*/*.h linker-rewrite/*.h linker-rewrite/*/*.h prof/*.h prof/*/*.h tests/fuzz/*.h tests/libprof/*.h tests/unit/*.h
-check UNIT_TESTS tests/unit/*.cc
+# shellcheck disable=SC2046 # a list of words
+check HEADERS $(find libprof linker-rewrite prof tests/fuzz tests/libprof tests/unit -name '*.h')
+check UNIT_TESTS tests/unit/*.cc tests/unit/*/*.cc
 check FUZZ_TARGETS tests/fuzz/*.cc
 check MANUALS man/*.[1-9]
 
