@@ -52,7 +52,7 @@ tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects)) $(c
 # Of prof's commands, what the fuzz targets need: the rest starts programs and reads command lines.
 fuzzed_commands = $(addprefix prof/commands/,choose.cc command.cc dynamic_linker.cc exports.cc gmon_choice.cc gprof_report.cc message.cc quote.cc show.cc \
 	show_code.cc suggest.cc)
-fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc prof/commands/%,$(PROFLD_SOURCES) $(PROF_SOURCES)) $(fuzzed_commands))
+fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc prof/commands/% prof/instructions/commands/%,$(PROFLD_SOURCES) $(PROF_SOURCES)) $(fuzzed_commands))
 fuzz_target_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(FUZZ_TARGETS))
 fuzz_targets = $(patsubst tests/fuzz/%.cc,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
 all_objects = $(profld_objects) $(prof_objects) $(target_objects) $(sampler_objects) $(audit_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
@@ -256,7 +256,7 @@ $(BUILD)/tidy/libprof/%: libprof/% $(BUILD)/runtime/libprof/%.o .clang-tidy libp
 	$(Q)$(tidy_command) $(CXXFLAGS_RUNTIME) 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
-$(BUILD)/tidy/prof/target/%: prof/target/% $(BUILD)/target/prof/target/%.o .clang-tidy | tidy-packages
+$(BUILD)/tidy/prof/instructions/target/%: prof/instructions/target/% $(BUILD)/target/prof/instructions/target/%.o .clang-tidy | tidy-packages
 	@mkdir -p $(@D); echo "TIDY  $<"
 	$(Q)$(tidy_command) -DPROFLD_VERSION=\"$(VERSION)\" 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@

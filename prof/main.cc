@@ -11,15 +11,15 @@
 #include "prof/commands/diff.h"
 #include "prof/commands/gprof.h"
 #include "prof/commands/help.h"
-#include "prof/commands/istat.h"
-#include "prof/commands/itrace.h"
 #include "prof/commands/message.h"
 #include "prof/commands/options.h"
 #include "prof/commands/pack.h"
 #include "prof/commands/run.h"
 #include "prof/commands/show.h"
 #include "prof/commands/top.h"
-#include "prof/commands/trace.h"
+#include "prof/instructions/commands/istat.h"
+#include "prof/instructions/commands/itrace.h"
+#include "prof/instructions/commands/trace.h"
 
 namespace {
 

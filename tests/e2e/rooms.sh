@@ -35,7 +35,7 @@ holds() {
     $0 == heading { inside = 1; next }
     inside && /^-+$/ { next }
     /^[A-Z][a-z ]*$/ { inside = 0 }
-    inside && /^    (  )?[a-z0-9]+\/ / {
+    inside && /^    (  )?[a-z0-9]+\/( |$)/ {
       name = $1
       sub(/\/.*/, "", name)
       if (/^     /) {
@@ -81,7 +81,7 @@ rooms="read model/tree model/gmon"
 prof/read/elf_file.cc includes prof/model/gmon/graph.h prof/read/elf_file.cc includes prof/model/tree/tree.h" ] ||
   fail "an include that goes the wrong way between the rooms of a room is not seen"
 
-holds prof "The reader" read sample model views trace remote target gprof export commands
+holds prof "The reader" read sample model views gprof export commands instructions/{trace,statistics,remote,target,commands}
 
 # The runtime, besides: no circle of units that include each other, a header and a source of one name being one unit; and what
 # traces instructions is asked by life/ alone, through one header.

@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "fuzz.h"
+#include "prof/instructions/remote/packet.h"
+#include "prof/instructions/remote/records.h"
+#include "prof/instructions/remote/step_recorder.h"
+#include "prof/instructions/remote/system_calls.h"
+#include "prof/instructions/remote/target_client.h"
+#include "prof/instructions/remote/target_description.h"
+#include "prof/instructions/trace/trace_writer.h"
 #include "prof/read/error.h"
-#include "prof/remote/packet.h"
-#include "prof/remote/records.h"
-#include "prof/remote/step_recorder.h"
-#include "prof/remote/system_calls.h"
-#include "prof/remote/target_client.h"
-#include "prof/remote/target_description.h"
-#include "prof/trace/trace_writer.h"
 
 namespace {
 

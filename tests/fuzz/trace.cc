@@ -9,14 +9,14 @@
 #include "fuzz.h"
 #include "printed.h"
 #include "prof/commands/message.h"
-#include "prof/trace/memory_statistics.h"
-#include "prof/trace/statistics_tables.h"
-#include "prof/trace/statistics_views.h"
-#include "prof/trace/trace_counts.h"
-#include "prof/trace/trace_listing.h"
-#include "prof/trace/trace_reader.h"
+#include "prof/instructions/statistics/memory_statistics.h"
+#include "prof/instructions/statistics/statistics_tables.h"
+#include "prof/instructions/statistics/statistics_views.h"
+#include "prof/instructions/statistics/trace_counts.h"
+#include "prof/instructions/trace/trace_listing.h"
+#include "prof/instructions/trace/trace_reader.h"
+#include "tests/unit/instructions/trace_bytes.h"
 #include "tests/unit/prof_fixture.h"
-#include "tests/unit/prof_trace_bytes.h"
 
 namespace {
 

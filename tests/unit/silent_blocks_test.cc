@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "prof/trace/block_ways.h"
-#include "prof_trace_bytes.h"
+#include "prof/instructions/trace/block_ways.h"
+#include "tests/unit/instructions/trace_bytes.h"
 
 using profld::choose_silent;
 using profld::RecordNode;

@@ -1,0 +1,62 @@
+// What lies where in the memory of the processes of a trace, up to the place in it that was read.
+
+#ifndef PROF_INSTRUCTIONS_TRACE_TRACE_MEMORY_H
+#define PROF_INSTRUCTIONS_TRACE_TRACE_MEMORY_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "code_memory.h"
+#include "libprof/format/trace.h"
+#include "prof/sample/address_spaces.h"
+
+namespace prof {
+
+// A part of a file that was mapped.
+struct TraceModuleFile {
+  std::string path, build_id;  // build_id: raw bytes; empty if it is not known
+  uint64_t bias = prof_format::kUnknownBias;
+};
+
+// Where in a file an address is.
+struct TracePlace {
+  uint32_t module = 0;   // index into TraceMemory::modules
+  uint64_t offset = 0;   // in the file
+  uint64_t address = 0;  // in memory
+};
+
+class TraceMemory {
+ public:
+  // `bytes` of a chunk kChunkModule. Throws DamagedTrace.
+  void map(uint32_t process, std::string_view bytes);
+  // Of a chunk kChunkCode. True: some code is another one than before. Throws DamagedTrace.
+  bool add_code(uint32_t process, std::string_view bytes);
+  void set_code(uint32_t process, uint64_t address, std::string_view bytes) { code_.set(process, address, bytes); }
+
+  void fork(uint32_t child, uint32_t parent);
+  void exec(uint32_t process);
+
+  const std::vector<TraceModuleFile>& modules() const { return modules_; }
+  // False: no file is known to be there.
+  bool find(uint32_t process, uint64_t address, TracePlace& to) const;
+  // As many as are known of `size`.
+  std::string code(uint32_t process, uint64_t address, size_t size) const {
+    return code_.bytes(process, address, size);
+  }
+
+  // Of the module with this number, which chunks of blocks name. 0 if it is unknown.
+  uint64_t bias_of(uint32_t process, uint32_t number) const;
+
+ private:
+  AddressSpaces spaces_;
+  CodeMemory code_;
+  std::vector<TraceModuleFile> modules_;
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> biases_;  // by process and number of the module
+};
+
+}  // namespace prof
+
+#endif
