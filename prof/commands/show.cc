@@ -11,6 +11,7 @@
 #include "prof/export/exports.h"
 #include "prof/gprof/fallacy.h"
 #include "prof/model/analysis.h"
+#include "prof/model/context_selection.h"
 #include "prof/model/modules.h"
 #include "prof/views/names.h"
 #include "prof/views/processes.h"

@@ -2,17 +2,19 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
+#include "analysis_sources.h"
 #include "block_calls.h"
-#include "block_sums.h"
+#include "block_counts.h"
 #include "completeness.h"
+#include "context_selection.h"
 #include "count_of.h"
-#include "gmon_analysis.h"
+#include "gmon_reading.h"
 #include "histogram.h"
-#include "inlined.h"
-#include "missing_names.h"
 #include "prof/read/clock.h"
 #include "prof/read/error.h"
+#include "prof/read/file.h"
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
 
@@ -176,14 +178,21 @@ class Part {
   Histogram histogram_;
 };
 
-Analysis prepare(const Input& input, const Profile& first) {
-  std::vector<std::string> remarks;
-  Object opened = open_program(first, input.program, input.debug_files, remarks);
-  Analysis a{{}, FunctionTable(std::move(opened), input.raw_names, input.debug_files), {}, input.program};
+// Of a program, nothing that was recorded yet.
+Analysis begin(const Input& input, Object program, std::vector<std::string> remarks) {
+  Analysis a(FunctionTable(std::move(program), input.raw_names, input.debug_files), input.program);
   a.remarks = std::move(remarks);
+  a.profiles = input.profiles;
   a.module_patterns = input.module_patterns;
   a.function_filter = prof_names::Filter(input.function_patterns, input.not_function_patterns);
   if (input.whole_names) a.functions.use_whole_names();
+  return a;
+}
+
+Analysis prepare(const Input& input, const Profile& first) {
+  std::vector<std::string> remarks;
+  Object opened = open_program(first, input.program, input.debug_files, remarks);
+  Analysis a = begin(input, std::move(opened), std::move(remarks));
   const Object& program = a.functions.program();
   if (input.remarks && !program.is_rewritten() && !(program.is_listed() && program.is_missing()))
     a.remarks.push_back(first.path() +
@@ -224,7 +233,7 @@ void remark_on_waiting(Analysis& a, const Input& input, const std::string& name)
 
 // What debug files and debug information tell of the functions, and what they would if they were there.
 void add_sources(Analysis& a, const Input& input) {
-  if (input.sources) find_sources(a, input.debug_files);
+  if (input.sources) find_sources(a, input.debug_files, a.remarks);
   if (!input.remarks) return;
   const std::string inlining = input.sources || !input.may_list_inlined ? "" : remark_on_inlining(a, input.debug_files);
   for (const std::string& remark : {remark_on_missing_names(a), inlining})
@@ -305,28 +314,28 @@ void leave_contexts(Analysis& a, const Input& input, const std::string& name) {
   a.remarks.push_back(name + text);
 }
 
+Object open_program_of_gmon(const Input& input, std::vector<std::string>& remarks) {
+  ElfFile file(input.program);
+  Object object(base_name(input.program), Object::Kind::program, input.program);
+  object.set_rewritten(std::move(file));
+  object.add_debug_file(input.debug_files, remarks);
+  object.finish();
+  return object;
+}
+
+Analysis analyse_gmon(const Input& input) {
+  if (input.program.empty())
+    throw Error(input.profiles.at(0) + ": does not say which program it is of; name that: prof PROGRAM " +
+                input.profiles[0]);
+  if (!input.samples.empty()) throw Error(input.profiles.at(0) + ": has times of its own; --true is for profiles");
+  std::vector<std::string> remarks;
+  Object program = open_program_of_gmon(input, remarks);
+  Analysis a = begin(input, std::move(program), std::move(remarks));
+  a.folded = read_gmons({input.profiles, input.gmon_libraries, input.remarks}, a, a.remarks);
+  return a;
+}
+
 }  // namespace
-
-const char* type_name(const Analysis& analysis) {
-  return analysis.is_gmon        ? "gmon"
-         : analysis.sampled      ? "true"
-         : analysis.cpu          ? "waiting"
-         : !analysis.has_hooks   ? "addresses"
-         : analysis.by_samples   ? "sample"
-         : analysis.estimated    ? "adaptive"
-         : analysis.has_waiting  ? "time"
-         : analysis.on_processor ? "cpu"
-         : analysis.timed        ? "elapsed"
-                                 : "count";
-}
-
-bool occurs(const Analysis& analysis, uint32_t f) {
-  // Of a gmon.out it may be known that a function called others, and no more.
-  auto is_any = [&](const FunctionSum& sum) {
-    return sum.calls != 0 || sum.self != 0 || sum.self_waiting != 0 || (analysis.is_gmon && sum.total != 0);
-  };
-  return is_any(analysis.sums[f]) || (analysis.cpu && is_any(analysis.cpu->sums[f]));
-}
 
 bool are_alike(const Profile& a, const Profile& b) {
   return are_of_one_program(a, b) && a.header().type == b.header().type;
@@ -343,7 +352,6 @@ Analysis analyse(const Input& input) {
   const std::vector<std::string> others = input.side_by_side ? take_processor_runs(paths) : std::vector<std::string>();
   const Profile first = Profile::read(paths.at(0));
   Analysis a = prepare(input, first);
-  a.profiles = input.profiles;
   sum_up(a, input, first, paths);
   if (!input.samples.empty()) take_samples(a, input);
   if (others.empty()) {
@@ -351,7 +359,7 @@ Analysis analyse(const Input& input) {
   } else {
     const Profile first_other = Profile::read(others[0]);
     check_same_program(first, first_other);
-    Analysis b{{}, std::move(a.functions), {}, a.program};
+    Analysis b(std::move(a.functions), a.program);
     b.on_processor = true;
     b.tsc_hz = a.tsc_hz;
     sum_up(b, input, first_other, others);

@@ -17,10 +17,10 @@
 
 namespace prof {
 
-void add_uncalled_functions(Analysis& analysis, bool all) {
+void add_uncalled_functions(Recorded& recorded, bool all) {
   std::set<std::pair<uint32_t, uint64_t>> entries;
-  const std::vector<Object>& objects = analysis.functions.objects();
-  for (const BlockCount& block : analysis.blocks)
+  const std::vector<Object>& objects = recorded.functions.objects();
+  for (const BlockCount& block : recorded.blocks)
     if (block.object < objects.size())
       if (const auto entry = objects[block.object].entry_of_original(block.address))
         entries.insert({block.object, *entry});
@@ -33,25 +33,25 @@ void add_uncalled_functions(Analysis& analysis, bool all) {
             objects[o].entry_of_original(symbol.address) == symbol.address)
           entries.insert({o, symbol.address});
   }
-  for (const auto& [object, entry] : entries) analysis.functions.at(object, entry);
-  analysis.sums.resize(analysis.functions.functions().size());
+  for (const auto& [object, entry] : entries) recorded.functions.at(object, entry);
+  recorded.sums.resize(recorded.functions.functions().size());
 }
 
-std::vector<uint32_t> selected_code(const Analysis& analysis) {
-  const std::vector<Function>& functions = analysis.functions.functions();
-  const std::vector<bool> selected = selected_functions(analysis, Modules(analysis));
+std::vector<uint32_t> selected_code(const Recorded& recorded) {
+  const std::vector<Function>& functions = recorded.functions.functions();
+  const std::vector<bool> selected = selected_functions(recorded, Modules(recorded));
   std::vector<uint32_t> found;
   for (uint32_t f = 0; f < functions.size(); ++f)
     if (selected[f] && !functions[f].is_import && functions[f].has_calls &&
-        !analysis.functions.objects()[functions[f].object].files().empty())
+        !recorded.functions.objects()[functions[f].object].files().empty())
       found.push_back(f);
   std::sort(found.begin(), found.end(), [&](uint32_t a, uint32_t b) {
     return std::tie(functions[a].object, functions[a].address) < std::tie(functions[b].object, functions[b].address);
   });
-  if (!found.empty() || analysis.function_filter.only().empty()) return found;
-  const prof_names::Pattern& pattern = analysis.function_filter.only()[0];
+  if (!found.empty() || recorded.function_filter.only().empty()) return found;
+  const prof_names::Pattern& pattern = recorded.function_filter.only()[0];
   prof_names::Nearest nearest(pattern);
-  for (const Function& function : functions) nearest.add(analysis.functions.name_for_patterns(function));
+  for (const Function& function : functions) nearest.add(recorded.functions.name_for_patterns(function));
   const std::string question = nearest.question();
   throw Error(pattern.glob() + ": matches no function whose code is known" + (question.empty() ? "" : "; " + question));
 }
@@ -60,19 +60,19 @@ namespace {
 
 class Annotator {
  public:
-  Annotator(const Analysis& analysis, const DebugSearch& search)
-      : analysis_(analysis), objects_(analysis, search), executions_(analysis.blocks) {}
+  Annotator(const Recorded& recorded, const DebugSearch& search)
+      : recorded_(recorded), objects_(recorded.functions, search), executions_(recorded.blocks) {}
 
   Annotation annotate(const std::vector<uint32_t>& selected, SourceText& sources) {
-    const std::vector<Function>& functions = analysis_.functions.functions();
-    const bool has_patterns = !analysis_.function_filter.is_empty() || !analysis_.module_patterns.empty();
+    const std::vector<Function>& functions = recorded_.functions.functions();
+    const bool has_patterns = !recorded_.function_filter.is_empty() || !recorded_.module_patterns.empty();
     std::vector<bool> is_selected(functions.size());
     for (const uint32_t f : selected) is_selected[f] = true;
     std::set<uint32_t> shown;  // files, by the patterns
     // Functions that are not selected may have lines in the same files.
     for (uint32_t f = 0; f < functions.size(); ++f) {
-      if (functions[f].is_import || analysis_.functions.objects()[functions[f].object].files().empty()) continue;
-      if (!occurs(analysis_, f) && !is_selected[f] && !executions_.are_known()) continue;
+      if (functions[f].is_import || recorded_.functions.objects()[functions[f].object].files().empty()) continue;
+      if (!occurs(recorded_, f) && !is_selected[f] && !executions_.are_known()) continue;
       const std::optional<uint32_t> file = add_function(f);
       if (file && has_patterns && is_selected[f]) shown.insert(*file);
       add_blocks(functions[f]);
@@ -108,12 +108,12 @@ class Annotator {
 
   // Where it begins in the source: the index of the file, if that is known.
   std::optional<uint32_t> add_function(uint32_t f) {
-    const Function& function = analysis_.functions.functions()[f];
+    const Function& function = recorded_.functions.functions()[f];
     const std::optional<FunctionSource> source = objects_.at(function.object).info.find(function.address);
     if (!source || source->file.empty() || source->line == 0) return {};
     const uint32_t file = file_at(source->file);
     note_object(file, function.object);
-    if (occurs(analysis_, f)) files_[file].lines[source->line].functions.push_back(f);
+    if (occurs(recorded_, f)) files_[file].lines[source->line].functions.push_back(f);
     return file;
   }
 
@@ -153,7 +153,7 @@ class Annotator {
   // Lines whose code was not counted, and those that control cannot come to.
   void add_uncounted() {
     for (const auto& [o, table] : tables_) {
-      const Object& object = analysis_.functions.objects()[o];
+      const Object& object = recorded_.functions.objects()[o];
       for (const LineRange& range : table->ranges) {
         if (range.line == 0) continue;
         const uint32_t file = file_of(*table, range.file);
@@ -212,7 +212,7 @@ class Annotator {
     return annotation;
   }
 
-  const Analysis& analysis_;
+  const Recorded& recorded_;
   OpenedObjects objects_;
   Executions executions_;
   std::map<std::string, uint32_t> indices_;
@@ -226,9 +226,9 @@ class Annotator {
 
 }  // namespace
 
-Annotation annotate(const Analysis& analysis, const std::vector<uint32_t>& functions, const DebugSearch& search,
+Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search,
                     SourceText& sources) {
-  return Annotator(analysis, search).annotate(functions, sources);
+  return Annotator(recorded, search).annotate(functions, sources);
 }
 
 }  // namespace prof

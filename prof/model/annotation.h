@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis.h"
+#include "recorded.h"
 #include "source_text.h"
 
 namespace prof {
@@ -21,7 +21,7 @@ struct AnnotatedLine {
   bool has_code = false;
   std::optional<uint64_t> executions = {};
   bool is_exact = true;                  // false: the counts of the blocks allow others as well
-  std::vector<uint32_t> functions = {};  // of the analysis, that begin there
+  std::vector<uint32_t> functions = {};  // that begin there
 };
 
 struct AnnotatedFile {
@@ -36,16 +36,16 @@ struct Annotation {
   std::vector<std::string> remarks;  // on what is missing
 };
 
-// Adds to the functions of an analysis those whose blocks were counted, and those that the files have if `all`, though they
+// Adds to the functions those whose blocks were counted, and those that the files have if `all`, though they
 // were never called: for views of code.
-void add_uncalled_functions(Analysis& analysis, bool all);
+void add_uncalled_functions(Recorded& recorded, bool all);
 
-// Functions that the patterns of the analysis select (for functions and for modules), by object and address. Imports are
+// Functions that its patterns select (for functions and for modules), by object and address. Imports are
 // none of them. Throws Error if there are patterns for functions, and none matches.
-std::vector<uint32_t> selected_code(const Analysis& analysis);
+std::vector<uint32_t> selected_code(const Recorded& recorded);
 
 // Shown are the files that have a function of `functions` if there are patterns for functions, else all of which a line ran.
-Annotation annotate(const Analysis& analysis, const std::vector<uint32_t>& functions, const DebugSearch& search,
+Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search,
                     SourceText& sources);
 
 }  // namespace prof

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis.h"
 #include "flow_graph.h"
 #include "opened_objects.h"
+#include "recorded.h"
 
 namespace prof {
 
@@ -28,7 +28,8 @@ struct Site {
 // What the blocks say of places.
 class Counting {
  public:
-  Counting(const Analysis& analysis, const DebugSearch& search) : analysis_(analysis), objects_(analysis, search) {
+  Counting(const Recorded& recorded, const DebugSearch& search)
+      : recorded_(recorded), objects_(recorded.functions, search) {
     group_blocks();
     for (const auto& [place, blocks] : blocks_) count_function(place, blocks);
   }
@@ -38,8 +39,8 @@ class Counting {
 
  private:
   void group_blocks() {
-    const std::vector<Object>& objects = analysis_.functions.objects();
-    for (const BlockCount& block : analysis_.blocks)
+    const std::vector<Object>& objects = recorded_.functions.objects();
+    for (const BlockCount& block : recorded_.blocks)
       if (const auto entry = objects[block.object].entry_of_original(block.address))
         blocks_[{block.object, *entry}].push_back(block);
     std::erase_if(blocks_, [](const auto& function) {
@@ -75,7 +76,7 @@ class Counting {
     }
   }
 
-  const Analysis& analysis_;
+  const Recorded& recorded_;
   OpenedObjects objects_;
   std::map<Place, std::vector<BlockCount>> blocks_;  // by function; of those that ran
   std::map<Place, uint64_t> calls_;
@@ -84,9 +85,9 @@ class Counting {
 
 }  // namespace
 
-void count_calls_of_blocks(Analysis& analysis, const DebugSearch& search) {
-  const std::map<Place, uint64_t> all = Counting(analysis, search).calls();
-  std::vector<CallNode>& nodes = analysis.tree.nodes;
+void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search) {
+  const std::map<Place, uint64_t> all = Counting(recorded, search).calls();
+  std::vector<CallNode>& nodes = recorded.tree.nodes;
   std::map<uint32_t, uint32_t> node_of;  // by function, of those below the root
   uint32_t last = 0;
   for (uint32_t n = nodes[0].first_child; n != 0; n = nodes[n].next_sibling) {
@@ -94,8 +95,8 @@ void count_calls_of_blocks(Analysis& analysis, const DebugSearch& search) {
     last = n;
   }
   for (const auto& [place, calls] : all) {
-    const uint32_t function = analysis.functions.at(place.first, place.second);
-    analysis.functions.set_counted(function);
+    const uint32_t function = recorded.functions.at(place.first, place.second);
+    recorded.functions.set_counted(function);
     const auto [at, is_new] = node_of.try_emplace(function, uint32_t(nodes.size()));
     if (is_new) {
       (last == 0 ? nodes[0].first_child : nodes[last].next_sibling) = at->second;
@@ -108,11 +109,11 @@ void count_calls_of_blocks(Analysis& analysis, const DebugSearch& search) {
   }
 }
 
-std::vector<CallSite> call_sites_of_blocks(const Analysis& analysis, const DebugSearch& search) {
-  const Counting counting(analysis, search);
+std::vector<CallSite> call_sites_of_blocks(const Recorded& recorded, const DebugSearch& search) {
+  const Counting counting(recorded, search);
   std::map<Place, uint32_t> functions;
-  for (uint32_t f = 0; f < analysis.functions.functions().size(); ++f) {
-    const Function& function = analysis.functions.functions()[f];
+  for (uint32_t f = 0; f < recorded.functions.functions().size(); ++f) {
+    const Function& function = recorded.functions.functions()[f];
     functions.try_emplace({function.object, function.address}, f);
   }
   std::map<Place, uint64_t> left = counting.calls();

@@ -10,15 +10,36 @@
 #ifndef PROF_MODEL_BLOCK_CALLS_H
 #define PROF_MODEL_BLOCK_CALLS_H
 
-#include "call_sites.h"
+#include <cstdint>
+#include <vector>
+
+#include "debug_files.h"
+#include "recorded.h"
 
 namespace prof {
 
-// Gives the functions of an analysis that ran, which it may not have had, and nodes below the root of its tree their calls.
-void count_calls_of_blocks(Analysis& analysis, const DebugSearch& search);
+// From where a function is called, by whatever means that was found.
+struct CallSite {
+  enum class Known : uint8_t {
+    exactly,
+    of_calls,           // it is one of `candidates` calls
+    of_indirect_calls,  // the same, and they are indirect
+    of_other_code       // none of the caller's instructions
+  };
 
-// The instructions that called, of such an analysis; in the order of call_sites.h.
-std::vector<CallSite> call_sites_of_blocks(const Analysis& analysis, const DebugSearch& search);
+  uint32_t caller = 0, callee = 0;  // functions
+  uint64_t address = 0;             // of the instruction in the original; of the caller if it is not known
+  uint64_t calls = 0;
+  Known known = Known::exactly;
+  uint32_t candidates = 1;
+  bool is_instruction = true;  // `address` is that of one
+};
+
+// Gives the functions that ran, some of which may not have been there, and nodes below the root of the tree their calls.
+void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search);
+
+// The instructions that called, of such a program; in the order of call_sites.h.
+std::vector<CallSite> call_sites_of_blocks(const Recorded& recorded, const DebugSearch& search);
 
 }  // namespace prof
 

@@ -4,6 +4,11 @@
 #define PROF_MODEL_BLOCK_COUNTS_H
 
 #include <cstdint>
+#include <map>
+#include <vector>
+
+#include "functions.h"
+#include "prof/read/profile.h"
 
 namespace prof {
 
@@ -13,6 +18,18 @@ struct BlockCount {
   uint64_t address = 0;  // of its first instruction, in the original, link-time
   uint32_t size = 0;     // bytes
   uint64_t count = 0;    // executions
+};
+
+// Counters of profiles added up, over threads and processes, and the blocks that they are of.
+class BlockSums {
+ public:
+  void add(const Profile& profile, FunctionTable& functions);
+
+  // By object and address.
+  std::vector<BlockCount> finish(const FunctionTable& functions) const;
+
+ private:
+  std::map<uint32_t, std::vector<uint64_t>> sums_;  // by object
 };
 
 }  // namespace prof

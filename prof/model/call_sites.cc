@@ -5,7 +5,6 @@
 #include <optional>
 #include <tuple>
 
-#include "block_calls.h"
 #include "executions.h"
 #include "opened_objects.h"
 #include "prof/read/instructions.h"
@@ -62,11 +61,11 @@ struct Candidates {
 
 class Finder {
  public:
-  Finder(const Analysis& analysis, const DebugSearch& search)
-      : analysis_(analysis), objects_(analysis, search), executions_(analysis.blocks) {}
+  Finder(const Recorded& recorded, const DebugSearch& search)
+      : recorded_(recorded), objects_(recorded.functions, search), executions_(recorded.blocks) {}
 
   std::vector<CallSite> find() {
-    const std::vector<Arc> arcs = arcs_of(analysis_.tree);
+    const std::vector<Arc> arcs = arcs_of(recorded_.tree);
     found_.reserve(arcs.size());
     const auto before = [](const CallSite& a, const CallSite& b) {
       return std::tuple(a.caller, a.callee, !a.is_instruction, a.address) <
@@ -90,8 +89,8 @@ class Finder {
   }
 
  private:
-  const Function& function(uint32_t f) const { return analysis_.functions.functions()[f]; }
-  const Object& object(uint32_t o) const { return analysis_.functions.objects()[o]; }
+  const Function& function(uint32_t f) const { return recorded_.functions.functions()[f]; }
+  const Object& object(uint32_t o) const { return recorded_.functions.objects()[o]; }
 
   // Of a caller; those of the last one are kept, since arcs come caller by caller.
   const std::vector<Site>& sites_of(uint32_t caller) {
@@ -214,7 +213,7 @@ class Finder {
                   others.size());
   }
 
-  const Analysis& analysis_;
+  const Recorded& recorded_;
   OpenedObjects objects_;
   Executions executions_;
   std::map<std::pair<uint32_t, uint64_t>, std::string> names_;                     // by object and address
@@ -226,10 +225,10 @@ class Finder {
 
 }  // namespace
 
-std::vector<CallSite> call_sites(const Analysis& analysis, const DebugSearch& search,
+std::vector<CallSite> call_sites(const Recorded& recorded, const DebugSearch& search,
                                  std::vector<std::string>& remarks) {
-  if (!analysis.has_hooks) return call_sites_of_blocks(analysis, search);
-  Finder finder(analysis, search);
+  if (!recorded.has_hooks) return call_sites_of_blocks(recorded, search);
+  Finder finder(recorded, search);
   std::vector<CallSite> found = finder.find();
   for (std::string& remark : finder.remarks()) remarks.push_back(std::move(remark));
   return found;

@@ -18,32 +18,15 @@
 #ifndef PROF_MODEL_CALL_SITES_H
 #define PROF_MODEL_CALL_SITES_H
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "analysis.h"
+#include "block_calls.h"
 
 namespace prof {
 
-struct CallSite {
-  enum class Known : uint8_t {
-    exactly,
-    of_calls,           // it is one of `candidates` calls
-    of_indirect_calls,  // the same, and they are indirect
-    of_other_code       // none of the caller's instructions
-  };
-
-  uint32_t caller = 0, callee = 0;  // functions
-  uint64_t address = 0;             // of the instruction in the original; of the caller if it is not known
-  uint64_t calls = 0;
-  Known known = Known::exactly;
-  uint32_t candidates = 1;
-  bool is_instruction = true;  // `address` is that of one
-};
-
 // By caller, function called and address. Calls from outside are none. `remarks`: what could not be looked at.
-std::vector<CallSite> call_sites(const Analysis& analysis, const DebugSearch& search,
+std::vector<CallSite> call_sites(const Recorded& recorded, const DebugSearch& search,
                                  std::vector<std::string>& remarks);
 
 }  // namespace prof

@@ -4,23 +4,23 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis.h"
 #include "contexts.h"
 #include "linker-rewrite/names/nearest.h"
 #include "linker-rewrite/names/pattern.h"
+#include "recorded.h"
 
 namespace prof {
 
 namespace {
 
 // The functions whose names match one of the patterns.
-FunctionSet functions_meant(const Analysis& analysis, const std::vector<std::string>& patterns) {
+FunctionSet functions_meant(const Recorded& recorded, const std::vector<std::string>& patterns) {
   std::vector<prof_names::Pattern> meant;
   for (const std::string& pattern : patterns) meant.emplace_back(pattern);
   FunctionSet set;
-  if (meant.empty()) return FunctionSet(analysis.functions.functions().size());
-  for (const Function& f : analysis.functions.functions()) {
-    const prof_names::Name name = analysis.functions.name_for_patterns(f);
+  if (meant.empty()) return FunctionSet(recorded.functions.functions().size());
+  for (const Function& f : recorded.functions.functions()) {
+    const prof_names::Name name = recorded.functions.name_for_patterns(f);
     set.push_back(std::ranges::any_of(meant, [&](const prof_names::Pattern& p) { return p.matches(name); }));
   }
   return set;
@@ -28,7 +28,7 @@ FunctionSet functions_meant(const Analysis& analysis, const std::vector<std::str
 
 // Samples are of functions, and are spread over their contexts (sampled.h). Of a function that is in no context, the part
 // that is left is all or nothing.
-void keep_samples(Analysis& a, const std::vector<FunctionSum>& before, const FunctionSet& is_left) {
+void keep_samples(Recorded& a, const std::vector<FunctionSum>& before, const FunctionSet& is_left) {
   for (size_t f = 0; f < before.size(); ++f) {
     uint64_t& samples = a.sampled->samples[f];
     if (before[f].calls != 0) {
@@ -44,7 +44,7 @@ void keep_samples(Analysis& a, const std::vector<FunctionSum>& before, const Fun
 
 }  // namespace
 
-void select_contexts(Analysis& a, const ContextSelection& selection) {
+void select_contexts(Recorded& a, const ContextSelection& selection) {
   if (!selection.is_any()) return;
   a.contexts = selection;
   a.whole.emplace();
@@ -75,15 +75,15 @@ void select_contexts(Analysis& a, const ContextSelection& selection) {
   });
 }
 
-std::string problem_of(const ContextSelection& selection, const Analysis& analysis) {
+std::string problem_of(const ContextSelection& selection, const Recorded& recorded) {
   for (const auto& [option, patterns] : {std::pair("--focus ", &selection.focus),
                                          {"--callers ", &selection.callers},
                                          {"--callees ", &selection.callees}}) {
     if (patterns->empty()) continue;
-    const FunctionSet set = functions_meant(analysis, *patterns);
+    const FunctionSet set = functions_meant(recorded, *patterns);
     if (std::ranges::find(set, true) != set.end()) continue;
     prof_names::Nearest nearest(prof_names::Pattern(patterns->front()));
-    for (const Function& f : analysis.functions.functions()) nearest.add(analysis.functions.name_for_patterns(f));
+    for (const Function& f : recorded.functions.functions()) nearest.add(recorded.functions.name_for_patterns(f));
     const std::string question = nearest.question();
     return option + patterns->front() + ": no function matches" + (question.empty() ? "" : "; " + question);
   }

@@ -13,11 +13,23 @@
 #define PROF_MODEL_CONTEXTS_H
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tree.h"
 
 namespace prof {
+
+// Patterns of names, as of fnmatch(3). Of several patterns in a list one has to match.
+struct ContextSelection {
+  std::vector<std::string> focus = {};    // contexts through one of these functions; all if empty
+  std::vector<std::string> ignore = {};   // but none through one of these
+  std::vector<std::string> callers = {};  // of what is left: who called these functions (callers_of)
+  std::vector<std::string> callees = {};  // or what they called (callees_of)
+
+  bool leaves_out() const { return !focus.empty() || !ignore.empty() || !callees.empty(); }
+  bool is_any() const { return leaves_out() || !callers.empty(); }
+};
 
 // By function, whether it is meant.
 using FunctionSet = std::vector<bool>;

@@ -22,10 +22,10 @@ std::optional<prof_format::CodeCoverage> read_coverage(const ElfFile& file) {
 
 }  // namespace
 
-std::vector<ModuleCoverage> low_coverages(const Analysis& analysis) {
+std::vector<ModuleCoverage> low_coverages(const Recorded& recorded) {
   std::vector<ModuleCoverage> found;
-  if (!analysis.has_hooks) return found;
-  for (const Object& object : analysis.functions.objects()) {
+  if (!recorded.has_hooks) return found;
+  for (const Object& object : recorded.functions.objects()) {
     if (!object.is_rewritten()) continue;
     if (const auto code = read_coverage(object.files()[0]); code && code->hooked + code->stays + code->unknown != 0)
       found.push_back({object.name(), *code});

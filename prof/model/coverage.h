@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis.h"
 #include "libprof/format/coverage.h"
+#include "recorded.h"
 
 namespace prof {
 
@@ -20,7 +20,7 @@ struct ModuleCoverage {
 };
 
 // The modules whose files tell of it, in the order of the table of functions; none of a profile without hooks.
-std::vector<ModuleCoverage> low_coverages(const Analysis& analysis);
+std::vector<ModuleCoverage> low_coverages(const Recorded& recorded);
 
 }  // namespace prof
 

@@ -220,7 +220,7 @@ uint32_t nameless_in(const std::vector<MatchedFunction>& functions, const std::v
 
 class Comparison::Side {
  public:
-  void add(const Analysis& run, bool with_contexts) {
+  void add(const Recorded& run, bool with_contexts) {
     check_program(run);
     const double scale = 1 / (run.tsc_hz > 0 ? run.tsc_hz : 1e9);
     std::vector<uint32_t> index;  // here, of each function of the run
@@ -264,7 +264,7 @@ class Comparison::Side {
   bool timed = true, has_waiting = true;
 
  private:
-  void check_program(const Analysis& run) {
+  void check_program(const Recorded& run) {
     const std::string& id = run.functions.program().original_build_id();
     if (summary.runs == 0) {
       summary.program = run.program;
@@ -296,7 +296,7 @@ Comparison::Comparison(bool with_contexts) : with_contexts_(with_contexts) {
 }
 Comparison::~Comparison() = default;
 
-void Comparison::add(size_t side, const Analysis& run) { sides_[side]->add(run, with_contexts_); }
+void Comparison::add(size_t side, const Recorded& run) { sides_[side]->add(run, with_contexts_); }
 
 Difference Comparison::finish() {
   Side &a = *sides_[0], &b = *sides_[1];

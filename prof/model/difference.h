@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis.h"
+#include "recorded.h"
 #include "statistics.h"
 
 namespace prof {
@@ -100,7 +100,7 @@ class Comparison {
   ~Comparison();
 
   // A run of side 0 or 1. All runs of both must be of one PROFTYPE, and those of a side of one program.
-  void add(size_t side, const Analysis& run);
+  void add(size_t side, const Recorded& run);
 
   // To be called once, when both sides have a run.
   Difference finish();

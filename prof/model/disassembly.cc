@@ -19,14 +19,14 @@ std::string hexadecimal_of(uint64_t n) {
 
 class Disassembler {
  public:
-  Disassembler(const Analysis& analysis, const DebugSearch& search)
-      : analysis_(analysis), objects_(analysis, search), executions_(analysis.blocks) {}
+  Disassembler(const Recorded& recorded, const DebugSearch& search)
+      : recorded_(recorded), objects_(recorded.functions, search), executions_(recorded.blocks) {}
 
   Disassembly disassemble(const std::vector<uint32_t>& functions) {
     Disassembly result;
     result.has_executions = executions_.are_known();
     for (const uint32_t f : functions) {
-      const Function& function = analysis_.functions.functions()[f];
+      const Function& function = recorded_.functions.functions()[f];
       DisassembledFunction& made = result.functions.emplace_back(DisassembledFunction{f, {}});
       made.made = objects_.at(function.object).code.time_made();
       for (const CodeRange& range : objects_.at(function.object).code.ranges_of(function.address))
@@ -78,9 +78,9 @@ class Disassembler {
 
   // " <main+0x1c>"; "" if nothing is known of the address.
   std::string named(uint32_t o, uint64_t address) {
-    const Object& object = analysis_.functions.objects()[o];
+    const Object& object = recorded_.functions.objects()[o];
     if (const std::string import = objects_.at(o).code.import_at(address); !import.empty())
-      return " <" + analysis_.functions.name_of(import, object) + ">";
+      return " <" + recorded_.functions.name_of(import, object) + ">";
     const Symbol* symbol = object.symbols().find(address);
     if (!symbol) {
       const std::optional<uint64_t> entry = object.entry_of_original(address);
@@ -90,18 +90,18 @@ class Disassembler {
                      : "";
     }
     const std::string offset = address == symbol->address ? "" : "+" + hexadecimal_of(address - symbol->address);
-    return " <" + analysis_.functions.name_of(symbol->name, object) + offset + ">";
+    return " <" + recorded_.functions.name_of(symbol->name, object) + offset + ">";
   }
 
-  const Analysis& analysis_;
+  const Recorded& recorded_;
   OpenedObjects objects_;
   Executions executions_;
 };
 
 }  // namespace
 
-Disassembly disassemble(const Analysis& analysis, const std::vector<uint32_t>& functions, const DebugSearch& search) {
-  return Disassembler(analysis, search).disassemble(functions);
+Disassembly disassemble(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search) {
+  return Disassembler(recorded, search).disassemble(functions);
 }
 
 }  // namespace prof

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis.h"
+#include "recorded.h"
 
 namespace prof {
 
@@ -22,7 +22,7 @@ struct DisassembledInstruction {
 };
 
 struct DisassembledFunction {
-  uint32_t function = 0;  // of the analysis
+  uint32_t function = 0;
   std::vector<DisassembledInstruction> instructions;
   std::optional<int64_t> made = {};  // when the program was made, if that is known
 };
@@ -33,8 +33,8 @@ struct Disassembly {
   std::vector<std::string> remarks;  // on what is missing
 };
 
-// Of functions of the analysis.
-Disassembly disassemble(const Analysis& analysis, const std::vector<uint32_t>& functions, const DebugSearch& search);
+// Of functions that were recorded.
+Disassembly disassemble(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search);
 
 }  // namespace prof
 

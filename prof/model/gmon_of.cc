@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gmon_ranges.h"
-#include "inlined.h"
+#include "object_debug_info.h"
 
 namespace prof {
 
@@ -19,11 +19,11 @@ constexpr uint32_t kLeastRate = 100;       // ticks per second
 constexpr uint32_t kProgram = 0;           // index of the program among the objects
 constexpr uint32_t kOutside = UINT32_MAX;  // in the place of a function's index
 
-// A program or a library of an analysis, as gprof can show it.
+// A program or a library of what was recorded, as gprof can show it.
 class Shown {
  public:
-  Shown(const Analysis& analysis, uint32_t object) : analysis_(analysis), object_(object) {
-    const std::vector<CallNode>& nodes = analysis.tree.nodes;
+  Shown(const Recorded& recorded, uint32_t object) : recorded_(recorded), object_(object) {
+    const std::vector<CallNode>& nodes = recorded.tree.nodes;
     nearest_.assign(nodes.size(), kOutside);
     for (size_t i = 1; i < nodes.size(); ++i)
       nearest_[i] = has(function_of(nodes[i])) ? nodes[i].function : nearest_[nodes[i].parent];
@@ -39,13 +39,13 @@ class Shown {
   // gives the sum to the later.
   std::map<uint64_t, uint64_t> bins() const {
     std::map<uint64_t, uint64_t> cycles;
-    const std::vector<Function>& functions = analysis_.functions.functions();
+    const std::vector<Function>& functions = recorded_.functions.functions();
     const auto give = [&](const Function& function, uint64_t self) {
       if (self != 0) cycles[function.address & ~uint64_t(1)] += self;
     };
-    for (size_t f = 0; f < analysis_.sums.size(); ++f)
-      if (has(functions[f])) give(functions[f], analysis_.sums[f].self);
-    const std::vector<CallNode>& nodes = analysis_.tree.nodes;
+    for (size_t f = 0; f < recorded_.sums.size(); ++f)
+      if (has(functions[f])) give(functions[f], recorded_.sums[f].self);
+    const std::vector<CallNode>& nodes = recorded_.tree.nodes;
     for (size_t i = 1; i < nodes.size(); ++i) {
       if (!function_of(nodes[i]).is_import) continue;
       uint32_t caller = nodes[i].parent;
@@ -56,19 +56,19 @@ class Shown {
   }
 
  private:
-  const Function& function_of(const CallNode& node) const { return analysis_.functions.functions()[node.function]; }
+  const Function& function_of(const CallNode& node) const { return recorded_.functions.functions()[node.function]; }
 
-  const Analysis& analysis_;
+  const Recorded& recorded_;
   uint32_t object_;
   std::vector<uint32_t> nearest_;  // by node
 };
 
 // Ticks per second: the finest power of ten for which the numbers fit.
-uint32_t choose_rate(const Analysis& analysis, const std::map<uint64_t, uint64_t>& cycles) {
+uint32_t choose_rate(const Recorded& recorded, const std::map<uint64_t, uint64_t>& cycles) {
   double sum = 0, greatest = 0;
   for (const auto& [address, c] : cycles) {
-    sum += analysis.seconds(c);
-    greatest = std::max(greatest, analysis.seconds(c));
+    sum += recorded.seconds(c);
+    greatest = std::max(greatest, recorded.seconds(c));
   }
   constexpr double kMostInGprof = INT32_MAX;  // per bin: gprof adds them up in an int
   uint32_t rate = 1'000'000;
@@ -88,29 +88,29 @@ uint64_t bytes_of(const std::vector<GmonHistogram>& histograms) {
 }
 
 // Of samples by address.
-std::vector<GmonHistogram> sampled_histograms(const Analysis& analysis, uint32_t object) {
-  const uint64_t period = analysis.sampled ? analysis.sampled->period : analysis.sample_period;
+std::vector<GmonHistogram> sampled_histograms(const Recorded& recorded, uint32_t object) {
+  const uint64_t period = recorded.sampled ? recorded.sampled->period : recorded.sample_period;
   const uint32_t rate =
       uint32_t(std::clamp(std::llround(1e9 / double(std::max<uint64_t>(period, 1))), 1LL, 1'000'000'000LL));
   std::map<uint64_t, uint64_t> samples;
-  for (const AddressSamples& at : analysis.histogram)
+  for (const AddressSamples& at : recorded.histogram)
     if (at.object == object) samples[at.address & ~uint64_t(1)] += at.samples;
-  return histograms_at(samples, histogram_borders(analysis.functions.objects()[object]), rate);
+  return histograms_at(samples, histogram_borders(recorded.functions.objects()[object]), rate);
 }
 
-std::vector<GmonHistogram> histograms_of(const Analysis& analysis, const Shown& shown, uint32_t object) {
+std::vector<GmonHistogram> histograms_of(const Recorded& recorded, const Shown& shown, uint32_t object) {
   std::map<uint64_t, uint64_t> cycles = shown.bins();
-  uint32_t rate = choose_rate(analysis, cycles);
+  uint32_t rate = choose_rate(recorded, cycles);
   // Without any histogram gprof prints no flat profile, and its call graph is full of nan.
   if (cycles.empty()) {
-    const std::vector<Function>& functions = analysis.functions.functions();
+    const std::vector<Function>& functions = recorded.functions.functions();
     const auto first = std::ranges::find_if(functions, [&](const Function& f) { return shown.has(f); });
     cycles[first == functions.end() ? 0 : first->address & ~uint64_t(1)] = 0;
   }
-  const std::vector<uint64_t> borders = histogram_borders(analysis.functions.objects()[object]);
+  const std::vector<uint64_t> borders = histogram_borders(recorded.functions.objects()[object]);
   for (;; rate /= 10) {
     std::map<uint64_t, uint64_t> ticks;
-    for (const auto& [address, c] : cycles) ticks[address] = uint64_t(std::llround(analysis.seconds(c) * rate));
+    for (const auto& [address, c] : cycles) ticks[address] = uint64_t(std::llround(recorded.seconds(c) * rate));
     std::vector<GmonHistogram> histograms = histograms_at(ticks, borders, rate);
     if (rate <= kLeastRate || bytes_of(histograms) <= kEnoughBytes) return histograms;
   }
@@ -123,13 +123,13 @@ uint64_t ends_of(const CallSite& site) { return ends_of(site.caller, site.callee
 // The instructions by which functions call others.
 class Sites {
  public:
-  Sites(const Analysis& analysis, uint32_t object, const std::vector<CallSite>& sites)
-      : analysis_(analysis), object_(object), sites_(sites), next_(sites.begin()) {}
+  Sites(const Recorded& recorded, uint32_t object, const std::vector<CallSite>& sites)
+      : recorded_(recorded), object_(object), sites_(sites), next_(sites.begin()) {}
 
   // Without hooks all functions are below the root, as if they had been called from outside. Puts arcs from the instructions
   // that called in the place of arcs from there, as far as these are known.
   void take_from(std::optional<uint64_t> outside, std::vector<GmonArc>& arcs) const {
-    const std::vector<Function>& functions = analysis_.functions.functions();
+    const std::vector<Function>& functions = recorded_.functions.functions();
     std::map<uint64_t, uint64_t> known;  // calls, by function called
     const size_t count = arcs.size();
     for (const CallSite& site : sites_) {
@@ -144,7 +144,7 @@ class Sites {
 
   // Adds arcs for all calls of one function by another. Callers come in order, and functions called by each in order.
   void add(uint32_t caller, uint32_t callee, uint64_t calls, std::vector<GmonArc>& arcs) {
-    const std::vector<Function>& functions = analysis_.functions.functions();
+    const std::vector<Function>& functions = recorded_.functions.functions();
     const uint64_t from = functions[caller].address, to = functions[callee].address;
     while (next_ != sites_.end() && ends_of(*next_) < ends_of(caller, callee)) ++next_;
     for (; next_ != sites_.end() && ends_of(*next_) == ends_of(caller, callee); ++next_) {
@@ -158,22 +158,22 @@ class Sites {
  private:
   // A fragment, foo.cold, lies in what gprof takes for another function.
   bool is_known_to_gprof(const CallSite& site) const {
-    const Function& caller = analysis_.functions.functions()[site.caller];
-    const Symbol* symbol = analysis_.functions.objects()[caller.object].symbols().find(site.address);
+    const Function& caller = recorded_.functions.functions()[site.caller];
+    const Symbol* symbol = recorded_.functions.objects()[caller.object].symbols().find(site.address);
     return symbol && symbol->address == caller.address;
   }
 
-  const Analysis& analysis_;
+  const Recorded& recorded_;
   const uint32_t object_;
   const std::vector<CallSite>& sites_;  // by caller and function called
   std::vector<CallSite>::const_iterator next_;
 };
 
 // `left_out` is set to how many calls are left out.
-std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::optional<uint64_t> outside, Sites sites,
+std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::optional<uint64_t> outside, Sites sites,
                              uint64_t& left_out) {
-  const std::vector<CallNode>& nodes = analysis.tree.nodes;
-  const std::vector<Function>& functions = analysis.functions.functions();
+  const std::vector<CallNode>& nodes = recorded.tree.nodes;
+  const std::vector<Function>& functions = recorded.functions.functions();
   left_out = 0;
   std::vector<GmonArc> arcs;
   struct Calls {
@@ -206,7 +206,7 @@ std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::
     sites.add(same->caller, same->callee, calls, arcs);
     same = end;
   }
-  if (!analysis.has_hooks) sites.take_from(outside, arcs);
+  if (!recorded.has_hooks) sites.take_from(outside, arcs);
   std::ranges::sort(
       arcs, [](const GmonArc& a, const GmonArc& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   std::vector<GmonArc> sums;
@@ -224,36 +224,36 @@ std::vector<GmonArc> arcs_of(const Analysis& analysis, const Shown& shown, std::
 
 }  // namespace
 
-std::optional<uint64_t> outside_of_object(const Analysis& analysis, uint32_t object) {
-  const SymbolTable& symbols = analysis.functions.objects()[object].symbols();
+std::optional<uint64_t> outside_of_object(const Recorded& recorded, uint32_t object) {
+  const SymbolTable& symbols = recorded.functions.objects()[object].symbols();
   if (const Symbol* start = symbols.find_name(object == kProgram ? "_start" : "_init")) return start->address;
   if (object == kProgram) return std::nullopt;
   uint64_t first = UINT64_MAX;
-  for (const Function& f : analysis.functions.functions())
+  for (const Function& f : recorded.functions.functions())
     if (f.object == object) first = std::min(first, f.address);
   return first < 16 ? std::nullopt : std::optional(first - 16);
 }
 
 const char* name_of_outside(uint32_t object) { return object == kProgram ? "_start" : "<spontaneous>"; }
 
-Gmon gmon_of(const Analysis& analysis, uint32_t object, uint64_t* calls_left_out, const std::vector<CallSite>& sites) {
-  const Shown shown(analysis, object);
+Gmon gmon_of(const Recorded& recorded, uint32_t object, uint64_t* calls_left_out, const std::vector<CallSite>& sites) {
+  const Shown shown(recorded, object);
   Gmon gmon;
-  if (analysis.timed) gmon.histograms = sampled_histograms(analysis, object);
-  if (gmon.histograms.empty()) gmon.histograms = histograms_of(analysis, shown, object);
+  if (recorded.timed) gmon.histograms = sampled_histograms(recorded, object);
+  if (gmon.histograms.empty()) gmon.histograms = histograms_of(recorded, shown, object);
   uint64_t left_out = 0;
-  gmon.arcs = arcs_of(analysis, shown, outside_of_object(analysis, object), Sites(analysis, object, sites), left_out);
+  gmon.arcs = arcs_of(recorded, shown, outside_of_object(recorded, object), Sites(recorded, object, sites), left_out);
   if (calls_left_out) *calls_left_out = left_out;
-  for (const BlockCount& block : analysis.blocks)
+  for (const BlockCount& block : recorded.blocks)
     if (block.object == object) gmon.blocks.push_back({block.address, block.count});
   return gmon;
 }
 
-void add_line_starts(Gmon& gmon, const Analysis& analysis, uint32_t object, const DebugSearch& search) {
+void add_line_starts(Gmon& gmon, const Recorded& recorded, uint32_t object, const DebugSearch& search) {
   if (gmon.blocks.empty()) return;
-  ObjectDebugInfo info(analysis.functions.objects()[object], search);
+  ObjectDebugInfo info(recorded.functions.objects()[object], search);
   const size_t blocks = gmon.blocks.size();
-  const std::vector<BlockCount>& all = analysis.blocks;
+  const std::vector<BlockCount>& all = recorded.blocks;
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].object != object) continue;
     // In a damaged file blocks may overlap.

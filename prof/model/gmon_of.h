@@ -23,10 +23,10 @@
 #include <optional>
 #include <vector>
 
-#include "analysis.h"
 #include "call_sites.h"
 #include "debug_files.h"
 #include "prof/read/gmon.h"
+#include "recorded.h"
 
 namespace prof {
 
@@ -34,17 +34,17 @@ namespace prof {
 // any gprof prints no flat profile; arcs in order of addresses; blocks, if they were counted. Numbers are as great as they
 // are. `calls_left_out`, if it is not null, is set to the number of calls from outside that have no caller to be shown with.
 // `sites`: where calls stand, of which arcs are then; else they are of functions.
-Gmon gmon_of(const Analysis& analysis, uint32_t object, uint64_t* calls_left_out = nullptr,
+Gmon gmon_of(const Recorded& recorded, uint32_t object, uint64_t* calls_left_out = nullptr,
              const std::vector<CallSite>& sites = {});
 
 // Adds to the blocks of an object's gmon.out those of their addresses at which the code of another line begins. Nothing
 // without debug information, which is looked for as `search` says.
-void add_line_starts(Gmon& gmon, const Analysis& analysis, uint32_t object, const DebugSearch& search);
+void add_line_starts(Gmon& gmon, const Recorded& recorded, uint32_t object, const DebugSearch& search);
 
 // An address that stands for the callers outside an object, and its name. Without a caller gprof would not show calls. The
 // program's main is called by _start, through libc. Of a library it is an address that no function has: that of _init,
 // which gprof knows if it knows any names, or one in front of all others. None if there is no such address.
-std::optional<uint64_t> outside_of_object(const Analysis& analysis, uint32_t object);
+std::optional<uint64_t> outside_of_object(const Recorded& recorded, uint32_t object);
 const char* name_of_outside(uint32_t object);
 
 }  // namespace prof

@@ -1,18 +1,25 @@
-// Puts the program-counter histogram of an analysis together, of profiles that were sampled or of a file of samples.
+// Puts the program-counter histogram together, of profiles that were sampled or of a file of samples.
 
 #ifndef PROF_MODEL_HISTOGRAM_H
 #define PROF_MODEL_HISTOGRAM_H
 
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "address_samples.h"
 #include "functions.h"
 #include "prof/read/copy_steps.h"
 #include "prof/read/profile.h"
 
 namespace prof {
+
+// Samples that found a thread at one instruction, outside the kernel.
+struct AddressSamples {
+  uint32_t object = 0;   // index into FunctionTable::objects
+  uint64_t address = 0;  // in the instruction, in the original, link-time
+  uint64_t samples = 0;
+};
 
 class Histogram {
  public:

@@ -21,38 +21,38 @@ bool matches(const std::string& pattern, const std::string& name) {
 
 }  // namespace
 
-Modules::Modules(const Analysis& analysis) : sums_(analysis.functions.objects().size()) {
-  for (uint32_t f = 0; f < analysis.sums.size(); ++f)
-    if (occurs(analysis, f)) add(analysis, f);
-  const std::vector<std::string>& patterns = analysis.module_patterns;
-  for (const Object& object : analysis.functions.objects())
+Modules::Modules(const Recorded& recorded) : sums_(recorded.functions.objects().size()) {
+  for (uint32_t f = 0; f < recorded.sums.size(); ++f)
+    if (occurs(recorded, f)) add(recorded, f);
+  const std::vector<std::string>& patterns = recorded.module_patterns;
+  for (const Object& object : recorded.functions.objects())
     selected_.push_back(patterns.empty() ||
                         std::ranges::any_of(patterns, [&](const std::string& p) { return matches(p, object.name()); }));
 }
 
-void Modules::add(const Analysis& analysis, uint32_t f) {
-  const Function& function = analysis.functions.functions()[f];
+void Modules::add(const Recorded& recorded, uint32_t f) {
+  const Function& function = recorded.functions.functions()[f];
   ModuleSum& module = sums_[function.object];
-  const bool has_calls = analysis.sampled ? bool(analysis.sampled->is_counted[f]) : function.has_calls;
+  const bool has_calls = recorded.sampled ? bool(recorded.sampled->is_counted[f]) : function.has_calls;
   module.has_calls = has_calls || (module.functions != 0 && module.has_calls);
   ++module.functions;
-  add_self(module.sum, analysis.sums[f]);
-  if (analysis.cpu) add_self(module.on_processor, analysis.cpu->sums[f]);
-  if (analysis.sampled) module.samples += analysis.sampled->samples[f];
+  add_self(module.sum, recorded.sums[f]);
+  if (recorded.cpu) add_self(module.on_processor, recorded.cpu->sums[f]);
+  if (recorded.sampled) module.samples += recorded.sampled->samples[f];
 }
 
-std::vector<bool> selected_functions(const Analysis& analysis, const Modules& modules) {
+std::vector<bool> selected_functions(const Recorded& recorded, const Modules& modules) {
   std::vector<bool> selected;
-  for (const Function& function : analysis.functions.functions())
+  for (const Function& function : recorded.functions.functions())
     selected.push_back(modules.selected()[function.object] &&
-                       (analysis.function_filter.is_empty() ||
-                        analysis.function_filter.selects(std::vector{analysis.functions.name_for_patterns(function)})));
+                       (recorded.function_filter.is_empty() ||
+                        recorded.function_filter.selects(std::vector{recorded.functions.name_for_patterns(function)})));
   return selected;
 }
 
-std::vector<bool> selected_nodes(const Analysis& analysis, const Modules& modules) {
-  const std::vector<CallNode>& nodes = analysis.tree.nodes;
-  const std::vector<bool> functions = selected_functions(analysis, modules);
+std::vector<bool> selected_nodes(const Recorded& recorded, const Modules& modules) {
+  const std::vector<CallNode>& nodes = recorded.tree.nodes;
+  const std::vector<bool> functions = selected_functions(recorded, modules);
   std::vector<bool> selected(nodes.size());
   for (size_t i = nodes.size(); i-- > 1;)
     if (selected[i] || functions[nodes[i].function]) selected[i] = selected[nodes[i].parent] = true;
@@ -61,13 +61,13 @@ std::vector<bool> selected_nodes(const Analysis& analysis, const Modules& module
 
 namespace {
 
-void check_module_patterns(const Analysis& analysis) {
-  if (analysis.module_patterns.empty()) return;
-  const Modules modules(analysis);
+void check_module_patterns(const Recorded& recorded) {
+  if (recorded.module_patterns.empty()) return;
+  const Modules modules(recorded);
   std::vector<std::string> names;  // of modules that did anything
   for (size_t m = 0; m < modules.sums().size(); ++m)
-    if (modules.sums()[m].functions != 0) names.push_back(analysis.functions.objects()[m].name());
-  for (const std::string& pattern : analysis.module_patterns) {
+    if (modules.sums()[m].functions != 0) names.push_back(recorded.functions.objects()[m].name());
+  for (const std::string& pattern : recorded.module_patterns) {
     if (std::ranges::any_of(names, [&](const std::string& name) { return matches(pattern, name); })) continue;
     std::string all;
     for (const std::string& name : names) all += (all.empty() ? "" : ", ") + prof_text::printable(name);
@@ -77,11 +77,11 @@ void check_module_patterns(const Analysis& analysis) {
 }
 
 // "matches no function; did you mean sort?"; "" if a function matches that there is anything to tell of.
-std::string problem_of(const prof_names::Pattern& pattern, const Analysis& analysis) {
+std::string problem_of(const prof_names::Pattern& pattern, const Recorded& recorded) {
   prof_names::Nearest nearest(pattern);
-  for (uint32_t f = 0; f < analysis.sums.size(); ++f) {
-    if (!occurs(analysis, f)) continue;
-    const prof_names::Name name = analysis.functions.name_for_patterns(analysis.functions.functions()[f]);
+  for (uint32_t f = 0; f < recorded.sums.size(); ++f) {
+    if (!occurs(recorded, f)) continue;
+    const prof_names::Name name = recorded.functions.name_for_patterns(recorded.functions.functions()[f]);
     if (pattern.matches(name)) return "";
     nearest.add(name);
   }
@@ -91,14 +91,14 @@ std::string problem_of(const prof_names::Pattern& pattern, const Analysis& analy
 
 }  // namespace
 
-std::vector<std::string> check_patterns(const Analysis& analysis) {
-  check_module_patterns(analysis);
-  for (const prof_names::Pattern& pattern : analysis.function_filter.only())
-    if (const std::string problem = problem_of(pattern, analysis); !problem.empty())
+std::vector<std::string> check_patterns(const Recorded& recorded) {
+  check_module_patterns(recorded);
+  for (const prof_names::Pattern& pattern : recorded.function_filter.only())
+    if (const std::string problem = problem_of(pattern, recorded); !problem.empty())
       throw Error("--function " + problem);
   std::vector<std::string> remarks;
-  for (const prof_names::Pattern& pattern : analysis.function_filter.except())
-    if (const std::string problem = problem_of(pattern, analysis); !problem.empty())
+  for (const prof_names::Pattern& pattern : recorded.function_filter.except())
+    if (const std::string problem = problem_of(pattern, recorded); !problem.empty())
       remarks.push_back("--not-function " + problem);
   return remarks;
 }

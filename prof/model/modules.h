@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis.h"
+#include "recorded.h"
 
 namespace prof {
 
@@ -24,30 +24,30 @@ struct ModuleSum {
 
 class Modules {
  public:
-  explicit Modules(const Analysis& analysis);
+  explicit Modules(const Recorded& recorded);
 
   // By object; also those of which there is nothing to tell.
   const std::vector<ModuleSum>& sums() const { return sums_; }
 
-  // By object, whether Analysis::module_patterns select it.
+  // By object, whether Recorded::module_patterns select it.
   const std::vector<bool>& selected() const { return selected_; }
 
  private:
-  void add(const Analysis& analysis, uint32_t function);
+  void add(const Recorded& recorded, uint32_t function);
 
   std::vector<ModuleSum> sums_;
   std::vector<bool> selected_;
 };
 
-// By function, whether it is of a selected module, and Analysis::function_filter selects it.
-std::vector<bool> selected_functions(const Analysis& analysis, const Modules& modules);
+// By function, whether it is of a selected module, and Recorded::function_filter selects it.
+std::vector<bool> selected_functions(const Recorded& recorded, const Modules& modules);
 
 // By node, whether it is of a selected function or leads to one that is.
-std::vector<bool> selected_nodes(const Analysis& analysis, const Modules& modules);
+std::vector<bool> selected_nodes(const Recorded& recorded, const Modules& modules);
 
 // Throws Error if no module matches one of the patterns for modules, or no function one of those for functions that are
 // to be shown. Returns what to tell the user of patterns for functions that are not.
-std::vector<std::string> check_patterns(const Analysis& analysis);
+std::vector<std::string> check_patterns(const Recorded& recorded);
 
 }  // namespace prof
 

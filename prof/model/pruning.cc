@@ -9,18 +9,18 @@ struct Weights {
   std::vector<double> node, node_with_waiting;
   double all = 0, all_with_waiting = 0;
 
-  explicit Weights(const Analysis& analysis) {
-    const std::vector<CallNode>& nodes = analysis.tree.nodes;
+  explicit Weights(const Recorded& recorded) {
+    const std::vector<CallNode>& nodes = recorded.tree.nodes;
     FunctionSum whole;
-    if (analysis.whole) {
-      whole = *analysis.whole;
+    if (recorded.whole) {
+      whole = *recorded.whole;
     } else {
-      for (const FunctionSum& sum : analysis.sums) add_self(whole, sum);
+      for (const FunctionSum& sum : recorded.sums) add_self(whole, sum);
     }
-    all = double(analysis.timed ? whole.self : whole.calls);
+    all = double(recorded.timed ? whole.self : whole.calls);
     all_with_waiting = all + double(whole.self_waiting);
-    for (const CallNode& n : nodes) node.push_back(double(analysis.timed ? n.total : n.calls));
-    if (!analysis.timed && analysis.contexts.callers.empty())
+    for (const CallNode& n : nodes) node.push_back(double(recorded.timed ? n.total : n.calls));
+    if (!recorded.timed && recorded.contexts.callers.empty())
       for (size_t i = nodes.size(); i-- > 1;) node[nodes[i].parent] += node[i];
     node_with_waiting = node;
     for (size_t i = 0; i < nodes.size(); ++i) node_with_waiting[i] += double(nodes[i].total_waiting);
@@ -33,17 +33,17 @@ struct Weights {
 
 }  // namespace
 
-ShownNodes shown_nodes(const Analysis& analysis, const Modules& modules, const Pruning& pruning) {
+ShownNodes shown_nodes(const Recorded& recorded, const Modules& modules, const Pruning& pruning) {
   ShownNodes result;
   std::vector<bool>& shown = result.is_shown;
-  shown = selected_nodes(analysis, modules);
+  shown = selected_nodes(recorded, modules);
   if (pruning.percent <= 0 && pruning.depth == 0) return result;
-  const std::vector<CallNode>& nodes = analysis.tree.nodes;
-  const Weights weights(analysis);
+  const std::vector<CallNode>& nodes = recorded.tree.nodes;
+  const Weights weights(recorded);
   enum class Why : uint8_t { none, small, deep };
   std::vector<Why> why(nodes.size(), Why::none);
   std::vector<uint32_t> level(nodes.size());
-  const bool is_of_functions = !analysis.contexts.callers.empty() || !analysis.contexts.callees.empty();
+  const bool is_of_functions = !recorded.contexts.callers.empty() || !recorded.contexts.callees.empty();
   double small = 0;
   for (size_t i = 1; i < nodes.size(); ++i) {
     const uint32_t parent = nodes[i].parent;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis.h"
 #include "modules.h"
+#include "recorded.h"
 
 namespace prof {
 
@@ -26,7 +26,7 @@ struct ShownNodes {
 };
 
 // Percentages are of the whole profile, also where contexts were left out of it.
-ShownNodes shown_nodes(const Analysis& analysis, const Modules& modules, const Pruning& pruning);
+ShownNodes shown_nodes(const Recorded& recorded, const Modules& modules, const Pruning& pruning);
 
 }  // namespace prof
 

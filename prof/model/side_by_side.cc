@@ -23,7 +23,7 @@ struct Functions {
 };
 
 Functions functions_of(const ShownRuns& side) {
-  const Analysis& a = *side.analysis;
+  const Recorded& a = *side.recorded;
   Functions found;
   double whole = 0;
   for (uint32_t f = 0; f < a.sums.size(); ++f) {

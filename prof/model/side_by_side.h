@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis.h"
+#include "recorded.h"
 
 namespace prof {
 
@@ -54,7 +54,7 @@ struct SideBySide {
 // What one profiler said.
 struct ShownRuns {
   std::string name;
-  const Analysis* analysis = nullptr;
+  const Recorded* recorded = nullptr;
   size_t runs = 1;  // that are added up in it
   bool counts_calls = true;
 };

@@ -56,7 +56,8 @@ class Texts {
 // the texts that they are made of are few.
 class Names {
  public:
-  Names(const Analysis& analysis, const DebugSearch& search) : analysis_(analysis), objects_(analysis, search) {}
+  Names(const Analysis& analysis, const DebugSearch& search)
+      : analysis_(analysis), objects_(analysis.functions, search) {}
 
   // "main collatz.c:12 -> ", or without debug information "main+0x1c -> ".
   uint32_t place(const CallSite& site) {

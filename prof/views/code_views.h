@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "output.h"
+#include "prof/model/analysis.h"
 #include "prof/model/annotation.h"
 #include "prof/model/call_sites.h"
 #include "prof/model/disassembly.h"

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     object.add_debug_file({}, remarks);
     object.finish();
     // Not demangled: that is another's work, and takes its time.
-    prof::Analysis analysis{{}, prof::FunctionTable(std::move(object), true), {}, path};
+    prof::Analysis analysis(prof::FunctionTable(std::move(object), true), path);
     for (uint64_t a : addresses) analysis.functions.at(0, analysis.functions.program().entry_of(a));
     analysis.sums.resize(analysis.functions.functions().size());
     analysis.tree.nodes.resize(1 + analysis.sums.size());

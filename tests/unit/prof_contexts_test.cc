@@ -3,6 +3,7 @@
 #include <random>
 
 #include "prof/model/analysis.h"
+#include "prof/model/context_selection.h"
 #include "prof/model/contexts.h"
 #include "prof_analysed.h"
 #include "prof_fixture.h"

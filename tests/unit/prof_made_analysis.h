@@ -13,7 +13,7 @@ namespace prof_test {
 // Functions by name, nodes as (parent, function, calls, self), at a gigahertz.
 class Sample {
  public:
-  Sample() : analysis{{}, prof::FunctionTable(program(), false), {}, "/bin/sample"} {
+  Sample() : analysis(prof::FunctionTable(program(), false), "/bin/sample") {
     analysis.tsc_hz = 1e9;
     analysis.tree.nodes.resize(1);
   }

@@ -1,10 +1,8 @@
-#include "inlined.h"
+#include "object_debug_info.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <map>
 
-#include "analysis.h"
+#include "object.h"
 #include "original_code.h"
 #include "symbols.h"
 
@@ -71,47 +69,6 @@ std::optional<FunctionSource> ObjectDebugInfo::find(uint64_t entry) {
 const LineTable& ObjectDebugInfo::lines_at(uint64_t address) {
   static const LineTable none;
   return info_ ? info_->lines_at(address) : none;
-}
-
-void find_sources(Analysis& analysis, const DebugSearch& search) {
-  std::map<uint32_t, ObjectDebugInfo> objects;
-  const std::vector<Function>& functions = analysis.functions.functions();
-  analysis.sources.assign(functions.size(), {});
-  for (uint32_t f = 0; f < functions.size(); ++f) {
-    const Object& object = analysis.functions.objects()[functions[f].object];
-    if (functions[f].is_import || object.files().empty() || !occurs(analysis, f)) continue;
-    const auto at = objects.try_emplace(functions[f].object, object, search).first;
-    if (std::optional<FunctionSource> source = at->second.find(functions[f].address)) {
-      for (InlinedFunction& inlined : source->inlined)
-        inlined.name = analysis.functions.name_of(inlined.raw_name, object);
-      analysis.sources[f] = std::move(*source);
-    }
-  }
-  for (const auto& [o, info] : objects)
-    if (const std::string problem = info.problem(); !problem.empty())
-      analysis.remarks.push_back(analysis.functions.objects()[o].name() + ": " + problem);
-}
-
-std::string remark_on_inlining(const Analysis& analysis, const DebugSearch& search) {
-  constexpr uint64_t kQuicklyRead = 64 << 20;
-  double all = 0;
-  uint32_t top = 0;
-  for (uint32_t f = 0; f < analysis.sums.size(); ++f) {
-    all += double(analysis.sums[f].self);
-    if (analysis.sums[f].self > analysis.sums[top].self) top = f;
-  }
-  if (!analysis.timed || all <= 0 || double(analysis.sums[top].self) <= all / 2) return "";
-  const Function& function = analysis.functions.functions()[top];
-  const Object& object = analysis.functions.objects()[function.object];
-  if (function.is_import || object.files().empty()) return "";
-  const std::optional<FunctionSource> source = ObjectDebugInfo(object, search, kQuicklyRead).find(function.address);
-  if (!source || source->inlined.empty()) return "";
-  const size_t count = source->inlined.size();
-  char share[40];
-  std::snprintf(share, sizeof share, " is %.0f %%: ", 100 * double(analysis.sums[top].self) / all);
-  return analysis.functions.name_with_module(function) + share + std::to_string(count) +
-         (count == 1 ? " function was" : " functions were") + " inlined into it; prof --inlined lists " +
-         (count == 1 ? "it" : "them");
 }
 
 }  // namespace prof

@@ -1,4 +1,4 @@
-#include "gmon_analysis.h"
+#include "gmon_reading.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,15 +26,6 @@ constexpr double kSecond = 1e9;  // nanoseconds, which stand for cycles
 constexpr uint32_t kFastestClock =
     10'000;  // ticks per second; more were no samples, but times that were written as such
 constexpr size_t kMostContexts = 20'000;
-
-Object open_object(const Input& input, std::vector<std::string>& remarks) {
-  ElfFile file(input.program);
-  Object object(base_name(input.program), Object::Kind::program, input.program);
-  object.set_rewritten(std::move(file));
-  object.add_debug_file(input.debug_files, remarks);
-  object.finish();
-  return object;
-}
 
 // What one object did, with functions as the table has them.
 class Reading {
@@ -100,30 +91,33 @@ struct Call {
 
 class GmonReader {
  public:
-  GmonReader(Analysis& analysis, const Input& input) : a_(analysis), input_(input) {}
+  GmonReader(Recorded& recorded, const GmonFiles& input, std::vector<std::string>& remarks)
+      : a_(recorded), input_(input), remarks_(remarks) {}
 
-  void read() {
+  // Returns how many contexts were folded.
+  uint64_t read() {
     std::map<uint32_t, Gmon> files;  // by object
-    for (const std::string& path : input_.profiles) {
+    for (const std::string& path : input_.paths) {
       if (!is_gmon_file(path)) throw Error(path + ": is no gmon.out, and cannot be added to one");
       add_gmon(files[object_of(path)], read_gmon(path), path);
     }
     for (const auto& [object, gmon] : files) add_object(object, gmon);
-    for (std::string& remark : a_.functions.take_remarks()) a_.remarks.push_back(std::move(remark));
+    for (std::string& remark : a_.functions.take_remarks()) remarks_.push_back(std::move(remark));
     finish();
+    return folded_;
   }
 
  private:
   uint32_t object_of(const std::string& path) {
-    const auto library = input_.gmon_libraries.find(path);
-    if (library == input_.gmon_libraries.end()) return 0;
+    const auto library = input_.libraries.find(path);
+    if (library == input_.libraries.end()) return 0;
     Module module;
     module.path = library->second;
     return a_.functions.library(module);
   }
 
   void add_object(uint32_t object, const Gmon& gmon) {
-    const std::string path = object == 0 ? input_.program : a_.functions.objects()[object].path();
+    const std::string path = object == 0 ? a_.program : a_.functions.objects()[object].path();
     Reading reading(a_.functions, object, self_);
     reading.add(gmon);
     uint64_t found = 0, not_found = 0;
@@ -137,14 +131,14 @@ class GmonReader {
     }
     add_blocks(object, gmon);
     if (found == 0 && reading.ticks_elsewhere() >= reading.ticks() && not_found + uint64_t(reading.ticks()) > 0)
-      throw Error(input_.profiles[0] + ": is not of " + path + ": none of its addresses are of code there");
+      throw Error(input_.paths[0] + ": is not of " + path + ": none of its addresses are of code there");
     check_units(gmon);
-    if (!input_.remarks) return;
+    if (!input_.has_remarks) return;
     if (not_found > 0)
-      a_.remarks.push_back(count_of(not_found, "arc") + " left out, to addresses that are no code of " + path);
+      remarks_.push_back(count_of(not_found, "arc") + " left out, to addresses that are no code of " + path);
     if (reading.ticks_elsewhere() >= 1) {
-      a_.remarks.push_back(count_of(uint64_t(reading.ticks_elsewhere()), "tick") +
-                           " at addresses that are no code of " + path + ", shown as [unknown]");
+      remarks_.push_back(count_of(uint64_t(reading.ticks_elsewhere()), "tick") + " at addresses that are no code of " +
+                         path + ", shown as [unknown]");
     }
   }
 
@@ -180,11 +174,11 @@ class GmonReader {
     a_.sample_period = a_.by_samples ? uint64_t(kSecond) / slowest_ : 0;
     UnfoldedTree unfolded = unfold(graph, kMostContexts);
     a_.tree = std::move(unfolded.tree);
-    a_.folded = unfolded.folded;
+    folded_ = unfolded.folded;
     for (uint32_t f = 0; f < functions; ++f) add_sum(f, graph.functions()[f]);
     if (!a_.by_samples) forget_variances();
     if (a_.by_samples) make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
-    if (input_.remarks) remark();
+    if (input_.has_remarks) remark();
   }
 
   static uint64_t whole(double nanoseconds) { return uint64_t(std::min(nanoseconds + 0.5, 0x1p62)); }
@@ -209,19 +203,21 @@ class GmonReader {
   }
 
   void remark() {
-    const std::string& name = input_.profiles[0];
-    a_.remarks.push_back(name +
-                         ": has no contexts: Total and the tree share what a function did among its callers by their "
-                         "calls, as gprof does");
+    const std::string& name = input_.paths[0];
+    remarks_.push_back(name +
+                       ": has no contexts: Total and the tree share what a function did among its callers by their "
+                       "calls, as gprof does");
     if (!dimension_.empty())
-      a_.remarks.push_back(name + ": its ticks are " + dimension_ + ", and are shown as if they were seconds");
-    if (a_.folded > 0)
-      a_.remarks.push_back(name + ": there are too many contexts; what is beyond " + std::to_string(kMostContexts) +
-                           " of them is at the outermost level of the tree");
+      remarks_.push_back(name + ": its ticks are " + dimension_ + ", and are shown as if they were seconds");
+    if (folded_ > 0)
+      remarks_.push_back(name + ": there are too many contexts; what is beyond " + std::to_string(kMostContexts) +
+                         " of them is at the outermost level of the tree");
   }
 
-  Analysis& a_;
-  const Input& input_;
+  Recorded& a_;
+  const GmonFiles& input_;
+  std::vector<std::string>& remarks_;
+  uint64_t folded_ = 0;
   std::vector<GmonTime> self_;  // by function
   std::vector<Call> calls_;
   bool has_ticks_ = false;
@@ -231,26 +227,13 @@ class GmonReader {
 
 }  // namespace
 
-Analysis analyse_gmon(const Input& input) {
-  if (input.program.empty())
-    throw Error(input.profiles.at(0) + ": does not say which program it is of; name that: prof PROGRAM " +
-                input.profiles[0]);
-  if (!input.samples.empty()) throw Error(input.profiles.at(0) + ": has times of its own; --true is for profiles");
-  std::vector<std::string> remarks;
-  Object program = open_object(input, remarks);
-  Analysis a{{}, FunctionTable(std::move(program), input.raw_names, input.debug_files), {}, input.program};
-  a.remarks = std::move(remarks);
-  a.module_patterns = input.module_patterns;
-  a.function_filter = prof_names::Filter(input.function_patterns, input.not_function_patterns);
-  if (input.whole_names) a.functions.use_whole_names();
-  a.is_gmon = true;
-  a.on_processor = true;
-  a.tsc_hz = kSecond;
-  a.profiles = input.profiles;
-  a.run_times.processor = {};
-  a.run_times.preempted = {};
-  GmonReader(a, input).read();
-  return a;
+uint64_t read_gmons(const GmonFiles& files, Recorded& recorded, std::vector<std::string>& remarks) {
+  recorded.is_gmon = true;
+  recorded.on_processor = true;
+  recorded.tsc_hz = kSecond;
+  recorded.run_times.processor = {};
+  recorded.run_times.preempted = {};
+  return GmonReader(recorded, files, remarks).read();
 }
 
 }  // namespace prof

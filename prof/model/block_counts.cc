@@ -1,4 +1,4 @@
-#include "block_sums.h"
+#include "block_counts.h"
 
 #include <algorithm>
 

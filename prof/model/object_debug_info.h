@@ -1,8 +1,8 @@
-// Where functions stand in the source, and what was inlined into them: from debug information, in the program or in its debug
-// file.
+// The debug information of a program or library, in it or in its debug file: where functions stand in the source, and what was
+// inlined into them.
 
-#ifndef PROF_MODEL_INLINED_H
-#define PROF_MODEL_INLINED_H
+#ifndef PROF_MODEL_OBJECT_DEBUG_INFO_H
+#define PROF_MODEL_OBJECT_DEBUG_INFO_H
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,6 @@
 namespace prof {
 
 class Object;
-struct Analysis;
 
 // The debug information of one object of a profile.
 class ObjectDebugInfo {
@@ -48,13 +47,6 @@ class ObjectDebugInfo {
   const uint64_t most_bytes_;
   std::string missing_, unreadable_;
 };
-
-// Sets `sources` of the analysis. Remarks on modules without debug information are added to those of the analysis.
-void find_sources(Analysis& analysis, const DebugSearch& search);
-
-// What to tell the user if one function has most of the time, and others were inlined into it; else "". It costs little:
-// large debug information is not looked at.
-std::string remark_on_inlining(const Analysis& analysis, const DebugSearch& search);
 
 }  // namespace prof
 
