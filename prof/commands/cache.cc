@@ -18,7 +18,7 @@
 #include "libprof/format/shadow_root.h"
 #include "message.h"
 #include "origin.h"
-#include "prof/model/debug_files.h"
+#include "prof/model/program/debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
 

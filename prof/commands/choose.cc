@@ -10,7 +10,7 @@
 
 #include "gmon_choice.h"
 #include "message.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
 #include "prof/read/find.h"

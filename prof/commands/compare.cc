@@ -14,7 +14,7 @@
 #include "message.h"
 #include "option_values.h"
 #include "options.h"
-#include "prof/model/side_by_side.h"
+#include "prof/model/compare/side_by_side.h"
 #include "prof/read/elf_file.h"
 #include "prof/views/side_by_side.h"
 #include "prof/views/terminal.h"

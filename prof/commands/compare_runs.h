@@ -9,7 +9,7 @@
 
 #include "compare.h"
 #include "launch.h"
-#include "prof/model/side_by_side.h"
+#include "prof/model/compare/side_by_side.h"
 
 namespace prof {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "options.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/views/output.h"
 
 namespace prof {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "message.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/read/clock.h"
 #include "prof/read/find.h"
 #include "prof/read/header.h"

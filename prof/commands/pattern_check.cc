@@ -12,7 +12,7 @@
 #include "linker-rewrite/names/nearest.h"
 #include "linker-rewrite/names/pattern.h"
 #include "message.h"
-#include "prof/model/debug_files.h"
+#include "prof/model/program/debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "message.h"
-#include "prof/model/modules.h"
+#include "prof/model/tree/modules.h"
 #include "prof/views/code_views.h"
 
 namespace prof {

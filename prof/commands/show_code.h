@@ -4,7 +4,7 @@
 #define PROF_COMMANDS_SHOW_CODE_H
 
 #include "options.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/views/output.h"
 
 namespace prof {

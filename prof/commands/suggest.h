@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/views/output.h"
 
 namespace prof {

@@ -19,8 +19,8 @@
 
 #include "libprof/printable.h"
 #include "message.h"
-#include "prof/model/analysis.h"
-#include "prof/model/count_of.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/program/count_of.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
 #include "prof/views/durations.h"

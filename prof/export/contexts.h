@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 
 namespace prof {
 

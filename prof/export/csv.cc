@@ -10,7 +10,7 @@
 #include "contexts.h"
 #include "exports.h"
 #include "libprof/printable.h"
-#include "prof/model/modules.h"
+#include "prof/model/tree/modules.h"
 
 namespace prof {
 

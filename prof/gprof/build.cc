@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "prof/model/tree.h"
+#include "prof/model/tree/tree.h"
 
 namespace prof::gprof {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "prof/model/call_cycles.h"
+#include "prof/model/tree/call_cycles.h"
 
 namespace prof::gprof {
 

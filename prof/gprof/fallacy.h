@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/views/output.h"
 
 namespace prof::gprof {

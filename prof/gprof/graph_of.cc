@@ -2,7 +2,7 @@
 
 #include "assemble.h"
 #include "build.h"
-#include "prof/model/gmon_of.h"
+#include "prof/model/gmon/gmon_of.h"
 #include "symbols.h"
 
 namespace prof::gprof {

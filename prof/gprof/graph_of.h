@@ -4,7 +4,7 @@
 #define PROF_GPROF_GRAPH_OF_H
 
 #include "call_graph.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/read/gmon.h"
 
 namespace prof::gprof {

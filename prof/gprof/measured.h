@@ -12,7 +12,7 @@
 #define PROF_GPROF_MEASURED_H
 
 #include "call_graph.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 
 namespace prof::gprof {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/model/debug_files.h"
+#include "prof/model/program/debug_files.h"
 
 namespace prof::gprof {
 

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "call_graph.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/read/elf_file.h"
 
 namespace prof::gprof {

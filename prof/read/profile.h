@@ -36,7 +36,7 @@ struct Module {
   std::optional<SkeletonPlace> skeleton = {};  // if prof run appended one
 };
 
-// One function in one context of one thread. (The calling context tree of all threads, model/tree.h, is built of
+// One function in one context of one thread. (The calling context tree of all threads, model/tree/tree.h, is built of
 // these.)
 struct RecordedNode {
   // Whether the list of its children could be read to its end.

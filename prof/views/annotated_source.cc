@@ -4,7 +4,7 @@
 #include "libprof/printable.h"
 #include "listing.h"
 #include "numbers.h"
-#include "prof/model/count_of.h"
+#include "prof/model/program/count_of.h"
 
 namespace prof {
 

@@ -1,4 +1,4 @@
-#include "prof/model/call_sites.h"
+#include "prof/model/blocks/call_sites.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include "code_views.h"
 #include "libprof/printable.h"
 #include "listing.h"
-#include "prof/model/opened_objects.h"
+#include "prof/model/program/opened_objects.h"
 #include "prof/read/file.h"
 
 namespace prof {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "prof/model/difference.h"
+#include "prof/model/compare/difference.h"
 
 namespace prof {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "output.h"
-#include "prof/model/analysis.h"
-#include "prof/model/annotation.h"
-#include "prof/model/call_sites.h"
-#include "prof/model/disassembly.h"
-#include "prof/model/source_text.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/blocks/annotation.h"
+#include "prof/model/blocks/call_sites.h"
+#include "prof/model/blocks/disassembly.h"
+#include "prof/model/program/source_text.h"
 
 namespace prof {
 

@@ -12,7 +12,7 @@
 #include "libprof/printable.h"
 #include "names.h"
 #include "numbers.h"
-#include "prof/model/count_of.h"
+#include "prof/model/program/count_of.h"
 #include "text_columns.h"
 
 namespace prof {

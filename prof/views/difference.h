@@ -8,7 +8,7 @@
 #include <string>
 
 #include "output.h"
-#include "prof/model/difference.h"
+#include "prof/model/compare/difference.h"
 
 namespace prof {
 

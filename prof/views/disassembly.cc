@@ -4,7 +4,7 @@
 #include "code_views.h"
 #include "libprof/printable.h"
 #include "listing.h"
-#include "prof/model/count_of.h"
+#include "prof/model/program/count_of.h"
 #include "prof/read/file.h"
 
 namespace prof {

@@ -2,7 +2,7 @@
 
 #include "inlined.h"
 #include "names.h"
-#include "prof/model/modules.h"
+#include "prof/model/tree/modules.h"
 #include "table.h"
 #include "views.h"
 

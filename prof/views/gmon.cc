@@ -1,6 +1,6 @@
 // Files for GNU gprof: gmon.out, and the names of functions.
 //
-// What of a run a gmon.out has room for: model/gmon_of.h. The program and each of its libraries have a file of their own.
+// What of a run a gmon.out has room for: model/gmon/gmon_of.h. The program and each of its libraries have a file of their own.
 //
 // If a file has counts of basic blocks, gprof warns unless it is told to show lines (-l), and shows the same as without them.
 // So they are in one more file, with all that is in the other, unless the user wants one only.
@@ -14,7 +14,7 @@
 
 #include "gmon_writer.h"
 #include "libprof/printable.h"
-#include "prof/model/gmon_of.h"
+#include "prof/model/gmon/gmon_of.h"
 #include "views.h"
 
 namespace prof {

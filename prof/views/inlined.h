@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "text_columns.h"
 
 namespace prof {

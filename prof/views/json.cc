@@ -4,8 +4,8 @@
 
 #include "json_text.h"
 #include "order.h"
-#include "prof/model/coverage.h"
-#include "prof/model/modules.h"
+#include "prof/model/tree/coverage.h"
+#include "prof/model/tree/modules.h"
 #include "shares.h"
 #include "views.h"
 

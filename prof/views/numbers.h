@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 
 namespace prof {
 
@@ -17,10 +17,10 @@ std::string decimal(double x, int places);
 std::string two_digits(double x, bool upwards);
 
 // A time in the unit that fits (durations.h), or its range, "0.05-0.12s", if it is not known to a tenth. With the mark ?
-// and no range if it is doubtful (model/tree.h).
+// and no range if it is doubtful (model/tree/tree.h).
 std::string shown_time(const Analysis& analysis, double cycles, const Range& range, bool is_doubtful);
 
-// Whether a time is shown as the range that it may be in (model/probe_cost.h): that is wide, and does not all show as
+// Whether a time is shown as the range that it may be in (model/tree/probe_cost.h): that is wide, and does not all show as
 // zero. `units` to the second.
 bool is_shown_as_range(const Analysis& analysis, uint64_t cycles, const Range& range, double units);
 

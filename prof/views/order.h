@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "prof/model/tree.h"
+#include "prof/model/tree/tree.h"
 #include "views.h"
 
 namespace prof {

@@ -4,7 +4,7 @@
 
 #include "durations.h"
 #include "libprof/printable.h"
-#include "prof/model/part_times.h"
+#include "prof/model/tree/part_times.h"
 #include "prof/read/profile.h"
 #include "text_columns.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "output.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 
 namespace prof {
 

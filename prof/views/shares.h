@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 
 namespace prof {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "output.h"
-#include "prof/model/side_by_side.h"
+#include "prof/model/compare/side_by_side.h"
 
 namespace prof {
 

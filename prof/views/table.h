@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "output.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "text_columns.h"
 #include "views.h"
 

@@ -3,8 +3,8 @@
 #include "durations.h"
 #include "libprof/printable.h"
 #include "names.h"
-#include "prof/model/count_of.h"
-#include "prof/model/coverage.h"
+#include "prof/model/program/count_of.h"
+#include "prof/model/tree/coverage.h"
 #include "prof/read/file.h"
 
 namespace prof {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 
 namespace prof {
 

@@ -6,9 +6,9 @@
 #include "libprof/printable.h"
 #include "names.h"
 #include "numbers.h"
-#include "prof/model/count_of.h"
-#include "prof/model/modules.h"
-#include "prof/model/pruning.h"
+#include "prof/model/program/count_of.h"
+#include "prof/model/tree/modules.h"
+#include "prof/model/tree/pruning.h"
 #include "views.h"
 
 namespace prof {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "output.h"
-#include "prof/model/analysis.h"
-#include "prof/model/pruning.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/pruning.h"
 #include "sort_key.h"
 
 namespace prof {

@@ -7,7 +7,7 @@
 #include "printed.h"
 #include "prof/commands/message.h"
 #include "prof/export/exports.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/read/gmon_file.h"
 #include "prof/views/gmon_writer.h"
 #include "prof/views/views.h"

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "printed.h"
 #include "prof/commands/message.h"
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/views/views.h"
 #include "tests/unit/prof_fixture.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof_fixture.h"
 
 namespace prof_test {

@@ -2,9 +2,9 @@
 
 #include <random>
 
-#include "prof/model/analysis.h"
-#include "prof/model/context_selection.h"
-#include "prof/model/contexts.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/context_selection.h"
+#include "prof/model/tree/contexts.h"
 #include "prof_analysed.h"
 #include "prof_fixture.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "prof/model/difference.h"
-#include "prof/model/statistics.h"
+#include "prof/model/compare/difference.h"
+#include "prof/model/compare/statistics.h"
 #include "prof/read/error.h"
 #include "prof/views/change_text.h"
 #include "prof/views/difference.h"

@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "prof/model/analysis.h"
-#include "prof/model/gmon_graph.h"
-#include "prof/model/gmon_of.h"
-#include "prof/model/gmon_ranges.h"
-#include "prof/model/gmon_tree.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/gmon/gmon_graph.h"
+#include "prof/model/gmon/gmon_of.h"
+#include "prof/model/gmon/gmon_ranges.h"
+#include "prof/model/gmon/gmon_tree.h"
 #include "prof/read/error.h"
 #include "prof_analysed.h"
 #include "prof_fixture.h"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "prof/model/case_labels.h"
-#include "prof/model/line_counts.h"
+#include "prof/model/blocks/case_labels.h"
+#include "prof/model/blocks/line_counts.h"
 #include "prof/read/instructions.h"
 
 namespace {

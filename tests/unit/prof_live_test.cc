@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof_fixture.h"
 
 using namespace prof_test;

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof_fixture.h"
 
 namespace prof_test {

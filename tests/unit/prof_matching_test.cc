@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "prof/model/matching.h"
+#include "prof/model/compare/matching.h"
 
 using prof::kNoFunction;
 using prof::match;

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "prof/commands/suggest.h"
-#include "prof/model/analysis.h"
-#include "prof/model/modules.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/modules.h"
 #include "prof/read/error.h"
 #include "prof/views/views.h"
 #include "prof_analysed.h"

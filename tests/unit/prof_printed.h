@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/views/output.h"
 #include "prof/views/views.h"
 #include "prof_fixture.h"

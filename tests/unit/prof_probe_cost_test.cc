@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/views/numbers.h"
 #include "prof_analysed.h"
 #include "prof_printed.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "prof/model/analysis.h"
+#include "prof/model/analysis/analysis.h"
 #include "prof/read/error.h"
 #include "prof_analysed.h"
 

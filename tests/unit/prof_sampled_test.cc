@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "prof/model/analysis.h"
-#include "prof/model/sampled.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/sampled.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "prof/sample/address_spaces.h"

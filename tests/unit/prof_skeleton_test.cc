@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "prof/commands/keep_skeletons.h"
-#include "prof/model/functions.h"
+#include "prof/model/program/functions.h"
 #include "prof/read/error.h"
 #include "prof/read/skeleton.h"
 #include "prof_fixture.h"

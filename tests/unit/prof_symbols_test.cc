@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "prof/model/functions.h"
-#include "prof/model/symbols.h"
+#include "prof/model/program/functions.h"
+#include "prof/model/program/symbols.h"
 #include "prof/read/error.h"
 #include "prof_fixture.h"
 

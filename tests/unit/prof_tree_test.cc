@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "prof/model/analysis.h"
-#include "prof/model/tree.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/tree.h"
 #include "prof/read/error.h"
 #include "prof_analysed.h"
 #include "prof_fixture.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "prof/commands/suggest.h"
-#include "prof/model/context_selection.h"
+#include "prof/model/tree/context_selection.h"
 #include "prof/read/error.h"
 #include "prof/views/names.h"
 #include "prof/views/views.h"

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "prof/model/analysis.h"
-#include "prof/model/waiting.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/waiting.h"
 #include "prof/read/error.h"
 #include "prof/views/views.h"
 #include "prof_fixture.h"

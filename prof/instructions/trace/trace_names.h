@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "linker-rewrite/names/pattern.h"
-#include "prof/model/object.h"
-#include "prof/model/object_debug_info.h"
+#include "prof/model/program/object.h"
+#include "prof/model/program/object_debug_info.h"
 #include "trace_memory.h"
 
 namespace prof {

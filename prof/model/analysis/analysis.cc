@@ -1,0 +1,411 @@
+#include "analysis.h"
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "prof/model/blocks/block_calls.h"
+#include "prof/model/gmon/gmon_reading.h"
+#include "prof/model/program/count_of.h"
+#include "prof/model/tree/block_counts.h"
+#include "prof/model/tree/completeness.h"
+#include "prof/model/tree/context_selection.h"
+#include "prof/model/tree/histogram.h"
+#include "prof/read/clock.h"
+#include "prof/read/error.h"
+#include "prof/read/file.h"
+#include "prof/read/gmon_file.h"
+#include "prof/read/header.h"
+#include "sources.h"
+
+namespace prof {
+
+namespace {
+
+bool are_of_one_program(const Profile& first, const Profile& other) {
+  if (first.modules().empty() || other.modules().empty()) return true;
+  const Module &a = first.modules()[0], &b = other.modules()[0];
+  return a.build_id.empty() || b.build_id.empty() ? a.path == b.path : a.build_id == b.build_id;
+}
+
+void check_same_program(const Profile& first, const Profile& other) {
+  if (!are_of_one_program(first, other)) {
+    const Module &a = first.modules()[0], &b = other.modules()[0];
+    throw Error(other.path() + ": is of another program than " + first.path() + ": build-id " +
+                hexadecimal(b.build_id) + " of " + b.path + ", not " + hexadecimal(a.build_id) + " of " + a.path);
+  }
+}
+
+void check_same_type(const Profile& first, const Profile& other) {
+  if (first.header().type != other.header().type) {
+    throw Error(other.path() + ": cannot be added to " + first.path() +
+                ": they were recorded with different PROFTYPEs; name those of one");
+  }
+}
+
+// Puts one part together: some of the profiles, or one thread of one.
+class Part {
+ public:
+  Part(Analysis& analysis, const Input& input) : a_(analysis), input_(input) {
+    a_.complete = true;
+    a_.lost = a_.folded = 0;
+    a_.limited = false;
+    a_.duration = 0;
+    a_.run_times = {};
+    a_.hook_samples = a_.sample_signals = a_.samples_without_room = 0;
+  }
+
+  void add(const Profile& profile) {
+    // Time stamps of different machines tick differently; those of one are estimated a little differently each time.
+    const double hz = time_stamp_rate(profile.header());
+    const bool scaled = a_.tsc_hz > 0 && hz > 0 && std::abs(hz / a_.tsc_hz - 1) > 0.001;
+    Resolver resolver(a_.functions, profile);
+    std::vector<std::string> damage = profile.damage();
+    const TreeFaults faults = builder_.add(profile, resolver, scaled ? a_.tsc_hz / hz : 1);
+    if (!faults.damage().empty()) damage.push_back(faults.damage());
+    for (std::string& remark : a_.functions.take_remarks()) a_.remarks.push_back(std::move(remark));
+    if (!damage.empty()) {
+      std::string text = profile.path() + ": the profile is damaged: ";
+      for (const std::string& d : damage) text += d + "; ";
+      a_.remarks.push_back(text + "what could be read is shown");
+      a_.damaged = true;
+    }
+    if (faults.impossible_times) {
+      a_.remarks.push_back(profile.path() + ": " + count_of(faults.impossible_times, "time") +
+                           " cannot be, being longer than the thread ran; shown with ? is the nearest that can");
+    }
+    if (!profile.recording().problem.empty()) {
+      a_.remarks.push_back(profile.path() + ": prof ctl limited what is recorded, but its list " +
+                           control_list_path(profile.path()) + " " + profile.recording().problem +
+                           "; all of the run is shown");
+      a_.damaged = true;
+    }
+    a_.limited = a_.limited || profile.recording().is_limited();
+    completeness_.add(profile);
+    blocks_.add(profile, a_.functions);
+    const uint32_t flags = profile.header().flags;
+    const bool whole = (flags & prof_format::kEnded) && !(flags & prof_format::kGivenUp) && damage.empty() &&
+                       profile.recording().problem.empty();
+    a_.complete = a_.complete && whole;
+    a_.lost += profile.lost();
+    a_.folded += profile.folded();
+    const prof_format::Header& h = profile.header();
+    const double scale = scaled ? a_.tsc_hz / hz : 1;
+    for (const Thread& thread : profile.threads()) {
+      (a_.has_hooks ? a_.hook_samples : a_.samples_without_room) += thread.hook_samples;
+      a_.sample_signals += thread.sample_signals;
+    }
+    if (a_.by_samples) histogram_.add(profile, a_.functions);
+    const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
+    a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
+    a_.duration += double(profile.recorded()) * scale;
+    a_.run_times.add(profile, hz > 0 ? hz : 1e9);
+  }
+
+  // `name` is what remarks are about.
+  void finish(const std::string& name) {
+    a_.tree = builder_.finish(!input_.raw_times && a_.timed);
+    a_.blocks = blocks_.finish(a_.functions);
+    // Blocks are those of all threads.
+    if (!a_.has_hooks && !a_.blocks.empty() && a_.thread == 0) count_calls_of_blocks(a_, input_.debug_files);
+    a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
+    a_.histogram = histogram_.finish();
+    a_.samples_without_room += histogram_.without_room();
+    const SamplesSeen seen = a_.by_samples ? samples_seen() : SamplesSeen{};
+    if (a_.by_samples) {
+      a_.timed = seen.shown > 0;
+      make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
+    }
+    if (!input_.remarks) return;
+    for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
+    if (a_.by_samples) remark_on(seen, name);
+    if (a_.timed && a_.tsc_hz <= 0 && !a_.by_samples)
+      a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
+    if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
+    if (a_.timed && input_.samples.empty()) add_cost_of_hooks(name);  // else times are not those of this run
+  }
+
+ private:
+  void add_cost_of_hooks(const std::string& name) {
+    const CallNode& root = a_.tree.nodes[0];
+    const double hooks = double(root.total_probe), all = hooks + double(root.total);
+    if (hooks <= all / 2) return;
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  ": hooks took %.0f %% of the time, so times are uncertain; prof run --true shows true ones, and prof "
+                  "--suggest what to leave out",
+                  100 * hooks / all);
+    a_.remarks.push_back(name + text);
+  }
+
+  struct SamplesSeen {
+    double shown = 0, in_hooks = 0;
+    double all() const { return shown + in_hooks; }
+  };
+
+  SamplesSeen samples_seen() const {
+    return {std::round(double(a_.tree.nodes[0].total) / a_.cycles_of_sample()), double(a_.hook_samples)};
+  }
+
+  // How many samples there are, which part of them was left out, and what that means.
+  void remark_on(const SamplesSeen& seen, const std::string& name) {
+    char text[200];
+    std::snprintf(text, sizeof text, ": %.0f samples, one every %g ms on a processor", seen.all(),
+                  double(a_.sample_period) * 1e-6);
+    std::string remark = name + text;
+    constexpr double kMany = 0.9;  // of the signals that should have come
+    if (double(a_.sample_signals) < kMany * seen.all())
+      remark += "; " + count_of(a_.sample_signals, "signal") + " brought them, because of other load";
+    if (seen.in_hooks > 0) {
+      std::snprintf(text, sizeof text, "; %.0f %% of them in hooks, left out", 100 * seen.in_hooks / seen.all());
+      remark += text;
+    }
+    a_.remarks.push_back(remark);
+    if (a_.samples_without_room)
+      a_.remarks.push_back(name + ": the addresses of " + count_of(a_.samples_without_room, "sample") +
+                           " found no room in the profile (PROFSIZE), and are in no histogram");
+    if (seen.in_hooks > seen.all() / 2)
+      a_.remarks.push_back(name +
+                           ": the hooks were more than half of the run, so what is left says little of functions of a "
+                           "few cycles; prof run --true has their times");
+  }
+
+  Analysis& a_;
+  const Input& input_;
+  TreeBuilder builder_;
+  BlockSums blocks_;
+  Completeness completeness_;
+  Histogram histogram_;
+};
+
+// Of a program, nothing that was recorded yet.
+Analysis begin(const Input& input, Object program, std::vector<std::string> remarks) {
+  Analysis a(FunctionTable(std::move(program), input.raw_names, input.debug_files), input.program);
+  a.remarks = std::move(remarks);
+  a.profiles = input.profiles;
+  a.module_patterns = input.module_patterns;
+  a.function_filter = prof_names::Filter(input.function_patterns, input.not_function_patterns);
+  if (input.whole_names) a.functions.use_whole_names();
+  return a;
+}
+
+Analysis prepare(const Input& input, const Profile& first) {
+  std::vector<std::string> remarks;
+  Object opened = open_program(first, input.program, input.debug_files, remarks);
+  Analysis a = begin(input, std::move(opened), std::move(remarks));
+  const Object& program = a.functions.program();
+  if (input.remarks && !program.is_rewritten() && !(program.is_listed() && program.is_missing()))
+    a.remarks.push_back(first.path() +
+                        ": the program itself was not rewritten; shown is what its rewritten libraries did");
+  if (a.program.empty()) a.program = program.is_listed() ? first.modules()[0].path : program.name();
+  a.timed = first.header().type != prof_format::kCount;
+  a.estimated = first.header().type == prof_format::kAdaptive;
+  a.by_samples = is_sampled(first.header());
+  a.has_hooks = first.header().type != prof_format::kAddresses;
+  a.estimated = a.estimated || a.by_samples;
+  a.sample_period = a.by_samples ? first.header().sample_period : 0;
+  a.on_processor = a.by_samples || uses_cpu_clock(first.header());
+  a.has_waiting = first.header().type == prof_format::kTime;
+  a.tsc_hz = time_stamp_rate(first.header());
+  return a;
+}
+
+// Adds up the profiles at `paths`, of which the first was read already.
+void sum_up(Analysis& a, const Input& input, const Profile& first, const std::vector<std::string>& paths) {
+  Part all(a, input);
+  all.add(first);
+  for (size_t i = 1; i < paths.size(); ++i) {
+    const Profile profile = Profile::read(paths[i]);
+    check_same_program(first, profile);
+    check_same_type(first, profile);
+    all.add(profile);
+  }
+  all.finish(first.path());
+}
+
+// Elapsed times alone say little of a program that did not run most of the time.
+void remark_on_waiting(Analysis& a, const Input& input, const std::string& name) {
+  if (!input.remarks || !a.timed || a.on_processor || !a.run_times.is_mostly_waiting()) return;
+  a.remarks.push_back(name + ": " + a.run_times.line() +
+                      "; the rest, which is in these times, it waited or other programs had the processor: "
+                      "PROFTYPE=time tells them apart");
+}
+
+// What debug files and debug information tell of the functions, and what they would if they were there.
+void add_sources(Analysis& a, const Input& input) {
+  if (input.sources) find_sources(a, input.debug_files, a.remarks);
+  if (!input.remarks) return;
+  const std::string inlining = input.sources || !input.may_list_inlined ? "" : remark_on_inlining(a, input.debug_files);
+  for (const std::string& remark : {remark_on_missing_names(a), inlining})
+    if (!remark.empty()) a.remarks.push_back(remark);
+}
+
+// If some of a list of profiles are of times on a processor, and all others of elapsed times, moves the former out of
+// the list and returns them. Else returns none.
+std::vector<std::string> take_processor_runs(std::vector<std::string>& paths) {
+  std::vector<std::string> on_processor, elapsed;
+  for (const std::string& path : paths) {
+    const uint32_t type = read_header(path).type;
+    if (type != prof_format::kCpu && type != prof_format::kElapsed) return {};
+    (type == prof_format::kCpu ? on_processor : elapsed).push_back(path);
+  }
+  if (elapsed.empty() || on_processor.empty()) return {};
+  paths = std::move(elapsed);
+  return on_processor;
+}
+
+// Makes the run `b`, which has the functions of `a` and maybe more, the other one of `a`.
+void lay_beside(Analysis& a, Analysis b, const Input& input) {
+  a.functions = std::move(b.functions);
+  a.cpu = ProcessorRun{std::move(b.tree), {}, input.raw_times};
+  unite(a.tree, a.cpu->tree);
+  const size_t functions = a.functions.functions().size();
+  a.sums = sum_functions(a.tree, functions);
+  a.cpu->sums = sum_functions(a.cpu->tree, functions);
+  a.complete = a.complete && b.complete;
+  a.damaged = a.damaged || b.damaged;
+  a.limited = a.limited || b.limited;
+  a.lost += b.lost;
+  a.folded += b.folded;
+  const std::string different = different_calls(a.sums, a.cpu->sums, a.functions.functions());
+  a.remarks.insert(a.remarks.end(), b.remarks.begin(), b.remarks.end());
+  if (input.remarks && !different.empty()) a.remarks.push_back(different);
+}
+
+// Puts the times of a file of samples in the place of those of the run.
+void take_samples(Analysis& a, const Input& input) {
+  const Samples samples = read_samples(input.samples);
+  a.has_waiting = false;  // times are those of the run without hooks
+  Histogram histogram;
+  a.sampled = credit(samples, a.functions, histogram, input.samples, a.remarks);
+  a.histogram = histogram.finish();
+  for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
+  a.sums = use_samples(*a.sampled, a.tsc_hz > 0 ? a.tsc_hz : 1e9, a.tree);
+  a.timed = a.estimated = true;
+  a.on_processor = true;
+  if (!input.remarks) return;
+  char text[200];
+  std::snprintf(text, sizeof text,
+                ": %s of user code, one every %.3g ms on a processor: %.3f s; by the kernel's accounts %.3f s",
+                count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
+                a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
+  a.remarks.push_back(input.samples + text);
+  if (samples.lost)
+    a.remarks.push_back(input.samples + ": " + count_of(samples.lost, "record") + " of samples were lost");
+  const std::string impossible = impossible_samples(*a.sampled, a.sums, a.functions.functions());
+  if (!impossible.empty()) a.remarks.push_back(impossible);
+}
+
+// Leaves the contexts that were asked for, and says what part of the whole they are.
+void leave_contexts(Analysis& a, const Input& input, const std::string& name) {
+  select_contexts(a, input.contexts);
+  if (!input.contexts.is_any() || !input.remarks) return;
+  if (a.caller_levels != 0)
+    a.remarks.push_back(name + ": there are too many callers of callers; shown are " +
+                        count_of(a.caller_levels, "level") + " of them");
+  FunctionSum left;
+  for (const FunctionSum& sum : a.sums) add_self(left, sum);
+  const double all = double(a.timed ? a.whole->self : a.whole->calls);
+  const double part = double(a.timed ? left.self : left.calls);
+  if (all <= 0 || !input.contexts.leaves_out()) return;
+  char text[80];
+  std::snprintf(text, sizeof text, ": the contexts shown have %.1f %% of the %s", 100 * part / all,
+                a.timed ? "time" : "calls");
+  a.remarks.push_back(name + text);
+}
+
+Object open_program_of_gmon(const Input& input, std::vector<std::string>& remarks) {
+  ElfFile file(input.program);
+  Object object(base_name(input.program), Object::Kind::program, input.program);
+  object.set_rewritten(std::move(file));
+  object.add_debug_file(input.debug_files, remarks);
+  object.finish();
+  return object;
+}
+
+Analysis analyse_gmon(const Input& input) {
+  if (input.program.empty())
+    throw Error(input.profiles.at(0) + ": does not say which program it is of; name that: prof PROGRAM " +
+                input.profiles[0]);
+  if (!input.samples.empty()) throw Error(input.profiles.at(0) + ": has times of its own; --true is for profiles");
+  std::vector<std::string> remarks;
+  Object program = open_program_of_gmon(input, remarks);
+  Analysis a = begin(input, std::move(program), std::move(remarks));
+  a.folded = read_gmons({input.profiles, input.gmon_libraries, input.remarks}, a, a.remarks);
+  return a;
+}
+
+}  // namespace
+
+bool are_alike(const Profile& a, const Profile& b) {
+  return are_of_one_program(a, b) && a.header().type == b.header().type;
+}
+
+Analysis analyse(const Input& input) {
+  if (is_gmon_file(input.profiles.at(0))) {
+    Analysis a = analyse_gmon(input);
+    add_sources(a, input);
+    leave_contexts(a, input, input.profiles[0]);
+    return a;
+  }
+  std::vector<std::string> paths = input.profiles;
+  const std::vector<std::string> others = input.side_by_side ? take_processor_runs(paths) : std::vector<std::string>();
+  const Profile first = Profile::read(paths.at(0));
+  Analysis a = prepare(input, first);
+  sum_up(a, input, first, paths);
+  if (!input.samples.empty()) take_samples(a, input);
+  if (others.empty()) {
+    remark_on_waiting(a, input, first.path());
+  } else {
+    const Profile first_other = Profile::read(others[0]);
+    check_same_program(first, first_other);
+    Analysis b(std::move(a.functions), a.program);
+    b.on_processor = true;
+    b.tsc_hz = a.tsc_hz;
+    sum_up(b, input, first_other, others);
+    lay_beside(a, std::move(b), input);
+  }
+  add_sources(a, input);
+  leave_contexts(a, input, first.path());
+  return a;
+}
+
+bool analyse_apart(const Input& input, Apart apart, const std::function<void(const Analysis&)>& show) {
+  if (is_gmon_file(input.profiles.at(0)))
+    throw Error(input.profiles[0] + ": is a gmon.out, which does not tell threads and processes apart");
+  const Profile first = Profile::read(input.profiles.at(0));
+  Analysis a = prepare(input, first);
+  bool is_first = true;
+  for (const std::string& path : input.profiles) {
+    Profile profile = Profile::read(path);
+    check_same_program(first, profile);
+    check_same_type(first, profile);
+    a.process = profile.header().pid;
+    a.parent_process = profile.header().parent_pid;
+    a.command = profile.command_line();
+    a.profiles = {path};
+    std::vector<Profile> parts;
+    if (apart == Apart::threads)
+      parts = Profile::by_thread(std::move(profile));
+    else
+      parts.push_back(std::move(profile));
+    for (const Profile& p : parts) {
+      Part part(a, input);
+      part.add(p);
+      if (apart == Apart::threads) {
+        a.thread = p.threads()[0].tid;
+        a.thread_name = p.threads()[0].name;
+      }
+      a.part_times = apart == Apart::threads ? part_times(p, p.threads()[0]) : part_times(p);
+      const std::string name = apart == Apart::threads ? path + ", thread " + std::to_string(a.thread) : path;
+      part.finish(name);
+      if (std::exchange(is_first, false)) add_sources(a, input);
+      leave_contexts(a, input, name);
+      show(a);
+      a.remarks.clear();
+    }
+  }
+  return !a.damaged;
+}
+
+}  // namespace prof

@@ -1,0 +1,53 @@
+// What is known of each line of a source: how often it ran, and the functions that begin there.
+//
+// A line has code if the line table says so. Its executions follow from the counts of blocks (line_counts.h); of code that
+// is not counted (a function that stayed where it was, or a profile without profld -b) they are not known.
+
+#ifndef PROF_MODEL_BLOCKS_ANNOTATION_H
+#define PROF_MODEL_BLOCKS_ANNOTATION_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prof/model/program/source_text.h"
+#include "prof/model/tree/recorded.h"
+
+namespace prof {
+
+struct AnnotatedLine {
+  bool has_code = false;
+  std::optional<uint64_t> executions = {};
+  bool is_exact = true;                  // false: the counts of the blocks allow others as well
+  std::vector<uint32_t> functions = {};  // that begin there
+};
+
+struct AnnotatedFile {
+  std::string path;                         // as the compiler saw it
+  std::map<uint32_t, AnnotatedLine> lines;  // by number; those that anything is known of
+  std::optional<int64_t> made = {};         // when the first program was made that has code of it, if that is known
+};
+
+struct Annotation {
+  bool has_executions = false;       // blocks were counted
+  std::vector<AnnotatedFile> files;  // by path
+  std::vector<std::string> remarks;  // on what is missing
+};
+
+// Adds to the functions those whose blocks were counted, and those that the files have if `all`, though they
+// were never called: for views of code.
+void add_uncalled_functions(Recorded& recorded, bool all);
+
+// Functions that its patterns select (for functions and for modules), by object and address. Imports are
+// none of them. Throws Error if there are patterns for functions, and none matches.
+std::vector<uint32_t> selected_code(const Recorded& recorded);
+
+// Shown are the files that have a function of `functions` if there are patterns for functions, else all of which a line ran.
+Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search,
+                    SourceText& sources);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,41 @@
+// The instructions of functions as they were before profld rewrote them, and how often each ran.
+
+#ifndef PROF_MODEL_BLOCKS_DISASSEMBLY_H
+#define PROF_MODEL_BLOCKS_DISASSEMBLY_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prof/model/tree/recorded.h"
+
+namespace prof {
+
+struct DisassembledInstruction {
+  uint64_t address = 0;
+  std::optional<uint64_t> executions = {};
+  std::string text;  // as AT&T writes it; behind it what it refers to: <main+0x1c>
+  // What it was made of: a path as the compiler saw it; empty, and 0, if nothing tells.
+  std::string file;
+  uint32_t line = 0;
+};
+
+struct DisassembledFunction {
+  uint32_t function = 0;
+  std::vector<DisassembledInstruction> instructions;
+  std::optional<int64_t> made = {};  // when the program was made, if that is known
+};
+
+struct Disassembly {
+  bool has_executions = false;  // blocks were counted
+  std::vector<DisassembledFunction> functions;
+  std::vector<std::string> remarks;  // on what is missing
+};
+
+// Of functions that were recorded.
+Disassembly disassemble(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,55 @@
+// The flow graph of a function: its basic blocks, how control goes from one to another, and how often.
+//
+// profld -b counts blocks. How often control took an arc between two of them follows from that nearly always: what leaves a
+// block is what came into it, and so is what comes into it. If all arcs of a block but one are known, that one is. Where
+// this leads to nothing, or flow is not in the graph, that is said:
+//
+//     A call may not come back (exit, throw), so less may go on behind it.
+//     An indirect jump leads to places that its bytes do not tell.
+//     A landing pad is entered by the unwinder.
+//
+// Blocks end at calls here, as those of compilers do that count lines.
+
+#ifndef PROF_MODEL_BLOCKS_FLOW_GRAPH_H
+#define PROF_MODEL_BLOCKS_FLOW_GRAPH_H
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "prof/model/tree/block_counts.h"
+#include "prof/read/instructions.h"
+
+namespace prof {
+
+struct FlowBlock {
+  uint64_t start = 0, end = 0;  // addresses
+  uint64_t count = 0;
+  uint64_t end_of_function =
+      UINT64_MAX;  // where the instructions begin that only end the function; none if there are none
+  Instruction last = {};
+  bool is_behind_call = false;
+};
+
+struct FlowArc {
+  uint32_t from = 0, to = 0;  // indices of blocks
+  uint64_t count = 0;
+  bool is_exact = true;  // false: the counts of the blocks allow others as well
+};
+
+struct FlowGraph {
+  std::vector<FlowBlock> blocks;  // by address
+  std::vector<FlowArc> arcs;
+  uint64_t entry = 0;  // where the function begins
+};
+
+// `blocks`: those of one function, by address. `entry`: where it begins. `code`: gives the bytes from an address on, as many
+// as are asked for, or fewer.
+FlowGraph flow_graph(std::span<const BlockCount> blocks, uint64_t entry,
+                     const std::function<std::string(uint64_t address, uint64_t size)>& code);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,116 @@
+// Two sides, A and B, of some runs each, and what is different between them: by function, and by context.
+//
+// Figures. A figure of a side is the mean of its runs; of a run in which a function does not occur it is 0. Times are
+// seconds, since the runs may be of machines whose counters tick differently.
+//
+// Noise. Where there are several runs, a change is believed if Welch's test says that chance alone would hardly make it
+// (statistics.h). Of one run on each side nothing tells what chance does, but each time has a range that it is in
+// (probe_cost.h): a change is believed if the ranges have nothing in common. Counts are exact: they differ or they do
+// not, unless they already differ between the runs of one side, and then they are tested as times are.
+//
+// What hooks cost is subtracted from times, and is not the same in all functions. The test does not see that, since all
+// runs of a side have the same error. As long as a function has as many calls on both sides the errors are the same
+// there, too. Else the cost that was subtracted differs, and the error by at most about as much (kSelfError of a self
+// time, kTotalError of a total time, as in probe_cost.h): a change that is less than this is not believed either.
+//
+// Of a hundred functions that are what they were, five will have a p below 0.05 and look different.
+
+#ifndef PROF_MODEL_COMPARE_DIFFERENCE_H
+#define PROF_MODEL_COMPARE_DIFFERENCE_H
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prof/model/tree/recorded.h"
+#include "statistics.h"
+
+namespace prof {
+
+// Of a function, of a context, or of all, on one side.
+struct Figures {
+  Measurements calls, self, total;         // times in seconds
+  Measurements self_waiting;               // where it is apart from these
+  Range self_range, total_range;           // sums over the runs, in seconds
+  double self_probe = 0, total_probe = 0;  // the same
+  bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
+
+  void add(const FunctionSum& sum, double seconds_of_cycle);
+  void add(const CallNode& node, double seconds_of_cycle);
+};
+
+struct Change {
+  double first = 0, second = 0;  // means
+  std::optional<double> p;       // none: it was not tested
+  bool is_known = false;         // it is more than noise
+  double amount() const { return second - first; }
+};
+
+struct ComparedFunction {
+  std::string name;       // with its module, as in the table
+  std::string module;     // name of the module
+  std::string was;        // its name on side A, if that is another one
+  bool has_calls = true;  // false: of code whose calls nobody counts
+  std::array<bool, 2> occurs = {};
+  std::array<Figures, 2> sides;
+};
+
+// A context on either side or on both.
+struct ComparedContext {
+  uint32_t function = 0;                                   // index into Difference::functions; meaningless in the root
+  uint32_t parent = 0, first_child = 0, next_sibling = 0;  // as in CallNode
+  std::array<bool, 2> occurs = {};
+  std::array<Figures, 2> sides;
+};
+
+struct ComparedSide {
+  std::string program;  // path
+  size_t runs = 0;
+  double elapsed = 0;               // seconds that the runs took, on average
+  std::optional<double> processor;  // and had a processor; none if that is not known of all of them
+};
+
+struct Difference {
+  std::array<ComparedSide, 2> sides;
+  bool timed = true, has_waiting = false;
+  std::vector<ComparedFunction> functions;
+  std::vector<ComparedContext> contexts;  // the root first, parents before children; empty unless they were asked for
+  std::array<Figures, 2> all;             // of all functions together, without total times
+  uint32_t nameless = 0;                  // functions that cannot be matched because they have no names
+
+  bool is_tested() const { return sides[0].runs > 1 || sides[1].runs > 1; }
+  Change calls(const std::array<Figures, 2>& figures) const;
+  Change self(const std::array<Figures, 2>& figures) const;
+  Change total(const std::array<Figures, 2>& figures) const;
+  Change self_waiting(const std::array<Figures, 2>& figures) const;
+  // The total time by the number of calls, as in the table of one profile.
+  Change per_call(const std::array<Figures, 2>& figures) const;
+};
+
+// Whether anything of these figures is known to be different.
+bool has_changed(const Difference& difference, const std::array<Figures, 2>& figures);
+
+// Puts a Difference together, one run after the other, so that they need not be in memory at once.
+class Comparison {
+ public:
+  explicit Comparison(bool with_contexts);
+  ~Comparison();
+
+  // A run of side 0 or 1. All runs of both must be of one PROFTYPE, and those of a side of one program.
+  void add(size_t side, const Recorded& run);
+
+  // To be called once, when both sides have a run.
+  Difference finish();
+
+ private:
+  class Side;
+  std::array<std::unique_ptr<Side>, 2> sides_;
+  bool with_contexts_;
+};
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,53 @@
+// The debug information of a program or library, in it or in its debug file: where functions stand in the source, and what was
+// inlined into them.
+
+#ifndef PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H
+#define PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "debug_files.h"
+#include "prof/read/debug_info.h"
+
+namespace prof {
+
+class Object;
+
+// The debug information of one object of a profile.
+class ObjectDebugInfo {
+ public:
+  // `object` must outlive this. If its own files have no debug information, its debug file is looked for. If there are more than
+  // `most_bytes` of it, it is not looked at.
+  ObjectDebugInfo(const Object& object, const DebugSearch& search, uint64_t most_bytes = UINT64_MAX);
+
+  // Nothing, if there is no debug information.
+  std::optional<FunctionSource> find(uint64_t entry);
+
+  // The lines of the code of the compiled file that has the code at an address; empty if nothing tells.
+  const LineTable& lines_at(uint64_t address);
+
+  // The line of the source that the instruction at an address was made of.
+  std::optional<SourceLine> line_at(uint64_t address) {
+    return info_ ? info_->line_at(address) : std::optional<SourceLine>();
+  }
+
+  // Why what was asked for so far is not there, or not all of it; else "".
+  std::string problem() const { return missing_.empty() ? unreadable() : missing_; }
+  // The same, but "" where there is no debug information at all.
+  std::string unreadable() const;
+
+ private:
+  void open(const Object& object, const ElfFile& file, const DebugSearch& search);
+
+  std::optional<ElfFile> debug_file_, dwz_file_;
+  std::unique_ptr<DebugInfo> info_;
+  const uint64_t most_bytes_;
+  std::string missing_, unreadable_;
+};
+
+}  // namespace prof
+
+#endif

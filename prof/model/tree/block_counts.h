@@ -1,0 +1,37 @@
+// How often the basic blocks of a program ran: profld -b.
+
+#ifndef PROF_MODEL_TREE_BLOCK_COUNTS_H
+#define PROF_MODEL_TREE_BLOCK_COUNTS_H
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "prof/model/program/functions.h"
+#include "prof/read/profile.h"
+
+namespace prof {
+
+// A run of instructions that is entered only at its first and left only at its last.
+struct BlockCount {
+  uint32_t object = 0;   // index into FunctionTable::objects
+  uint64_t address = 0;  // of its first instruction, in the original, link-time
+  uint32_t size = 0;     // bytes
+  uint64_t count = 0;    // executions
+};
+
+// Counters of profiles added up, over threads and processes, and the blocks that they are of.
+class BlockSums {
+ public:
+  void add(const Profile& profile, FunctionTable& functions);
+
+  // By object and address.
+  std::vector<BlockCount> finish(const FunctionTable& functions) const;
+
+ private:
+  std::map<uint32_t, std::vector<uint64_t>> sums_;  // by object
+};
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,54 @@
+// What modules did: the functions of each added up; and the functions and contexts that a selection of modules and
+// functions leaves.
+//
+// Imports (format/map.h) are no functions of the modules that call them, and which library has them is not known. All of
+// them are one module, "[libraries]".
+
+#ifndef PROF_MODEL_TREE_MODULES_H
+#define PROF_MODEL_TREE_MODULES_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "recorded.h"
+
+namespace prof {
+
+struct ModuleSum {
+  uint32_t functions = 0;         // of which there is anything to tell
+  FunctionSum sum, on_processor;  // without total times; on_processor: of the other run, if there are two
+  uint64_t samples = 0;
+  bool has_calls = true;  // they are counted, at least in part
+};
+
+class Modules {
+ public:
+  explicit Modules(const Recorded& recorded);
+
+  // By object; also those of which there is nothing to tell.
+  const std::vector<ModuleSum>& sums() const { return sums_; }
+
+  // By object, whether Recorded::module_patterns select it.
+  const std::vector<bool>& selected() const { return selected_; }
+
+ private:
+  void add(const Recorded& recorded, uint32_t function);
+
+  std::vector<ModuleSum> sums_;
+  std::vector<bool> selected_;
+};
+
+// By function, whether it is of a selected module, and Recorded::function_filter selects it.
+std::vector<bool> selected_functions(const Recorded& recorded, const Modules& modules);
+
+// By node, whether it is of a selected function or leads to one that is.
+std::vector<bool> selected_nodes(const Recorded& recorded, const Modules& modules);
+
+// Throws Error if no module matches one of the patterns for modules, or no function one of those for functions that are
+// to be shown. Returns what to tell the user of patterns for functions that are not.
+std::vector<std::string> check_patterns(const Recorded& recorded);
+
+}  // namespace prof
+
+#endif

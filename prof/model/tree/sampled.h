@@ -1,0 +1,65 @@
+// Times from samples of the unprofiled program (prof/sample/samples.h), and calls and contexts from a run of its copy.
+//
+// Samples say of which function they are, not in which context it was called. So the time of a function is spread over
+// the nodes of the tree that are of it, by what the run of the copy measured in each of them, or by their calls where it
+// measured nothing. Times include the cost of hooks there; what counts here is only their proportion within one
+// function. Total times follow by addition. Of libraries, which have no nodes, there is self time only, and no total
+// time includes it.
+//
+// How sure the time of a function is follows from the number n of its samples, which is Poisson's: the score interval
+// n + z^2/2 +- z sqrt(n + z^2/4) with z = 1.96 holds the true value in 95 of 100 runs, also when n is 0. If samples come
+// w at once, because a program that samples itself shares its processor with others, n / w are independent.
+
+#ifndef PROF_MODEL_TREE_SAMPLED_H
+#define PROF_MODEL_TREE_SAMPLED_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "histogram.h"
+#include "prof/model/program/functions.h"
+#include "prof/sample/samples.h"
+#include "tree.h"
+
+namespace prof {
+
+struct SampledTimes {
+  uint64_t period = 0;                      // nanoseconds that a sample stands for
+  std::vector<uint64_t> samples;            // by function
+  std::vector<bool> is_counted;             // by function: its calls are known
+  uint64_t user = 0, kernel = 0, lost = 0;  // samples, as in Samples
+  bool has_kernel = false;
+  uint64_t user_time = 0;  // nanoseconds, as the kernel's accounts say
+  double weight = 1;       // how many samples came at once
+
+  double seconds(double of_samples) const { return of_samples * double(period) / 1e9; }
+};
+
+// What a number of samples that came `weight` at once may stand for, in samples: the ends of the 95 % interval.
+struct SampleRange {
+  double low = 0, high = 0;
+};
+SampleRange range_of(uint64_t samples, double weight = 1);
+
+// Credits samples to the functions of a table whose program they are of, which gets those of libraries, and to their
+// addresses in a histogram. `path` is that of the samples' file. What there is to tell of files without names is added to
+// the remarks. Throws Error if the samples are not of that program.
+SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
+                    std::vector<std::string>& remarks);
+
+// Puts the times that the samples say in the place of those that are in a tree, with cycles that tick `hz` times a
+// second, and returns the sums by function.
+std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree);
+
+// A function without samples may have had some: the variance makes with_chance (probe_cost.h) say so many as the end of a
+// score interval.
+void make_zeros_uncertain(std::vector<FunctionSum>& sums, double cycles_of_sample);
+
+// What to say about functions that have samples but no calls although these are counted; "" if there are none.
+std::string impossible_samples(const SampledTimes& times, const std::vector<FunctionSum>& sums,
+                               const std::vector<Function>& functions);
+
+}  // namespace prof
+
+#endif
