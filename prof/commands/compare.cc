@@ -16,8 +16,8 @@
 #include "options.h"
 #include "prof/model/compare/side_by_side.h"
 #include "prof/read/elf_file.h"
-#include "prof/views/side_by_side.h"
-#include "prof/views/terminal.h"
+#include "prof/views/compare/side_by_side.h"
+#include "prof/views/text/terminal.h"
 #include "temporary_directory.h"
 
 namespace prof {

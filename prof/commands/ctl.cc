@@ -17,7 +17,7 @@
 #include "prof/read/find.h"
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 
 namespace prof {
 

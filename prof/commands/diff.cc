@@ -14,9 +14,9 @@
 #include "message.h"
 #include "options.h"
 #include "prof/read/header.h"
-#include "prof/views/change_text.h"
-#include "prof/views/durations.h"
-#include "prof/views/terminal.h"
+#include "prof/views/compare/change_text.h"
+#include "prof/views/text/numbers.h"
+#include "prof/views/text/terminal.h"
 
 namespace prof {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/views/difference.h"
+#include "prof/views/compare/difference.h"
 
 namespace prof {
 

@@ -29,7 +29,7 @@
 #include "prof/read/file.h"
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
-#include "prof/views/gmon_writer.h"
+#include "prof/views/run/gmon_writer.h"
 
 namespace prof {
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "libprof/printable.h"
-#include "prof/views/names.h"
-#include "prof/views/terminal.h"
+#include "prof/views/text/names.h"
+#include "prof/views/text/terminal.h"
 
 namespace prof {
 

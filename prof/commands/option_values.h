@@ -8,7 +8,7 @@
 #include <string>
 
 #include "message.h"
-#include "prof/views/sort_key.h"
+#include "prof/views/run/order.h"
 
 namespace prof {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/views/views.h"
+#include "prof/views/run/views.h"
 
 namespace prof {
 

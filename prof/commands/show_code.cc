@@ -5,7 +5,7 @@
 
 #include "message.h"
 #include "prof/model/tree/modules.h"
-#include "prof/views/code_views.h"
+#include "prof/views/code/code_views.h"
 
 namespace prof {
 

@@ -5,7 +5,7 @@
 
 #include "options.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 
 namespace prof {
 

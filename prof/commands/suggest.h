@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 
 namespace prof {
 

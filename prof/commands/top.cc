@@ -23,13 +23,12 @@
 #include "prof/model/program/count_of.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
-#include "prof/views/durations.h"
-#include "prof/views/names.h"
-#include "prof/views/numbers.h"
-#include "prof/views/output.h"
-#include "prof/views/shares.h"
-#include "prof/views/terminal.h"
-#include "prof/views/text_columns.h"
+#include "prof/views/text/names.h"
+#include "prof/views/text/numbers.h"
+#include "prof/views/text/output.h"
+#include "prof/views/text/shares.h"
+#include "prof/views/text/terminal.h"
+#include "prof/views/text/text_columns.h"
 
 namespace prof {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "prof/model/tree/tree_walk.h"
+#include "prof/model/tree/tree.h"
 
 namespace prof {
 

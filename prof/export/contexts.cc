@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "libprof/printable.h"
-#include "prof/model/tree/tree_walk.h"
+#include "prof/model/tree/tree.h"
 
 namespace prof {
 

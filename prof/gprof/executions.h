@@ -13,7 +13,7 @@
 
 #include "call_graph.h"
 #include "prof/read/gmon.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 
 namespace prof::gprof {
 

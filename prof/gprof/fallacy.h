@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 
 namespace prof::gprof {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "assemble.h"
-#include "prof/model/tree/tree_walk.h"
+#include "prof/model/tree/tree.h"
 
 namespace prof::gprof {
 

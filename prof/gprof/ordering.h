@@ -22,7 +22,7 @@
 
 #include "call_graph.h"
 #include "object_map.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 
 namespace prof::gprof {
 

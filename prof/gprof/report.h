@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "call_graph.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 #include "text.h"
 
 namespace prof::gprof {

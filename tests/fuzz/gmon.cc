@@ -9,8 +9,8 @@
 #include "prof/export/exports.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/read/gmon_file.h"
-#include "prof/views/gmon_writer.h"
-#include "prof/views/views.h"
+#include "prof/views/run/gmon_writer.h"
+#include "prof/views/run/views.h"
 #include "tests/unit/prof_fixture.h"
 
 namespace {

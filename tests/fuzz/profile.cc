@@ -18,7 +18,7 @@
 #include "prof/commands/show.h"
 #include "prof/commands/suggest.h"
 #include "prof/read/recording.h"
-#include "prof/views/views.h"
+#include "prof/views/run/views.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "prof/commands/suggest.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/skeleton.h"
-#include "prof/views/views.h"
+#include "prof/views/run/views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const int file = memfd_create("program", MFD_CLOEXEC);

@@ -8,7 +8,7 @@
 #include "printed.h"
 #include "prof/commands/message.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/views/views.h"
+#include "prof/views/run/views.h"
 #include "tests/unit/prof_fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

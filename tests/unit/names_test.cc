@@ -1,4 +1,4 @@
-#include "prof/views/names.h"
+#include "prof/views/text/names.h"
 
 #include <doctest/doctest.h>
 

@@ -6,9 +6,9 @@
 #include "prof/model/compare/difference.h"
 #include "prof/model/compare/statistics.h"
 #include "prof/read/error.h"
-#include "prof/views/change_text.h"
-#include "prof/views/difference.h"
-#include "prof/views/durations.h"
+#include "prof/views/compare/change_text.h"
+#include "prof/views/compare/difference.h"
+#include "prof/views/text/numbers.h"
 #include "prof_analysed.h"
 #include "prof_printed.h"
 

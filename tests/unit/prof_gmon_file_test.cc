@@ -5,8 +5,8 @@
 
 #include "prof/read/error.h"
 #include "prof/read/gmon_file.h"
-#include "prof/views/gmon_writer.h"
-#include "prof/views/output.h"
+#include "prof/views/run/gmon_writer.h"
+#include "prof/views/text/output.h"
 #include "prof_fixture.h"
 #include "prof_gmon_bytes.h"
 

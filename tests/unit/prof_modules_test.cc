@@ -6,7 +6,7 @@
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/modules.h"
 #include "prof/read/error.h"
-#include "prof/views/views.h"
+#include "prof/views/run/views.h"
 #include "prof_analysed.h"
 #include "prof_fixture.h"
 #include "prof_gmon.h"

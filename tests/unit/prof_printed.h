@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/views/output.h"
-#include "prof/views/views.h"
+#include "prof/views/run/views.h"
+#include "prof/views/text/output.h"
 #include "prof_fixture.h"
 
 namespace prof_test {

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/views/numbers.h"
+#include "prof/views/text/numbers.h"
 #include "prof_analysed.h"
 #include "prof_printed.h"
 

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "prof/views/durations.h"
-#include "prof/views/names.h"
-#include "prof/views/views.h"
+#include "prof/views/run/views.h"
+#include "prof/views/text/names.h"
+#include "prof/views/text/numbers.h"
 #include "prof_made_analysis.h"
 #include "prof_printed.h"
 

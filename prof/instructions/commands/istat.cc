@@ -12,7 +12,7 @@
 #include "prof/instructions/statistics/statistics_views.h"
 #include "prof/instructions/statistics/trace_counts.h"
 #include "prof/instructions/trace/trace_reader.h"
-#include "prof/views/terminal.h"
+#include "prof/views/text/terminal.h"
 #include "trace_remarks.h"
 
 namespace prof {

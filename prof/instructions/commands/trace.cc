@@ -14,7 +14,7 @@
 #include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/target_client.h"
 #include "prof/instructions/trace/trace_writer.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 #include "started_stub.h"
 #include "trace_options.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "libprof/printable.h"
-#include "prof/views/json_text.h"
-#include "prof/views/numbers.h"
-#include "prof/views/text_columns.h"
+#include "prof/views/text/json_text.h"
+#include "prof/views/text/numbers.h"
+#include "prof/views/text/text_columns.h"
 
 namespace prof {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 #include "statistics_tables.h"
 
 namespace prof {

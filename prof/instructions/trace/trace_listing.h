@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "linker-rewrite/names/pattern.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 #include "trace_names.h"
 #include "trace_reader.h"
 

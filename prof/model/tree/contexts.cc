@@ -1,7 +1,6 @@
 #include "contexts.h"
 
 #include "overlay.h"
-#include "tree_walk.h"
 
 namespace prof {
 

@@ -5,7 +5,6 @@
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
 #include "prof/read/self_time.h"
-#include "tree_walk.h"
 
 namespace prof {
 

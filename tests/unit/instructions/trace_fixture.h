@@ -11,7 +11,7 @@
 #include "prof/instructions/trace/trace_listing.h"
 #include "prof/instructions/trace/trace_reader.h"
 #include "prof/instructions/trace/trace_writer.h"
-#include "prof/views/output.h"
+#include "prof/views/text/output.h"
 #include "tests/unit/prof_fixture.h"
 #include "tests/unit/prof_printed.h"
 

@@ -1,0 +1,40 @@
+// Views of the difference between two sides: as a table, as a tree, and as JSON.
+
+#ifndef PROF_VIEWS_COMPARE_DIFFERENCE_H
+#define PROF_VIEWS_COMPARE_DIFFERENCE_H
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "prof/model/compare/difference.h"
+#include "prof/views/text/output.h"
+
+namespace prof {
+
+struct DifferenceOptions {
+  // What the table is sorted by: names, or the amount of a change whatever its sign, the greatest first.
+  enum class Sort { self, total, calls, per_call, name };
+  Sort sort = Sort::self;
+  std::optional<size_t> rows;    // the table: so many at most
+  bool all = false;              // the table: on a terminal, too; the tree: contexts without a known change, too
+  bool whole_recursion = false;  // as of the tree of one profile
+  bool by_change = false;        // the tree: siblings by the change of their total time, not in order of first call
+  bool wide = false;             // names are not cut
+  std::optional<size_t> columns = {};  // of the terminal that is printed on; none if it is no terminal
+};
+
+// Both programs; a line for each function with its figures and their changes; the sum of all. `~` before a change: it is
+// not known to be more than noise.
+void print_difference(const Difference& difference, const DifferenceOptions& options, Output& out);
+
+// A line for each context in which something changed, and for those that lead there: `name:time->time/calls->calls`,
+// behind + if it is on side B only, and behind - if it is on side A only.
+void print_difference_tree(const Difference& difference, const DifferenceOptions& options, Output& out);
+
+// Everything, for programs. `type`: the PROFTYPE.
+void print_difference_json(const Difference& difference, const std::string& type, Output& out);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,288 @@
+#include "table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libprof/printable.h"
+#include "order.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/program/count_of.h"
+#include "prof/model/tree/coverage.h"
+#include "prof/read/file.h"
+#include "prof/views/text/names.h"
+#include "prof/views/text/numbers.h"
+#include "prof/views/text/shares.h"
+#include "prof/views/text/text_columns.h"
+
+namespace prof {
+
+namespace {
+
+// Which columns a table has, by what was measured: their titles and their texts.
+
+struct Column {
+  std::string title;
+  int rank;  // TextColumn::rank in text_columns.h
+  std::function<std::string(const TableRow&)> text;
+};
+
+Range self_range(const FunctionSum& sum) { return with_chance(sum.self_range, sum.self_variance); }
+Range total_range(const FunctionSum& sum) { return with_chance(sum.total_range, sum.total_variance); }
+
+std::vector<Column> columns_of_samples(const Analysis& analysis) {
+  const SampledTimes& sampled = *analysis.sampled;
+  auto self = [&](const TableRow& row) { return duration(analysis.seconds(row.sum.self)); };
+  auto error = [&](const TableRow& row) {
+    const SampleRange range = range_of(row.samples, sampled.weight);
+    return duration(sampled.seconds((range.high - range.low) / 2));
+  };
+  return {{"Self", 2, self}, {"+/-", 5, error}};
+}
+
+// An elapsed time, that on a processor in another run, and what is left of the first without the second.
+std::vector<Column> columns_of_two_runs(const Analysis& analysis) {
+  auto elapsed = [&](const TableRow& row) {
+    return shown_time(analysis, double(row.sum.self), self_range(row.sum), row.sum.has_doubtful_self);
+  };
+  auto on_processor = [&](const TableRow& row) {
+    const FunctionSum& other = row.on_processor;
+    return shown_time(analysis, double(other.self), self_range(other), other.has_doubtful_self);
+  };
+  auto waiting = [&](const TableRow& row) {
+    const FunctionSum &sum = row.sum, &other = row.on_processor;
+    return shown_waiting(analysis, sum.self, other.self, self_range(sum), self_range(other),
+                         sum.has_doubtful_self || other.has_doubtful_self);
+  };
+  return {{"Elapsed", 2, elapsed}, {"CPU", 3, on_processor}, {"Waiting", 5, waiting}};
+}
+
+std::vector<Column> columns_of_self_times(const Analysis& analysis) {
+  if (!analysis.timed) return {};
+  if (analysis.sampled) return columns_of_samples(analysis);
+  if (analysis.cpu) return columns_of_two_runs(analysis);
+  auto self = [&](const TableRow& row) {
+    return shown_time(analysis, double(row.sum.self), self_range(row.sum), row.sum.has_doubtful_self);
+  };
+  auto waiting = [&](const TableRow& row) {
+    return shown_time(analysis, double(row.sum.self_waiting), {}, row.sum.has_doubtful_self);
+  };
+  std::vector<Column> columns = {{"Self", 2, self}};
+  if (analysis.has_waiting) columns.push_back({"Waiting", 6, waiting});
+  return columns;
+}
+
+// The total time, or a part of it: divided by `parts`.
+std::string shown_total(const Analysis& analysis, const FunctionSum& sum, double parts) {
+  const double cycles = double(sum.total) / parts;
+  if (analysis.sampled) return duration(analysis.seconds(1) * cycles);
+  const Range range = total_range(sum);
+  return shown_time(analysis, cycles, {range.low / parts, range.high / parts}, sum.has_doubtful_total);
+}
+
+// Those between the percentage and the name. They refer to the analysis.
+std::vector<Column> table_columns(const Analysis& analysis, const TableForm& form) {
+  std::vector<Column> columns = columns_of_self_times(analysis);
+  const bool has_totals = form.has_totals && analysis.timed;
+  auto total = [&](const TableRow& row) {
+    return (row.has_calls && analysis.has_hooks) || analysis.is_gmon ? shown_total(analysis, row.sum, 1) : "-";
+  };
+  auto calls = [](const TableRow& row) {
+    return row.has_calls ? shown_calls(row.sum.calls, row.sum.has_doubtful_calls) : "-";
+  };
+  auto per_call = [&](const TableRow& row) {
+    const bool is_known = row.has_calls && row.sum.calls != 0 && !row.sum.has_doubtful_calls;
+    return is_known ? shown_total(analysis, row.sum, double(row.sum.calls)) : "-";
+  };
+  if (has_totals) columns.push_back({"Total", 5, total});
+  columns.push_back({"Calls", 4, calls});
+  if (has_totals) columns.push_back({"Per-call", 7, per_call});
+  if (form.has_functions) {
+    columns.push_back({"Functions", 8, [](const TableRow& row) { return std::to_string(row.functions); }});
+  }
+  return columns;
+}
+
+// The lines above a table, three at most: which program, which profiles and of what type; how long it ran; and what is
+// not shown.
+
+// What the times of a gmon.out are.
+std::string times_of_gmon(const Analysis& analysis) {
+  if (!analysis.timed) return "without times";
+  if (!analysis.by_samples) return "Total estimated";
+  return "a sample every " + duration(double(analysis.sample_period) / 1e9) + ", Total estimated";
+}
+
+void append(std::string& line, const std::string& part) { line += (line.empty() ? "" : ", ") + part; }
+
+// "collatz, prof.1234, PROFTYPE=time". Of a part that is shown apart the line above says whose it is.
+std::string subject_line(const Analysis& analysis) {
+  if (analysis.process != 0) return "";
+  std::string line = prof_text::printable(base_name(analysis.program));
+  const std::vector<std::string>& profiles = analysis.profiles;
+  if (profiles.size() == 1) append(line, prof_text::printable(profiles[0]));
+  if (profiles.size() > 1) append(line, std::to_string(profiles.size()) + " profiles");
+  append(line, analysis.is_gmon      ? times_of_gmon(analysis)
+               : analysis.sampled    ? "times from samples"
+               : !analysis.has_hooks ? "no hooks, times from samples"
+               : analysis.cpu        ? "PROFTYPE=elapsed and cpu"
+                                     : "PROFTYPE=" + std::string(type_name(analysis)));
+  const size_t runs = analysis.run_times.runs();
+  if (runs > 1) append(line, std::to_string(runs) + " runs added up");
+  return line;
+}
+
+// "elapsed 1.28s, on a processor 1.26s, 4 threads, preempted 108 times".
+std::string time_line(const Analysis& analysis) {
+  const RunTimes& run = analysis.run_times;
+  std::string line;
+  if (analysis.sampled) {
+    append(line, "in user code " + duration(double(analysis.sampled->user_time) / 1e9));
+  } else if (run.elapsed > 0) {
+    append(line, "elapsed " + duration(run.elapsed));
+    const bool has_one = run.processes <= 1 && run.threads <= 1;
+    if (run.processor) append(line, (has_one ? "on a processor " : "on processors ") + duration(*run.processor));
+  }
+  if (run.processes > 1) append(line, std::to_string(run.processes) + " processes");
+  if (run.threads > 1) append(line, count_of(run.threads, "thread"));
+  if (!analysis.sampled && run.processor && run.preempted && analysis.has_waiting)
+    append(line, "preempted " + count_of(*run.preempted, "time"));
+  return line;
+}
+
+// "97 % of the code of chromium". Of more than two modules only how many they are.
+std::string code_without_hooks(const Analysis& analysis) {
+  const std::vector<ModuleCoverage> modules = low_coverages(analysis);
+  if (modules.size() > 2) return "much of the code of " + count_of(modules.size(), "module");
+  std::string text;
+  for (const ModuleCoverage& m : modules) {
+    const uint64_t hooked = m.code.hooked * 100 / m.could_have_hooks();  // rounded down
+    text += (text.empty() ? "" : " and ") + (hooked == 0 ? "nearly all" : std::to_string(100 - hooked) + " %") +
+            " of the code of " + prof_text::printable(m.module);
+  }
+  return text.empty() ? "" : text + ", which has no hooks";
+}
+
+std::string missing_line(const Analysis& analysis, size_t left_out, size_t rows, const std::string& things) {
+  std::string line;
+  if (left_out > 0) append(line, std::to_string(left_out) + " of " + std::to_string(rows) + " " + things);
+  std::string patterns;
+  for (const std::string& pattern : analysis.module_patterns)
+    patterns += (patterns.empty() ? "" : " or ") + prof_text::printable(pattern);
+  if (!patterns.empty()) append(line, "modules other than " + patterns);
+  if (!analysis.function_filter.is_empty()) append(line, "functions that --function and --not-function leave out");
+  if (analysis.contexts.is_any()) append(line, "contexts other than those asked for");
+  if (analysis.lost > 0) append(line, count_of(analysis.lost, "call") + " that found no room");
+  if (const std::string code = code_without_hooks(analysis); !code.empty()) append(line, code);
+  if (analysis.limited) append(line, "what was done while recording was off");
+  return line.empty() ? "" : "not shown: " + line;
+}
+
+// Each line ends with a newline, and is broken where a terminal has so many `columns` only. `left_out`
+// of `rows` rows are not in the table; `things` is what a row is of: "functions".
+std::string table_header(const Analysis& analysis, size_t left_out, size_t rows, const std::string& things,
+                         std::optional<size_t> columns) {
+  std::string header;
+  for (const std::string& line :
+       {subject_line(analysis), time_line(analysis), missing_line(analysis, left_out, rows, things)})
+    if (!line.empty()) header += wrapped(line, columns);
+  return header;
+}
+
+constexpr size_t kRowsOnTerminal = 25;
+
+// Takes away the rows that the options leave out, and returns what they are together.
+struct LeftOut {
+  size_t rows = 0;
+  FunctionSum sum;
+};
+
+LeftOut leave_out(std::vector<TableRow>& rows, const Shares& shares, const TableOptions& options) {
+  const bool has_limit = options.all || options.most_rows || options.least_percent > 0;
+  const size_t most = options.most_rows               ? *options.most_rows
+                      : options.columns && !has_limit ? kRowsOnTerminal
+                                                      : rows.size();
+  LeftOut left_out;
+  std::vector<TableRow> kept;
+  for (TableRow& row : rows) {
+    if (kept.size() < most && 100 * shares.of(row.sum).likely >= options.least_percent) {
+      kept.push_back(std::move(row));
+      continue;
+    }
+    ++left_out.rows;
+    add_self(left_out.sum, row.sum);
+  }
+  rows = std::move(kept);
+  return left_out;
+}
+
+// "... 1625 more functions, 3.1 % of the time; --all shows them".
+std::string last_line(const Analysis& analysis, const LeftOut& left_out, const Shares& shares,
+                      const std::string& things, const TableOptions& options) {
+  std::string line = has_utf8_locale() ? "\u2026 " : "... ";
+  line += std::to_string(left_out.rows) + " more " + things.substr(0, things.size() - (left_out.rows == 1 ? 1 : 0));
+  line += ", " + shares.of(left_out.sum).text();
+  line += analysis.timed ? " % of the time" : " % of the calls";
+  if (!options.most_rows && options.least_percent <= 0) line += "; --all shows them";
+  return wrapped(line, options.columns);
+}
+
+// The column that the rows are sorted by is the last to go, where a terminal has no room for all.
+bool is_of_order(const std::string& title, SortKey order) {
+  switch (order) {
+    case SortKey::self:
+      return title == "Self" || title == "Elapsed";
+    case SortKey::total:
+      return title == "Total";
+    case SortKey::calls:
+      return title == "Calls";
+    case SortKey::per_call:
+      return title == "Per-call";
+    case SortKey::name:
+      break;
+  }
+  return false;
+}
+
+void print_rows(const std::vector<Column>& columns, const std::vector<TableRow>& rows, const TableOptions& options,
+                Output& out) {
+  std::vector<TextColumn> texts;
+  for (const Column& column : columns) {
+    TextColumn& text = texts.emplace_back(TextColumn{column.title, column.rank});
+    if (is_of_order(column.title, options.order)) text.rank = std::min(text.rank, 1);
+    for (const TableRow& row : rows) text.cells.push_back(column.text(row));
+  }
+  std::vector<NamedLine> lines;
+  for (const TableRow& row : rows) lines.push_back({prof_text::printable(row.name), row.below});
+  print_columns(std::move(texts), lines, options.wide ? std::nullopt : options.columns, out);
+}
+
+}  // namespace
+
+void print_table(const Analysis& analysis, std::vector<TableRow> rows, const TableForm& form,
+                 const TableOptions& options, Output& out) {
+  Shares shares(analysis);
+  if (analysis.whole) {
+    shares.add(*analysis.whole);
+  } else {
+    for (const TableRow& row : rows) shares.add(row.sum);
+  }
+  std::erase_if(rows, [](const TableRow& row) { return !row.is_selected; });
+  std::sort(rows.begin(), rows.end(), [&](const TableRow& a, const TableRow& b) {
+    return comes_before(options.order, {a.sum, a.name, a.address}, {b.sum, b.name, b.address});
+  });
+  const LeftOut left_out = leave_out(rows, shares, options);
+
+  const std::string things = form.has_functions ? "modules" : "functions";
+  if (options.has_header)
+    out.text(table_header(analysis, left_out.rows, rows.size() + left_out.rows, things, options.columns));
+  std::vector<Column> columns = {{"%", 0, [&](const TableRow& row) { return shares.of(row.sum).text(); }}};
+  for (Column& column : table_columns(analysis, form)) columns.push_back(std::move(column));
+  print_rows(columns, rows, options, out);
+  if (left_out.rows > 0) out.text(last_line(analysis, left_out, shares, things, options));
+}
+
+}  // namespace prof

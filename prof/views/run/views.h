@@ -1,0 +1,69 @@
+// The views: each prints an analysis its way.
+
+#ifndef PROF_VIEWS_RUN_VIEWS_H
+#define PROF_VIEWS_RUN_VIEWS_H
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "order.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/pruning.h"
+#include "prof/views/text/output.h"
+
+namespace prof {
+
+struct TableOptions {
+  SortKey order = SortKey::self;
+  std::optional<size_t> most_rows = {};  // -n
+  double least_percent = 0;              // --percent
+  bool all = false;                      // --all: do not stop after what a terminal has room for
+  bool has_header = true;                // false: --no-header
+  bool wide = false;                     // -w: names are not cut
+  std::optional<size_t> columns = {};    // of the terminal that the table is printed on; none if it is no terminal
+};
+
+// The table of functions: what part of all self time each has, the times, the calls, and after a tab the name. Above it a
+// header (table.cc), below it how many rows are not shown. A percentage has the mark ~ if it is uncertain (shares.h).
+void print_flat(const Analysis& analysis, const TableOptions& options, Output& out);
+
+// The same table with a line for each module, the sum of its functions.
+void print_modules(const Analysis& analysis, const TableOptions& options, Output& out);
+
+struct TreeOptions {
+  bool whole_recursion = false;      // do not cut recursion off with "..."
+  std::optional<SortKey> sort = {};  // of siblings; none: in order of first call
+  Pruning pruning = {};
+  // A function that only calls another, once each time, and it the next, and so on: all of them on one line.
+  bool chains = false;
+  // Of the terminal that the tree is printed on, to whose width names are fitted; none if it is no terminal.
+  std::optional<size_t> columns = {};
+};
+
+// Plan 9's tree: one line per function and context, `name:milliseconds/calls`, indented by depth. Of two runs with
+// ` waiting milliseconds` at its end. A tree of callers has ` self milliseconds` there, before it. What was left out for
+// being small or deep is told in a last line that begins with `...`.
+void print_tree(const Analysis& analysis, const TreeOptions& options, Output& out);
+
+// Everything, for programs; of the tree, what pruning leaves. Functions stand in the order of the key, or, without one, in
+// that in which they were found.
+void print_json(const Analysis& analysis, std::optional<SortKey> order, Output& out, const Pruning& pruning = {});
+
+struct GmonOptions {
+  DebugSearch search = {};  // for the original, whose instructions are where calls come from
+  bool has_blocks = false;  // counts of basic blocks are in the file itself, and in no other
+};
+
+// What gprof reads: for the program at `path', and for each library, if that is no device, at `path'.SONAME. Returns
+// what to tell the user: which files there are, and what they have no room for. Throws Error if the file cannot be written.
+std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path, const GmonOptions& options = {});
+
+// The names that gmon.out needs, in the form that `gprof -S` reads: gprof's own reading of a program's symbols leaves
+// out local ones with dots in their names. Files as those of write_gmon.
+void write_gprof_symbols(const Analysis& analysis, const std::string& path);
+
+}  // namespace prof
+
+#endif

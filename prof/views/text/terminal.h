@@ -1,0 +1,21 @@
+// The terminal that something is printed on, if it is one.
+
+#ifndef PROF_VIEWS_TEXT_TERMINAL_H
+#define PROF_VIEWS_TEXT_TERMINAL_H
+
+#include <cstddef>
+#include <optional>
+
+namespace prof {
+
+struct TerminalSize {
+  size_t rows, columns;
+};
+
+// The size of the terminal behind a file descriptor; none if it is no terminal. The environment variable COLUMNS, where
+// it is a number, goes before what the terminal says; 80 columns and 24 rows where neither is known.
+std::optional<TerminalSize> terminal_size(int descriptor);
+
+}  // namespace prof
+
+#endif
