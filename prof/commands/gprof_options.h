@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/gprof/choose_symbols.h"
+#include "prof/gprof/symbols/choose_symbols.h"
 
 namespace prof {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "message.h"
-#include "prof/gprof/graph_of.h"
-#include "prof/gprof/measured.h"
-#include "prof/gprof/report.h"
+#include "prof/gprof/graph/measured.h"
+#include "prof/gprof/report/graph_of.h"
+#include "prof/gprof/report/report.h"
 #include "prof/read/error.h"
 #include "prof/read/gmon_file.h"
 

@@ -9,7 +9,7 @@
 #include "libprof/printable.h"
 #include "message.h"
 #include "prof/export/exports.h"
-#include "prof/gprof/fallacy.h"
+#include "prof/gprof/report/fallacy.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/context_selection.h"
 #include "prof/model/tree/modules.h"

@@ -82,7 +82,8 @@ prof/read/elf_file.cc includes prof/model/gmon/graph.h prof/read/elf_file.cc inc
   fail "an include that goes the wrong way between the rooms of a room is not seen"
 
 holds prof "The reader" read sample model/{program,tree,blocks,gmon,compare,analysis} \
-  views/{text,run,code,compare} gprof export commands instructions/{trace,statistics,remote,target,commands}
+  views/{text,run,code,compare} \
+  gprof/{graph,symbols,report,ordering} export commands instructions/{trace,statistics,remote,target,commands}
 
 # The runtime, besides: no circle of units that include each other, a header and a source of one name being one unit; and what
 # traces instructions is asked by life/ alone, through one header.

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "prof/gprof/choose_symbols.h"
-#include "prof/gprof/symspec.h"
+#include "prof/gprof/symbols/choose_symbols.h"
+#include "prof/gprof/symbols/symspec.h"
 #include "prof/read/error.h"
 
 using prof::gprof::ChosenSymbols;

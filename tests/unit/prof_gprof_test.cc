@@ -2,12 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include "prof/gprof/assemble.h"
-#include "prof/gprof/build.h"
-#include "prof/gprof/fallacy.h"
-#include "prof/gprof/measured.h"
-#include "prof/gprof/report.h"
-#include "prof/gprof/symbols.h"
+#include "prof/gprof/graph/assemble.h"
+#include "prof/gprof/graph/build.h"
+#include "prof/gprof/graph/measured.h"
+#include "prof/gprof/report/fallacy.h"
+#include "prof/gprof/report/report.h"
+#include "prof/gprof/symbols/symbols.h"
 #include "prof/read/error.h"
 #include "prof_made_analysis.h"
 #include "prof_printed.h"

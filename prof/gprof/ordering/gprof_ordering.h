@@ -1,0 +1,43 @@
+// The orders that gprof -r and -R print: see gprof_ordering.cc. (Those that prof finds better: ordering.h.)
+
+#ifndef PROF_GPROF_ORDERING_GPROF_ORDERING_H
+#define PROF_GPROF_ORDERING_GPROF_ORDERING_H
+
+#include <string>
+#include <vector>
+
+#include "object_map.h"
+#include "prof/gprof/graph/call_graph.h"
+#include "prof/views/text/output.h"
+
+namespace prof::gprof {
+
+// Symbols of functions, one a line. Of a graph that is assembled (assemble.h).
+void print_gprof_function_order(const CallGraph& graph, Output& out);
+
+// Object files in the place of functions.
+class ObjectFiles {
+ public:
+  // `places': as they are in the file.
+  explicit ObjectFiles(const std::vector<SymbolPlace>& places);
+
+  // With -R gprof knows object files in the place of functions. The first function of each gets its name, and is_mapped; the
+  // others of it are dropped, and belong to the function in front of them. By address, as before.
+  void put_files_in_place(std::vector<Function>& functions) const;
+
+  // The object files, one a line: the mapped functions of the graph, and those that have none.
+  void print_order(const CallGraph& graph, Output& out) const;
+
+ private:
+  struct Entry {
+    std::string file, symbol;
+    bool is_first;  // of its file
+  };
+  const Entry* find(const std::string& symbol) const;
+
+  std::vector<Entry> entries_;  // by symbol
+};
+
+}  // namespace prof::gprof
+
+#endif

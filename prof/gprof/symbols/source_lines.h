@@ -1,0 +1,52 @@
+// Which line of the source an address is of, and in which function, inlined ones as well: the tables of lines of debug
+// information (DWARF, by libdw), and the functions there.
+//
+// gprof asks its library the same for each byte of the program. Here the answers are made once, as ranges of addresses
+// with one answer each.
+//
+// The file may be damaged in any way; libdw checks its own bounds.
+
+#ifndef PROF_GPROF_SYMBOLS_SOURCE_LINES_H
+#define PROF_GPROF_SYMBOLS_SOURCE_LINES_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prof/model/program/debug_files.h"
+
+namespace prof::gprof {
+
+struct SourceRange {
+  uint64_t start = 0, end = 0;  // link-time
+  uint32_t file = 0;            // index into SourceLines::files
+  unsigned line = 0;            // not 0
+  uint32_t function = 0;        // index into SourceLines::functions; that of "" if it is unknown
+};
+
+class SourceLines {
+ public:
+  // What the file's own debug information says; nothing if it has none. `search`: for files that it refers to.
+  SourceLines(const ElfFile& file, const DebugSearch& search);
+
+  // Why it cannot be read, or not all of it; else "".
+  const std::string& problem() const { return problem_; }
+
+  // By address. Two that are next to each other are not of the same line, file and function.
+  const std::vector<SourceRange>& ranges() const { return ranges_; }
+  const std::vector<std::string>& files() const { return files_; }          // paths, absolute where that is known
+  const std::vector<std::string>& functions() const { return functions_; }  // as linkers call them
+
+  // The range that an address is in, or null.
+  const SourceRange* find(uint64_t address) const;
+
+ private:
+  std::vector<SourceRange> ranges_;
+  std::vector<std::string> files_, functions_;
+  std::string problem_;
+};
+
+}  // namespace prof::gprof
+
+#endif
