@@ -50,8 +50,8 @@ target_objects = $(patsubst %,$(BUILD)/target/%.o,$(TARGET_SOURCES) $(TARGET_SHA
 unit_objects = $(call objects,$(UNIT_TESTS))
 tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects)) $(call objects,$(TARGET_TESTED_SOURCES))
 # Of prof's commands, what the fuzz targets need: the rest starts programs and reads command lines.
-fuzzed_commands = $(addprefix prof/commands/,choose.cc command.cc dynamic_linker.cc exports.cc gmon_choice.cc gprof_report.cc message.cc quote.cc show.cc \
-	show_code.cc suggest.cc)
+fuzzed_commands = $(filter prof/commands/options/% prof/commands/showing/%,$(PROF_SOURCES)) prof/commands/copies/command.cc \
+	prof/commands/copies/dynamic_linker.cc
 fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc prof/commands/% prof/instructions/commands/%,$(PROFLD_SOURCES) $(PROF_SOURCES)) $(fuzzed_commands))
 fuzz_target_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(FUZZ_TARGETS))
 fuzz_targets = $(patsubst tests/fuzz/%.cc,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))

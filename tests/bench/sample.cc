@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "prof/commands/first_run.h"
-#include "prof/commands/launch.h"
+#include "prof/commands/launching/first_run.h"
+#include "prof/commands/launching/launch.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "prof/sample/samples.h"

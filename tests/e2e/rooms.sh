@@ -83,7 +83,8 @@ prof/read/elf_file.cc includes prof/model/gmon/graph.h prof/read/elf_file.cc inc
 
 holds prof "The reader" read sample model/{program,tree,blocks,gmon,compare,analysis} \
   views/{text,run,code,compare} \
-  gprof/{graph,symbols,report,ordering} export commands instructions/{trace,statistics,remote,target,commands}
+  gprof/{graph,symbols,report,ordering} export \
+  commands/{options,copies,launching,showing,verbs} instructions/{trace,statistics,remote,target,commands}
 
 # The runtime, besides: no circle of units that include each other, a header and a source of one name being one unit; and what
 # traces instructions is asked by life/ alone, through one header.

@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 #include "printed.h"
-#include "prof/commands/message.h"
+#include "prof/commands/options/message.h"
 #include "prof/export/exports.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/read/gmon_file.h"

@@ -14,9 +14,9 @@
 
 #include "fuzz.h"
 #include "printed.h"
-#include "prof/commands/message.h"
-#include "prof/commands/show.h"
-#include "prof/commands/suggest.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/showing/show.h"
+#include "prof/commands/showing/suggest.h"
 #include "prof/read/recording.h"
 #include "prof/views/run/views.h"
 

@@ -7,8 +7,8 @@
 
 #include "fuzz.h"
 #include "printed.h"
-#include "prof/commands/message.h"
-#include "prof/commands/suggest.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/showing/suggest.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/skeleton.h"
 #include "prof/views/run/views.h"

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "printed.h"
-#include "prof/commands/message.h"
+#include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/views/run/views.h"
 #include "tests/unit/prof_fixture.h"

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "printed.h"
-#include "prof/commands/message.h"
+#include "prof/commands/options/message.h"
 #include "prof/instructions/statistics/memory_statistics.h"
 #include "prof/instructions/statistics/statistics_tables.h"
 #include "prof/instructions/statistics/statistics_views.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "prof/commands/suggest.h"
+#include "prof/commands/showing/suggest.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/modules.h"
 #include "prof/read/error.h"

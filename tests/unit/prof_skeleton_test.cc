@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "prof/commands/keep_skeletons.h"
+#include "prof/commands/launching/keep_skeletons.h"
 #include "prof/model/program/functions.h"
 #include "prof/read/error.h"
 #include "prof/read/skeleton.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "prof/commands/suggest.h"
+#include "prof/commands/showing/suggest.h"
 #include "prof/model/tree/context_selection.h"
 #include "prof/read/error.h"
 #include "prof/views/run/views.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "prof/commands/message.h"
-#include "prof/commands/option_values.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/options/option_values.h"
 #include "prof/instructions/statistics/statistics_tables.h"
 #include "trace_command_line.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "prof/commands/message.h"
-#include "prof/commands/option_values.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/options/option_values.h"
 #include "prof/instructions/trace/trace_listing.h"
 #include "prof/instructions/trace/trace_reader.h"
 #include "trace_command_line.h"

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "prof/commands/cache.h"
-#include "prof/commands/message.h"
+#include "prof/commands/copies/cache.h"
+#include "prof/commands/options/message.h"
 
 namespace prof {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "prof/commands/launch.h"
-#include "prof/commands/message.h"
+#include "prof/commands/launching/launch.h"
+#include "prof/commands/options/message.h"
 #include "prof/instructions/remote/connect.h"
 #include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/target_client.h"

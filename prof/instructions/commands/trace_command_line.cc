@@ -1,6 +1,6 @@
 #include "trace_command_line.h"
 
-#include "prof/commands/message.h"
+#include "prof/commands/options/message.h"
 
 namespace prof {
 

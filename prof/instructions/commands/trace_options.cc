@@ -2,8 +2,8 @@
 
 #include <getopt.h>
 
-#include "prof/commands/message.h"
-#include "prof/commands/option_values.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/options/option_values.h"
 
 namespace prof {
 

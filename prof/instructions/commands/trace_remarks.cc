@@ -1,6 +1,6 @@
 #include "trace_remarks.h"
 
-#include "prof/commands/message.h"
+#include "prof/commands/options/message.h"
 
 namespace prof {
 

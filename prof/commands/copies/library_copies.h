@@ -1,0 +1,82 @@
+// Makes copies of shared libraries for a shadow root, on all processors.
+
+#ifndef PROF_COMMANDS_COPIES_LIBRARY_COPIES_H
+#define PROF_COMMANDS_COPIES_LIBRARY_COPIES_H
+
+#include <sys/stat.h>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shadow_root.h"
+
+namespace prof {
+
+// Functions of libraries that have no hooks of their own: so the files that call them get hooks at the calls. These are all
+// of libraries that are not rewritten, and of the others those that they choose when they are loaded, by IFUNC resolvers
+// (strlen, memcpy, sin): profld leaves them out.
+class UnhookedFunctions {
+ public:
+  // `libraries`: files that are read when something is asked for the first time. `globs`: which of them are rewritten, but
+  // for `original`, which is not.
+  UnhookedFunctions(std::vector<std::string> libraries, std::vector<std::string> globs, std::string original = "")
+      : libraries_(std::move(libraries)), globs_(std::move(globs)), original_(std::move(original)) {}
+
+  // profld's option for a file: which imports it shall profile. Any thread may call it.
+  std::string imports_option(const std::string& file);
+
+ private:
+  const std::vector<std::string> libraries_, globs_;
+  const std::string original_;
+  std::once_flag are_read_;
+  std::set<std::string> names_;
+};
+
+class LibraryCopies {
+ public:
+  // How they are made. `depends_on`: what tells profld and its runtime from others (contents_of in cache.h).
+  struct Rewriting {
+    std::string profld;
+    std::vector<std::string> options;
+    std::vector<std::string> depends_on;
+    std::vector<std::string> globs;  // names of those that are wanted; empty: all
+  };
+  LibraryCopies(ShadowRoot& root, Rewriting rewriting, UnhookedFunctions& unhooked)
+      : root_(root), rewriting_(std::move(rewriting)), unhooked_(unhooked) {}
+
+  // Enters those of these files into the shadow root that are not there yet: their copies, or, if they are not wanted or
+  // profld refuses them, themselves. It is said once why profld refused one, unless there is nothing to rewrite in it.
+  void make(const std::vector<std::string>& names);
+
+  // Enters a file itself.
+  void use_as_it_is(const std::string& file);
+
+ private:
+  struct Library {
+    std::string name;  // as the dynamic linker, or the program, named it
+    std::string file;  // that path without links
+    struct stat status;
+  };
+  std::vector<Library> missing(const std::vector<std::string>& names) const;
+  void make(const Library& library);
+  std::string copy_of(const Library& library);  // "" if it is used as it is
+  void say_in_turn(const std::string& line);    // fit to be printed
+
+  ShadowRoot& root_;
+  const Rewriting rewriting_;
+  UnhookedFunctions& unhooked_;
+  std::mutex terminal_;
+};
+
+// Whether a library is one of those that are wanted: by the file's names, or the one that it has for others (DT_SONAME).
+bool is_wanted(const std::vector<std::string>& globs, const std::string& name, const std::string& file);
+
+// Makes in a shadow root the folders in which the dynamic linker searches, for a file that lies there, by $ORIGIN: it does not
+// ask for a file in a folder that it did not find. `original`: absolute, without links.
+void mirror_search_path(ShadowRoot& root, const std::string& original);
+
+}  // namespace prof
+
+#endif

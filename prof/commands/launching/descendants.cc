@@ -1,0 +1,139 @@
+#include "descendants.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "prof/commands/options/quote.h"
+#include "prof/read/file.h"
+
+namespace prof {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFirstPause = 5, kLongestPause = 200;  // milliseconds between two looks
+constexpr size_t kMostSeen = 500;                    // at a look
+constexpr double kWorthTelling = 0.1;                // seconds of the processor
+
+std::string read_all(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The fields 14 to 17 of /proc/PID/stat, proc_pid_stat(5): the time of the process and of the children that it waited for.
+struct Times {
+  uint64_t own = 0, children = 0;  // ticks
+};
+
+Times times_of(pid_t process) {
+  const std::string text = read_all("/proc/" + std::to_string(process) + "/stat");
+  std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));  // the name may contain anything
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) rest >> skipped;
+  uint64_t user = 0, system = 0, children_user = 0, children_system = 0;
+  rest >> user >> system >> children_user >> children_system;
+  return {user + system, children_user + children_system};
+}
+
+std::vector<std::string> command_of(pid_t process) {
+  std::istringstream text(read_all("/proc/" + std::to_string(process) + "/cmdline"));
+  std::vector<std::string> words;
+  for (std::string word; std::getline(text, word, '\0');) words.push_back(word);
+  return words;
+}
+
+std::string program_of(pid_t process) {
+  std::error_code error;
+  return fs::read_symlink("/proc/" + std::to_string(process) + "/exe", error).string();
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (const fs::directory_entry& thread :
+       fs::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
+    std::istringstream text(read_all(thread.path().string() + "/children"));
+    for (pid_t child; text >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+// Waits for the end of a process, without reaping it, for so many milliseconds at most.
+bool has_ended(pid_t process, int pidfd, int pause) {
+  pollfd wait = {pidfd, POLLIN, 0};
+  if (pidfd >= 0)
+    poll(&wait, 1, pause);
+  else
+    usleep(useconds_t(pause) * 1000);
+  siginfo_t info = {};
+  return waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ? errno != EINTR : info.si_pid != 0;
+}
+
+}  // namespace
+
+void Descendants::look_at_children(pid_t process) {
+  std::vector<pid_t> rest = children_of(process);
+  for (size_t i = 0; i < rest.size() && i < kMostSeen; ++i) {
+    const pid_t child = rest[i];
+    const std::string program = program_of(child);
+    if (program.empty()) continue;  // it is gone, or somebody else's
+    if (program != copy_) {
+      Seen& seen = seen_[child];
+      seen.ticks = times_of(child).own;
+      seen.command = command_of(child);  // a child begins as its parent, and then becomes another program
+      if (!seen.command.empty()) seen.command[0] = program;
+    }
+    const std::vector<pid_t> more = children_of(child);
+    rest.insert(rest.end(), more.begin(), more.end());
+  }
+}
+
+void Descendants::watch(pid_t process) {
+  const Descriptor pidfd(int(syscall(SYS_pidfd_open, process, 0)));
+  for (int pause = kFirstPause; !has_ended(process, pidfd.get(), pause);
+       pause = std::min(pause + pause / 2, kLongestPause))
+    look_at_children(process);
+  const Times times = times_of(process);
+  own_ticks_ = times.own;
+  children_ticks_ = times.children;
+}
+
+std::string Descendants::remark(const std::string& name) const {
+  const double ticks_per_second = double(sysconf(_SC_CLK_TCK));
+  const double own = double(own_ticks_) / ticks_per_second, others = double(children_ticks_) / ticks_per_second;
+  if (others < kWorthTelling || others < own) return "";
+  std::map<std::string, uint64_t> ticks;  // by program
+  for (const auto& [pid, seen] : seen_)
+    if (!seen.command.empty()) ticks[seen.command[0]] += seen.ticks;
+  const auto most =
+      std::max_element(ticks.begin(), ticks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == ticks.end() || most->second == 0) return "";
+  uint64_t longest = 0;  // in ticks
+  std::vector<std::string> command;
+  for (const auto& [pid, seen] : seen_)
+    if (!seen.command.empty() && seen.command[0] == most->first && (command.empty() || seen.ticks > longest)) {
+      longest = seen.ticks;
+      command = seen.command;
+    }
+  char text[120];
+  std::snprintf(text, sizeof text,
+                " ran %.2f s itself, and programs that it started %.2f s; to profile the longest: prof run --", own,
+                others);
+  std::string remark = name + text;
+  for (const std::string& word : command) remark += " " + quoted(word);
+  return remark;
+}
+
+}  // namespace prof

@@ -1,0 +1,37 @@
+// How the first run of prof run --true is sampled: from outside by perf events, or, where these are not allowed, by the
+// threads of a copy without hooks themselves.
+
+#ifndef PROF_COMMANDS_LAUNCHING_FIRST_RUN_H
+#define PROF_COMMANDS_LAUNCHING_FIRST_RUN_H
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch.h"
+#include "prof/sample/samples.h"
+
+namespace prof {
+
+class FirstRun : public Watcher {
+ public:
+  // What is to be started.
+  virtual const std::string& program() const = 0;
+  // What is to be said of it before.
+  virtual std::string remark() const = 0;
+  // The samples, without program, arguments, times and status. To be called once, when it has ended. Throws Error.
+  virtual Samples finish(const Child& child) = 0;
+};
+
+// Null if the program could not be rewritten, which profld has told. Throws Error if it cannot be sampled at all.
+std::unique_ptr<FirstRun> first_run(const std::string& program);
+
+// What finish() gives, with the program, its arguments and what its run took. Throws Error.
+Samples samples_of(FirstRun& run, const Child& child, const std::string& program,
+                   const std::vector<std::string>& arguments);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,26 @@
+// What prof says to its user on standard error: always one line, `prof: ...`, which a terminal has broken at its width.
+
+#ifndef PROF_COMMANDS_OPTIONS_MESSAGE_H
+#define PROF_COMMANDS_OPTIONS_MESSAGE_H
+
+#include <string>
+#include <vector>
+
+#include "prof/read/error.h"
+
+namespace prof {
+
+// A command line that makes no sense: exit status 2.
+struct UsageError : Error {
+  using Error::Error;
+};
+
+// Prints `prof: text`. Characters that must not reach a terminal are escaped (libprof/printable.h).
+void say(const std::string& text);
+
+// Prints each of them, for remarks that reading and analysis return.
+void say_all(const std::vector<std::string>& remarks);
+
+}  // namespace prof
+
+#endif

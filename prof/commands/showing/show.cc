@@ -1,0 +1,207 @@
+#include "show.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "choose.h"
+#include "exports.h"
+#include "gprof_report.h"
+#include "libprof/printable.h"
+#include "prof/commands/options/message.h"
+#include "prof/export/exports.h"
+#include "prof/gprof/report/fallacy.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/context_selection.h"
+#include "prof/model/tree/modules.h"
+#include "prof/views/run/processes.h"
+#include "prof/views/run/views.h"
+#include "prof/views/text/names.h"
+#include "prof/views/text/terminal.h"
+#include "show_code.h"
+#include "suggest.h"
+
+namespace prof {
+
+namespace {
+
+constexpr double kLeastShareInGraph = 0.005;  // as pprof has it
+
+// Who made the calls that are shown next.
+std::string heading(const Analysis& part, std::optional<size_t> columns) {
+  std::string text = "process " + std::to_string(part.process);
+  text += part.thread ? ", thread " + std::to_string(part.thread) + " "
+                      : ", child of " + std::to_string(part.parent_process) + ": ";
+  const std::string name = prof_text::printable(part.thread ? part.thread_name : part.command);
+  const size_t room = columns.value_or(0) - std::min(columns.value_or(0), text.size());
+  return text + (columns ? middle_cut(name, room) : name) + "\n";
+}
+
+// On a terminal there are only so many lines, and whoever sits there looks for where the time goes.
+TreeOptions tree_form(const Options& options) {
+  constexpr double kLeastPercent = 0.5;
+  TreeOptions form = options.tree;
+  const bool is_short = options.table.columns && !options.all;
+  form.columns = options.table.columns;
+  if (form.columns && options.wide) form.columns = UINT32_MAX;  // a line of a terminal goes on in the next
+  form.chains = form.chains || is_short;
+  form.pruning.percent = options.percent.value_or(is_short ? kLeastPercent : 0);
+  return form;
+}
+
+// How a table is printed that goes to `file`, or to a file that the options name.
+TableOptions table_on(const Options& options, std::FILE* file) {
+  TableOptions table = options.table;
+  table.wide = options.wide;
+  table.all = options.all || options.percent;
+  table.least_percent = options.percent.value_or(0);
+  if (options.order) table.order = *options.order;
+  if (!options.output.empty()) return table;
+  if (const std::optional<TerminalSize> terminal = terminal_size(fileno(file))) table.columns = terminal->columns;
+  return table;
+}
+
+void print(const Options& options, const Analysis& analysis, Output& out) {
+  switch (options.view) {
+    case Options::View::flat:
+      print_flat(analysis, options.table, out);
+      break;
+    case Options::View::tree:
+      print_tree(analysis, tree_form(options), out);
+      break;
+    case Options::View::modules:
+      print_modules(analysis, options.table, out);
+      break;
+    case Options::View::json:
+      print_json(analysis, options.order, out, {options.percent.value_or(0), options.tree.pruning.depth});
+      break;
+    case Options::View::suggestion:
+      print_suggestion(analysis, out);
+      break;
+    case Options::View::dot:
+      print_dot(analysis, kLeastShareInGraph, out);
+      break;
+    case Options::View::gprof:
+      print_gprof_report(options, analysis, out);
+      break;
+    case Options::View::fallacy:
+      gprof::print_fallacy(analysis, options.table.most_rows, out);
+      break;
+    case Options::View::annotation:  // print_code prints them
+    case Options::View::disassembly:
+    case Options::View::call_sites:
+    case Options::View::folded:
+    case Options::View::csv:
+    case Options::View::none:  // Exports writes them
+      break;
+  }
+}
+
+// Whether a thread or process has any of the functions that are to be shown.
+bool has_selected(const Analysis& part) {
+  const std::vector<bool> selected = selected_functions(part, Modules(part));
+  for (uint32_t f = 0; f < selected.size(); ++f)
+    if (selected[f] && occurs(part, f)) return true;
+  return false;
+}
+
+// What is wrong with the patterns of functions, "" if nothing is.
+std::string problem_of_patterns(const Analysis& part) {
+  if (part.function_filter.is_empty()) return "";
+  try {
+    check_patterns(part);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+// Shows each thread or process by itself. Returns the exit status.
+int show_apart(const Options& options, const Input& input, Output& out) {
+  using View = Options::View;
+  const View view = options.view;
+  const bool is_json = view == View::json;
+  const bool has_headings = !is_json && view != View::folded && view != View::csv && view != View::none;
+  const std::optional<size_t> columns = options.wide ? std::nullopt : options.table.columns;
+  if (has_headings) print_processes(input.profiles, options.apart, columns, out);
+  Exports exports(options, out);
+  bool is_first = true;
+  std::string problem;  // of all parts: the table of functions grows with each
+  const bool is_whole = analyse_apart(input, options.apart, [&](const Analysis& part) {
+    say_all(part.remarks);
+    problem = problem_of(options.contexts, part);
+    if (problem.empty()) problem = problem_of_patterns(part);
+    exports.add(part);
+    if (has_headings && !part.function_filter.is_empty() && !has_selected(part)) return;
+    if (is_json) out.text(is_first ? "[" : ",\n");
+    if (has_headings) out.text((is_first ? "" : "\n") + heading(part, columns));
+    print(options, part, out);
+    is_first = false;
+  });
+  if (is_json) out.text("]\n");
+  exports.finish();
+  if (!problem.empty()) throw Error(problem);
+  return is_whole ? 0 : 1;
+}
+
+int show_as_one(const Options& options, const Input& input, Output& out) {
+  Analysis analysis = analyse(input);
+  say_all(analysis.remarks);
+  const bool is_code = is_of_code(options.view);
+  if (!is_code) say_all(check_patterns(analysis));
+  const std::string problem = problem_of(options.contexts, analysis);
+  if (!problem.empty()) throw Error(problem);
+  is_code ? print_code(options, analysis, out) : print(options, analysis, out);
+  Exports exports(options, out);
+  exports.add(analysis);
+  exports.finish();
+  out.finish();
+  if (!options.gmon.empty()) say_all(write_gmon(analysis, options.gmon, {options.debug_files, options.gprof_blocks}));
+  if (!options.gprof_symbols.empty()) write_gprof_symbols(analysis, options.gprof_symbols);
+  return analysis.damaged ? 1 : 0;
+}
+
+// Calls `print` with the file that the options name, or with `file`.
+void print_to(const Options& options, std::FILE* file, const std::function<void(Output&)>& print) {
+  if (!options.output.empty()) return write_file(options.output, print);
+  Output out(file, file == stderr ? "standard error" : "standard output");
+  print(out);
+  out.finish();
+}
+
+}  // namespace
+
+int show(const Options& as_given, const std::string& program, const std::vector<std::string>& profiles, std::FILE* file,
+         const std::map<std::string, std::string>& gmon_libraries) {
+  Options options = as_given;
+  options.table = table_on(options, file);
+  // JSON says by itself what the other views need remarks for.
+  const bool is_json = options.view == Options::View::json;
+  using View = Options::View;
+  const bool is_of_one_run = options.view == View::suggestion || options.view == View::gprof ||
+                             options.view == View::fallacy || is_of_code(options.view);
+  const bool can_show_two_runs =
+      !is_of_one_run && options.samples.empty() && options.gmon.empty() && options.gprof_symbols.empty();
+  Input input = {program,           profiles,          options.raw_names,    options.raw_times,   !is_json,
+                 can_show_two_runs, options.modules,   options.samples,      options.debug_files, options.inlined,
+                 options.wide,      options.functions, options.not_functions};
+  input.contexts = options.contexts;
+  input.gmon_libraries = gmon_libraries;
+  int status = 0;
+  print_to(options, file, [&](Output& out) {
+    status = options.apart == Apart::nothing ? show_as_one(options, input, out) : show_apart(options, input, out);
+  });
+  return status;
+}
+
+int show_arguments(const Options& options) {
+  const bool is_of_gprof = options.view == Options::View::gprof || options.view == Options::View::fallacy;
+  if (is_of_gprof && names_gmon_file(options)) {
+    print_to(options, stdout, [&](Output& out) { print_gprof_report_of_files(options, out); });
+    return 0;
+  }
+  const Choice choice = choose(options);
+  say_all(choice.remarks);
+  return show(options, choice.program, choice.profiles, stdout, choice.gmon_libraries);
+}
+
+}  // namespace prof

@@ -1,0 +1,318 @@
+#include "diff.h"
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "libprof/profile_type.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/options/options.h"
+#include "prof/commands/showing/choose.h"
+#include "prof/read/header.h"
+#include "prof/views/compare/change_text.h"
+#include "prof/views/text/numbers.h"
+#include "prof/views/text/terminal.h"
+
+namespace prof {
+
+namespace {
+
+constexpr int kFailed = 3;  // exit status
+
+constexpr char kHelp[] =
+    "usage: prof diff [options] [program] A [program] B\n"
+    "       prof diff [options] [program] A ... -- [program] B ...\n"
+    "\n"
+    "Shows what is different between two runs, or two builds of a program, A and B.\n"
+    "Each is a profile, or a directory with the profiles of one run; with several on\n"
+    "a side figures are means, and p tells how likely chance alone makes such a\n"
+    "change. ~ marks a change that may be noise.\n"
+    "\n"
+    "  -d                  the tree of calls: contexts in which something changed;\n"
+    "                      + those of B only, - those of A only\n"
+    "  --all               everything: on a terminal, too, where else there are 25\n"
+    "                      functions; in the tree also where nothing changed\n"
+    "  -r                  the tree, and do not cut recursion off in it\n"
+    "  -s                  the tree, sorted by change, not by order of first call\n"
+    "  --sort KEY          sort the table by the change of self (the default), total,\n"
+    "                      calls or per-call, or by name\n"
+    "  -n N                only N functions in the table\n"
+    "  --json              everything as JSON\n"
+    "  -R                  raw times: do not subtract what the profiling itself cost\n"
+    "  -w, --wide          write names out: neither simplify nor cut them\n"
+    "  --raw-names         do not demangle names\n"
+    "  --fail-above P      exit with 3 if a function, or all together, became slower\n"
+    "                      by more than P percent of all the time of A\n"
+    "\n"
+    "See prof(1).\n";
+
+enum LongOption { option_all = 256, option_sort, option_json, option_raw_names, option_fail_above };
+
+const option kWords[] = {{"all", no_argument, nullptr, option_all},
+                         {"sort", required_argument, nullptr, option_sort},
+                         {"json", no_argument, nullptr, option_json},
+                         {"wide", no_argument, nullptr, 'w'},
+                         {"raw-names", no_argument, nullptr, option_raw_names},
+                         {"fail-above", required_argument, nullptr, option_fail_above},
+                         {"help", no_argument, nullptr, 'h'},
+                         {nullptr, 0, nullptr, 0}};
+
+template <class Number>
+Number number_of(const std::string& option, const std::string& text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0))
+    throw UsageError("diff " + option + " " + text + ": is no number");
+  return value;
+}
+
+DifferenceOptions::Sort sort_of(const std::string& text) {
+  using Sort = DifferenceOptions::Sort;
+  const std::pair<const char*, Sort> keys[] = {{"self", Sort::self},
+                                               {"total", Sort::total},
+                                               {"calls", Sort::calls},
+                                               {"per-call", Sort::per_call},
+                                               {"name", Sort::name}};
+  for (const auto& [name, sort] : keys)
+    if (text == name) return sort;
+  throw UsageError("diff --sort " + text + ": is not one of self, total, calls, per-call and name");
+}
+
+void choose(DiffOptions& options, DiffOptions::View view) {
+  if (options.view != DiffOptions::View::table && options.view != view)
+    throw UsageError("diff: --json and the tree, of which -d, -r and -s are, exclude each other");
+  options.view = view;
+}
+
+// As of prof: what is said of the tree shows it if no view is named, and nothing is said in vain.
+void settle(DiffOptions& options, bool is_sorted) {
+  using View = DiffOptions::View;
+  const bool is_of_tree = options.shown.whole_recursion || options.shown.by_change;
+  if (is_of_tree) choose(options, View::tree);
+  if (options.view != View::table && (is_sorted || options.shown.rows))
+    throw UsageError("diff: -n and --sort are for the table");
+  if (options.shown.all && options.shown.rows) throw UsageError("diff: --all and -n exclude each other");
+}
+
+}  // namespace
+
+DiffOptions parse_diff_options(int argc, char** argv) {
+  // getopt_long would forget where -- was.
+  int end = 1;
+  while (end < argc && std::strcmp(argv[end], "--") != 0) ++end;
+  DiffOptions o;
+  bool is_sorted = false;
+  opterr = 0;
+  optind = 0;  // glibc: start anew
+  for (int c; (c = getopt_long(end, argv, ":drsRwn:h", kWords, nullptr)) != -1;) {
+    const std::string argument = optarg ? optarg : "";
+    switch (c) {
+      case 'd':
+        choose(o, DiffOptions::View::tree);
+        break;
+      case option_json:
+        choose(o, DiffOptions::View::json);
+        break;
+      case 'r':
+        o.shown.whole_recursion = true;
+        break;
+      case 's':
+        o.shown.by_change = true;
+        break;
+      case 'R':
+        o.raw_times = true;
+        break;
+      case 'w':
+        o.shown.wide = true;
+        break;
+      case 'n':
+        o.shown.rows = number_of<size_t>("-n", argument);
+        break;
+      case option_all:
+        o.shown.all = true;
+        break;
+      case option_sort:
+        o.shown.sort = sort_of(argument);
+        is_sorted = true;
+        break;
+      case option_raw_names:
+        o.raw_names = true;
+        break;
+      case option_fail_above:
+        o.fail_above = number_of<double>("--fail-above", argument);
+        break;
+      case 'h':
+        o.help = true;
+        break;
+      default:
+        throw UsageError("diff: " + std::string(argv[optind - 1]) +
+                         ": no such option, or its argument is missing; see prof diff --help");
+    }
+  }
+  settle(o, is_sorted);
+  o.arguments[0].assign(argv + optind, argv + end);
+  if (end < argc) o.arguments[1].assign(argv + end + 1, argv + argc);
+  return o;
+}
+
+namespace {
+
+// The profiles of a run, and the program that the user named for them; "" if none.
+struct Run {
+  std::string program;
+  std::vector<std::string> profiles;
+  bool is_gmon = false;
+};
+
+bool is_program(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && kind_of_file(path) == FileKind::elf;
+}
+
+std::vector<Run> runs_of(const std::vector<std::string>& arguments) {
+  std::vector<Run> runs;
+  std::string program;
+  for (const std::string& argument : arguments) {
+    if (is_program(argument)) {
+      program = argument;
+      continue;
+    }
+    Options options;
+    options.arguments = {argument};
+    const bool is_gmon = names_gmon(options.arguments);
+    if (is_gmon && !program.empty()) options.arguments.insert(options.arguments.begin(), program);
+    Choice choice = choose(options);
+    say_all(choice.remarks);
+    if (is_gmon && !choice.gmon_libraries.empty())
+      throw Error(argument + ": is of a library; a gmon.out can be compared that is of the program");
+    runs.push_back({is_gmon ? choice.program : program, std::move(choice.profiles), is_gmon});
+  }
+  return runs;
+}
+
+std::array<std::vector<Run>, 2> sides_of(const DiffOptions& options) {
+  std::array<std::vector<Run>, 2> sides = {runs_of(options.arguments[0]), runs_of(options.arguments[1])};
+  if (options.arguments[1].empty() && sides[0].size() == 2) {
+    sides[1].push_back(std::move(sides[0].back()));
+    sides[0].pop_back();
+    // A program that was named for the first only is not that of the second, which may be another build.
+    const bool is_last_named = options.arguments[0].size() >= 2 &&
+                               options.arguments[0][options.arguments[0].size() - 2] == sides[1][0].program;
+    if (!is_last_named && !sides[1][0].is_gmon) sides[1][0].program.clear();
+  }
+  if (sides[0].empty() || sides[1].empty())
+    throw UsageError("diff: name two profiles, or several of A, --, and several of B; see prof diff --help");
+  return sides;
+}
+
+std::string type_name(uint32_t type) {
+  for (const libprof::TypeName& t : libprof::kTypeNames)
+    if (t.type == type) return t.name;
+  return "another";
+}
+
+// The PROFTYPE of all runs, or "gmon" if one is a gmon.out, which can be compared with each. Throws Error if they have
+// several.
+std::string common_type(const std::array<std::vector<Run>, 2>& sides) {
+  for (const std::vector<Run>& side : sides)
+    if (std::ranges::any_of(side, &Run::is_gmon)) return "gmon";
+  const std::string& first = sides[0][0].profiles[0];
+  const uint32_t type = read_header(first).type;
+  for (const std::vector<Run>& side : sides) {
+    for (const Run& run : side) {
+      const uint32_t other = read_header(run.profiles[0]).type;
+      if (other == type) continue;
+      throw Error(run.profiles[0] + ": has PROFTYPE=" + type_name(other) + ", and " + first +
+                  " PROFTYPE=" + type_name(type) + "; their times cannot be compared");
+    }
+  }
+  return type_name(type);
+}
+
+// What became slower by more than so much of all the time of A, or of its calls where there are no times: a line each.
+std::vector<std::string> failures(const Difference& d, double percent) {
+  std::vector<std::string> found;
+  auto cost = [&](const std::array<Figures, 2>& figures) { return d.timed ? d.self(figures) : d.calls(figures); };
+  const double whole = cost(d.all).first;
+  auto check = [&](const std::string& name, const std::array<Figures, 2>& figures) {
+    const Change change = cost(figures);
+    const double part = whole > 0 ? 100 * change.amount() / whole : 0;
+    if (!change.is_known || change.amount() <= 0 || (whole > 0 && part <= percent)) return;
+    const std::string amount =
+        d.timed ? duration(change.amount()) + " slower" : count_text(change.amount()) + " calls more";
+    char text[64];
+    std::snprintf(text, sizeof text, ", %.1f %% of all %s of A", part, d.timed ? "time" : "calls");
+    found.push_back(name + ": " + amount + (whole > 0 ? text : ""));
+  };
+  // What a side does not know is no change.
+  const auto has_figures = [&](const ComparedFunction& f) { return d.timed || f.has_calls; };
+  for (const ComparedFunction& f : d.functions)
+    if (has_figures(f)) check(name_text(f), f.sides);
+  if (std::ranges::all_of(d.functions, has_figures)) check("all functions", d.all);
+  return found;
+}
+
+void print(const DiffOptions& options, const Difference& difference, const std::string& type, Output& out) {
+  DifferenceOptions shown = options.shown;
+  if (const std::optional<TerminalSize> terminal = terminal_size(STDOUT_FILENO)) shown.columns = terminal->columns;
+  switch (options.view) {
+    case DiffOptions::View::table:
+      print_difference(difference, shown, out);
+      break;
+    case DiffOptions::View::tree:
+      print_difference_tree(difference, shown, out);
+      break;
+    case DiffOptions::View::json:
+      print_difference_json(difference, type, out);
+      break;
+  }
+}
+
+}  // namespace
+
+int diff(const DiffOptions& options) {
+  Output out(stdout, "standard output");
+  if (options.help) {
+    out.text(kHelp);
+    out.finish();
+    return 0;
+  }
+  const std::array<std::vector<Run>, 2> sides = sides_of(options);
+  const std::string type = common_type(sides);
+  const bool is_json = options.view == DiffOptions::View::json;
+  Comparison comparison(options.view != DiffOptions::View::table);
+  bool is_damaged = false;
+  for (size_t s = 0; s < 2; ++s) {
+    for (const Run& run : sides[s]) {
+      const Analysis analysis = analyse({.program = run.program,
+                                         .profiles = run.profiles,
+                                         .raw_names = options.raw_names,
+                                         .raw_times = options.raw_times,
+                                         .remarks = !is_json,
+                                         .whole_names = options.shown.wide,
+                                         .may_list_inlined = false});
+      say_all(analysis.remarks);
+      is_damaged = is_damaged || analysis.damaged;
+      comparison.add(s, analysis);
+    }
+  }
+  const Difference difference = comparison.finish();
+  if (difference.nameless > 0) {
+    say(std::to_string(difference.nameless) + (difference.nameless == 1 ? " function has" : " functions have") +
+        " no name, and could not be found in the other build: shown as new or gone");
+  }
+  print(options, difference, type, out);
+  out.finish();
+  if (options.fail_above) {
+    const std::vector<std::string> found = failures(difference, *options.fail_above);
+    say_all(found);
+    if (!found.empty()) return kFailed;
+  }
+  return is_damaged ? 1 : 0;
+}
+
+}  // namespace prof

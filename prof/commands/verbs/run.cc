@@ -1,0 +1,236 @@
+#include "run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "prof/commands/copies/cache.h"
+#include "prof/commands/copies/dynamic_linker.h"
+#include "prof/commands/copies/libraries.h"
+#include "prof/commands/copies/pattern_check.h"
+#include "prof/commands/copies/program_copy.h"
+#include "prof/commands/launching/descendants.h"
+#include "prof/commands/launching/keep_skeletons.h"
+#include "prof/commands/launching/launch.h"
+#include "prof/commands/launching/living_processes.h"
+#include "prof/commands/launching/temporary_directory.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/options/quote.h"
+#include "prof/commands/showing/choose.h"
+#include "prof/commands/showing/show.h"
+#include "prof/commands/showing/suggest.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/model/tree/run_times.h"
+#include "prof/read/clock.h"
+#include "prof/read/elf_file.h"
+#include "prof/read/file.h"
+#include "prof/read/find.h"
+#include "prof/read/profile.h"
+#include "true_run.h"
+
+namespace prof {
+
+namespace {
+
+// A program that is rewritten already is run as it is; then nothing can be asked of the rewriting.
+void check_rewritten(const std::string& program, const Options& o) {
+  if (!o.rewriting.empty() || !o.report.empty() || o.libraries || o.automatic || o.true_times)
+    throw Error(program +
+                ": is rewritten already; -F, -N, --libs, --auto, --true and other options of rewriting need the "
+                "original program");
+}
+
+bool is_rewritten(const std::string& program) {
+  try {
+    return ElfFile(program).is_rewritten();
+  } catch (const Error&) {
+    return false;  // profld says why it is no program
+  }
+}
+
+// Of a program that profld did not rewrite: whether -F means functions of its libraries.
+std::string remark_on_functions_elsewhere(const std::string& program, const Options& options) {
+  if (!std::ranges::count(options.rewriting, "-F")) return "";
+  try {
+    const std::string linker = ElfFile(program).interpreter();
+    if (linker.empty()) return "";
+    std::vector<std::string> libraries = libraries_of(program, linker);
+    std::erase_if(libraries, [&](const std::string& library) {  // it stays as it is
+      std::error_code error;
+      return std::filesystem::equivalent(library, linker, error);
+    });
+    return remark_on_unprofiled_libraries(program, libraries, options);
+  } catch (const Error&) {
+    return "";  // profld has said what is wrong with it
+  }
+}
+
+// The copy with which prof run runs a program.
+CopyWithLibraries copy_of(const std::string& program, const Options& options) {
+  if (is_rewritten(program)) {
+    check_rewritten(program, options);
+    return {program, "", false, ""};
+  }
+  if (options.libraries) {
+    CopyWithLibraries copy = copy_with_libraries(program, options);
+    if (!copy.tunables.empty()) setenv("GLIBC_TUNABLES", copy.tunables.c_str(), 1);
+    return copy;
+  }
+  const std::string copy = rewritten_copy(program, options);
+  if (copy.empty()) {
+    const std::string remark = remark_on_functions_elsewhere(program, options);
+    if (!remark.empty()) say(remark);
+  }
+  return {copy, "", false, ""};
+}
+
+// Runs the program to count its calls, and adds options that leave out what is not worth timing.
+void leave_out_by_counts(const std::string& program, Options& options) {
+  Options counting = options;
+  counting.report.clear();
+  const std::string copy = copy_of(program, counting).program;
+  if (copy.empty()) return;
+  const TemporaryDirectory directory;
+  const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const Child child = run_to_the_end({copy,
+                                      options.arguments,
+                                      -1,
+                                      nowhere.get(),
+                                      nowhere.get(),
+                                      {{"PROFTYPE", "count"}, {"PROFDIR", directory.path()}},
+                                      {"PROFSTART"}});
+  const std::string profile = profile_of(child, directory.path());
+  if (profile.empty()) {
+    say("the counting run left no profile; all functions are timed");
+    return;
+  }
+  const Analysis analysis = analyse({copy, {profile}, false, false, false, false, {}, "", options.debug_files});
+  say_all(analysis.remarks);
+  const Suggestion s = suggest(analysis);
+  for (const std::string& pattern : s.patterns) options.rewriting.insert(options.rewriting.end(), {"-N", pattern});
+  char text[120];
+  std::snprintf(text, sizeof text, "after a counting run %zu function%s with %.1f %% of all calls %s left out",
+                s.patterns.size(), s.patterns.size() == 1 ? "" : "s", 100 * s.calls,
+                s.patterns.size() == 1 ? "is" : "are");
+  say(text);
+}
+
+// A folder for the profiles of this run alone, as the runtime and this process take it from the environment.
+void use_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error(folder + ": " + error.message());
+  if (!profiles_in(folder).empty())
+    throw Error(folder + ": has profiles of another run in it; name another folder, or remove them");
+  setenv("PROFDIR", std::filesystem::absolute(folder).c_str(), 1);
+}
+
+// Shows what a run left: all of it in a folder of its own, the first process's profile elsewhere.
+void show_run(const Options& options, const std::string& program, std::vector<std::string> run) {
+  std::vector<std::string> remarks;
+  const std::string directory = options.folder.empty() ? profile_directory() : options.folder;
+  if (!options.folder.empty() || options.apart == Apart::processes) {
+    run = alike(std::move(run), remarks);
+  } else {
+    const std::string others = remark_on_others(run, directory);
+    if (!others.empty()) remarks.push_back(others);
+    run.resize(1);
+  }
+  say_all(remarks);
+  show(options, program, run, stderr);
+  say(options.folder.empty() ? "the profile is " + run[0] : "the profiles are in " + options.folder);
+}
+
+// Of the files trace.PID in a folder. Numbers of processes come again, and then there are trace.PID.1 and so on.
+std::set<std::string> traces_in(const std::string& directory) {
+  std::set<std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    if (entry.path().filename().string().starts_with("trace.")) found.insert(entry.path().string());
+  return found;
+}
+
+// Says where the trace of the process is, which was not among those before.
+void say_trace(const Options& options, pid_t process, const std::set<std::string>& before) {
+  const std::string name = "/trace." + std::to_string(process);
+  for (const std::string& path : traces_in(profile_directory())) {
+    if (before.contains(path) || (path + ".").find(name + ".") == std::string::npos) continue;
+    const std::string shown = std::filesystem::path(path).lexically_normal().string();
+    return say("the trace is " + shown + "; prof istat " + quoted(shown) + " adds it up");
+  }
+  say(options.arguments[0] + ": left no trace");
+}
+
+// A program that soon jumps into a library, as python3 does where Python is one, has hardly a function of its own: then
+// says how to see the library's. `program`: the original.
+std::string remark_on_time_outside(const Options& options, const std::string& program, const std::string& profile) {
+  constexpr double kWorthTelling = 0.02;  // seconds
+  if (options.libraries || !options.rewriting.empty() || !ElfFile(program).is_dynamic()) return "";
+  const Profile read = Profile::read(profile);
+  RunTimes times;
+  const double hz = time_stamp_rate(read.header());
+  if (hz <= 0) return "";
+  times.add(read, hz);
+  if (!times.processor || times.outside < std::max(kWorthTelling, *times.processor / 2)) return "";
+  char text[100];
+  std::snprintf(text, sizeof text,
+                ": %.0f %% of its time was not in its own functions; with libraries: prof run --libs --",
+                100 * std::min(1.0, times.outside / *times.processor));
+  std::string remark = options.arguments[0] + text;
+  for (const std::string& word : options.arguments) remark += " " + quoted(word);
+  return remark;
+}
+
+}  // namespace
+
+int run(Options options) {
+  if (options.arguments.empty())
+    throw UsageError("run: no program named; prof run [options] [--] program [argument ...]");
+  const std::string& name = options.arguments[0];
+  const std::string program = find_program(name);
+  if (!options.type.empty()) setenv("PROFTYPE", options.type.c_str(), 1);
+  if (!options.folder.empty()) use_folder(options.folder);
+  options.debug_files.beside.push_back(std::filesystem::path(program).parent_path().string());
+  if (options.true_times) return run_true(options, program);
+  if (options.automatic) leave_out_by_counts(program, options);
+  const CopyWithLibraries copy = copy_of(program, options);
+  if (copy.program.empty()) return 1;
+  if (has_cache_grown()) shrink_cache(cache_directory(), options.cache_size);
+
+  const std::set<std::string> traces_before = traces_in(profile_directory());
+  Descendants descendants(copy.program);
+  const Child child = run_to_the_end({copy.program, options.arguments}, &descendants);
+  const int status = child.status;
+  signal(SIGPIPE, SIG_IGN);  // the program's status counts, even if nobody reads its profile
+  try {
+    const std::string profile = profile_of(child, profile_directory());
+    if (profile.empty()) {
+      if (!(WIFEXITED(status) && WEXITSTATUS(status) == 127)) say(name + ": left no profile");
+    } else {
+      std::vector<uint32_t> living;
+      std::vector<std::string> profiles = run_and_living(profile, profile_directory(), living);
+      say_all(keep_skeletons(profiles));
+      show_run(options, copy.program, std::move(profiles));
+      if (options.trace) say_trace(options, child.pid, traces_before);
+      const std::string remark = copy.program == program ? "" : remark_on_time_outside(options, program, profile);
+      if (!remark.empty()) say(remark);
+      const std::string others = remark_on_living(living, name, profile_directory());
+      if (!others.empty()) say(others);
+    }
+    for (const std::string& remark : {remark_on_missed_libraries(copy, options), descendants.remark(name)})
+      if (!remark.empty()) say(remark);
+  } catch (const Error& e) {
+    say(e.what());
+  }
+  return end_like(status);
+}
+
+}  // namespace prof
