@@ -11,7 +11,6 @@
 #include "prof/commands/options/message.h"
 #include "prof/instructions/statistics/memory_statistics.h"
 #include "prof/instructions/statistics/statistics_tables.h"
-#include "prof/instructions/statistics/statistics_views.h"
 #include "prof/instructions/statistics/trace_counts.h"
 #include "prof/instructions/trace/trace_listing.h"
 #include "prof/instructions/trace/trace_reader.h"

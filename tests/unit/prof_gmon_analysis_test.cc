@@ -6,7 +6,6 @@
 #include "prof/model/gmon/gmon_graph.h"
 #include "prof/model/gmon/gmon_of.h"
 #include "prof/model/gmon/gmon_ranges.h"
-#include "prof/model/gmon/gmon_tree.h"
 #include "prof/read/error.h"
 #include "prof_analysed.h"
 #include "prof_fixture.h"

@@ -24,6 +24,12 @@ std::string sampling_copy(const std::string& program);
 bool make_copy_of_program(const std::string& original, std::vector<std::string> more, UnhookedFunctions& unhooked,
                           const Options& options, const std::string& copy);
 
+// Room for thread-local variables of libraries that a program is started with: see tunables_for in program_copy.cc.
+
+// What the environment variable GLIBC_TUNABLES, which is `present` now ("" if it is not there), has to be for a program that
+// is audited (DT_AUDIT) and loads these libraries (paths). "" if it need not change.
+std::string tunables_for(const std::vector<std::string>& libraries, const std::string& present);
+
 }  // namespace prof
 
 #endif

@@ -1,28 +1,209 @@
 #include "show.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "choose.h"
-#include "exports.h"
-#include "gprof_report.h"
 #include "libprof/printable.h"
 #include "prof/commands/options/message.h"
+#include "prof/commands/options/options.h"
 #include "prof/export/exports.h"
+#include "prof/gprof/graph/measured.h"
 #include "prof/gprof/report/fallacy.h"
+#include "prof/gprof/report/graph_of.h"
+#include "prof/gprof/report/report.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/context_selection.h"
 #include "prof/model/tree/modules.h"
+#include "prof/read/error.h"
+#include "prof/read/gmon_file.h"
+#include "prof/views/code/code_views.h"
 #include "prof/views/run/processes.h"
 #include "prof/views/run/views.h"
 #include "prof/views/text/names.h"
+#include "prof/views/text/output.h"
 #include "prof/views/text/terminal.h"
-#include "show_code.h"
 #include "suggest.h"
 
 namespace prof {
 
 namespace {
+
+// prof -G and prof --fallacy: gprof's report of a profile, or of a gmon.out, and where gprof would be wrong.
+
+constexpr uint32_t kProgram = 0;  // index among the objects
+
+void print(const gprof::CallGraph& graph, const Options& options, Output& out) {
+  gprof::ReportOptions form;
+  form.demangled = !options.raw_names;
+  const gprof::Selection all;
+  gprof::Report(graph, all, form, out).print();
+}
+
+// For -G: with the times that were measured, or those that gprof would have computed (--propagated).
+void print_gprof_report(const Options& options, const Analysis& analysis, Output& out) {
+  const bool is_measured = !options.propagated && analysis.has_hooks;  // of each call
+  print(is_measured ? gprof::measured_graph(analysis) : gprof::graph_as_gprof(analysis, kProgram, options.debug_files),
+        options, out);
+}
+
+// Whether one of the arguments is a gmon.out. It has no tree, so there is one report only that can be made of it.
+bool names_gmon_file(const Options& options) { return std::ranges::any_of(options.arguments, is_gmon_file); }
+
+// -G of PROGRAM gmon.out ...; without a program it is a.out. Throws Error if they cannot be used.
+void print_gprof_report_of_files(const Options& options, Output& out) {
+  if (options.view == Options::View::fallacy)
+    throw Error("--fallacy needs a profile with a tree, which gmon.out has not");
+  std::string program;
+  std::vector<std::string> files;
+  for (const std::string& argument : options.arguments) {
+    if (is_gmon_file(argument))
+      files.push_back(argument);
+    else if (program.empty())
+      program = argument;
+    else
+      throw UsageError("prof -G takes one program: " + program + " or " + argument);
+  }
+  if (program.empty()) program = "a.out";  // as gprof does
+
+  Gmon gmon = read_gmon(files[0]);
+  for (size_t i = 1; i < files.size(); ++i) add_gmon(gmon, read_gmon(files[i]), files[i]);
+  Object object(program, Object::Kind::program, program);
+  object.add_symbols(ElfFile(program));
+  std::vector<std::string> remarks;
+  object.add_debug_file(options.debug_files, remarks);
+  object.finish();
+  say_all(remarks);
+  print(gprof::graph_as_gprof(object, gmon), options, out);
+}
+
+// The exports that the options of a command line ask for.
+
+class Exports {
+ public:
+  // `out`: for what is printed. Both must outlive this.
+  Exports(const Options& options, Output& out) : options_(options), out_(out) {}
+
+  // Throw Error if a file cannot be written. Files that are not finished are removed.
+  void add(const Analysis& part);
+  void finish();
+
+ private:
+  // Files are made when there is something to write: a profile that cannot be read leaves an older file alone.
+  void open();
+  Output& new_file(const std::string& path);
+
+  const Options& options_;
+  Output& out_;
+  bool is_open_ = false;
+  std::vector<std::unique_ptr<OutputFile>> files_;
+  std::vector<std::unique_ptr<Export>> exports_;
+};
+
+Output& Exports::new_file(const std::string& path) {
+  files_.push_back(std::make_unique<OutputFile>(path));
+  return files_.back()->out();
+}
+
+void Exports::open() {
+  if (is_open_) return;
+  is_open_ = true;
+  if (options_.view == Options::View::folded) exports_.push_back(folded_export(out_));
+  if (options_.view == Options::View::csv) exports_.push_back(csv_export(out_));
+  if (!options_.callgrind.empty()) exports_.push_back(callgrind_export(options_.callgrind));
+  if (!options_.pprof.empty()) exports_.push_back(pprof_export(new_file(options_.pprof)));
+  if (!options_.speedscope.empty()) exports_.push_back(speedscope_export(new_file(options_.speedscope)));
+}
+
+void Exports::add(const Analysis& part) {
+  open();
+  for (const auto& one : exports_) one->add(part);
+}
+
+void Exports::finish() {
+  open();
+  for (const auto& one : exports_) one->finish();
+  for (const auto& file : files_) file->finish();
+}
+
+// The views of code, as options ask for them.
+
+SourceText sources_of(const Options& options, const Analysis& analysis) {
+  std::vector<std::string> folders = {"."};
+  const std::string folder = std::filesystem::path(analysis.program).parent_path().string();
+  if (!folder.empty()) folders.push_back(folder);
+  folders.insert(folders.end(), options.debug_files.beside.begin(), options.debug_files.beside.end());
+  return SourceText(std::move(folders));
+}
+
+// Says so if no blocks were counted, of the files that the functions are in or at all.
+void say_uncounted(const Analysis& analysis, const std::vector<uint32_t>& functions, const char* what) {
+  const std::string why = std::string(" blocks were not counted; ") + what + " need profld -b";
+  if (analysis.blocks.empty()) return say_all({analysis.profiles.at(0) + ":" + why});
+  std::set<uint32_t> told;  // objects
+  for (const BlockCount& block : analysis.blocks) told.insert(block.object);
+  for (const uint32_t f : functions) {
+    const uint32_t object = analysis.functions.functions()[f].object;
+    if (told.insert(object).second) say_all({analysis.functions.objects()[object].name() + ": its" + why});
+  }
+}
+
+void annotate_source(const Options& options, Analysis& analysis, Output& out) {
+  add_uncalled_functions(analysis, !analysis.function_filter.is_empty());
+  SourceText sources = sources_of(options, analysis);
+  const std::vector<uint32_t> selected = selected_code(analysis);
+  const Annotation annotation = annotate(analysis, selected, options.debug_files, sources);
+  say_all(annotation.remarks);
+  say_uncounted(analysis, selected, "executions of lines");
+  for (const AnnotatedFile& file : annotation.files)
+    sources.note_program(file.path, file.lines.empty() ? 0 : file.lines.rbegin()->first, file.made);
+  say_all(sources.remarks());
+  print_annotation(analysis, annotation, sources, options.table.columns, out);
+}
+
+void annotate_instructions(const Options& options, Analysis& analysis, Output& out) {
+  add_uncalled_functions(analysis, true);
+  const std::vector<uint32_t> selected = selected_code(analysis);
+  const Disassembly disassembly = disassemble(analysis, selected, options.debug_files);
+  say_all(disassembly.remarks);
+  say_uncounted(analysis, selected, "executions of instructions");
+  SourceText sources = sources_of(options, analysis);
+  for (const DisassembledFunction& function : disassembly.functions)
+    for (const DisassembledInstruction& instruction : function.instructions)
+      if (instruction.line != 0) sources.note_program(instruction.file, instruction.line, function.made);
+  say_all(sources.remarks());
+  print_disassembly(analysis, disassembly, sources, options.table.columns, out);
+}
+
+void show_call_sites(const Options& options, const Analysis& analysis, Output& out) {
+  std::vector<std::string> remarks;
+  std::vector<CallSite> sites = call_sites(analysis, options.debug_files, remarks);
+  const std::vector<bool> selected = selected_functions(analysis, Modules(analysis));
+  std::erase_if(sites, [&](const CallSite& site) { return !selected[site.caller] && !selected[site.callee]; });
+  say_all(remarks);
+  say_all(print_call_sites(analysis, sites, options.debug_files, options.table.columns, out));
+}
+
+// Prints the view of code that the options choose, and says what is missing. Functions that were never called are added to
+// the analysis. Throws Error if the options name functions, and there are none of these.
+void print_code(const Options& options, Analysis& analysis, Output& out) {
+  switch (options.view) {
+    case Options::View::annotation:
+      return annotate_source(options, analysis, out);
+    case Options::View::disassembly:
+      return annotate_instructions(options, analysis, out);
+    case Options::View::call_sites:
+      say_all(check_patterns(analysis));
+      return show_call_sites(options, analysis, out);
+    default:
+      break;
+  }
+}
 
 constexpr double kLeastShareInGraph = 0.005;  // as pprof has it
 

@@ -13,7 +13,6 @@
 #include "prof/commands/copies/library_copies.h"
 #include "prof/commands/copies/program_copy.h"
 #include "prof/commands/copies/shadow_root.h"
-#include "prof/commands/copies/static_tls.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/options/message.h"
 #include "prof/read/elf_file.h"

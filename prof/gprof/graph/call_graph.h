@@ -4,14 +4,14 @@
 //
 //     symbols.h       the functions of a program, as gprof takes them from its symbols
 //     build.h         struct Gmon (read/gmon.h) laid over them: ticks and calls
-//     cycles.h        depth-first numbering, which finds cycles and puts callers behind what they call
-//     propagation.h   times of functions given on to their callers, by the number of calls: gprof's guess
+//     assemble.h      depth-first numbering, which finds cycles and puts callers behind what they call; then
+//                     times of functions given on to their callers, by the number of calls: gprof's guess
 //     measured.h      or the same graph of a profile with a tree, in which these times are known
 //     order.h         what stands before what, and the number in brackets
 //     report.h        gprof's layouts: flat profile, call graph, index
 //     fallacy.h       where the guess and what was measured differ most
 //
-// A graph is whole after build.h, cycles.h, propagation.h and order.h; assemble.h calls them one after the other.
+// A graph is whole after build.h and assemble.h.
 //
 // Times are in ticks, of which `rate' are a second (or whatever the dimension of the histogram is).
 
@@ -43,7 +43,7 @@ struct Function {
 
   double ticks = 0;         // of its own
   double child_ticks = 0;   // of what it called, its part of it
-  uint64_t calls = 0;       // by others; before link_cycles (cycles.h): by itself, too. Of a cycle: from outside
+  uint64_t calls = 0;       // by others; before link_cycles (assemble.h): by itself, too. Of a cycle: from outside
   uint64_t self_calls = 0;  // by itself. Of a cycle: of members by other members
 
   std::vector<uint32_t> callers, callees;  // arcs to it and from it, the oldest first. (gprof has the newest first.)

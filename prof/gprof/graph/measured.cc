@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "assemble.h"
+#include "order.h"
 #include "prof/model/tree/tree.h"
 
 namespace prof::gprof {

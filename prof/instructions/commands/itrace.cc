@@ -9,7 +9,6 @@
 #include "prof/instructions/trace/trace_listing.h"
 #include "prof/instructions/trace/trace_reader.h"
 #include "trace_command_line.h"
-#include "trace_remarks.h"
 
 namespace prof {
 

@@ -19,4 +19,10 @@ std::string parse_trace_command_line(int argc, char** argv, const TraceCommandLi
   return argv[optind];
 }
 
+void say_trace_remarks(const TraceReader& reader, const TraceNames& names) {
+  say_all(names.remarks());
+  for (const std::string& remark : reader.remarks())
+    say(reader.file().path() + ": the trace " + (reader.is_partial() ? "is partial: it " : "") + remark);
+}
+
 }  // namespace prof

@@ -8,6 +8,9 @@
 #include <functional>
 #include <string>
 
+#include "prof/instructions/trace/trace_names.h"
+#include "prof/instructions/trace/trace_reader.h"
+
 namespace prof {
 
 struct TraceCommandLine {
@@ -20,6 +23,11 @@ struct TraceCommandLine {
 
 // The name of the trace; "" if `help` is true behind the options. `argv[0]` is skipped. Throws UsageError.
 std::string parse_trace_command_line(int argc, char** argv, const TraceCommandLine& line, const bool& help);
+
+// What the commands that read traces tell their user.
+
+// What is missing in a trace that was read, and what is wrong with the program's files.
+void say_trace_remarks(const TraceReader& reader, const TraceNames& names);
 
 }  // namespace prof
 

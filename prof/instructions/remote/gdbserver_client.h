@@ -27,7 +27,6 @@
 #include "step_recorder.h"
 #include "system_calls.h"
 #include "target_description.h"
-#include "traced_end.h"
 
 namespace prof::remote {
 

@@ -57,6 +57,13 @@ class StepRecorder {
   std::vector<TraceAccess> accesses_;
 };
 
+// How tracing ended.
+struct TracedEnd {
+  enum class Kind : uint8_t { exit, signal, link };
+  Kind kind = Kind::link;
+  int status = 0;  // the exit status, or the signal
+};
+
 }  // namespace prof::remote
 
 #endif

@@ -12,7 +12,6 @@
 #include "connection.h"
 #include "prof/instructions/trace/trace_writer.h"
 #include "step_recorder.h"
-#include "traced_end.h"
 
 namespace prof::remote {
 

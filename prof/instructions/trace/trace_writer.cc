@@ -8,7 +8,6 @@
 #include <ctime>
 
 #include "prof/read/error.h"
-#include "steps_encoder.h"
 
 namespace prof {
 

@@ -16,18 +16,9 @@
 
 #include "code_memory.h"
 #include "libprof/format/trace.h"
+#include "steps_encoder.h"
 
 namespace prof {
-
-// Memory that an instruction reads or writes. What does both, as add to memory, is a load and then a store.
-struct TraceAccess {
-  uint64_t address = 0;
-  uint32_t size = 0;  // bytes; of one element if it is repeated
-  bool is_write = false;
-  bool is_repeated = false;  // by a prefix rep: `count` elements one behind the other
-  bool is_down = false;      // repeated to lower addresses: the direction flag is set
-  uint64_t count = 1;        // of elements; 0 if rep found that there was nothing to do
-};
 
 struct TracedThread {
   uint32_t process = 0, thread = 0;
@@ -40,8 +31,6 @@ struct TracedModule {
   std::string path;
   std::string build_id = {};  // raw bytes; empty: unknown
 };
-
-class StepsEncoder;
 
 class TraceWriter {
  public:

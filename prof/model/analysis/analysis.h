@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "prof/model/tree/part_times.h"
 #include "prof/model/tree/recorded.h"
+#include "prof/model/tree/run_times.h"
 
 namespace prof {
 

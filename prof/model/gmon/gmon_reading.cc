@@ -1,16 +1,19 @@
 #include "gmon_reading.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "gmon_graph.h"
 #include "gmon_of.h"
-#include "gmon_tree.h"
-#include "prof/model/program/code_places.h"
 #include "prof/model/program/count_of.h"
+#include "prof/model/program/functions.h"
 #include "prof/model/tree/sampled.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
@@ -20,6 +23,58 @@
 namespace prof {
 
 namespace {
+
+// Which function of a program or a library is at an address of its original file.
+
+// Where functions, and parts of functions, begin. Each goes on up to where the next begins.
+class CodePlaces {
+ public:
+  // Of an object of the table, which grows by the functions that are found. It must outlive this.
+  CodePlaces(FunctionTable& functions, uint32_t object);
+
+  // Index of the function in the table; none if the address is in front of all, or no code.
+  std::optional<uint32_t> function_at(uint64_t address) const;
+
+  // The next address behind this one, in units of so many bytes, at which a function begins; UINT64_MAX if there is none.
+  uint64_t next_start(uint64_t unit_number, uint64_t unit) const;
+
+ private:
+  bool is_code(uint64_t address) const;
+
+  FunctionTable& functions_;
+  uint32_t object_;
+  std::vector<uint64_t> starts_;
+};
+
+CodePlaces::CodePlaces(FunctionTable& functions, uint32_t object) : functions_(functions), object_(object) {
+  for (const ElfFile& file : functions.objects()[object].files()) {
+    for (const Symbol& symbol : file.symbols())
+      if (symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) starts_.push_back(symbol.address);
+    const std::vector<uint64_t> unwind_starts = file.unwind_starts();
+    starts_.insert(starts_.end(), unwind_starts.begin(), unwind_starts.end());
+  }
+  std::ranges::sort(starts_);
+  starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
+}
+
+bool CodePlaces::is_code(uint64_t address) const {
+  const Object& object = functions_.objects()[object_];
+  return object.symbols().find(address) || (!object.files().empty() && object.files()[0].offset_of(address));
+}
+
+std::optional<uint32_t> CodePlaces::function_at(uint64_t address) const {
+  const auto next = std::upper_bound(starts_.begin(), starts_.end(), address);
+  if (next == starts_.begin() || !is_code(address)) return {};
+  const uint64_t start = *std::prev(next);
+  const uint64_t entry = functions_.objects()[object_].entry_of_original(start).value_or(start);
+  return functions_.at(object_, entry);
+}
+
+uint64_t CodePlaces::next_start(uint64_t unit_number, uint64_t unit) const {
+  if (unit_number >= UINT64_MAX / unit) return UINT64_MAX;
+  const auto next = std::lower_bound(starts_.begin(), starts_.end(), (unit_number + 1) * unit);
+  return next == starts_.end() ? UINT64_MAX : *next / unit;
+}
 
 constexpr uint64_t kUnit = 2;    // bytes of code that gprof counts as one
 constexpr double kSecond = 1e9;  // nanoseconds, which stand for cycles

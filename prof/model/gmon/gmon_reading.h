@@ -1,8 +1,8 @@
 // What a gmon.out tells, as prof shows it.
 //
 // It says how often each function was called, by which others, and how many ticks of the clock found the program at each
-// place. It does not say in which contexts, so total times and the tree are made as gprof makes its call graph (gmon_graph.h,
-// gmon_tree.h): estimates, however exact the rest is. Calls are not known of what was not compiled with -pg, nor of what
+// place. It does not say in which contexts, so total times and the tree are made as gprof makes its call graph (gmon_graph.h):
+// estimates, however exact the rest is. Calls are not known of what was not compiled with -pg, nor of what
 // code outside of the file calls, such as main.
 //
 // Ticks of a bin that holds several functions are shared among them by their parts of it. A bin, and a function in it, begin

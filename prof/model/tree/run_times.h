@@ -37,6 +37,18 @@ struct RunTimes {
   std::map<uint32_t, uint32_t> parents_;  // of each process, by number
 };
 
+// What a process of a run, or a thread of it, took by itself: the figures of the lists of processes and of threads.
+struct PartTimes {
+  std::optional<double> elapsed, processor, waiting;  // seconds; none where the profile does not tell
+  uint64_t calls = 0;                                 // those that found no room, too
+};
+
+// Of a process.
+PartTimes part_times(const Profile& profile);
+
+// Of a thread of it.
+PartTimes part_times(const Profile& profile, const Thread& thread);
+
 }  // namespace prof
 
 #endif

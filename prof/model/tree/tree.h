@@ -17,7 +17,7 @@
 // Tail calls. A function that jumped to another one had ended, so its own time has no cost of the other's hooks in it: there
 // was one hook between the two, the end of the one and the beginning of the other.
 //
-// Estimated times (PROFTYPE=adaptive) are inclusive (read/estimate.h). The self time of a node is its estimate minus
+// Estimated times (PROFTYPE=adaptive) are inclusive (read/decode.cc). The self time of a node is its estimate minus
 // those of its children, and minus a pair of hooks for each of their calls. The children of a node cannot have taken
 // longer than it did; if their estimates say so, all of them are made smaller by the same factor.
 //

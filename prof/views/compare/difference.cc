@@ -10,6 +10,8 @@
 #include "change_text.h"
 #include "libprof/printable.h"
 #include "prof/model/program/count_of.h"
+#include "prof/views/text/indentation.h"
+#include "prof/views/text/json_text.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
@@ -179,6 +181,238 @@ void print_difference(const Difference& d, const DifferenceOptions& options, Out
   line += count_of(left_out, "more function");
   if (!options.rows) line += "; --all shows them";
   out.text(wrapped(line, options.columns));
+}
+
+namespace {
+
+// Written as a stream, as the JSON of one profile.
+class Writer {
+ public:
+  Writer(const Difference& d, Output& out) : d_(d), out_(out) {}
+
+  void write(const std::string& type) {
+    out_.text("{\"type\":" + json_text(type));
+    out_.text(std::string(",\"test\":") + (d_.is_tested() ? "\"welch\"" : "\"ranges\""));
+    write_side(",\n\"a\":", d_.sides[0]);
+    write_side(",\n\"b\":", d_.sides[1]);
+    out_.text(",\n\"all\":{");
+    write_changes(d_.all, false, true);
+    out_.text("},\n\"functions\":[");
+    write_functions();
+    out_.text("],\n\"tree\":[");
+    write_tree();
+    out_.text("]}\n");
+  }
+
+ private:
+  void write_side(const char* name, const ComparedSide& side) {
+    out_.text(name);
+    out_.text("{\"program\":" + json_text(side.program) + ",\"runs\":" + std::to_string(side.runs));
+    out_.text(",\"elapsed_seconds\":" + json_number(side.elapsed));
+    if (side.processor) out_.text(",\"processor_seconds\":" + json_number(*side.processor));
+    out_.byte('}');
+  }
+
+  void write_change(const char* name, const Change& change) {
+    out_.text(name);
+    out_.text("{\"a\":" + json_number(change.first) + ",\"b\":" + json_number(change.second));
+    out_.text(",\"change\":" + json_number(change.amount()));
+    if (change.p) out_.text(",\"p\":" + json_number(*change.p));
+    out_.text(std::string(",\"known\":") + (change.is_known ? "true" : "false") + "}");
+  }
+
+  void write_changes(const std::array<Figures, 2>& figures, bool has_total, bool has_calls) {
+    write_change("\"self_seconds\":", d_.self(figures));
+    if (has_total) write_change(",\"total_seconds\":", d_.total(figures));
+    if (d_.has_waiting) write_change(",\"self_waiting_seconds\":", d_.self_waiting(figures));
+    if (has_calls) write_change(",\"calls\":", d_.calls(figures));
+    if (has_calls && has_total) write_change(",\"seconds_per_call\":", d_.per_call(figures));
+  }
+
+  void write_sides(const std::array<bool, 2>& occurs) {
+    out_.text(std::string(",\"in\":\"") +
+              (occurs[0] && occurs[1] ? "both"
+               : occurs[1]            ? "b"
+               : occurs[0]            ? "a"
+                                      : "none") +
+              "\",");
+  }
+
+  void write_functions() {
+    for (size_t i = 0; i < d_.functions.size(); ++i) {
+      const ComparedFunction& f = d_.functions[i];
+      out_.text(i > 0 ? ",\n" : "\n");
+      out_.text("{\"name\":" + json_text(f.name) + ",\"module\":" + json_text(f.module));
+      if (!f.was.empty()) out_.text(",\"was\":" + json_text(f.was));
+      write_sides(f.occurs);
+      write_changes(f.sides, true, f.has_calls);
+      out_.byte('}');
+    }
+  }
+
+  // As of one profile: the root is left out, and its children's parent is -1.
+  void write_tree() {
+    for (size_t i = 1; i < d_.contexts.size(); ++i) {
+      const ComparedContext& c = d_.contexts[i];
+      out_.text(i > 1 ? ",\n" : "\n");
+      out_.text("{\"function\":" + std::to_string(c.function));
+      out_.text(",\"parent\":" + std::to_string(int64_t(c.parent) - 1));
+      write_sides(c.occurs);
+      write_changes(c.sides, true, d_.functions[c.function].has_calls);
+      out_.byte('}');
+    }
+  }
+
+  const Difference& d_;
+  Output& out_;
+};
+
+}  // namespace
+
+void print_difference_json(const Difference& difference, const std::string& type, Output& out) {
+  Writer(difference, out).write(type);
+}
+
+// The trees of both sides as one.
+
+namespace {
+
+class TreePrinter {
+ public:
+  TreePrinter(const Difference& d, const DifferenceOptions& options, Output& out)
+      : d_(d),
+        options_(options),
+        out_(out),
+        indents_(options.columns),
+        is_shown_(d.contexts.size()),
+        open_(d.functions.size()) {
+    for (const ComparedFunction& f : d.functions) names_.push_back(name_text(f));
+    for (size_t i = d.contexts.size(); i-- > 1;) {
+      const ComparedContext& c = d.contexts[i];
+      if (is_shown_[i] || options.all || !c.occurs[0] || !c.occurs[1] || has_changed(d, c.sides))
+        is_shown_[i] = is_shown_[c.parent] = true;
+    }
+  }
+
+  void print() {
+    push_children(0);
+    while (!steps_.empty()) {
+      const Step step = steps_.back();
+      steps_.pop_back();
+      const ComparedContext& context = d_.contexts[step.context];
+      if (step.is_leaving) {
+        --open_[context.function];
+        --level_;
+        continue;
+      }
+      print_line(context);
+      if (open_[context.function] > 0 && !options_.whole_recursion) {
+        if (has_shown_child(step.context)) out_.text(" " + indent_at(level_ + 1, 1 + 3) + "...\n");
+        continue;
+      }
+      steps_.push_back({step.context, true});
+      ++open_[context.function];
+      ++level_;
+      push_children(step.context);
+    }
+  }
+
+ private:
+  // A context is met a second time, marked, after those below it.
+  struct Step {
+    uint32_t context;
+    bool is_leaving;
+  };
+
+  void push_children(uint32_t parent) {
+    children_.clear();
+    for (uint32_t c = d_.contexts[parent].first_child; c != 0; c = d_.contexts[c].next_sibling)
+      if (is_shown_[c]) children_.push_back({order_of(c), c});
+    if (options_.by_change) {
+      std::stable_sort(children_.begin(), children_.end(),
+                       [](const Child& a, const Child& b) { return a.order > b.order; });
+    }
+    for (size_t i = children_.size(); i-- > 0;) steps_.push_back({children_[i].context, false});
+  }
+
+  bool has_shown_child(uint32_t parent) const {
+    for (uint32_t c = d_.contexts[parent].first_child; c != 0; c = d_.contexts[c].next_sibling)
+      if (is_shown_[c]) return true;
+    return false;
+  }
+
+  double order_of(uint32_t context) const {
+    if (!options_.by_change) return 0;
+    const ComparedContext& c = d_.contexts[context];
+    return std::abs((d_.timed ? d_.total(c.sides) : d_.calls(c.sides)).amount());
+  }
+
+  // The indentation of a line that has so many columns besides.
+  std::string indent_at(uint32_t level, size_t others) {
+    if (!options_.columns) return indents_.at(level);
+    return indents_.at(level, *options_.columns - std::min(*options_.columns, others));
+  }
+
+  void print_line(const ComparedContext& c) {
+    constexpr size_t kSign = 1, kLeastName = 8;
+    const bool is_both = c.occurs[0] && c.occurs[1];
+    const std::string figures = figures_of(c, is_both);
+    out_.text(is_both ? " " : c.occurs[1] ? "+" : "-");
+    out_.text(indent_at(level_, kSign + kLeastName + figures.size()));
+    const std::string& name = names_[c.function];
+    if (!options_.columns || options_.wide) {
+      out_.text(name);
+    } else {
+      const size_t room = *options_.columns - std::min(*options_.columns, kSign + figures.size());
+      const size_t indent = indents_.columns_at(level_, room - std::min(room, kLeastName));
+      out_.text(fitted(name, room - std::min(room, indent)));
+    }
+    out_.text(figures + "\n");
+  }
+
+  std::string figures_of(const ComparedContext& c, bool is_both) const {
+    std::string text = ":";
+    if (d_.timed) {
+      const Change total = d_.total(c.sides);
+      if (is_both)
+        text += marked(total, duration(total.first) + "->" + duration(total.second));
+      else
+        text += duration(c.occurs[1] ? total.second : total.first);
+    } else {
+      text += "-";
+    }
+    return d_.functions[c.function].has_calls ? text + calls_text(c, is_both) : text;
+  }
+
+  // As in the tree of one profile: nothing of a single call.
+  std::string calls_text(const ComparedContext& c, bool is_both) const {
+    const Change calls = d_.calls(c.sides);
+    const double one = c.occurs[1] ? calls.second : calls.first;
+    if (!is_both || calls.amount() == 0) return one == 1 ? "" : "/" + count_text(one);
+    return "/" + marked(calls, count_text(calls.first) + "->" + count_text(calls.second));
+  }
+
+  struct Child {
+    double order;
+    uint32_t context;
+  };
+
+  const Difference& d_;
+  const DifferenceOptions& options_;
+  Output& out_;
+  Indentation indents_;
+  std::vector<std::string> names_;
+  std::vector<bool> is_shown_;
+  std::vector<uint32_t> open_;  // how many calls of a function the walk is inside of
+  std::vector<Step> steps_;     // the next one last
+  std::vector<Child> children_;
+  uint32_t level_ = 0;
+};
+
+}  // namespace
+
+void print_difference_tree(const Difference& difference, const DifferenceOptions& options, Output& out) {
+  TreePrinter(difference, options, out).print();
 }
 
 }  // namespace prof

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "libprof/printable.h"
-#include "prof/model/tree/part_times.h"
+#include "prof/model/tree/run_times.h"
 #include "prof/read/profile.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"

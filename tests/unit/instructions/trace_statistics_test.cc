@@ -13,7 +13,6 @@
 #include "prof/instructions/statistics/memory_statistics.h"
 #include "prof/instructions/statistics/reuse_distances.h"
 #include "prof/instructions/statistics/statistics_tables.h"
-#include "prof/instructions/statistics/statistics_views.h"
 #include "tests/unit/prof_printed.h"
 #include "trace_fixture.h"
 
