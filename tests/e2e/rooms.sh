@@ -26,8 +26,13 @@ wrong() {
     }'
 }
 
-# holds PROGRAM HEADING ROOM...: these rooms are listed below the heading, are all there are, and keep their order. A room may
-# have rooms, which are listed below it, and then has no source of its own.
+# crowded FOLDER: a line for each folder there with more units than one can keep in mind. A unit is a source, its header, or both.
+crowded() {
+  find "$1" -name '*.[chS]*' -printf '%P\n' | sed 's/\.[a-zA-Z]*$//' | sort -u | sed 's#[^/]*$##' | uniq -c | awk '$1 > 25 { print $2 " has " $1 " units" }'
+}
+
+# holds PROGRAM HEADING ROOM...: these rooms are listed below the heading, are all there are, keep their order, and are not
+# crowded. A room may have rooms, which are listed below it, and then has no source of its own.
 holds() {
   local program=$1 heading=$2 folder
   shift 2
@@ -53,6 +58,7 @@ holds() {
     [[ " $rooms " = *" $folder "* ]] || fail "docs/architecture does not list $program/$folder"
   done < <(cd "$top/$program" && find . -mindepth 2 -name '*.[chS]*' -printf '%P\n' | sed 's#/[^/]*$##' | sort -u)
   [ -z "$(wrong "$top" "$program")" ] || fail "$(wrong "$top" "$program" | head -n 3)"
+  [ -z "$(crowded "$top/$program")" ] || fail "$program/$(crowded "$top/$program" | head -n 1); let it have rooms"
 }
 # What prof uses of the rewriter, beside what it knows of names: one reader of notes is enough, one decoder of instructions, and
 # both look for debug files in the same places, and find the same operands in memory.
@@ -85,6 +91,11 @@ holds prof "The reader" read sample model/{program,tree,blocks,gmon,compare,anal
   views/{text,run,code,compare} \
   gprof/{graph,symbols,report,ordering} export \
   commands/{options,copies,launching,showing,verbs} instructions/{trace,statistics,remote,target,commands}
+
+# A folder with too many units is seen.
+mkdir -p crowd/room
+touch crowd/room/{a..z}.cc crowd/room/{a..z}.h
+[ "$(crowded crowd)" = "room/ has 26 units" ] || fail "a crowded room is not seen: $(crowded crowd)"
 
 # The runtime, besides: no circle of units that include each other, a header and a source of one name being one unit; and what
 # traces instructions is asked by life/ alone, through one header.
