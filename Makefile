@@ -11,6 +11,9 @@
 #   V=1                      show the commands
 
 include sources
+# The files that its patterns name.
+$(foreach list,PROFLD_SOURCES PROF_SOURCES TARGET_SOURCES LIBPROF_SOURCES SAMPLER_SOURCES AUDIT_SOURCES HEADERS UNIT_TESTS FUZZ_TARGETS MANUALS,\
+  $(eval $(list) := $(sort $(wildcard $($(list))))))
 VERSION := $(file <VERSION)
 
 SANITIZE =

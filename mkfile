@@ -2,6 +2,16 @@
 # Sources, flags and packages come from the file that the Makefile reads too.
 
 <sources
+# The files that its patterns name.
+PROFLD_SOURCES=`{echo $PROFLD_SOURCES}
+PROF_SOURCES=`{echo $PROF_SOURCES}
+TARGET_SOURCES=`{echo $TARGET_SOURCES}
+LIBPROF_SOURCES=`{echo $LIBPROF_SOURCES}
+SAMPLER_SOURCES=`{echo $SAMPLER_SOURCES}
+AUDIT_SOURCES=`{echo $AUDIT_SOURCES}
+HEADERS=`{echo $HEADERS}
+UNIT_TESTS=`{echo $UNIT_TESTS}
+MANUALS=`{echo $MANUALS}
 VERSION=`{cat VERSION}
 
 MKSHELL=/bin/sh

@@ -4,7 +4,7 @@
 
 cd "$tests/.." || exit 1
 listed() { make -s -f - show <<<"include sources
-show:; @printf '%s\n' \$($1)"; }
+show:; @printf '%s\n' \$(wildcard \$($1))"; }
 check() {
   local variable=$1
   shift
