@@ -151,7 +151,7 @@ demo: all | demo-packages
 check: all $(unit) | check-packages
 	@tests/run $(BUILD)
 
-# Writes anew what tests/e2e/golden.sh expects; look at the difference before it is committed.
+# Writes anew what tests/e2e/reading/golden.sh expects; look at the difference before it is committed.
 golden: all | check-packages
 	@GOLDEN=write tests/run $(BUILD) golden
 

@@ -6,7 +6,7 @@
 // bytes. They are asked about every instruction of a program, or about bytes that may not be instructions at all.
 //
 // This room is the seam for another architecture. The other rooms know instructions as Flow and Semantics, and by the
-// names below: they contain no byte of an instruction (tests/e2e/rooms.sh checks that). Another architecture has to say
+// names below: they contain no byte of an instruction (tests/e2e/project/rooms.sh checks that). Another architecture has to say
 //
 //   * how long its jumps are and how far they reach, which decides where entry jumps find room (move/entry_jumps.cc)
 //     and how long a copy becomes (move/plan.cc);

@@ -1,4 +1,4 @@
-// Writes, into the current folder, the programs and profiles that tests/e2e/golden.sh shows: all numbers in them are made
+// Writes, into the current folder, the programs and profiles that tests/e2e/reading/golden.sh shows: all numbers in them are made
 // up, so what prof prints of them is the same everywhere. Times are in nanoseconds.
 
 #include <initializer_list>

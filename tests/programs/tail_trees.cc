@@ -1,5 +1,5 @@
 // Tail calls in each place where they may go wrong: main calls every case three times, one after the other, always at the same
-// depth of the stack. tests/e2e/tail_trees.sh has the tree.
+// depth of the stack. tests/e2e/running/tail_trees.sh has the tree.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,0 +1,69 @@
+# profld -b of libraries: lines have the counts that gcov gives them, of libraries that come and go, with threads, children and
+# whichever way control leaves; killed or not.
+. "${0%/*}/../common.inc"
+. "$tests/library.inc"
+
+cat >other.c <<'C'
+int other(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; i++)
+    sum += i;
+  return sum;
+}
+C
+
+# What gcov counts. A library that is unloaded adds to its file.
+mkdir coverage
+(
+  cd coverage && g++ -O0 -w --coverage -fprofile-update=atomic -pthread -shared -fPIC -o lib.so "$programs/blocks_library.cc" &&
+    g++ -O0 -w --coverage -pthread -o host "$programs/blocks_library_host.cc" &&
+    gcc -O0 -w --coverage -fprofile-update=atomic -shared -fPIC -o other.so ../other.c &&
+    ./host ./lib.so ./other.so return >output && gcov -- *.gcda >report 2>&1
+) || fail "gcov: $(cat coverage/output)"
+[ -s coverage/blocks_library.cc.gcov ] && [ -s coverage/other.c.gcov ] || fail "gcov has no counts"
+
+# counted WHAT: the profiles in `profiles' have the counts of both libraries.
+counted() {
+  prof --json profiles/prof.* >json 2>prof.log || fail "$1: $(cat prof.log)"
+  for library in lib:blocks_library.cc other:other.c; do
+    name=${library%%:*}.so source=${library#*:}
+    jq --arg name "$name" '{blocks: [.blocks[] | select(.module == $name)]}' json >json.one
+    case $source in other.c) path=other.c ;; *) path=$programs/$source ;; esac
+    python3 "$tests/block_lines.py" "plain/$name" "$path" json.one "coverage/$source.gcov" >lines 2>&1 ||
+      fail "$1: $source: $(head -n 5 lines)"
+  done
+}
+
+compile plain/lib.so "$programs/blocks_library.cc" -g -O0 -shared -fPIC
+compile plain/other.so other.c -g -O0 -shared -fPIC
+compile host "$programs/blocks_library_host.cc" -g -O0
+rewrite host --no-imports
+cp host.prof host.hooked
+rewrite host --no-imports -b
+cp host.prof host.counted
+
+# A trace needs gs, which belongs to the program.
+run profld --trace -o no plain/lib.so
+[ "$status" = 1 ] && grep -q 'a shared library, whose blocks --trace cannot write down' stderr || fail "--trace: $status $(cat stderr)"
+
+for options in -b '-b --no-hooks'; do
+  # shellcheck disable=SC2086 # lists of words
+  library lib.so $options
+  # shellcheck disable=SC2086
+  library other.so $options
+  [ "$(jq .counters_locked copy/lib.so.report)" = true ] || fail "$options: the counters are not locked"
+  for host in host host.hooked host.counted; do
+    for end in return kill exit; do
+      rm -rf profiles
+      mkdir profiles
+      { PROFDIR=profiles ./$host copy/lib.so copy/other.so $end >stdout 2>stderr; } 2>killed
+      cmp -s stdout coverage/output && [ ! -s stderr ] || fail "$options, $host, $end: $(diff stdout coverage/output) $(cat stderr)"
+      # The process, and six children of its; the one that forks itself has one more.
+      case $host$options in
+        'host-b --no-hooks') ;;
+        *) [ "$(compgen -G 'profiles/prof.*' | wc -l)" = 7 ] || fail "$options, $host, $end: $(ls profiles)" ;;
+      esac
+      counted "$options, $host, $end"
+    done
+  done
+done

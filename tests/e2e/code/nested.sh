@@ -1,0 +1,5 @@
+# GCC's nested functions, called through trampolines on the stack.
+. "${0%/*}/../common.inc"
+
+compilers=gcc
+matrix nested.c

@@ -1,0 +1,155 @@
+# A program that knows a place in a function by its address: in tables, in words, in instructions, by the function's start and
+# end. The function stays, and the others are counted.
+. "${0%/*}/../common.inc"
+
+# check PROGRAM FUNCTION REASON
+check() {
+  jq -e --arg f "$2" --arg r "$3" '[.skipped[] | select(.name == $f).reason | startswith($r)] == [true]' "$1.report" >/dev/null ||
+    fail "$1: $2 does not stay: $(jq -c .skipped "$1.report")"
+  profiled "$1"
+  may_skip=handle expect_calls "$1" <"$1.stdout"
+}
+
+for compiler in gcc clang; do
+  for link in $links; do
+    for form in FROM_ITSELF FROM_TABLE WORDS NUMBERS ONE_WORD LABELS KEPT_LABELS FUNCTION LENGTH FUNCTION_IN_DATA; do
+      case $form-$link in NUMBERS-pie | NUMBERS-static-pie) continue ;; esac
+      program=$compiler-$link-$form
+      # shellcheck disable=SC2046 # lists of words
+      CC=$compiler compile "$program" "$programs/program_counters.c" -O2 "-DFORM=$form" $(link_flags "$link")
+      for options in "" -b; do
+        # shellcheck disable=SC2086 # a list of words
+        rewrite "$program" $options
+        case $form in
+          FROM_* | WORDS | NUMBERS | ONE_WORD | *DATA) reason="data at " ;;
+          FUNCTION | LENGTH) reason="its address is compared at " ;;
+          *) reason="" ;;
+        esac
+        check "$program" try_read "$reason"
+      done
+    done
+  done
+done
+
+# In a library, whose addresses the dynamic linker finds by symbols: in the global offset table, and in data.
+cat >library.c <<'C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <ucontext.h>
+extern char load[], after_load[];
+extern void* table[2];
+long try_read(const long* p);
+__asm__(
+    ".text\n.globl try_read, load, after_load\n.type try_read, @function\n"
+    "try_read: .cfi_startproc\n  mov $-1, %rax\n  test %rdi, %rdi\n  je after_load\n"
+    "load: mov (%rdi), %rax\n"
+    "after_load: mov %rax, %rdx\n  ret\n  .cfi_endproc\n  .size try_read, .-try_read\n"
+    ".data\n.globl table\ntable: .quad load, after_load\n.text\n");
+static void handle(int s, siginfo_t* info, void* context) {
+  greg_t* pc = &((ucontext_t*)context)->uc_mcontext.gregs[REG_RIP];
+#ifdef IN_DATA
+  *pc = (void*)*pc == table[0] ? (greg_t)table[1] : 0;
+#else
+  *pc = *pc == (greg_t)load ? (greg_t)after_load : 0;
+#endif
+}
+int go(void) {
+  const struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESETHAND};
+  sigaction(SIGSEGV, &action, 0);
+  const long seven = 7;
+  printf("%ld %ld\n", try_read(&seven), try_read((const long*)16));
+  return 0;
+}
+C
+echo 'int go(void); int main(void) { return go(); }' >host.c
+mkdir -p copy
+for flag in -DIN_CODE -DIN_DATA; do
+  compile libread.so library.c -O2 -fPIC -shared $flag
+  compile host host.c -L. -lread "-Wl,-rpath,\$ORIGIN/copy"
+  for options in "" -b; do
+    # shellcheck disable=SC2086 # a list of words
+    profld -q --all $options --report read.report -o copy/libread.so libread.so 2>profld.log || fail "library: $(cat profld.log)"
+    jq -e '[.skipped[] | select(.name == "try_read").reason | startswith("data at ")] == [true]' read.report >/dev/null ||
+      fail "library, $flag: try_read does not stay: $(jq -c .skipped read.report)"
+    PROFDIR=copy run ./host
+    [ "$status $(cat stdout)" = "0 7 -1" ] || fail "library, $flag $options: $status $(cat stdout stderr)"
+  done
+done
+
+# Numbers that are the addresses of instructions by accident: amid others, all the same, beside functions.
+cat >numbers.c <<'C'
+#include "calls.h"
+#define SLED "  .rept 4096\n  nop\n  .endr\n"
+__asm__(
+    ".section high, \"ax\"\n.globl sled\n.type sled, @function\n"
+    "sled: .cfi_startproc\n" SLED "  ret\n  .cfi_endproc\n.size sled, .-sled\n"
+    ".section .rodata\n.balign 16\n.globl many, same\n"
+    "many: .rept 40\n  .short 15, 16\n  .endr\n  .long sled + 17 - ., sled + 99 - .\n  .rept 40\n  .short 17, 18\n  .endr\n"
+    "1: same: .rept 4\n  .long sled + 33 - 1b\n  .endr\n"
+#ifdef FIXED
+    ".section .data\n.balign 16\n.globl columns, flag\n"
+    "columns: .quad sled, 0x1000012, sled, 0x1000100, sled, 7\n"
+    "flag: .quad 0x1000001\n"
+#endif
+    ".text\n");
+void sled(void);
+extern const short many[164], same[8];
+#ifdef FIXED
+extern long columns[6], flag;
+#endif
+KEPT long add_all(void) {
+  CALLED("add_all");
+  long sum = 0;
+  for (int i = 0; i < 164; ++i) sum += many[i];
+  for (int i = 0; i < 8; ++i) sum += same[i];
+#ifdef FIXED
+  for (int i = 1; i < 6; i += 2) sum += columns[i] == 0x1000012;
+  sum += flag;
+  if ((unsigned)columns[3] == 0x1000203) ++sum;
+#endif
+  return sum;
+}
+int main(void) {
+  CALLED("main");
+  sled();
+  if (add_all() == 1) return 1;
+  print_calls();
+  return 0;
+}
+C
+for compiler in gcc clang; do
+  for link in $links; do
+    case $link in *pie) fixed="" ;; *) fixed="-DFIXED -Wl,--section-start=high=0x1000000" ;; esac
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    CC=$compiler compile numbers numbers.c "-I$programs" -O2 $fixed $(link_flags "$link")
+    rewrite numbers
+    jq -e '[.skipped[] | select(.name == "sled")] == []' numbers.report >/dev/null || fail "$compiler $link: sled stays: $(jq -c .skipped numbers.report)"
+    profiled numbers
+  done
+done
+
+# valgrind's memcheck compares the program counter with labels around a system call that a signal has interrupted.
+cat >interrupted.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static void handle(int s) {}
+int main(void) {
+  const struct sigaction action = {.sa_handler = handle};
+  sigaction(SIGALRM, &action, NULL);
+  int pipes[2];
+  char c;
+  if (pipe(pipes) != 0) return 1;
+  ualarm(50000, 50000);
+  printf("%zd\n", read(pipes[0], &c, 1));
+  return 0;
+}
+C
+compile interrupted interrupted.c -O2
+mkdir -p valgrind
+ln -sf /usr/libexec/valgrind/* valgrind/
+rm -f valgrind/memcheck-amd64-linux
+profld -q -o valgrind/memcheck-amd64-linux /usr/libexec/valgrind/memcheck-amd64-linux 2>profld.log || fail "memcheck: $(cat profld.log)"
+PROFDIR=copy VALGRIND_LIB=$PWD/valgrind run valgrind -q ./interrupted
+[ "$status $(cat stdout)" = "0 -1" ] || fail "memcheck: $status $(head -n 3 stdout stderr)"

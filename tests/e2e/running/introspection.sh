@@ -1,0 +1,4 @@
+# What a program sees of itself (backtrace, dladdr, headers) is what it was.
+. "${0%/*}/../common.inc"
+
+matrix introspection.c -fno-optimize-sibling-calls

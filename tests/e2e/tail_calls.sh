@@ -1,4 +1,0 @@
-# A jump to another function leaves this one and enters that one.
-. "${0%/*}/common.inc"
-
-matrix tail_calls.c
