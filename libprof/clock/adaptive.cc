@@ -93,9 +93,9 @@ void add_square(Node* n, uint64_t cycles, uint64_t weight) {
 uint32_t choose_next(State* s, Frame* f) {
   Node* n = node_at(s, f->node);
   const uint64_t count = load(&n->count);
-  if (count < load(&n->cycles) || load(&tsc_stopped_at) != 0) return 0;
+  if (count < load(&n->next) || load(&tsc_stopped_at) != 0) return 0;
   const uint32_t weight = draw_weight(s, count);
-  store(&n->cycles, count + weight);
+  store(&n->next, count + weight);
   return weight;
 }
 

@@ -264,7 +264,8 @@ struct Node {
     uint64_t own_cycles;  // of a root: the runtime's, see above
   };
   union {
-    uint64_t cycles;          // self cycles, see above; kAdaptive: `next`; kCount: 0
+    uint64_t cycles;          // self cycles, see above; kCount: 0
+    uint64_t next;            // kAdaptive, see above
     uint64_t sample_squares;  // kSample
   };
   Block parent;
@@ -348,6 +349,7 @@ static_assert(sizeof(Module) == PROF_BLOCK_SIZE && sizeof(Skeleton) == PROF_BLOC
 static_assert(sizeof(Counters) == PROF_BLOCK_SIZE);
 static_assert(sizeof(FrameChunk) == PROF_BLOCK_SIZE && sizeof(Frame) == PROF_FRAME_SIZE);
 static_assert(offsetof(Node, pc) == PROF_NODE_PC && offsetof(Node, count) == PROF_NODE_COUNT);
+static_assert(offsetof(Node, next) == PROF_NODE_NEXT);
 static_assert(offsetof(Node, cycles) == PROF_NODE_CYCLES && offsetof(Node, parent) == PROF_NODE_PARENT);
 static_assert(offsetof(Node, child) == PROF_NODE_CHILD && offsetof(Node, sibling) == PROF_NODE_SIBLING);
 static_assert(offsetof(Node, last) == PROF_NODE_LAST);

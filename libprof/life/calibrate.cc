@@ -99,7 +99,10 @@ void begin_batch(Scratch* s, uint64_t count, uint64_t next) {
     Node* n = node_in(s, b);
     n->count = count;
     n->timed_cycles = 0;
-    n->cycles = is_adaptive() ? next : 0;
+    if (is_adaptive())
+      n->next = next;
+    else
+      n->cycles = 0;
   }
 }
 
@@ -121,7 +124,7 @@ uint64_t time_single_calls(Scratch* s) {
     begin_batch(s, kManyCalls, kManyCalls);
     call_probed(4 * kRounds);
     const Node *a = node_in(s, kChild), *b = node_in(s, kOther);
-    keep_least(&least, (a->timed_cycles + b->timed_cycles) * 256 / (a->cycles + b->cycles - 2 * kManyCalls));
+    keep_least(&least, (a->timed_cycles + b->timed_cycles) * 256 / (a->next + b->next - 2 * kManyCalls));
   }
   return least;
 }

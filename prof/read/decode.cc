@@ -114,7 +114,7 @@ Estimate Estimator::inclusive(Block block, const prof_format::Node& node) const 
   const auto found = open_.find(block);
   const Open open = found == open_.end() ? Open{} : found->second;
   const uint64_t calls = node.count - std::min(node.count, open.calls);
-  const uint64_t weight = node.cycles - std::min(node.cycles, open.weight);
+  const uint64_t weight = node.next - std::min(node.next, open.weight);
   Estimate e;
   if (calls != 0 && weight != 0) {
     const double mean = double(node.timed_cycles) / double(weight);

@@ -113,8 +113,8 @@ void walk(Block block, const std::string& path) {
     const std::string name = name_of(n->pc & ~kKindOfCall), context = path.empty() ? name : path + "/" + name;
     int64_t self = is_sampled ? 0 : int64_t(n->cycles);
     if (is_estimated) {
-      self = n->cycles != 0 ? int64_t(n->timed_cycles / n->cycles) : 0;  // the mean time of a call
-      if (n->timed > n->count || n->count > n->cycles) ++implausible;
+      self = n->next != 0 ? int64_t(n->timed_cycles / n->next) : 0;  // the mean time of a call
+      if (n->timed > n->count || n->count > n->next) ++implausible;
     } else {
       given += self;
     }
