@@ -1,3 +1,5 @@
+// The names of threads, as the profile has them.
+
 #ifndef LIBPROF_THREAD_NAME_H
 #define LIBPROF_THREAD_NAME_H
 
