@@ -18,7 +18,7 @@ namespace {
 // An analysis made by hand, of functions with any names, that call each other.
 class Calls {
  public:
-  explicit Calls(const std::vector<std::string>& names) : analysis_{{}, table(names), {}, "/bin/sample"} {
+  explicit Calls(const std::vector<std::string>& names) : analysis_(table(names), "/bin/sample") {
     analysis_.tsc_hz = 3e9;
     analysis_.tree.nodes.resize(1);
   }
