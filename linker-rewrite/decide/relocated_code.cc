@@ -76,13 +76,13 @@ bool is_changed(const Group& group, InsnRef at) {
 
 std::optional<Reason> why_not_relocated(const Program& program, const Group& group) {
   const Image& image = *program.image;
-  const bool is_writable = image.has_text_relocations() && !image.is_static();
   const std::vector<IndirectJump>& jumps = group.indirect.jumps;
   std::optional<Reason> why;
   for (uint32_t part = 0; part < group.code.parts.size(); ++part) {
     const Code& code = group.code.parts[part];
     for_each_relocation(image, code.range, [&](const Relocation& r) {
       if (why) return;
+      const bool is_writable = image.has_text_relocations() && !image.is_static();
       const uint32_t insn = uint32_t(code.covering(std::max(r.where, code.range.start)));
       if (!is_writable || r.packed || depends_on_place(r) || !is_number_of(code, code.insns[insn], r) ||
           is_changed(group, {part, insn}))

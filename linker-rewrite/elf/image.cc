@@ -174,6 +174,15 @@ void Image::read_segments() {
   }
   if (first) throw Error("no loadable segment: not a program that can run");
 
+  for (auto s = segments_.begin(); s != segments_.end(); ++s) {
+    if (s->p_type != PT_LOAD || s->p_filesz == 0) continue;
+    uint64_t end = s->p_filesz;
+    for (auto next = s + 1; next != segments_.end(); ++next)
+      if (next->p_type == PT_LOAD && next->p_vaddr == s->p_vaddr + end && next->p_offset == s->p_offset + end)
+        end += next->p_filesz;
+    loaded_.push_back({s->p_vaddr, s->p_filesz, file_.subspan(s->p_offset, end)});
+  }
+
   bool interpreter = segment(PT_INTERP) != nullptr;
   if (header_.e_type == ET_EXEC)
     link_type_ = interpreter || segment(PT_DYNAMIC) ? LinkType::non_pie : LinkType::static_non_pie;
@@ -335,6 +344,15 @@ void Image::sort_relocations() {
   for (const Relocation& r : relocations_)
     relocations_by_address_.emplace_back(r.where, uint32_t(relocations_by_address_.size()));
   if (!std::ranges::is_sorted(relocations_by_address_)) parallel_sort(relocations_by_address_);
+  if (code_.empty()) return;
+  constexpr uint64_t kLargest = 8;  // bytes that a relocation changes
+  const auto number_before = [&](OldAddr a) {
+    const auto it = std::ranges::lower_bound(relocations_by_address_, std::pair(a, uint32_t(0)));
+    return size_t(it - relocations_by_address_.begin());
+  };
+  const OldAddr start = code_.front().start;  // of the whole file, where headers and code are one segment
+  before_code_ = number_before(start - std::min(start.value, kLargest));
+  in_code_ = number_before(code_.back().end) - before_code_;
 }
 
 const Relocation* Image::relocation_at(OldAddr where) const {
@@ -344,9 +362,9 @@ const Relocation* Image::relocation_at(OldAddr where) const {
 }
 
 std::span<const std::pair<OldAddr, uint32_t>> Image::relocations_in(OldRange range) const {
-  const auto first = std::ranges::lower_bound(relocations_by_address_, std::pair(range.start, uint32_t(0)));
-  const auto end = std::ranges::lower_bound(first, relocations_by_address_.end(), std::pair(range.end, uint32_t(0)));
-  return {first, end};
+  const std::span all(relocations_by_address_.data() + before_code_, in_code_);
+  const auto first = std::ranges::lower_bound(all, std::pair(range.start, uint32_t(0)));
+  return {first, std::ranges::lower_bound(first, all.end(), std::pair(range.end, uint32_t(0)))};
 }
 
 bool Image::has_text_relocations() const {
@@ -370,15 +388,8 @@ std::optional<uint64_t> Image::dynamic_value(int64_t tag) const {
 }
 
 ByteView Image::bytes_from(OldAddr address) const {
-  for (const Elf64_Phdr& s : segments_)
-    if (s.p_type == PT_LOAD && address.value >= s.p_vaddr && address.value - s.p_vaddr < s.p_filesz) {
-      uint64_t end = s.p_filesz;
-      for (const Elf64_Phdr* next = &s + 1; next != segments_.data() + segments_.size(); ++next)
-        if (next->p_type == PT_LOAD && next->p_vaddr == s.p_vaddr + end && next->p_offset == s.p_offset + end)
-          end += next->p_filesz;
-      const uint64_t skip = address.value - s.p_vaddr;
-      return file_.subspan(s.p_offset + skip, end - skip);
-    }
+  for (const Loaded& s : loaded_)
+    if (const uint64_t skip = address.value - s.start; skip < s.size) return s.bytes.subspan(skip);
   return {};
 }
 

@@ -84,7 +84,8 @@ class Image {
   // programs.
   const std::vector<Relocation>& relocations() const { return relocations_; }
   const Relocation* relocation_at(OldAddr where) const;  // the first of those that change this word, or null
-  // The places of those that begin in `range`, ascending, and their indexes in relocations().
+  // The places of those that begin in `range` of the code, or a few bytes in front of it, ascending, and their indexes in
+  // relocations(). Mostly there are none in all of the code.
   std::span<const std::pair<OldAddr, uint32_t>> relocations_in(OldRange range) const;
   // The dynamic linker makes all segments writable while it relocates.
   bool has_text_relocations() const;
@@ -123,12 +124,19 @@ class Image {
   LinkType link_type_{};
   std::vector<Elf64_Phdr> segments_;
   std::vector<Section> sections_;
+  // What the file has of the PT_LOAD segments; `bytes` go on where the next ones do.
+  struct Loaded {
+    uint64_t start, size;
+    ByteView bytes;
+  };
+  std::vector<Loaded> loaded_;
   std::vector<OldRange> code_;
   std::vector<Elf64_Dyn> dynamic_;
   std::vector<Symbol> symbols_;
   std::vector<Symbol> dynamic_symbols_;
   std::vector<Relocation> relocations_;
   std::vector<std::pair<OldAddr, uint32_t>> relocations_by_address_;  // and their indexes
+  size_t before_code_ = 0, in_code_ = 0;                              // how many of them are
   OldRange span_;
 };
 
