@@ -217,8 +217,8 @@ Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t ins
     return JumpKind::labels;
   const bool pointer = (v.kind == Kind::unknown && !v.computed) || v.kind == Kind::constant || array;
   // If no address of this function's code can be part of the sum, the jump leads elsewhere.
-  const bool foreign_sum = v.kind == Kind::unknown && !v.had_constant && !has_address_of_code();
-  if ((pointer || foreign_sum) && j.frame_is_empty && !j.through_red_zone) return JumpKind::tail_call;
+  const auto foreign_sum = [&] { return v.kind == Kind::unknown && !v.had_constant && !has_address_of_code(); };
+  if (j.frame_is_empty && !j.through_red_zone && (pointer || foreign_sum())) return JumpKind::tail_call;
   if (pointer && j.stack_is_switched) return JumpKind::unwind;
   return Unresolved{{pointer ? ReasonCode::jump_with_frame : ReasonCode::jump_not_understood, code_.address(insn)}};
 }
