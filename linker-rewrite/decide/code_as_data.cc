@@ -95,17 +95,14 @@ void for_each_address(const Program& program, const Group& group, Look look) {
     for (const auto& [insn, address] : relocated_numbers(*program.image, code))
       if (all.contains(address)) look(address);
     for (const Insn& insn : code.insns) {
-      if (insn.rip_relative && !takes_address(code, insn)) {
-        if (insn.flow != Flow::next) continue;
-        const auto a = address_in_word(*program.image, words, code.target(insn));
+      if (insn.rip_relative) {
+        std::optional<OldAddr> a = code.target(insn);
+        if (!takes_address(code, insn))
+          a = insn.flow == Flow::next ? address_in_word(*program.image, words, *a) : std::nullopt;
         if (a && (all.contains(*a) || *a == start)) look(*a);
         continue;
       }
-      if (takes_address(code, insn)) {
-        if (all.contains(code.target(insn)) || code.target(insn) == start) look(code.target(insn));
-        continue;
-      }
-      if (!fixed) continue;
+      if (!fixed || !insn.has_number) continue;
       const ByteView bytes = code.bytes_of(insn);
       if (const auto kept = number_kept_by(bytes)) {
         if (all.contains(OldAddr(*kept)) || OldAddr(*kept) == start) look(OldAddr(*kept));
@@ -161,7 +158,7 @@ void find_absolute_accesses(const Program& program, const Group& group, std::vec
   constexpr unsigned kShortest = 6, kNear = 8;
   for (const Code& code : group.code.parts)
     for (const Insn& insn : code.insns) {
-      if (insn.length < kShortest || insn.field_size != 0) continue;
+      if (insn.length < kShortest || insn.field_size != 0 || !insn.has_number) continue;
       auto near_code = [&](size_t behind) {
         return program.image->is_code(OldAddr(*last_number<uint32_t>(code.bytes_of(insn), behind)) + kNear);
       };
@@ -182,7 +179,7 @@ void find_far_accesses(const Program& program, const Group& group, std::vector<C
     const std::vector<std::pair<uint32_t, OldAddr>> relocated = relocated_numbers(*program.image, code);
     for (uint32_t i = 0; i < code.insns.size(); ++i) {
       const Insn& insn = code.insns[i];
-      if (insn.length < kShortest || insn.field_size != 0) continue;
+      if (insn.length < kShortest || insn.field_size != 0 || !insn.has_number) continue;
       const Semantics op = semantics_of(code, insn);
       const Memory& m = op.memory;
       if (op.memory_size == 0 || m.field != 0 || m.base != kNoRegister || m.index != kNoRegister || !m.understood)

@@ -35,6 +35,7 @@
 #include "inner_addresses.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "linker-rewrite/base/parallel.h"
@@ -150,10 +151,14 @@ class Finder {
         for (const Insn& insn : code.insns)
           if (insn.rip_relative) {
             find_named_by(g, code, insn, inner);
-          } else if (fixed_ && insn.field_size == 0 && insn.length > kStep) {
-            append_numbers(g, code, insn, numbers);
-            const std::optional<uint64_t> kept = number_kept_by(code.bytes_of(insn));
-            const OldAddr a(kept ? *kept : last_number<uint32_t>(code.bytes_of(insn)).value_or(0));
+          } else if (fixed_ && insn.field_size == 0 && insn.has_number) {
+            const ByteView bytes = code.bytes_of(insn);
+            const OldAddr small(last_number<uint32_t>(bytes).value_or(0)),
+                large(last_number<uint64_t>(bytes).value_or(0));
+            if (!image_.span().contains(small) && !image_.span().contains(large)) continue;
+            append_numbers(g, code, insn, {small, large}, numbers);
+            const std::optional<uint64_t> kept = number_kept_by(bytes);
+            const OldAddr a = kept ? OldAddr(*kept) : small;
             if (!image_.span().contains(a) || code_.contains(a)) continue;
             if (kept || semantics_of(code, insn).memory.displacement == int64_t(a.value))
               out.push_back({std::nullopt, a});
@@ -191,10 +196,10 @@ class Finder {
     if (!is_base_of_table(g, label) && may_fault(label)) hold(label, code.address(insn), out);
   }
 
-  void append_numbers(size_t g, const Code& code, const Insn& insn, std::vector<OldAddr>& numbers) const {
-    const std::optional<uint32_t> small = last_number<uint32_t>(code.bytes_of(insn));
-    const std::optional<uint64_t> large = last_number<uint64_t>(code.bytes_of(insn));
-    for (OldAddr n : {OldAddr(small.value_or(0)), OldAddr(large.value_or(0))}) {
+  // `last`: what its last bytes say as numbers.
+  void append_numbers(size_t g, const Code& code, const Insn& insn, std::initializer_list<OldAddr> last,
+                      std::vector<OldAddr>& numbers) const {
+    for (OldAddr n : last) {
       if (!code_.contains(n) || is_base_of_table(g, n)) continue;
       if (is_of_small_bytes(n.value) || is_of_small_bytes(n.value + 1)) continue;
       if (place_of(n) != Place::inside && place_of(n + 1) != Place::inside) continue;
@@ -320,15 +325,19 @@ class Finder {
       if (!run.inside.empty()) runs.push_back(std::move(run));
       run = {};
     };
+    // Most objects have no run that could be believed, which shows at their start.
+    const bool begins_with_object = form == Form::from_object || form == Form::number;
+    if (begins_with_object && from != object.start) return;
+    if (form == Form::number && !std::ranges::binary_search(sections_, object.start)) return;
+    const uint64_t begins_within = begins_with_object ? 0 : form == Form::from_itself ? kMostBetween : bytes.size();
+    const OldAddr base = form == Form::from_itself ? from : form == Form::from_object ? object.start : OldAddr();
     for (uint64_t i = 0; i + size <= bytes.size(); i += size) {
-      const OldAddr at = from + i;
-      const int64_t n = int64_t(read_entry(bytes.data() + i, uint8_t(size), true));
-      if (n == 0) continue;
-      const OldAddr target = (form == Form::from_itself   ? at
-                              : form == Form::from_object ? object.start
-                                                          : OldAddr()) +
-                             uint64_t(n);
-      const Place place = target < code_.start || target > code_.end ? Place::nowhere : place_of(target);
+      const int64_t n = size == kLong ? load<int64_t>(bytes.data() + i) : load<int32_t>(bytes.data() + i);
+      const OldAddr at = from + i, target = base + (form == Form::from_itself ? i : 0) + uint64_t(n);
+      const bool is_nowhere = target < code_.start || target > code_.end;
+      if (run.first == OldAddr() && runs.empty() && at - object.start > begins_within) break;
+      if (n == 0 || (is_nowhere && run.first == OldAddr())) continue;
+      const Place place = is_nowhere ? Place::nowhere : place_of(target);
       if (place == Place::nowhere && run.first != OldAddr() && !may_be_between(n)) end_run();
       if (place == Place::nowhere || program_.frame_tables.has(at) || image_.relocation_at(at)) continue;
       if (at > run.last + kMostBetween) end_run();
@@ -340,6 +349,13 @@ class Finder {
     }
     end_run();
     choose(object, form, runs, out);
+  }
+
+  template <class Number>
+  static Number load(const uint8_t* at) {
+    Number n;
+    std::memcpy(&n, at, sizeof n);
+    return n;
   }
 
   // In a table of addresses there may be flags as well, and addresses of data.

@@ -28,6 +28,8 @@ bool Code::is_target(OldAddr a) const {
   const uint64_t into = a - address(insns[i]);
   if (into == 0) return true;
   if (i == 0 || insns[i].flow != Flow::next) return false;
+  const uint8_t first = bytes[insns[i].offset];
+  if (!opcode::is_legacy_prefix(first) && !opcode::is_rex(first)) return false;
   const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes_of(insns[i]));
   return cached && into <= cached->prefixes;
 }

@@ -37,7 +37,12 @@ struct Insn {
   uint8_t prefixes : 4 = 0;       // bytes before the opcode of a branch (bnd, notrack, hints) that must be kept
   uint8_t field_size : 3 = 0;     // bytes of the displacement: 1 or 4; 0: it has none
   bool rip_relative : 1 = false;  // has a RIP-relative memory operand
+  // For questions about all instructions of a program, most of which the answer is no to.
+  bool has_number : 1 = false;           // an immediate or a displacement of four bytes or eight that is no distance
+  bool names_stack_pointer : 1 = false;  // reads or changes rsp, or a part of it, or addresses memory by it
+  bool names_frame_pointer : 1 = false;  // the same of rbp
 };
+static_assert(sizeof(Insn) == 8);
 
 struct Code {
   OldRange range;

@@ -80,6 +80,22 @@ std::optional<ReasonCode> describe(const ZydisDecodedInstruction& in, Insn& insn
   return std::nullopt;
 }
 
+bool has_number(const ZydisDecodedInstruction& in, const Insn& insn) {
+  const auto is_number = [](const auto& immediate) { return immediate.size >= 32 && !immediate.is_relative; };
+  return (in.raw.disp.size >= 32 && !insn.rip_relative) || is_number(in.raw.imm[0]) || is_number(in.raw.imm[1]);
+}
+
+// Whether an operand, also one that its bytes do not show, is that register, or a part of it, or an address with it.
+bool names(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands, ZydisRegister full) {
+  const auto is = [&](ZydisRegister r) {
+    return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) == full;
+  };
+  return std::any_of(operands, operands + in.operand_count, [&](const ZydisDecodedOperand& o) {
+    return (o.type == ZYDIS_OPERAND_TYPE_REGISTER && is(o.reg.value)) ||
+           (o.type == ZYDIS_OPERAND_TYPE_MEMORY && (is(o.mem.base) || is(o.mem.index)));
+  });
+}
+
 // Length of these first bytes: all before the displacement and the immediates. 3DNow! has its opcode behind them.
 size_t length_of_head(const ZydisDecodedInstruction& in) {
   if (in.opcode_map == ZYDIS_OPCODE_MAP_0F0F) return in.length;
@@ -162,6 +178,9 @@ const CachedInsn* DecodeCache::learn(ByteView code) {
   const bool has_operands =
       ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder(), &context, &in, operands, in.operand_count));
   s.flags = flag_effect_of(in, has_operands ? operands : nullptr);
+  s.insn.has_number = has_number(in, s.insn);
+  s.insn.names_stack_pointer = !has_operands || names(in, operands, ZYDIS_REGISTER_RSP);
+  s.insn.names_frame_pointer = !has_operands || names(in, operands, ZYDIS_REGISTER_RBP);
   // Other encodings scale displacements, and keep registers in immediates; the decoder leaves out some displacements
   // of 32-bit addresses.
   s.has_semantics = in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.address_width == 64 &&

@@ -89,6 +89,10 @@ inline constexpr uint8_t kAdd = 0x01, kSubtract = 0x29, kCompareWith = 0x39, kCo
 inline constexpr uint8_t kMoveNumberToRegister = 0xb8;  // of the first register; the seven behind it: of the others
 inline constexpr uint8_t kOfThread = 0x64, kOperandSize = 0x66, kBnd = 0xf2;  // prefixes
 
+constexpr bool is_legacy_prefix(uint8_t byte) {
+  return byte == kOperandSize || byte == 0x67 || (byte & 0xfe) == 0xf2 || byte == 0xf0 || (byte & 0xe7) == 0x26 ||
+         (byte & 0xfe) == kOfThread;
+}
 constexpr bool is_rex(uint8_t byte) { return (byte & 0xf0) == 0x40; }
 constexpr bool is_rex_w(uint8_t byte) { return (byte & 0xf8) == 0x48; }  // operands are words of 8 bytes
 // The SIB byte gives the address of the operand in memory, without a displacement behind it.

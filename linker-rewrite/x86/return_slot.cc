@@ -70,8 +70,8 @@ struct Bytes3 {
   }
 };
 
-// A number for each byte of the code that jumps lead to. The memory is used again and again, as this is about millions of
-// jumps.
+// A number for each byte of the code that jumps forward lead to. The memory is used again and again, as this is about
+// millions of jumps.
 class ByOffset {
  public:
   explicit ByOffset(const Code& code) : code_(code), numbers_(of_this_thread()) {
@@ -83,8 +83,9 @@ class ByOffset {
   ByOffset(const ByOffset&) = delete;
   ByOffset& operator=(const ByOffset&) = delete;
 
-  void set(OldAddr target, int32_t n) {
-    if (!code_.range.contains(target)) return;
+  void set(const Insn& jump, int32_t n) {
+    const OldAddr target = code_.target(jump);
+    if (target >= code_.range.end || target < code_.next(jump)) return;
     set_.push_back(uint32_t(target - code_.range.start));
     numbers_[set_.back()] = n;
   }
@@ -107,12 +108,14 @@ class Scan {
  public:
   bool reads(const Code& code) {
     ByOffset known(code);
-    for (size_t i = 0; i < code.insns.size(); ++i) {
-      const Insn& insn = code.insns[i];
+    for (const Insn& insn : code.insns) {
       if (depth_ == kUnknown) depth_ = known.at(insn.offset, deepest_);
-      if (step(code.bytes_of(insn))) return true;
-      deepest_ = std::max(deepest_, depth_);
-      if (insn.flow == Flow::jump || insn.flow == Flow::jump_if) known.set(code.target(insn), depth_);
+      if (insn.names_stack_pointer || (insn.names_frame_pointer && has_frame_)) {
+        if (step(code.bytes_of(insn))) return true;
+        deepest_ = std::max(deepest_, depth_);
+      }
+      if (insn.flow == Flow::next) continue;
+      if (insn.flow == Flow::jump || insn.flow == Flow::jump_if) known.set(insn, depth_);
       if (insn.flow == Flow::jump || insn.flow == Flow::ret || insn.flow == Flow::jump_indirect ||
           insn.flow == Flow::stop)
         depth_ = kUnknown;
@@ -173,19 +176,21 @@ class Scan {
 class StackPointers {
  public:
   bool is_followed(unsigned r) const { return set_ >> r & 1; }
+  bool is_another_followed() const { return set_ & ~(1u << kStackPointer); }
   bool is_one_followed(unsigned registers) const { return set_ & registers; }
   // By the low three bits of their numbers.
   unsigned followed_by_low_bits() const { return (set_ | set_ >> 8) & ((1u << 8) - 1); }
-  int64_t offset(unsigned r) const { return offsets_[r]; }  // from the word with the return address
-  void set(unsigned r, int64_t offset) { set_ |= uint16_t(1u << r), offsets_[r] = offset; }
+  int32_t offset(unsigned r) const { return int32_t(offsets_[r]); }  // from the word with the return address
+  void set(unsigned r, uint32_t offset) { set_ |= uint16_t(1u << r), offsets_[r] = offset; }
   void forget(unsigned r) { set_ &= uint16_t(~(1u << r)); }
   void forget_all(uint16_t registers) { set_ &= uint16_t(~registers); }
   void copy(unsigned to, unsigned from) { is_followed(from) ? set(to, offsets_[from]) : forget(to); }
-  void add(unsigned r, int32_t n) { offsets_[r] += n; }
+  void add(unsigned r, int32_t n) { offsets_[r] += uint32_t(n); }
+  bool is_at_word(unsigned r, int32_t displacement) const { return offsets_[r] + uint32_t(displacement) == 0; }
 
  private:
   uint16_t set_ = 1u << kStackPointer;
-  std::array<int64_t, 16> offsets_{};
+  std::array<uint32_t, 16> offsets_{};  // they wrap around: states are copied often
 };
 
 // An instruction's opcode and its operands, of any map of opcodes.
@@ -203,7 +208,7 @@ struct AnyBytes {
     const uint8_t* const end = insn.data() + insn.size();
     const auto next = [&] { return behind < end ? *behind++ : uint8_t(0); };
     uint8_t b = next(), rex = 0;
-    for (; is_legacy_prefix(b); b = next()) has_prefix = true;
+    for (; opcode::is_legacy_prefix(b); b = next()) has_prefix = true;
     if (opcode::is_rex(b)) rex = b, b = next();
     if (b == 0x0f) {
       map = Map::two_bytes;
@@ -245,11 +250,6 @@ struct AnyBytes {
     if (mod == 1 && end - behind >= 1) displacement = int8_t(*behind), behind += 1;
     if (mod == 2 && end - behind >= 4) std::memcpy(&displacement, behind, 4), behind += 4;
   }
-
- private:
-  static bool is_legacy_prefix(uint8_t b) {
-    return b == 0x66 || b == 0x67 || (b & 0xfe) == 0xf2 || b == 0xf0 || (b & 0xe7) == 0x26 || (b & 0xfe) == 0x64;
-  }
 };
 
 // Follows the stack pointer and its copies until an instruction uses the word of the return address. Behind a jump the
@@ -267,6 +267,7 @@ class WordSearch {
       if (!is_known) continue;
       switch (insn.flow) {
         case Flow::next:
+          if (!insn.names_stack_pointer && !now_.is_another_followed()) break;
           if (!does_nothing(code_.bytes_of(insn)) && uses_word(code_.bytes_of(insn))) return true;
           break;
         case Flow::call:
@@ -283,7 +284,7 @@ class WordSearch {
         case Flow::jump_if:
         case Flow::jump_if_short:
           if (changed_) states_.push_back(now_), changed_ = false;
-          known.set(code_.target(insn), int32_t(states_.size() - 1));
+          known.set(insn, int32_t(states_.size() - 1));
           break;
         case Flow::jump_indirect:
         case Flow::ret:
@@ -339,13 +340,13 @@ class WordSearch {
     const AnyBytes insn(bytes);
     const bool is_lea = insn.map == AnyBytes::Map::one_byte && insn.opcode == opcode::kLea;
     const bool in_stack = insn.has_base && !insn.has_index && now_.is_followed(insn.base);
-    if (in_stack && !is_lea && (insn.is_evex || now_.offset(insn.base) + insn.displacement == 0)) return true;
+    if (in_stack && !is_lea && (insn.is_evex || now_.is_at_word(insn.base, insn.displacement))) return true;
     if (insn.map == AnyBytes::Map::two_bytes) return step_two_bytes(insn);
     if (insn.map == AnyBytes::Map::other) return false;
     if (is_lea) {
       if (insn.has_prefix) return in_stack;
       if (in_stack && insn.wide)
-        now_.set(insn.reg, now_.offset(insn.base) + insn.displacement);
+        now_.set(insn.reg, uint32_t(now_.offset(insn.base)) + uint32_t(insn.displacement));
       else
         now_.forget(insn.reg);
       return false;
@@ -421,7 +422,7 @@ class WordSearch {
       n = int8_t(bytes.back());
     else
       std::memcpy(&n, bytes.data() + bytes.size() - sizeof n, sizeof n);
-    now_.add(insn.rm, operation == kAdd ? n : -n);
+    now_.add(insn.rm, operation == kAdd ? n : int32_t(0u - uint32_t(n)));
     return false;
   }
 
