@@ -57,12 +57,14 @@ std::vector<OldAddr> bounds_of_code(const Image& image) {
 bool names_end_of_code(const Program& program, const NamedAddresses& addresses) {
   const Image& image = *program.image;
   const std::vector<OldAddr> bounds = bounds_of_code(image);
-  const std::vector<MonitoredEnd> monitored = find_monitored_ends(program);
+  std::optional<std::vector<MonitoredEnd>> monitored;  // few programs name a bound
   const auto is_bound = [&](OldAddr a) { return std::ranges::binary_search(bounds, a); };
   for (size_t g = 0; g < addresses.size(); ++g)
-    for (OldAddr a : addresses[g])
-      if (is_bound(a) && std::ranges::none_of(monitored, [&](const auto& m) { return m.group == g && m.end == a; }))
-        return true;
+    for (OldAddr a : addresses[g]) {
+      if (!is_bound(a)) continue;
+      if (!monitored) monitored = find_monitored_ends(program);
+      if (std::ranges::none_of(*monitored, [&](const auto& m) { return m.group == g && m.end == a; })) return true;
+    }
   const std::vector<Symbol>& symbols = image.dynamic_symbols();
   for (const Relocation& r : image.relocations()) {
     uint64_t target = uint64_t(r.addend);
@@ -87,25 +89,14 @@ class CallerSearch {
 
   // The groups that ask about their return addresses, and where.
   std::map<uint32_t, OldAddr> run() {
-    struct Reader {
-      uint32_t group;
-      std::vector<AddressUse> uses, kept;
-    };
-    const auto readers = parallel_collect<Reader>(program_.groups.size(), [&](size_t g, std::vector<Reader>& out) {
-      const Group& group = program_.groups[g];
-      if (!may_read_return_slot(group.code.parts)) return;
-      Followed followed{.addresses = {kReturnAddress}, .notes_order = true};
-      Reader reader{uint32_t(g), follow_addresses(program_, group, followed), {}};
-      followed.where_kept = true;
-      reader.kept = follow_addresses(program_, group, followed);
-      if (!reader.uses.empty() || !reader.kept.empty()) out.push_back(std::move(reader));
+    const auto readers = parallel_collect<uint32_t>(program_.groups.size(), [&](size_t g, std::vector<uint32_t>& out) {
+      if (may_read_return_slot(program_.groups[g].code.parts)) out.push_back(uint32_t(g));
     });
     std::map<uint32_t, OldAddr> found;
-    for (const Reader& r : readers) {
-      for (const AddressUse& u : r.uses)
-        if (const auto at = ordered_at(u)) found.emplace(r.group, *at);
-      if (!r.kept.empty() && names_end()) found.emplace(r.group, r.kept.front().at);
-    }
+    for (const auto& [group, use] : uses_in(readers, false))
+      if (const auto at = ordered_at(use)) found.emplace(group, *at);
+    if (!readers.empty() && names_end())
+      for (const auto& [group, use] : uses_in(readers, true)) found.emplace(group, use.at);
     return found;
   }
 
@@ -129,6 +120,19 @@ class CallerSearch {
   }
 
  private:
+  // Of the return address, in each of the groups.
+  std::vector<std::pair<uint32_t, AddressUse>> uses_in(const std::vector<uint32_t>& groups, bool where_kept) const {
+    using Use = std::pair<uint32_t, AddressUse>;
+    const Followed followed{.addresses = {kReturnAddress}, .where_kept = where_kept, .notes_order = true};
+    return parallel_collect<Use>(
+        groups.size(),
+        [&](size_t i, std::vector<Use>& out) {
+          for (const AddressUse& u : follow_addresses(program_, program_.groups[groups[i]], followed))
+            out.emplace_back(groups[i], u);
+        },
+        1);
+  }
+
   bool names_end() {
     if (!names_end_) names_end_ = names_end_of_code(program_, named_);
     return *names_end_;

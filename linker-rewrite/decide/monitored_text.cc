@@ -13,6 +13,7 @@
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/imports.h"
+#include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 
 namespace profld {
@@ -23,22 +24,38 @@ constexpr uint8_t kSecondArgument = 6;  // rsi
 
 bool is_monstartup(const Symbol& s) { return s.name == "__monstartup" || s.name == "monstartup"; }
 
+bool is_end(const Image& image, uint64_t a) { return image.is_code(OldAddr(a)) || image.is_code(OldAddr(a - 1)); }
+
+// Whether an instruction of the group may have such an address in it. Few have, and it takes long to tell what is called.
+bool may_have_end(const Image& image, const Group& group) {
+  const OldRange all{image.code().front().start, image.code().back().end + 1};
+  const bool fixed = !image.is_position_independent();
+  return std::ranges::any_of(group.code.parts, [&](const Code& code) {
+    return std::ranges::any_of(code.insns, [&](const Insn& insn) {
+      if (insn.flow != Flow::next) return false;
+      if (insn.rip_relative)
+        return takes_address(code, insn) && all.contains(code.target(insn)) && is_end(image, code.target(insn).value);
+      const auto number = fixed && insn.has_number ? number_kept_by(code.bytes_of(insn)) : std::nullopt;
+      return number && all.contains(OldAddr(*number)) && is_end(image, *number);
+    });
+  });
+}
+
 // In the instruction that sets the second argument of a call, the address there, if it is one of code or behind some.
 std::optional<std::pair<AddressField, OldAddr>> end_passed(const Image& image, const Code& code, uint32_t part,
                                                            uint32_t call) {
   constexpr uint32_t kMost = 12;
-  const auto is_end = [&](uint64_t a) { return image.is_code(OldAddr(a)) || image.is_code(OldAddr(a - 1)); };
   uint8_t reg = kSecondArgument;
   for (uint32_t i = call; i-- > 0 && call - i <= kMost && code.insns[i].flow == Flow::next;) {
     const Insn& insn = code.insns[i];
     const Semantics op = semantics_of(code, insn);
     if (!(op.writes >> reg & 1)) continue;
     if (takes_address(code, insn)) {
-      if (!is_end(code.target(insn).value)) return std::nullopt;
+      if (!is_end(image, code.target(insn).value)) return std::nullopt;
       return std::pair(AddressField{{part, i}, insn.field, true}, code.target(insn));
     }
     if (op.action != Action::move) return std::nullopt;
-    if (op.immediate_field != 0 && !image.is_position_independent() && is_end(uint64_t(op.immediate)))
+    if (op.immediate_field != 0 && !image.is_position_independent() && is_end(image, uint64_t(op.immediate)))
       return std::pair(AddressField{{part, i}, op.immediate_field, false}, OldAddr(uint64_t(op.immediate)));
     if (op.from.type != Operand::Type::reg) return std::nullopt;
     reg = op.from.reg;
@@ -60,9 +77,10 @@ std::vector<MonitoredEnd> find_monitored_ends(const Program& program) {
       else
         functions.push_back(s.address);
     }
-  if (functions.empty() && !is_imported) return {};
+  if ((functions.empty() && !is_imported) || image.code().empty()) return {};
   const ImportTable imports(image);
   return parallel_collect<MonitoredEnd>(program.groups.size(), [&](size_t g, std::vector<MonitoredEnd>& out) {
+    if (!may_have_end(image, program.groups[g])) return;
     for (uint32_t part = 0; part < program.groups[g].code.parts.size(); ++part) {
       const Code& code = program.groups[g].code.parts[part];
       for (uint32_t i = 0; i < code.insns.size(); ++i) {
