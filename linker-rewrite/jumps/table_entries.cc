@@ -8,6 +8,10 @@
 // there, and read upwards, and downwards unless the index is known not to be negative. All entries of a table lead into its
 // function. So it begins behind a word that leads into another function. If such a word leads to code of which it is not known
 // whose it is, that may be the function's, and the table is not understood.
+//
+// But entries that are distances are counted from the table's label by all compilers, which is where it begins. In front of it
+// often lies the table of another switch, and what is read there leads to code nearby: in a stripped program to a function that
+// only pointers lead to, of which nothing says that it is one.
 
 #include "table_entries.h"
 
@@ -265,7 +269,8 @@ TableEntries read_table(const TableSource& source, const TableForm& form, const 
     result.foreign &= at_start != Word::inside;
     // Either words that lead elsewhere are entries, of an array of functions or of this table, or those below are.
     const bool contradict = result.foreign && !may_have_gap && !below.targets.empty();
-    if (contradict || (!result.foreign && below.doubtful != OldAddr())) {
+    const bool begins_here = form.relative && form.at(start) == form.base && at_start == Word::entry;
+    if (contradict || (!result.foreign && below.doubtful != OldAddr() && !begins_here)) {
       result = {};
       result.why = {{ReasonCode::table_leads_out, form.first}, below.doubtful};
       return result;
