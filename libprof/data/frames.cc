@@ -3,6 +3,10 @@
 namespace libprof {
 
 Frame* frame_below(State* s, Frame* f) {
+  const uint64_t address = reinterpret_cast<uint64_t>(f);
+  const uint64_t in_page = address & (kPage - 1), in_chunk = address & (kSmallChunk - 1);
+  const bool is_first = in_page == CHUNK_ALIGNMENT || in_chunk == sizeof(FrameChunk);  // maybe
+  if (!is_first && in_page >= sizeof(FrameChunk) + sizeof(Frame)) return f - 1;
   FrameChunk* chunk = chunk_of(f);
   if (f != frames_of(chunk)) {
     // In the zeros of a parent (fork.cc) no chunk is small any more.

@@ -144,7 +144,9 @@ struct State {
   uint32_t look_at_stacks;            // when there are so many, it is time to look which of them are gone
   Block index, free_index_pages;      // see stack_index.cc
   uint32_t stack_changes;             // of what the index holds, and of which of these have frames
-  Block recent_stacks;                // table: where stacks were found, see known_stacks.cc
+  Block recent_stacks;                // table: where stacks were found, see recent_stacks.cc
+  Block latest_coroutine;             // the one that the thread went to last
+  uint32_t is_in_order;               // it was the one that was expected
   uint64_t below_thread_stack;        // the next upper end below that of the thread's own,
   uint32_t below_thread_stack_is_of;  // and when it was found out
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in

@@ -301,7 +301,7 @@ struct Frame {
   uint64_t slot;
   Block node;
   uint32_t flags;  // the writer's own; kAdaptive: from bit kWeightShift on the weight of a timed call, else 0
-  uint64_t start;  // kAdaptive: time stamp at the entry of a timed call
+  uint64_t start;  // kAdaptive: time stamp at the entry of a timed call; of a base, the writer's own
 };
 
 inline constexpr int kWeightShift = 8;

@@ -29,6 +29,7 @@
 #include "libprof/kernel/mappings.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"
+#include "recent_stacks.h"
 #include "stack_index.h"
 
 namespace libprof {
@@ -37,7 +38,6 @@ namespace {
 
 constexpr uint32_t kMostPassedOver = 4;
 constexpr uint32_t kFewestStacks = 16;  // before it is asked which are gone
-constexpr uint32_t kHash = 0x9E3779B1;
 
 // One past the address of the highest word of a stack whose first function has that slot.
 uint64_t end_above(uint64_t slot) { return slot + 2 * sizeof slot; }
@@ -127,26 +127,6 @@ FrameChunk* find_with_frames(State* s, const Passing& from) {
     Passing again = from;
     if (may_forget(s)) run_heavy(s, take_out_passed_over, as_word(&again));
   }
-}
-
-// Where the stack is kept that an address was found on; null if there is no table. Its first entry is its size.
-Block* recent_of(State* s, uint64_t address) {
-  const Block block = load(&s->recent_stacks);
-  if (block == 0) return nullptr;
-  Block* table = at<Block>(s->base, block);
-  const uint32_t place = uint32_t(uint64_t(uint32_t(address / kPage) * kHash) * table[0] >> 32);
-  return place != 0 ? table + place : nullptr;
-}
-
-// Heavy. There is a table with twice as many entries as there are stacks, if there is room.
-void fit_recent_stacks(State* s) {
-  const uint32_t size = s->recent_stacks != 0 ? *at<Block>(s->base, s->recent_stacks) : 0;
-  if (size != 0 && s->stacks_listed <= size / 2) return;
-  const uint32_t wanted = size != 0 ? 4 * size : kPage / sizeof(Block);
-  const Block block = take_blocks(wanted * sizeof(Block) / PROF_BLOCK_SIZE);
-  if (block == 0) return;
-  *at<Block>(s->base, block) = wanted;
-  store(&s->recent_stacks, block);
 }
 
 uint32_t at_least(uint32_t a, uint32_t b) { return a > b ? a : b; }
@@ -387,13 +367,15 @@ uint64_t lower_end_of(State* s, FrameChunk* stack) {
 }
 
 FrameChunk* find_stack_above(State* s, uint64_t address) {
-  Block* recent = recent_of(s, address);
-  if (const Block found = recent ? load(recent) : 0) {
-    FrameChunk* c = chunk_at(s, found);
-    if (contains(c, address) && c->low_is_of == load(&s->stack_changes) && !is_empty(s, c)) return c;
-  }
+  const auto is_it = [s, address](FrameChunk* c) {
+    return contains(c, address) && c->low_is_of == load(&s->stack_changes) && !is_empty(s, c);
+  };
+  FrameChunk* expected = expected_stack(s);
+  if (expected && is_it(expected)) return expected;
+  RecentStacks* recent = recent_stacks_of(s, address);
+  if (FrameChunk* c = recent ? find_recent(s, recent, address, is_it) : nullptr) return c;
   FrameChunk* c = find_with_frames(s, {address, 0, false});
-  if (c && recent) store(recent, c->stack);
+  if (c && recent) note_recent_stack(recent, address, c->stack);
   return c;
 }
 

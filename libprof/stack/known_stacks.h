@@ -11,7 +11,14 @@
 namespace libprof {
 
 inline FrameChunk* chunk_at(State* s, Block block) { return at<FrameChunk>(s->base, block); }
-inline FrameChunk* current_stack(State* s) { return chunk_at(s, chunk_of(top_frame(s))->stack); }
+// Most often its first chunk is where the top is: then there is nothing to read.
+inline FrameChunk* current_stack(State* s) {
+  Frame* top = top_frame(s);
+  FrameChunk* first = chunk_at(s, load(&s->thread->frames));
+  const auto head = reinterpret_cast<uint64_t>(first);
+  const uint64_t size = (head & (kPage - 1)) == kLargeChunkOffset ? kPage : kSmallChunk;
+  return (head ^ reinterpret_cast<uint64_t>(top)) < size ? first : chunk_at(s, chunk_of(top)->stack);
+}
 inline Frame* frame_at(State* s, uint64_t top) { return reinterpret_cast<Frame*>(reinterpret_cast<char*>(s) + top); }
 
 // Of stacks whose bounds are known.

@@ -42,6 +42,7 @@
 #include "libprof/data/objects.h"
 #include "libprof/hooks/hook_selection.h"
 #include "libprof/kernel/syscall.h"
+#include "recent_stacks.h"
 
 namespace libprof {
 
@@ -105,6 +106,7 @@ void change_to(State* s, FrameChunk* to, uint64_t now) {
   if (saved_top == 0) return;  // zeros, see top_of
   if (!exchange_if(&s->top, top, saved_top)) return;
   store(&s->thread->frames, to->stack);
+  if (to->kind == kOtherStack) note_arrival(s, to);
   if (leaves_handler) drop_frames(s, from, load(&s->thread->last_tsc));
   if (is_adaptive()) resume_calls(s, to, now);
   set_barrier(s);

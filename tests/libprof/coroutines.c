@@ -7,6 +7,7 @@
 //   unmapped   the same, each in memory of its own, which is unmapped then
 //   returned   one after the other, each in memory of its own, which is used again when the function has returned
 //   alive      all at a time, in any order
+//   turns      all at a time, in turn, but for one now and then
 //   idle       all at a time, and none has a hooked function while it is away
 //   nested     each is begun and resumed by the one before, whose stack lies right above; and again from the start, in the same
 //              memory, as many times; those of every other time are left for ever
@@ -48,7 +49,7 @@ enum { kSize = 8192, kSteps = 3 };
 static char* memory;  // of all
 static void* places[100001];
 static void* callers[100001];
-static int is_over[100001], is_idle, is_nested, nesting, leaves, shift;
+static int is_over[100001], is_idle, in_turn, is_nested, nesting, leaves, shift;
 static long counts[4];
 enum { kDrive, kGenerate, kStep, kTick };
 
@@ -131,9 +132,9 @@ static void one_after_the_other(const char* how, int n) {
 
 static void all_at_a_time(int n, int (*function)(int)) {
   for (int i = 0; i < n; i++) make(i, memory_of(i), function);
-  for (int left = n; left > 0;) {
-    int i = (int)below((uint32_t)n);
-    if (below(4) == 0) i = 0;  // one of them often
+  for (int left = n, turn = 0; left > 0; turn++) {
+    int i = in_turn ? turn % n : (int)below((uint32_t)n);
+    if (below(in_turn ? 100 : 4) == 0) i = 0;  // one of them often
     while (is_over[i]) i = (i + 1) % n;
     drive(i);
     left -= is_over[i];
@@ -158,7 +159,8 @@ int main(int argc, char** argv) {
   if (signals) setitimer(ITIMER_REAL, &often, NULL);
 
   leaves = !all_returned;
-  if (!strcmp(how, "alive")) {
+  in_turn = !strcmp(how, "turns");
+  if (!strcmp(how, "alive") || in_turn) {
     all_at_a_time(n, generate);
   } else if (!strcmp(how, "idle")) {
     is_idle = 1;

@@ -36,7 +36,7 @@ for type in $types; do
     diff <(sort stdout) <(awk '$1 == "call" { print "context", $3, $5 }' profile | sort) >contexts.diff ||
       fail "$what: (< expected, > recorded) $(head -n 5 contexts.diff | paste -sd ';')"
   done
-  for how in "alive 3000" "nested 30"; do
+  for how in "alive 3000" "turns 3000" "nested 30"; do
     what="$type, $how"
     # shellcheck disable=SC2086 # two words
     record coroutines $how
@@ -44,7 +44,7 @@ for type in $types; do
     diff <(sort stdout) <(awk '$1 == "call" { print "context", $3, $5 }' profile | sort) >contexts.diff ||
       fail "$what: (< expected, > recorded) $(head -n 5 contexts.diff | paste -sd ';')"
   done
-  for how in "left 500 1" "shifted 500 2" "unmapped 500 2" "returned 500 1" "idle 100 2" "alive 500 1" "alive 500 2" "nested 20 1"; do
+  for how in "left 500 1" "shifted 500 2" "unmapped 500 2" "returned 500 1" "idle 100 2" "alive 500 1" "alive 500 2" "turns 500 1" "turns 500 2" "nested 20 1"; do
     what="$type, $how, with signals"
     # shellcheck disable=SC2086 # three words
     record coroutines $how
