@@ -2,8 +2,7 @@
 
 namespace libprof {
 
-void give_time(State* s, Node* node, uint64_t now) {
-  if (!is_timed()) return;
+void give_time_to(State* s, Node* node, uint64_t now) {
   const uint64_t last = load(&s->thread->last_tsc);
   if (now < last) {
     if (uses_cpu_clock()) return;

@@ -11,7 +11,10 @@
 namespace libprof {
 
 // Gives a node the thread's time up to the stamp `now`, as hooks.S does; nothing if nodes hold no times.
-void give_time(State* s, Node* node, uint64_t now);
+void give_time_to(State* s, Node* node, uint64_t now);
+inline void give_time(State* s, Node* node, uint64_t now) {
+  if (is_timed()) give_time_to(s, node, now);
+}
 
 // What the thread ran since that stamp, to which time was given, nobody gets: it was the runtime's. `away`: State::away then.
 void skip_time(State* s, uint64_t since, uint64_t away);

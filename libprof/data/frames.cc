@@ -2,11 +2,7 @@
 
 namespace libprof {
 
-Frame* frame_below(State* s, Frame* f) {
-  const uint64_t address = reinterpret_cast<uint64_t>(f);
-  const uint64_t in_page = address & (kPage - 1), in_chunk = address & (kSmallChunk - 1);
-  const bool is_first = in_page == CHUNK_ALIGNMENT || in_chunk == sizeof(FrameChunk);  // maybe
-  if (!is_first && in_page >= sizeof(FrameChunk) + sizeof(Frame)) return f - 1;
+Frame* frame_below_chunk(State* s, Frame* f) {
   FrameChunk* chunk = chunk_of(f);
   if (f != frames_of(chunk)) {
     // In the zeros of a parent (fork.cc) no chunk is small any more.
@@ -19,7 +15,7 @@ Frame* frame_below(State* s, Frame* f) {
   return frames_of(below) + (frames_in(below) - 1);
 }
 
-Frame* with_slot(State* s, Frame* f) {
+Frame* nearest_with_slot(State* s, Frame* f) {
   while (load(&f->slot) == 0) {
     Frame* below = frame_below(s, f);
     if (!below) break;
@@ -27,8 +23,6 @@ Frame* with_slot(State* s, Frame* f) {
   }
   return f;
 }
-
-Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
 
 void set_base(Frame* f, uint64_t slot, Block node) {
   store(&f->node, node);

@@ -60,6 +60,12 @@ inline uint32_t frames_in(const FrameChunk* c) {
   return is_large ? kFramesInLargeChunk : kFramesInSmallChunk;
 }
 inline Frame* frames_of(FrameChunk* c) { return reinterpret_cast<Frame*>(c + 1); }
+// False for an entry that is neither the first of a chunk nor, in the zeros of a parent (fork.cc), of a page.
+inline bool may_be_first(Frame* f) {
+  const uint64_t address = reinterpret_cast<uint64_t>(f), in_page = address & (kPage - 1);
+  return in_page == CHUNK_ALIGNMENT || in_page < sizeof(FrameChunk) + sizeof(Frame) ||
+         (address & (kSmallChunk - 1)) == sizeof(FrameChunk);
+}
 inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (CHUNK_ALIGNMENT - 1)) == 0; }
 
 // No loop goes on for ever, even if something has overwritten the list that it follows. Blocks are given out in
@@ -74,14 +80,18 @@ inline Block chunk_after(State* s, Block b) { return if_behind(at<FrameChunk>(s-
 
 inline uint64_t slot_of(const Frame* f) { return load(&f->slot) & ~kSlotTag; }
 
+// For frame_below: of an entry that may be the first of its chunk.
+Frame* frame_below_chunk(State* s, Frame* f);
+
 // The frame below; null below a base.
-Frame* frame_below(State* s, Frame* f);
+inline Frame* frame_below(State* s, Frame* f) { return may_be_first(f) ? frame_below_chunk(s, f) : f - 1; }
 
 // The frame, or the nearest below it that has a slot.
-Frame* with_slot(State* s, Frame* f);
+Frame* nearest_with_slot(State* s, Frame* f);
+inline Frame* with_slot(State* s, Frame* f) { return load(&f->slot) != 0 ? f : nearest_with_slot(s, f); }
 
 // The topmost frame that has a slot.
-Frame* current_frame(State* s);
+inline Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
 
 // The frame that f, the first of a further chunk, stands for; else f.
 inline Frame* original_of(State* s, Frame* f) {

@@ -146,7 +146,7 @@ struct State {
   uint32_t stack_changes;             // of what the index holds, and of which of these have frames
   Block recent_stacks;                // table: where stacks were found, see recent_stacks.cc
   Block latest_coroutine;             // the one that the thread went to last
-  uint32_t is_in_order;               // it was the one that was expected
+  uint32_t is_in_order;               // that was the one that was expected
   uint64_t below_thread_stack;        // the next upper end below that of the thread's own,
   uint32_t below_thread_stack_is_of;  // and when it was found out
   uint64_t module_start, module_end;  // the module that the last new node's pc lay in

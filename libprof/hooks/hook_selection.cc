@@ -51,6 +51,7 @@ constexpr Word kWords[] = {kEnter, kLeave, kTail, kJump};
 Hook* chosen[] = {enter_elapsed, leave_elapsed, tail_elapsed, jump_anywhere};
 constexpr Hook* kAsking[] = {ask_and_enter, ask_and_leave, ask_and_tail, ask_and_jump};
 bool do_hooks_ask;
+Hook* known_careful;  // an enter hook that is not plain
 
 uint64_t* program_words;
 bool are_libraries_hooked;
@@ -74,9 +75,14 @@ void use_hooks_again() {
   for (Word word : kWords) use_hook(word, chosen[word]);
 }
 
-void replace_enter_hook(Hook* from, Hook* to) {
-  if (chosen[kEnter] == from) use_hook(kEnter, to);
-}
+struct Forms {
+  Hook *plain, *careful;
+};
+constexpr Forms kEnterHooks[] = {{enter_elapsed, enter_elapsed_carefully},
+                                 {enter_time, enter_time_carefully},
+                                 {enter_time_asking, enter_time_asking_carefully},
+                                 {enter_count, enter_count_carefully},
+                                 {enter_adaptive, enter_adaptive_carefully}};
 
 }  // namespace
 
@@ -148,11 +154,14 @@ void use_hooks_of_type(bool careful) {
 
 // All forms, not those of the type as things are now: another thread may be changing them.
 void use_careful_hooks() {
-  replace_enter_hook(enter_elapsed, enter_elapsed_carefully);
-  replace_enter_hook(enter_time, enter_time_carefully);
-  replace_enter_hook(enter_time_asking, enter_time_asking_carefully);
-  replace_enter_hook(enter_count, enter_count_carefully);
-  replace_enter_hook(enter_adaptive, enter_adaptive_carefully);
+  Hook* enter = load(&chosen[kEnter]);
+  if (enter == load(&known_careful)) return;
+  bool is_plain = false;
+  for (const Forms& forms : kEnterHooks) {
+    if (enter == forms.plain) is_plain = true;
+    if (load(&chosen[kEnter]) == forms.plain) use_hook(kEnter, forms.careful);
+  }
+  if (!is_plain) store(&known_careful, enter);
 }
 
 }  // namespace libprof

@@ -13,10 +13,10 @@
 // The chunks of a stack that is forgotten are used for the next one. So there are never more than twice as many as there are
 // coroutines at a time, and a few.
 //
-// How they are found. By their upper ends, in the thread's index (stack_index.h). A coroutine that returns, or runs no hooked
-// function while it is away, leaves its stack empty, and may come back at once: so the stack stays in the index, is passed
-// over, and found again where it was without a system call. Where more than a few of these lie side by side they are taken
-// out, so that passing over them is paid by those that were left.
+// How they are found. By a guess (recent_stacks.h), else by their upper ends, in the thread's index (stack_index.h). A coroutine
+// that returns, or runs no hooked function while it is away, leaves its stack empty, and may come back at once: so the stack stays
+// in the index, is passed over, and found again where it was without a system call. Where more than a few of these lie side by
+// side they are taken out, so that passing over them is paid by those that were left.
 //
 // Handlers. Stacks are made and forgotten on heavy paths. While the thread is on a signal stack, nothing is forgotten and no
 // chunk is used again: the handler may have interrupted a hook on any of them.
@@ -317,13 +317,6 @@ void give_up_stacks(State* s, uint64_t slot) {
 
 }  // namespace
 
-// A stack whose memory has become zeros, because a handler has forked and this is the child, has no frames.
-Frame* top_of(State* s, FrameChunk* stack) {
-  if (stack == current_stack(s)) return top_frame(s);
-  const uint64_t top = load(&stack->saved_top);
-  return top != 0 ? frame_at(s, top) : frames_of(stack);
-}
-
 Frame* next_frame(State* s, Frame* f) {
   if (!is_last(f)) return f + 1;
   const Block next = chunk_after(s, block_of(s, chunk_of(f)));
@@ -350,13 +343,12 @@ void drop_frames(State* s, FrameChunk* stack, uint64_t now) {
 }
 
 // `low` is stored before what it is of: who comes in between finds that it is of another time.
-uint64_t lower_end_of(State* s, FrameChunk* stack) {
+uint64_t find_lower_end_of(State* s, FrameChunk* stack) {
   const bool is_own = stack->kind == kThreadStack;
   uint64_t* low = is_own ? &s->below_thread_stack : &stack->low;
   uint32_t* low_is_of = is_own ? &s->below_thread_stack_is_of : &stack->low_is_of;
   const bool can_keep = stack->kind != kSignalStack;
   const uint32_t changes = load(&s->stack_changes);
-  if (can_keep && load(low_is_of) == changes) return load(low);
   const FrameChunk* below = find_with_frames(s, {stack->high, ~Block(0), true});
   const uint64_t end = below ? below->high : 0;
   if (can_keep) {

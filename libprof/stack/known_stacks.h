@@ -24,8 +24,13 @@ inline Frame* frame_at(State* s, uint64_t top) { return reinterpret_cast<Frame*>
 // Of stacks whose bounds are known.
 inline bool contains(const FrameChunk* stack, uint64_t slot) { return slot >= stack->low && slot < stack->high; }
 
-// The top entry of any stack but a signal stack; and whether that is the base.
-Frame* top_of(State* s, FrameChunk* stack);
+// The top entry of any stack but a signal stack; and whether that is the base. A stack whose memory has become zeros, because a
+// handler has forked and this is the child, has no frames.
+inline Frame* top_of(State* s, FrameChunk* stack) {
+  if (stack == current_stack(s)) return top_frame(s);
+  const uint64_t top = load(&stack->saved_top);
+  return top != 0 ? frame_at(s, top) : frames_of(stack);
+}
 inline bool is_empty(State* s, FrameChunk* stack) { return top_of(s, stack) == frames_of(stack); }
 
 // The entry above one that is not the topmost; null if there is none.
@@ -37,7 +42,13 @@ void drop_frames(State* s, FrameChunk* stack, uint64_t now);
 // Of the stacks without known bounds that have frames: the one with the nearest upper end above an address, null if there is
 // none; and the nearest upper end below that of a stack, 0 if there is none. Slow paths.
 FrameChunk* find_stack_above(State* s, uint64_t address);
-uint64_t lower_end_of(State* s, FrameChunk* stack);
+uint64_t find_lower_end_of(State* s, FrameChunk* stack);
+inline uint64_t lower_end_of(State* s, FrameChunk* stack) {
+  const bool is_own = stack->kind == kThreadStack;
+  const bool is_known = load(is_own ? &s->below_thread_stack_is_of : &stack->low_is_of) == load(&s->stack_changes);
+  if (is_known && stack->kind != kSignalStack) return load(is_own ? &s->below_thread_stack : &stack->low);
+  return find_lower_end_of(s, stack);
+}
 
 // The known stack that has the frame with that slot, other than a signal stack; null if there is none. A slow path.
 FrameChunk* find_lasting_stack(State* s, uint64_t slot);

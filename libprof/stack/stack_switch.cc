@@ -92,21 +92,24 @@ void enter_signal_stack(State* s, FrameChunk* to, uint64_t slot) {
 
 // A handler that interrupts this may notice the change of stack as well; only one of the two changes the top.
 void change_to(State* s, FrameChunk* to, uint64_t now) {
-  FrameChunk* from = current_stack(s);
   const uint64_t top = load(&s->top);
+  FrameChunk* from = current_stack(s);
   const Block left = load(&current_frame(s)->node);
   give_time(s, node_at(s, left), now);
   const bool leaves_handler = from->kind == kSignalStack;
   if (!leaves_handler) from->saved_top = top;
   from->left_at = now;
-  if (is_empty(s, from)) note_emptied(s, from);
-  Frame* f = with_slot(s, top_of(s, to));
-  if (to->kind == kOtherStack && f == frames_of(to)) store(&f->node, left);  // a coroutine, called by what ran before
+  if (frame_at(s, top) == frames_of(from)) note_emptied(s, from);
+  const bool is_coroutine = to->kind == kOtherStack;
+  if (is_coroutine) {
+    Frame* f = with_slot(s, top_of(s, to));
+    if (f == frames_of(to)) store(&f->node, left);  // called by what ran before
+  }
   const uint64_t saved_top = load(&to->saved_top);
   if (saved_top == 0) return;  // zeros, see top_of
   if (!exchange_if(&s->top, top, saved_top)) return;
   store(&s->thread->frames, to->stack);
-  if (to->kind == kOtherStack) note_arrival(s, to);
+  if (is_coroutine) note_arrival(s, to);
   if (leaves_handler) drop_frames(s, from, load(&s->thread->last_tsc));
   if (is_adaptive()) resume_calls(s, to, now);
   set_barrier(s);
@@ -162,6 +165,7 @@ uint64_t detach_heavily(State* s, uint64_t argument) {
 }  // namespace
 
 void detach_frames(State* s, uint64_t slot, uint64_t now) {
+  if (slot_of(top_frame(s)) >= slot) return;
   FrameChunk* stack = current_stack(s);
   if (stack->kind == kSignalStack) return;
   if (!find_detachable(s, stack, slot)) return;
