@@ -4,7 +4,7 @@
 #ifndef LIBPROF_RECENT_STACKS_H
 #define LIBPROF_RECENT_STACKS_H
 
-#include "libprof/data/state.h"
+#include "libprof/data/frames.h"
 
 namespace libprof {
 
