@@ -14,7 +14,7 @@
 #include "prof/instructions/statistics/trace_counts.h"
 #include "prof/instructions/trace/trace_listing.h"
 #include "prof/instructions/trace/trace_reader.h"
-#include "tests/unit/instructions/trace_bytes.h"
+#include "tests/unit/prof/instructions/trace_bytes.h"
 #include "tests/unit/prof_fixture.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof_fixture.h"
+#include "tests/unit/prof_fixture.h"
 
 namespace prof_test {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof_fixture.h"
+#include "tests/unit/prof_fixture.h"
 
 namespace prof_test {
 

@@ -15,7 +15,7 @@
 #include "prof/model/analysis/analysis.h"
 #include "prof/views/run/views.h"
 #include "prof/views/text/output.h"
-#include "prof_fixture.h"
+#include "tests/unit/prof_fixture.h"
 
 namespace prof_test {
 

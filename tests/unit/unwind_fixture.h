@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "elf_fixture.h"
+#include "tests/unit/elf_fixture.h"
 #include "linker-rewrite/unwind/register_rules.h"
 #include "linker-rewrite/unwind/unwind.h"
 
