@@ -4,18 +4,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 #include <string_view>
+
+#include "text/hexadecimal.h"
 
 namespace profld {
 
 namespace {
-
-std::string hex(OldAddr a) {
-  std::ostringstream s;
-  s << "0x" << std::hex << a.value;
-  return s.str();
-}
 
 std::string_view words_of(LeftOut why) {
   switch (why) {
@@ -70,10 +65,12 @@ void write_json(std::ostream& out, const Report& report) {
   }
   j["left_out"] = nlohmann::ordered_json::array();
   for (const Report::LeftOutFunction& f : report.left_out)
-    j["left_out"].push_back({{"name", f.name}, {"address", hex(f.address)}, {"why", words_of(f.why)}});
+    j["left_out"].push_back(
+        {{"name", f.name}, {"address", prof_text::hexadecimal(f.address.value)}, {"why", words_of(f.why)}});
   j["skipped"] = nlohmann::ordered_json::array();
   for (const Report::Skipped& s : report.skipped)
-    j["skipped"].push_back({{"name", s.name}, {"address", hex(s.address)}, {"reason", text_of(s.reason)}});
+    j["skipped"].push_back(
+        {{"name", s.name}, {"address", prof_text::hexadecimal(s.address.value)}, {"reason", text_of(s.reason)}});
   if (!report.unmatched_patterns.empty()) j["unmatched_patterns"] = report.unmatched_patterns;
   // Names are bytes, not always UTF-8. Bytes that are not ASCII are escaped, and control characters too.
   out << j.dump(1, '\t', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';

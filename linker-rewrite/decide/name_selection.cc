@@ -1,10 +1,10 @@
 #include "name_selection.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 
 #include "linker-rewrite/names/nearest.h"
+#include "text/hexadecimal.h"
 
 namespace profld {
 
@@ -27,11 +27,7 @@ Languages languages_of(const Image& image, const DebugNames& more) {
 std::vector<Name> names_of(const CodeRange& range, Languages languages, const DebugNames& more) {
   std::vector<Name> names;
   for (const std::string& name : range.names) names.emplace_back(name, languages);
-  if (names.empty()) {
-    char name[24];
-    std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(range.range.start.value));
-    names.emplace_back(name);
-  }
+  if (names.empty()) names.emplace_back("#" + prof_text::hexadecimal_digits(range.range.start.value));
   if (const auto found = more.find(range.range.start); found != more.end())
     for (const std::string& name : found->second) names.emplace_back(name, languages);
   return names;

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "notes.h"
+#include "text/hexadecimal.h"
 
 namespace profld {
 
@@ -49,7 +50,7 @@ std::vector<DebugFilePlace> places_of_debug_file(const DebugLink& link, std::vec
                                                  const std::vector<std::string>& beside) {
   folders.emplace_back(kDebugFolder);
   std::vector<DebugFilePlace> places;
-  const std::string digits = hexadecimal(link.build_id);
+  const std::string digits = prof_text::hexadecimal_of(link.build_id);
   const bool has_build_id = link.build_id.size() >= 2;
   if (has_build_id) {
     for (const std::string& folder : folders)

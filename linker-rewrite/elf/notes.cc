@@ -37,14 +37,4 @@ bool Note::is_original_build_id() const {
   return type == prof_format::kNoteOriginalBuildId && is_from(prof_format::kNoteOwner);
 }
 
-std::string hexadecimal(std::string_view bytes) {
-  static const char digits[] = "0123456789abcdef";
-  std::string text;
-  for (char c : bytes) {
-    text += digits[static_cast<unsigned char>(c) >> 4];
-    text += digits[c & 15];
-  }
-  return text;
-}
-
 }  // namespace profld

@@ -25,9 +25,6 @@ struct Note {
 // one are left out. `align`: 4 or 8 bytes.
 bool each_note(ByteView notes, uint64_t align, const std::function<bool(const Note&)>& f);
 
-// A build-id as it is written: lower-case hexadecimal digits, two per byte.
-std::string hexadecimal(std::string_view bytes);
-
 }  // namespace profld
 
 #endif

@@ -11,6 +11,7 @@
 #include "exports.h"
 #include "libprof/printable.h"
 #include "prof/model/tree/modules.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -27,12 +28,6 @@ std::string field_of(const std::string& text) {
 std::string seconds_of(double seconds, int places = 9) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", places, seconds);
-  return text;
-}
-
-std::string hexadecimal_address(uint64_t address) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
 }
 
@@ -69,7 +64,7 @@ class Csv : public Export {
     if (part.process) out_.text(std::to_string(part.process) + ",");
     if (part.thread) out_.text(std::to_string(part.thread) + "," + field_of(part.thread_name) + ",");
     out_.text(field_of(part.functions.objects()[function.object].name()) + "," + field_of(function.name) + "," +
-              field_of(function.raw_name) + "," + hexadecimal_address(function.address) + ",");
+              field_of(function.raw_name) + "," + prof_text::hexadecimal(function.address) + ",");
     out_.text((has_calls ? std::to_string(sum.calls) : "") + ",");
     out_.text((part.timed ? time(part, sum.self) : "") + ",");
     write_range(part, f);

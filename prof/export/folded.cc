@@ -14,6 +14,7 @@
 #include "contexts.h"
 #include "exports.h"
 #include "libprof/printable.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -39,9 +40,7 @@ std::string frame_of(const Analysis& analysis, uint32_t function) {
   if (function == Context::kBetween) return name;
   const Function& f = analysis.functions.functions()[function];
   if (name.size() > kLongestName) {
-    char address[24];
-    std::snprintf(address, sizeof address, "...[0x%llx]", static_cast<unsigned long long>(f.address));
-    name = prof_text::shortened(name, kLongestName) + address;
+    name = prof_text::shortened(name, kLongestName) + "...[" + prof_text::hexadecimal(f.address) + "]";
   }
   if (name.starts_with('#')) {  // no symbol: "#1139"
     name = prof_text::printable(analysis.functions.objects()[f.object].name()) + name;

@@ -17,6 +17,7 @@
 #include "exports.h"
 #include "libprof/printable.h"
 #include "prof/read/error.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -236,7 +237,7 @@ class Pprof : public Export {
       mapping.add_uint64(mapping_field::id, mappings_ + 1);
       mapping.add_int64(mapping_field::filename, string_number(prof_text::printable(path)));
       const std::string& id = object.original_build_id();
-      if (!id.empty()) mapping.add_int64(mapping_field::build_id, string_number(hexadecimal(id)));
+      if (!id.empty()) mapping.add_int64(mapping_field::build_id, string_number(prof_text::hexadecimal_of(id)));
       mapping.add_bool(mapping_field::has_functions, true);
     }
   }

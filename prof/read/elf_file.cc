@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "linker-rewrite/elf/notes.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -380,7 +381,9 @@ std::string build_id_of(const std::string& path) {
   }
 }
 
-std::string hexadecimal(const std::string& bytes) { return bytes.empty() ? "(none)" : profld::hexadecimal(bytes); }
+std::string build_id_text(const std::string& bytes) {
+  return bytes.empty() ? "(none)" : prof_text::hexadecimal_of(bytes);
+}
 
 // .eh_frame_hdr: the linker's sorted table of all FDEs, for searches at run time (Linux Standard Base, core, 10.6.2).
 //

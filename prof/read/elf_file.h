@@ -141,8 +141,8 @@ bool may_be_same(const std::string& build_id, const std::string& other);
 // The build-id of a file; empty if it has none or cannot be read.
 std::string build_id_of(const std::string& path);
 
-// Lower-case hexadecimal digits, two per byte; "(none)" for no bytes.
-std::string hexadecimal(const std::string& bytes);
+// A build-id for people: "(none)" if it has no bytes.
+std::string build_id_text(const std::string& bytes);
 
 }  // namespace prof
 

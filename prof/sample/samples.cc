@@ -9,6 +9,7 @@
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -157,7 +158,7 @@ std::string text_of(const Samples& samples) {
   for (const SampledModule& module : samples.modules) {
     json addresses = json::array();
     for (const auto& [offset, count] : module.counts) addresses.push_back({offset, count});
-    const std::string build_id = module.build_id.empty() ? "" : hexadecimal(module.build_id);
+    const std::string build_id = prof_text::hexadecimal_of(module.build_id);
     text += separator + line(json{{"path", module.path}, {"build_id", build_id}, {"addresses", std::move(addresses)}});
     separator = ",\n";
   }

@@ -1,7 +1,6 @@
 #include "pattern_check.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -52,9 +52,7 @@ bool is_own(const Symbol& symbol) { return symbol.type == STT_FUNC; }
 // profld calls functions without symbols by their addresses.
 bool see_addresses(const ElfFile& file, const SeeName& see) {
   for (const uint64_t address : file.unwind_starts()) {
-    char name[24];
-    std::snprintf(name, sizeof name, "#%llx", static_cast<unsigned long long>(address));
-    if (!see(Name(name), true)) return false;
+    if (!see(Name("#" + prof_text::hexadecimal_digits(address)), true)) return false;
   }
   return true;
 }

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -15,15 +14,11 @@
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "text.h"
+#include "text/hexadecimal.h"
 
 namespace prof::gprof {
 
 namespace {
-
-std::string hexadecimal(uint64_t number) {
-  char digits[20];
-  return {digits, std::to_chars(digits, digits + sizeof digits, number, 16).ptr};
-}
 
 bool stands_before(const Function& left, const Function& right) {
   if (left.file.empty() || right.file.empty()) return left.address < right.address;
@@ -59,8 +54,8 @@ Executions::Executions(const CallGraph& graph, const std::vector<GmonBlock>& blo
     blocks_[f].push_back({address, count});
     const Function& function = graph.functions[f];
     if (trace.has(Trace::blocks))
-      trace.print("[blocks] 0x" + hexadecimal(address) + " ran " + std::to_string(count) + " times: " + function.name +
-                  ", line " + std::to_string(function.line));
+      trace.print("[blocks] " + prof_text::hexadecimal(address) + " ran " + std::to_string(count) +
+                  " times: " + function.name + ", line " + std::to_string(function.line));
   }
 }
 
@@ -77,7 +72,7 @@ void print_executions(const Executions& executions, const Choice& choice, const 
       if (count == 0 && !options.unused) return;
       out.text((function.file.empty() ? "<unknown>" : prof_text::printable(function.file)) + ":" +
                std::to_string(function.line) + ": (" + prof_text::printable(function.name) + ":0x" +
-               hexadecimal(address) + ") " + std::to_string(count) + " executions\n");
+               prof_text::hexadecimal_digits(address) + ") " + std::to_string(count) + " executions\n");
     };
     print(function.address, executions.calls(f));
     for (const GmonBlock& block : executions.blocks(f)) print(block.address, block.count);

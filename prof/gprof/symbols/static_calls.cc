@@ -3,13 +3,13 @@
 #include <gelf.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <string_view>
 #include <vector>
 
 #include "prof/read/instructions.h"
+#include "text/hexadecimal.h"
 
 namespace prof::gprof {
 
@@ -50,9 +50,7 @@ class Arcs {
     if (callee == kNone || graph_.functions[callee].address != target) return;
     if (selection.keeps_arc && !selection.keeps_arc(caller, callee)) return;
     if (trace_.has(Trace::static_calls)) {
-      char digits[20];
-      const std::string address(digits, std::to_chars(digits, digits + sizeof digits, site, 16).ptr);
-      trace_.print("call at 0x" + address + ": " + graph_.functions[caller].name + " to " +
+      trace_.print("call at " + prof_text::hexadecimal(site) + ": " + graph_.functions[caller].name + " to " +
                    graph_.functions[callee].name);
     }
     add_arc(graph_, caller, callee, 0);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <utility>
 
 #include "prof/read/error.h"
 #include "signal_numbers.h"
 #include "target_client.h"
+#include "text/hexadecimal.h"
 
 namespace prof::remote {
 
@@ -21,13 +21,9 @@ constexpr int kNotified = SIGTRAP;               // si_code of a stop that the k
 constexpr uint64_t kMmap = 9, kMprotect = 10, kMunmap = 11, kMremap = 25;
 constexpr uint64_t kClone = 56, kExecve = 59, kExit = 60, kExitGroup = 231, kExecveat = 322, kClone3 = 435;
 
-std::string hex_number(uint64_t number) {
-  char text[20];
-  std::snprintf(static_cast<char*>(text), sizeof text, "%llx", static_cast<unsigned long long>(number));
-  return static_cast<const char*>(text);
+std::string signal_word(int signal) {
+  return prof_text::hexadecimal_of(std::string(1, char(to_protocol_signal(signal))));
 }
-
-std::string signal_word(int signal) { return to_hex(std::string(1, char(to_protocol_signal(signal)))); }
 
 // A register in a stop packet: its bytes, the lowest first.
 std::optional<uint64_t> register_value(std::string_view digits) {
@@ -97,7 +93,7 @@ GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>&
 void GdbserverClient::start(const std::vector<std::string>& command) {
   if (command.empty()) throw Error("gdbserver: has no program; say which one is to be started");
   std::string packet = "vRun";
-  for (const std::string& word : command) packet += ";" + to_hex(word);
+  for (const std::string& word : command) packet += ";" + prof_text::hexadecimal_of(word);
   stop_ = ask(packet);
   if (!stop_.starts_with("T")) throw Error("gdbserver: cannot start " + command[0]);
 }
@@ -116,8 +112,8 @@ std::string GdbserverClient::ask(std::string_view packet) {
 std::string GdbserverClient::object(const std::string& name, const std::string& annex) {
   std::string all;
   while (all.size() < kMostBytes) {
-    const std::string piece =
-        ask("qXfer:" + name + ":read:" + annex + ":" + hex_number(all.size()) + "," + hex_number(kPiece));
+    const std::string piece = ask("qXfer:" + name + ":read:" + annex + ":" + prof_text::hexadecimal_digits(all.size()) +
+                                  "," + prof_text::hexadecimal_digits(kPiece));
     if (!piece.starts_with("m") && !piece.starts_with("l")) break;
     all += piece.substr(1);
     if (piece[0] == 'l' || piece.size() == 1) break;
@@ -128,12 +124,13 @@ std::string GdbserverClient::object(const std::string& name, const std::string& 
 // A file of the machine that gdbserver is on; "" if it cannot be read.
 std::string GdbserverClient::file(const std::string& path) {
   std::string all;
-  const std::string opened = ask("vFile:open:" + to_hex(path) + ",0,0");
+  const std::string opened = ask("vFile:open:" + prof_text::hexadecimal_of(path) + ",0,0");
   std::string_view rest = opened;
   if (!take_word(rest, "F") || rest.starts_with("-")) return all;
   const std::string number(rest);
   while (all.size() < kMostBytes) {
-    const std::string piece = ask("vFile:pread:" + number + "," + hex_number(kPiece) + "," + hex_number(all.size()));
+    const std::string piece = ask("vFile:pread:" + number + "," + prof_text::hexadecimal_digits(kPiece) + "," +
+                                  prof_text::hexadecimal_digits(all.size()));
     const size_t data = piece.find(';');
     if (!piece.starts_with("F") || data == std::string::npos || data + 1 == piece.size()) break;
     all += piece.substr(data + 1);
@@ -147,7 +144,8 @@ std::string GdbserverClient::memory(uint64_t address, size_t size) {
   while (all.size() < size) {  // page by page: the next one may not be there
     const uint64_t at = address + all.size();
     const size_t piece = std::min<size_t>(size - all.size(), 0x1000 - at % 0x1000);
-    const auto bytes = from_hex(ask("m" + hex_number(at) + "," + hex_number(piece)));
+    const auto bytes =
+        from_hex(ask("m" + prof_text::hexadecimal_digits(at) + "," + prof_text::hexadecimal_digits(piece)));
     if (!bytes || bytes->empty() || bytes->size() > piece) break;  // E01, too
     all += *bytes;
     if (bytes->size() < piece) break;
@@ -157,7 +155,8 @@ std::string GdbserverClient::memory(uint64_t address, size_t size) {
 
 // A thread as packets name it: pPROCESS.THREAD, or THREAD alone if only one process is stepped.
 std::string GdbserverClient::thread_word(TracedThread thread) const {
-  return (follows_forks_ ? "p" + hex_number(thread.process) + "." : "") + hex_number(thread.thread);
+  return (follows_forks_ ? "p" + prof_text::hexadecimal_digits(thread.process) + "." : "") +
+         prof_text::hexadecimal_digits(thread.thread);
 }
 
 std::optional<TracedThread> GdbserverClient::take_thread_word(std::string_view& word) const {

@@ -1,11 +1,12 @@
 #include "packet.h"
 
+#include "text/hexadecimal.h"
+
 namespace prof::remote {
 
 namespace {
 
 constexpr char kEscape = '}', kRepeat = '*', kInterrupt = 3;
-constexpr char kDigits[] = "0123456789abcdef";
 constexpr int kRepeatBase = 29;   // what the count of a repetition is written above
 constexpr size_t kSumLength = 3;  // # and two digits
 
@@ -60,8 +61,7 @@ std::string framed(std::string_view payload) {
   }
   const uint8_t sum = sum_of(std::string_view(sent).substr(1));
   sent.push_back('#');
-  sent.push_back(kDigits[sum >> 4]);
-  sent.push_back(kDigits[sum & 15]);
+  sent += prof_text::hexadecimal_of(std::string(1, char(sum)));
   return sent;
 }
 
@@ -106,16 +106,6 @@ Received PacketReader::next() {
   }
   searched_ = mark - begin_ - 1;
   return mark + kSumLength > bytes_.size() ? Received::nothing : take(mark + kSumLength);
-}
-
-std::string to_hex(std::string_view bytes) {
-  std::string digits;
-  digits.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    digits.push_back(kDigits[uint8_t(c) >> 4]);
-    digits.push_back(kDigits[uint8_t(c) & 15]);
-  }
-  return digits;
 }
 
 std::optional<std::string> from_hex(std::string_view digits) {

@@ -50,9 +50,7 @@ class PacketReader {
   std::string payload_;
 };
 
-// Two digits for each byte, as the protocol writes memory and names.
-std::string to_hex(std::string_view bytes);
-// Nothing if there is something else than pairs of digits.
+// The bytes that pairs of digits are of, as the protocol writes memory and names. Nothing if there is something else.
 std::optional<std::string> from_hex(std::string_view digits);
 // The number at the beginning of the text, of which its digits are removed. Nothing if there is none, or it has more than
 // 64 bits.

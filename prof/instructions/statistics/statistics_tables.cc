@@ -10,6 +10,7 @@
 #include "prof/views/text/json_text.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -18,12 +19,6 @@ namespace {
 using Cell = StatisticsTable::Cell;
 
 double percent_of(uint64_t part, uint64_t whole) { return whole ? double(part) * 100 / double(whole) : 0; }
-
-std::string hexadecimal(uint64_t number) {
-  char digits[24];
-  std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(number));
-  return digits;
-}
 
 // By address, the functions of one module after the other.
 std::vector<uint32_t> in_order(const TraceCounts& counts, const TraceNames& names) {
@@ -40,8 +35,8 @@ std::vector<uint32_t> in_order(const TraceCounts& counts, const TraceNames& name
 // "main+0x1c".
 std::string spot(const CountedInstruction& in, const TraceNames& names) {
   const TracedFunction& f = names.functions()[in.place.function];
-  if (!in.place.address || !f.entry) return f.name + " " + hexadecimal(in.address);
-  return in.address == f.entry ? f.name : f.name + "+" + hexadecimal(in.address - f.entry);
+  if (!in.place.address || !f.entry) return f.name + " " + prof_text::hexadecimal(in.address);
+  return in.address == f.entry ? f.name : f.name + "+" + prof_text::hexadecimal(in.address - f.entry);
 }
 
 struct Sum {
@@ -115,8 +110,8 @@ class Tables {
       const CountedInstruction& in = counts_.instructions()[i];
       if (!in.is_branch()) continue;
       const double percent = percent_of(in.taken, in.taken + in.not_taken);
-      table.rows.push_back(
-          {in.executions, in.taken, in.not_taken, percent, module_of(in), hexadecimal(in.address), spot(in, names_)});
+      table.rows.push_back({in.executions, in.taken, in.not_taken, percent, module_of(in),
+                            prof_text::hexadecimal(in.address), spot(in, names_)});
     }
     sort_by_use(table);
     return table;
@@ -140,8 +135,9 @@ class Tables {
       for (const auto& [index, times] : in.targets) {
         const CountedInstruction& target = counts_.instructions()[index];
         const std::string from = spot(in, names_), to = spot(target, names_);
-        table.rows.push_back({times, percent_of(times, in.executions), module_of(in), hexadecimal(in.address), from,
-                              hexadecimal(target.address), to, from + " -> " + to});
+        table.rows.push_back({times, percent_of(times, in.executions), module_of(in),
+                              prof_text::hexadecimal(in.address), from, prof_text::hexadecimal(target.address), to,
+                              from + " -> " + to});
       }
     }
     sort_by_use(table);
@@ -172,7 +168,8 @@ class Tables {
         end += in.length;
       }
       table.rows.push_back({instructions, percent_of(instructions, counts_.total()), first.executions,
-                            end - first.address, module_of(first), hexadecimal(first.address), spot(first, names_)});
+                            end - first.address, module_of(first), prof_text::hexadecimal(first.address),
+                            spot(first, names_)});
     }
     sort_by_use(table);
     return table;

@@ -10,6 +10,7 @@
 
 #include "link_watch.h"
 #include "prof/instructions/remote/signal_numbers.h"
+#include "text/hexadecimal.h"
 #include "tracee.h"
 
 namespace prof::target {
@@ -18,7 +19,6 @@ namespace {
 
 using remote::take_number;
 using remote::take_word;
-using remote::to_hex;
 
 constexpr char kOk[] = "OK", kFailed[] = "E01", kUnknown[] = "";
 // gdb has its own description of the registers of this architecture, which is the one that `g` is read by.
@@ -29,17 +29,7 @@ constexpr size_t kMostMemory = 0x8000;  // bytes of memory to a packet
 constexpr size_t kGeneral = 17;         // registers of 8 bytes in `g`, the last one the instruction pointer; then
 constexpr size_t kShort = 7;            // of 4 bytes: flags, cs, ss, ds, es, fs, gs
 
-std::string number_text(uint64_t number) {
-  static const char* const kDigits = "0123456789abcdef";
-  std::string text;
-  do {
-    text.insert(text.begin(), kDigits[number & 15]);
-    number >>= 4;
-  } while (number != 0);
-  return text;
-}
-
-std::string byte_text(int value) { return to_hex(std::string(1, char(value))); }
+std::string byte_text(int value) { return prof_text::hexadecimal_of(std::string(1, char(value))); }
 
 // As it stands behind `end`, the first letter of W and X packets.
 std::string end_text(int status) {
@@ -134,17 +124,19 @@ std::string Server::answer(std::string_view packet) {
 
 std::string Server::query(std::string_view packet) {
   if (packet.starts_with("Supported"))
-    return "PacketSize=" + number_text(kMostMemory * 2 + 64) +
+    return "PacketSize=" + prof_text::hexadecimal_digits(kMostMemory * 2 + 64) +
            ";QStartNoAckMode+;vContSupported+;qXfer:features:read+;prof.records+";
-  if (packet == "C") return "QC" + number_text(uint64_t(thread_));
+  if (packet == "C") return "QC" + prof_text::hexadecimal_digits(uint64_t(thread_));
   if (packet == "Attached") return "0";
   if (packet == "Prof.command") {
     const pid_t program = threads_.program();
-    return number_text(uint64_t(program)) + ":" + to_hex(file_of_process(program, "cmdline"));
+    return prof_text::hexadecimal_digits(uint64_t(program)) + ":" +
+           prof_text::hexadecimal_of(file_of_process(program, "cmdline"));
   }
   if (packet == "fThreadInfo") {
     std::string all = "m";
-    for (const pid_t number : threads_.numbers()) all += (all.size() > 1 ? "," : "") + number_text(uint64_t(number));
+    for (const pid_t number : threads_.numbers())
+      all += (all.size() > 1 ? "," : "") + prof_text::hexadecimal_digits(uint64_t(number));
     return all;
   }
   if (packet == "sThreadInfo") return "l";
@@ -231,7 +223,7 @@ std::string Server::registers() {
   for (const unsigned long long* value : general(raw)) add(bytes, *value);
   for (const unsigned long long* value : short_ones(raw)) add(bytes, uint32_t(*value));
   bytes += float_registers(floats);
-  return to_hex(bytes);
+  return prof_text::hexadecimal_of(bytes);
 }
 
 // Those of general use; what else there is stays.
@@ -259,7 +251,7 @@ std::string Server::memory(std::string_view packet) {
   const auto size = take_number(packet);
   if (!address || !has_comma || !size) return kFailed;
   const std::string bytes = read_memory(thread_, *address, std::min<size_t>(*size, kMostMemory));
-  return bytes.empty() && *size != 0 ? kFailed : to_hex(bytes);
+  return bytes.empty() && *size != 0 ? kFailed : prof_text::hexadecimal_of(bytes);
 }
 
 std::string Server::set_memory(std::string_view packet, bool is_binary) {
@@ -287,7 +279,8 @@ std::string Server::resume(pid_t steps, pid_t to, int signal) {
 
 std::string Server::last_stop() const {
   if (is_over_) return end_;
-  return "T" + byte_text(remote::to_protocol_signal(signal_)) + "thread:" + number_text(uint64_t(thread_)) + ";";
+  return "T" + byte_text(remote::to_protocol_signal(signal_)) +
+         "thread:" + prof_text::hexadecimal_digits(uint64_t(thread_)) + ";";
 }
 
 std::string Server::record() {

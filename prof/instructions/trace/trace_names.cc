@@ -1,11 +1,11 @@
 #include "trace_names.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "linker-rewrite/names/simplify.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -16,15 +16,7 @@ struct TraceNames::File {
   std::unique_ptr<ObjectDebugInfo> debug_info;
 };
 
-namespace {
-
-std::string address_name(uint64_t address) {
-  char text[24];
-  std::snprintf(text, sizeof text, "#%llx", static_cast<unsigned long long>(address));
-  return text;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 uint32_t TraceNames::file_of(const TraceModuleFile& module) {
   const auto [at, is_new] = file_index_.try_emplace({module.path, module.build_id}, uint32_t(files_.size()));
@@ -60,7 +52,8 @@ uint32_t TraceNames::function(uint32_t file, uint64_t entry, bool has_name) {
   if (has_name) {
     const SymbolTable& symbols = files_[file]->object.symbols();
     const Symbol* symbol = symbols.find(entry);
-    f.name = f.raw_name = symbol && symbol->address == entry ? symbol->name : address_name(entry);
+    f.name = f.raw_name =
+        symbol && symbol->address == entry ? symbol->name : "#" + prof_text::hexadecimal_digits(entry);
     if (!raw_names_) f.name = prof_names::simplified(prof_names::demangled(f.raw_name, symbols.languages()));
   }
   if (f.raw_name.empty()) f.raw_name = f.name;

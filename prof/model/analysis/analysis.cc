@@ -32,7 +32,7 @@ void check_same_program(const Profile& first, const Profile& other) {
   if (!are_of_one_program(first, other)) {
     const Module &a = first.modules()[0], &b = other.modules()[0];
     throw Error(other.path() + ": is of another program than " + first.path() + ": build-id " +
-                hexadecimal(b.build_id) + " of " + b.path + ", not " + hexadecimal(a.build_id) + " of " + a.path);
+                build_id_text(b.build_id) + " of " + b.path + ", not " + build_id_text(a.build_id) + " of " + a.path);
   }
 }
 

@@ -1,21 +1,15 @@
 #include "disassembly.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "executions.h"
 #include "prof/model/program/opened_objects.h"
 #include "prof/read/instructions.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
 namespace {
-
-std::string hexadecimal_of(uint64_t n) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
-  return text;
-}
 
 class Disassembler {
  public:
@@ -68,7 +62,7 @@ class Disassembler {
       made.text = text_of(instruction, std::string_view(code).substr(instruction.address - start, instruction.length));
       if (instruction.target) made.text += named(function.object, *instruction.target);
       if (instruction.memory)
-        made.text += "  # " + hexadecimal_of(*instruction.memory) + named(function.object, *instruction.memory);
+        made.text += "  # " + prof_text::hexadecimal(*instruction.memory) + named(function.object, *instruction.memory);
       if (const LineRange* line = table.find(instruction.address); line && line->line != 0) {
         made.file = table.files[line->file];
         made.line = line->line;
@@ -85,11 +79,12 @@ class Disassembler {
     if (!symbol) {
       const std::optional<uint64_t> entry = object.entry_of_original(address);
       return entry && *entry != address
-                 ? " <#" + hexadecimal_of(*entry).substr(2) + "+" + hexadecimal_of(address - *entry) + ">"
-             : entry ? " <#" + hexadecimal_of(*entry).substr(2) + ">"
+                 ? " <#" + prof_text::hexadecimal_digits(*entry) + "+" + prof_text::hexadecimal(address - *entry) + ">"
+             : entry ? " <#" + prof_text::hexadecimal_digits(*entry) + ">"
                      : "";
     }
-    const std::string offset = address == symbol->address ? "" : "+" + hexadecimal_of(address - symbol->address);
+    const std::string offset =
+        address == symbol->address ? "" : "+" + prof_text::hexadecimal(address - symbol->address);
     return " <" + recorded_.functions.name_of(symbol->name, object) + offset + ">";
   }
 

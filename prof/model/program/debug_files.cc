@@ -25,7 +25,7 @@ std::string folder_of(const std::string& path) {
 std::string mismatch(const ElfFile& found, const profld::DebugLink& link, const profld::DebugFilePlace& place) {
   if (!link.build_id.empty() && !found.build_id().empty()) {
     if (found.build_id() == link.build_id) return "";
-    return "its build-id is " + hexadecimal(found.build_id()) + ", not " + hexadecimal(link.build_id);
+    return "its build-id is " + build_id_text(found.build_id()) + ", not " + build_id_text(link.build_id);
   }
   if (!place.is_by_name) return "it has no build-id";
   return profld::has_crc(place.path, link.crc) ? "" : "its CRC is not the one that .gnu_debuglink names";

@@ -4,22 +4,11 @@
 
 #include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/names/simplify.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
-namespace {
-
-std::string hex_name(uint64_t address) {
-  static const char digits[] = "0123456789abcdef";
-  std::string text;
-  do {
-    text.insert(text.begin(), digits[address & 15]);
-    address >>= 4;
-  } while (address);
-  return text;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 FunctionTable::FunctionTable(Object program, bool raw_names, DebugSearch search)
     : raw_names_(raw_names), search_(std::move(search)) {
@@ -41,9 +30,12 @@ uint32_t FunctionTable::at(uint32_t object, uint64_t entry) {
   if (!is_new) return at->second;
   const Object& file = objects_[object];
   if (const std::string* name = file.import_name(entry)) return at->second = import(*name, entry, file);
-  Function f{object, entry, file.is_missing() ? file.name() + "+0x" + hex_name(entry) : "#" + hex_name(entry), ""};
+  Function f{object, entry,
+             file.is_missing() ? file.name() + "+" + prof_text::hexadecimal(entry)
+                               : "#" + prof_text::hexadecimal_digits(entry),
+             ""};
   if (const Symbol* symbol = file.symbols().find(entry)) {
-    const std::string offset = symbol->address == entry ? "" : "+0x" + hex_name(entry - symbol->address);
+    const std::string offset = symbol->address == entry ? "" : "+" + prof_text::hexadecimal(entry - symbol->address);
     f.raw_name = symbol->name + offset;
     f.name = name_of(symbol->name, file) + offset;
   } else {

@@ -168,7 +168,7 @@ class Opener {
     }
     if (!may_be_same(file.build_id(), module_.build_id)) {
       throw Error(file.path() + ": is not the program of " + profile_.path() + ": its build-id is " +
-                  hexadecimal(file.build_id()) + ", the profile's is " + hexadecimal(module_.build_id));
+                  build_id_text(file.build_id()) + ", the profile's is " + build_id_text(module_.build_id));
     }
   }
 
@@ -176,7 +176,8 @@ class Opener {
     const std::string& id = recorded.is_rewritten() ? recorded.original_build_id() : recorded.build_id();
     if (may_be_same(file.build_id(), id)) return;
     throw Error(file.path() + ": is not the program of " + profile_.path() + ": its build-id is " +
-                hexadecimal(file.build_id()) + ", that of the original of " + module_.path + " is " + hexadecimal(id));
+                build_id_text(file.build_id()) + ", that of the original of " + module_.path + " is " +
+                build_id_text(id));
   }
 
   const Profile& profile_;

@@ -102,8 +102,8 @@ class Crediting {
     if (id.empty()) return;
     const std::string sampled = build_id_of(samples_.program);
     if (sampled.empty() || sampled == id) return;
-    throw Error(path_ + ": is of another program than the profile: build-id " + hexadecimal(sampled) + " of " +
-                samples_.program + ", not " + hexadecimal(id));
+    throw Error(path_ + ": is of another program than the profile: build-id " + build_id_text(sampled) + " of " +
+                samples_.program + ", not " + build_id_text(id));
   }
 
   const Samples& samples_;

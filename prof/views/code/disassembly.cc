@@ -1,20 +1,15 @@
 #include <algorithm>
-#include <charconv>
 
 #include "code_views.h"
 #include "libprof/printable.h"
 #include "prof/model/program/count_of.h"
 #include "prof/read/file.h"
 #include "prof/views/text/listing.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
 namespace {
-
-std::string hexadecimal_digits(uint64_t n) {
-  char digits[24];
-  return {digits, std::to_chars(digits, digits + sizeof digits, n, 16).ptr};
-}
 
 // "collatz.c:12: while (n != 1) {"
 std::string source_line(const DisassembledInstruction& instruction, SourceText& sources) {
@@ -51,7 +46,7 @@ void print_disassembly(const Analysis& analysis, const Disassembly& disassembly,
       ListingLine& line = lines.emplace_back();
       if (disassembly.has_executions)
         line.cells.push_back(instruction.executions ? std::to_string(*instruction.executions) : "-");
-      line.cells.push_back(hexadecimal_digits(instruction.address));
+      line.cells.push_back(prof_text::hexadecimal_digits(instruction.address));
       line.cells.push_back(distance(instruction.address, entry));
       line.text = "    " + prof_text::printable(instruction.text);
     }

@@ -15,6 +15,7 @@
 #include "gmon_writer.h"
 #include "libprof/printable.h"
 #include "prof/model/gmon/gmon_of.h"
+#include "text/hexadecimal.h"
 #include "views.h"
 
 namespace prof {
@@ -122,9 +123,7 @@ void write_names(const Analysis& analysis, uint32_t object, const std::string& p
   if (!names.empty()) names.try_emplace(names.rbegin()->first + 16, "_end_of_functions");
   write_file(path, [&](Output& out) {
     for (const auto& [address, name] : names) {
-      char digits[20];
-      out.text({digits, size_t(std::to_chars(digits, digits + sizeof digits, address, 16).ptr - digits)});
-      out.text(" T ");
+      out.text(prof_text::hexadecimal_digits(address) + " T ");
       // gprof reads words of less than 1024 bytes.
       std::string word = prof_text::shortened(prof_text::printable(name), 1000);
       std::replace(word.begin(), word.end(), ' ', '_');

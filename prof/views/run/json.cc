@@ -7,16 +7,12 @@
 #include "prof/model/tree/modules.h"
 #include "prof/views/text/json_text.h"
 #include "prof/views/text/shares.h"
+#include "text/hexadecimal.h"
 #include "views.h"
 
 namespace prof {
 
 namespace {
-
-std::string hex(uint64_t n) {
-  char digits[20];
-  return "0x" + std::string(digits, std::to_chars(digits, digits + sizeof digits, n, 16).ptr);
-}
 
 uint64_t rounded(double n) { return uint64_t(std::llround(std::min(n, 0x1p62))); }
 
@@ -206,7 +202,7 @@ class Writer {
       const Object& object = analysis_.functions.objects()[i];
       const std::string& id = object.original_build_id();
       out_.text("{\"name\":" + json_text(object.name()) + ",\"path\":" + json_text(object.path()));
-      out_.text(",\"build_id\":\"" + (id.empty() ? "" : hexadecimal(id)) + "\"");
+      out_.text(",\"build_id\":\"" + prof_text::hexadecimal_of(id) + "\"");
       out_.text(std::string(",\"rewritten\":") + (object.is_rewritten() ? "true" : "false"));
       field(",\"functions\":", m.functions);
       field(",\"calls\":", m.sum.calls);
@@ -240,7 +236,7 @@ class Writer {
       out_.text(function_numbers_[i] ? ",\n" : "\n");
       out_.text("{\"name\":" + json_text(f.name) + ",\"raw_name\":" + json_text(f.raw_name) +
                 ",\"module\":" + json_text(analysis_.functions.objects()[f.object].name()));
-      out_.text(",\"address\":\"" + hex(f.address) + "\"");
+      out_.text(",\"address\":\"" + prof_text::hexadecimal(f.address) + "\"");
       if (f.is_import) out_.text(",\"imported\":true");
       if (i < analysis_.sources.size()) write_source(analysis_.sources[i]);
       field(",\"calls\":", analysis_.sums[i].calls);
@@ -286,7 +282,7 @@ class Writer {
       out_.text(is_first ? "\n" : ",\n");
       is_first = false;
       out_.text("{\"module\":" + json_text(analysis_.functions.objects()[at.object].name()));
-      out_.text(",\"address\":\"" + hex(at.address) + "\"");
+      out_.text(",\"address\":\"" + prof_text::hexadecimal(at.address) + "\"");
       field(",\"samples\":", at.samples);
       out_.byte('}');
     }
@@ -372,7 +368,7 @@ class Writer {
       if (!modules_.selected()[b.object]) continue;
       out_.text(std::exchange(separator, ",\n"));
       out_.text("{\"module\":" + json_text(analysis_.functions.objects()[b.object].name()));
-      out_.text(",\"address\":\"" + hex(b.address) + "\"");
+      out_.text(",\"address\":\"" + prof_text::hexadecimal(b.address) + "\"");
       field(",\"size\":", b.size);
       field(",\"count\":", b.count);
       out_.byte('}');

@@ -1,11 +1,11 @@
 #include "listing.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "libprof/printable.h"
 #include "names.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -62,10 +62,8 @@ void print_listing(const std::vector<std::string>& titles, const std::vector<Lis
 }
 
 std::string distance(uint64_t address, uint64_t entry) {
-  char digits[24];
-  const uint64_t n = address >= entry ? address - entry : entry - address;
-  const char* end = std::to_chars(digits, digits + sizeof digits, n, 16).ptr;
-  return (address >= entry ? "+0x" : "-0x") + std::string(static_cast<const char*>(digits), end);
+  return address >= entry ? "+" + prof_text::hexadecimal(address - entry)
+                          : "-" + prof_text::hexadecimal(entry - address);
 }
 
 std::string printable_source(const std::string& line) {

@@ -22,14 +22,14 @@ check LIBPROF_SOURCES $(printf '%s\n' libprof/*/*.cc libprof/*/*.S | grep -vE '^
 check SAMPLER_SOURCES libprof/sampler/*
 check AUDIT_SOURCES libprof/audit/*
 # shellcheck disable=SC2046 # a list of words
-check HEADERS $(find libprof linker-rewrite prof tests/fuzz tests/libprof tests/unit -name '*.h')
+check HEADERS $(find text libprof linker-rewrite prof tests/fuzz tests/libprof tests/unit -name '*.h')
 # shellcheck disable=SC2046 # a list of words
 check UNIT_TESTS $(find tests/unit -name '*.cc')
 check FUZZ_TARGETS tests/fuzz/*.cc
 check MANUALS man/*.[1-9]
 
 # A file may be longer that says near its top why.
-long=$(find linker-rewrite libprof prof tests -type f -exec awk '
+long=$(find text linker-rewrite libprof prof tests -type f -exec awk '
   FNR == 1 { says_why = 0 }
   FNR <= 20 && /More than 800 lines: / { says_why = 1 }
   FNR == 801 && !says_why { print FILENAME }' {} +)

@@ -7,6 +7,7 @@
 #include "prof/instructions/remote/signal_numbers.h"
 #include "prof/instructions/remote/target_client.h"
 #include "prof/instructions/remote/target_description.h"
+#include "text/hexadecimal.h"
 
 using namespace prof::remote;
 
@@ -30,7 +31,7 @@ TEST_CASE("packet: bytes may come one by one, and repetitions are undone") {
   unsigned sum = 0;
   for (const char c : sent.substr(1, 4)) sum += uint8_t(c);
   PacketReader reader;
-  for (const char c : sent + to_hex(std::string(1, char(sum)))) {
+  for (const char c : sent + prof_text::hexadecimal_of(std::string(1, char(sum)))) {
     CHECK(reader.next() == Received::nothing);
     reader.add({&c, 1});
   }

@@ -114,7 +114,7 @@ TEST_CASE("modules: JSON says which file each is, and what its functions did tog
   const auto& z = all["modules"][1];
   CHECK(z["name"] == "libz.so.1");
   CHECK(z["path"] == run.library);
-  CHECK(z["build_id"] == prof::hexadecimal("original of copy of z"));
+  CHECK(z["build_id"] == prof::build_id_text("original of copy of z"));
   CHECK(z["rewritten"] == true);
   CHECK(z["functions"] == 2);
   CHECK(z["calls"] == 23);

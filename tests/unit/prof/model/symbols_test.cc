@@ -150,7 +150,7 @@ TEST_CASE("build-ids and the map of a rewritten program are read; an original ha
   REQUIRE(copy.is_rewritten());
   REQUIRE(copy.map().size() == 2);
   CHECK(copy.map()[0].copy == 0x1000);
-  CHECK(prof::hexadecimal("\x01\xab") == "01ab");
+  CHECK(prof::build_id_text("\x01\xab") == "01ab");
 }
 
 TEST_CASE("program counters in copies are counted for the original's entry, whatever the load address") {
@@ -235,11 +235,11 @@ TEST_CASE("the program must be the profile's: the rewritten one, or its original
   CHECK(error_of(profile, dir / "original") == "");
   CHECK(error_of(profile, dir / "unknown") == "");
   const std::string other = error_of(profile, dir / "other");
-  CHECK(contains(other, prof::hexadecimal("else")));
-  CHECK(contains(other, prof::hexadecimal("orig")));
+  CHECK(contains(other, prof::build_id_text("else")));
+  CHECK(contains(other, prof::build_id_text("orig")));
   const std::string other_copy = error_of(profile, dir / "other-copy");
-  CHECK(contains(other_copy, prof::hexadecimal("new!")));
-  CHECK(contains(other_copy, prof::hexadecimal("copy")));
+  CHECK(contains(other_copy, prof::build_id_text("new!")));
+  CHECK(contains(other_copy, prof::build_id_text("copy")));
   CHECK(open_program(profile, dir / "original").symbols().find(0x100) != nullptr);
 
   std::filesystem::remove(dir / "copy");
