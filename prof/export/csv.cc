@@ -88,8 +88,7 @@ class Csv : public Export {
                        seconds_of(part.sampled->seconds(range.high)) + ",");
     }
     const Range range = with_chance(part.sums[f].self_range, part.sums[f].self_variance);
-    const double second = part.tsc_hz > 0 ? part.tsc_hz : 1e9;
-    out_.text(seconds_of(range.low / second) + "," + seconds_of(range.high / second) + ",");
+    out_.text(seconds_of(part.seconds(range.low)) + "," + seconds_of(part.seconds(range.high)) + ",");
   }
 
   static std::string waiting(const Analysis& part, uint32_t f) {

@@ -111,8 +111,7 @@ class Pprof : public Export {
     has_types_ = true;
     const std::string labels = labels_of(part);
     duration_ = std::max(duration_, part.duration);
-    const double hz = part.tsc_hz > 0 ? part.tsc_hz : 1e9;
-    nanoseconds_ = duration_ / hz * 1e9;
+    nanoseconds_ = part.seconds(duration_) * 1e9;
     std::vector<uint64_t> locations;  // of the callers, by level
     std::vector<uint64_t> innermost_first;
     for (const Context& context : contexts_of(part, measures)) {

@@ -31,6 +31,9 @@ uint64_t time_stamp();
 // 0 if it cannot be known.
 double time_stamp_rate(const prof_format::Header& header);
 
+// The rate to compute with: where it is not known, a tick is taken for a nanosecond.
+inline double rate_or_default(double rate) { return rate > 0 ? rate : 1e9; }
+
 }  // namespace prof
 
 #endif

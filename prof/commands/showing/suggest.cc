@@ -42,7 +42,7 @@ bool can_be_left_out(const Analysis& analysis, const Function& function) {
 // cheaper.
 double cycles_run(const Analysis& analysis) {
   const std::optional<double>& processor = analysis.run_times.processor;
-  return analysis.run_times.processes != 0 && processor && *processor > 0 ? *processor / analysis.seconds(1)
+  return analysis.run_times.processes != 0 && processor && *processor > 0 ? *processor / analysis.seconds(1.0)
                                                                           : analysis.duration;
 }
 
@@ -87,7 +87,7 @@ void print_suggestion(const Analysis& analysis, Output& out) {
   for (const std::string& pattern : s.patterns)
     out.text((&pattern == s.patterns.data() ? "-N " : " -N ") + quoted(pattern));
   if (!s.patterns.empty()) out.text("\n");
-  const double second = analysis.seconds(1);
+  const double second = analysis.seconds(1.0);
   char text[200];
   if (s.patterns.empty())
     std::snprintf(text, sizeof text, "no function is worth leaving out: timing all calls took %.3f s", s.cost * second);

@@ -44,12 +44,12 @@ Recording change(Recording recording, Command command, Calls& calls, const prof_
 int show_status(const std::string& path) {
   const Profile profile = Profile::read(path);
   const Recording& recording = profile.recording();
-  const double hz = time_stamp_rate(profile.header());
+  const double rate = rate_or_default(time_stamp_rate(profile.header()));
   char text[160];
   std::snprintf(text, sizeof text, "%s: %.3f s of %.3f s are recorded, in %llu part%s%s\n",
-                recording.is_on ? "on" : "off", double(profile.recorded()) / (hz > 0 ? hz : 1e9),
-                double(profile.lifetime()) / (hz > 0 ? hz : 1e9), static_cast<unsigned long long>(recording.parts),
-                recording.parts == 1 ? "" : "s", profile.is_live() ? "" : "; the program has ended");
+                recording.is_on ? "on" : "off", double(profile.recorded()) / rate, double(profile.lifetime()) / rate,
+                static_cast<unsigned long long>(recording.parts), recording.parts == 1 ? "" : "s",
+                profile.is_live() ? "" : "; the program has ended");
   Output out(stdout, "standard output");
   out.text(text);
   out.finish();

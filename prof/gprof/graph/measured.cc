@@ -18,7 +18,7 @@ class TreeGraph {
   explicit TreeGraph(const Analysis& analysis) : analysis_(analysis) {
     graph_.is_measured = true;
     graph_.has_histogram = graph_.has_arcs = true;
-    graph_.rate = analysis.tsc_hz > 0 ? analysis.tsc_hz : 1e9;
+    graph_.rate = analysis.rate();
     add_functions();
     add_arcs();
     count_self_calls(graph_);

@@ -99,7 +99,7 @@ class Part {
     const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
     a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
     a_.duration += double(profile.recorded()) * scale;
-    a_.run_times.add(profile, hz > 0 ? hz : 1e9);
+    a_.run_times.add(profile, rate_or_default(hz));
   }
 
   // `name` is what remarks are about.
@@ -280,7 +280,7 @@ void take_samples(Analysis& a, const Input& input) {
   a.sampled = credit(samples, a.functions, histogram, input.samples, a.remarks);
   a.histogram = histogram.finish();
   for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
-  a.sums = use_samples(*a.sampled, a.tsc_hz > 0 ? a.tsc_hz : 1e9, a.tree);
+  a.sums = use_samples(*a.sampled, a.rate(), a.tree);
   a.timed = a.estimated = true;
   a.on_processor = true;
   if (!input.remarks) return;

@@ -222,7 +222,7 @@ class Comparison::Side {
  public:
   void add(const Recorded& run, bool with_contexts) {
     check_program(run);
-    const double scale = 1 / (run.tsc_hz > 0 ? run.tsc_hz : 1e9);
+    const double scale = 1 / run.rate();
     std::vector<uint32_t> index;  // here, of each function of the run
     FunctionSum sum;
     for (uint32_t f = 0; f < run.sums.size(); ++f) {

@@ -27,9 +27,9 @@ void Completeness::add(const Profile& profile) {
   never_on_ += profile.recording().is_never_on();
   ++limited_;
   parts_ += profile.recording().parts;
-  const double hz = time_stamp_rate(profile.header());
-  lifetime_ += double(profile.lifetime()) / (hz > 0 ? hz : 1e9);
-  recorded_ += double(profile.recorded()) / (hz > 0 ? hz : 1e9);
+  const double rate = rate_or_default(time_stamp_rate(profile.header()));
+  lifetime_ += double(profile.lifetime()) / rate;
+  recorded_ += double(profile.recorded()) / rate;
 }
 
 std::vector<std::string> Completeness::remarks(const std::string& first_path) const {

@@ -15,6 +15,7 @@
 #include "histogram.h"
 #include "linker-rewrite/names/pattern.h"
 #include "prof/model/program/functions.h"
+#include "prof/read/clock.h"
 #include "prof/read/debug_info.h"
 #include "run_times.h"
 #include "sampled.h"
@@ -61,8 +62,11 @@ struct Recorded {
   uint32_t caller_levels = 0;  // of a tree of callers that was cut off (CallersTree in contexts.h): how deep it is
 
   // Of PROFTYPE=sample.
-  double cycles_of_sample() const { return double(sample_period) * 1e-9 * (tsc_hz > 0 ? tsc_hz : 1e9); }
-  double seconds(uint64_t cycles) const { return double(cycles) / (tsc_hz > 0 ? tsc_hz : 1e9); }
+  double cycles_of_sample() const { return double(sample_period) * 1e-9 * rate(); }
+  // Cycles in a second, to compute with.
+  double rate() const { return rate_or_default(tsc_hz); }
+  double seconds(double cycles) const { return cycles / rate(); }
+  double seconds(uint64_t cycles) const { return seconds(double(cycles)); }
 };
 
 // What was measured, in one word: the PROFTYPE; "waiting" of two runs with elapsed times and those on a processor, "true"

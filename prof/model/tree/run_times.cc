@@ -91,7 +91,7 @@ uint64_t calls_of(const Thread& thread) {
 PartTimes part_times(const Profile& profile) {
   const double hz = time_stamp_rate(profile.header());
   RunTimes times;
-  times.add(profile, hz > 0 ? hz : 1e9);
+  times.add(profile, rate_or_default(hz));
   PartTimes part{{}, times.processor, {}};
   if (times.elapsed > 0) part.elapsed = times.elapsed;
   double waited = 0;

@@ -175,7 +175,7 @@ class TreeBuilder::Overlay {
     state_.is_sampled = state_.is_sampled || is_sampled_;
     if (!is_sampled_) return;
     const double hz = time_stamp_rate(profile.header());
-    period_ = double(profile.header().sample_period) * 1e-9 * (hz > 0 ? hz : 1e9) * scale;
+    period_ = double(profile.header().sample_period) * 1e-9 * rate_or_default(hz) * scale;
     libraries_ = resolver.uncalled("[libraries]");
     kernel_ = resolver.uncalled("[kernel]");
   }

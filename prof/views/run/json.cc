@@ -184,7 +184,7 @@ class Writer {
   void write_samples_of(size_t function, const SampledTimes& sampled) {
     const uint64_t samples = sampled.samples[function];
     const SampleRange range = range_of(samples, sampled.weight);
-    const double hz = analysis_.tsc_hz > 0 ? analysis_.tsc_hz : 1e9;
+    const double hz = analysis_.rate();
     field(",\"samples\":", samples);
     out_.text(",\"self_seconds\":" + json_number(sampled.seconds(double(samples))));
     field(",\"self_low\":", rounded(sampled.seconds(range.low) * hz));

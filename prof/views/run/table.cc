@@ -78,7 +78,7 @@ std::vector<Column> columns_of_self_times(const Analysis& analysis) {
 // The total time, or a part of it: divided by `parts`.
 std::string shown_total(const Analysis& analysis, const FunctionSum& sum, double parts) {
   const double cycles = double(sum.total) / parts;
-  if (analysis.sampled) return duration(analysis.seconds(1) * cycles);
+  if (analysis.sampled) return duration(analysis.seconds(1.0) * cycles);
   const Range range = total_range(sum);
   return shown_time(analysis, cycles, {range.low / parts, range.high / parts}, sum.has_doubtful_total);
 }

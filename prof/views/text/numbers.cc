@@ -25,30 +25,22 @@ std::string two_digits(double x, bool upwards) {
   return text;
 }
 
-namespace {
-
-double seconds(const Analysis& analysis, double cycles) {
-  return cycles / (analysis.tsc_hz > 0 ? analysis.tsc_hz : 1e9);
-}
-
-}  // namespace
-
 bool is_shown_as_range(const Analysis& analysis, uint64_t cycles, const Range& range, double units) {
-  return is_wide(range, double(cycles)) && seconds(analysis, range.high) * units >= 0.0005;
+  return is_wide(range, double(cycles)) && analysis.seconds(range.high) * units >= 0.0005;
 }
 
 std::string shown_time(const Analysis& analysis, uint64_t cycles, const Range& range, double units, bool is_doubtful) {
   const double time = analysis.seconds(cycles) * units;
   if (is_doubtful) return "?" + decimal(time, 3);
   if (!is_shown_as_range(analysis, cycles, range, units)) return decimal(time, 3);
-  return two_digits(seconds(analysis, range.low) * units, false) + "-" +
-         two_digits(seconds(analysis, range.high) * units, true);
+  return two_digits(analysis.seconds(range.low) * units, false) + "-" +
+         two_digits(analysis.seconds(range.high) * units, true);
 }
 
 std::string shown_time(const Analysis& analysis, double cycles, const Range& range, bool is_doubtful) {
-  if (is_doubtful) return "?" + duration(seconds(analysis, cycles));
-  if (!is_wide(range, cycles)) return duration(seconds(analysis, cycles));
-  return duration_range(seconds(analysis, range.low), seconds(analysis, range.high));
+  if (is_doubtful) return "?" + duration(analysis.seconds(cycles));
+  if (!is_wide(range, cycles)) return duration(analysis.seconds(cycles));
+  return duration_range(analysis.seconds(range.low), analysis.seconds(range.high));
 }
 
 std::string shown_calls(uint64_t calls, bool is_doubtful) { return (is_doubtful ? "?" : "") + std::to_string(calls); }

@@ -228,7 +228,7 @@ TEST_CASE("suggestions: what is called much and does less than a pair of hooks c
 
   // Nearly all of which it waited: as if it had been short.
   s.analysis.run_times.processes = 1;
-  s.analysis.run_times.processor = s.analysis.seconds(600'000'000);
+  s.analysis.run_times.processor = s.analysis.seconds(600e6);
   CHECK(prof::suggest(s.analysis).patterns == found.patterns);
   s.analysis.run_times = {};
 
