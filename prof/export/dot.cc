@@ -10,6 +10,7 @@
 
 #include "call_graph.h"
 #include "exports.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -77,14 +78,13 @@ class Dot {
 
   std::string title() const {
     std::string text = analysis_.functions.program().name() + ": " + amount(graph_.whole[0]);
-    if (left_out_)
-      text += ", without " + std::to_string(left_out_) + (left_out_ == 1 ? " small function" : " small functions");
+    if (left_out_) text += ", without " + prof_text::count_of(left_out_, "small function");
     return text;
   }
 
   // Calls, or a time in a unit that fits.
   std::string amount(uint64_t n) const {
-    if (measure_ == Measure::calls) return std::to_string(n) + (n == 1 ? " call" : " calls");
+    if (measure_ == Measure::calls) return prof_text::count_of(n, "call");
     const double seconds = analysis_.seconds(n);
     char text[64];
     if (seconds >= 1)
@@ -113,7 +113,7 @@ class Dot {
     if (total != self) label += "\nof " + with_share(total);
     if (measure_ != Measure::calls) {
       const uint64_t calls = analysis_.sums[f].calls;
-      label += "\n" + std::to_string(calls) + (calls == 1 ? " call" : " calls");
+      label += "\n" + prof_text::count_of(calls, "call");
     }
     out_.text("f" + std::to_string(f) + " [label=" + lines(label) + form + "];\n");
   }
@@ -140,7 +140,7 @@ class Dot {
   void write_arc(const Arc& arc) {
     const bool is_recursion = arc.caller == arc.callee;
     if (!is_recursion && share(arc.inclusive[0]) < least_share_ / 5) return;
-    const std::string calls = std::to_string(arc.calls) + (arc.calls == 1 ? " call" : " calls");
+    const std::string calls = prof_text::count_of(arc.calls, "call");
     const bool has_amount = measure_ != Measure::calls && arc.inclusive[0] != 0;
     char form[40];
     std::snprintf(form, sizeof form, " penwidth=%.1f", 1 + (graph_.whole[0] == 0 ? 0 : 4 * share(arc.inclusive[0])));

@@ -15,6 +15,7 @@
 #include "error.h"
 #include "file.h"
 #include "header.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -52,8 +53,7 @@ std::vector<std::string> leave_out_earlier_processes(std::vector<std::string>& p
   });
   if (left_out == 0) return {};
   return {"the number " + std::to_string(last.pid) + " was that of several processes: " + paths.back() +
-          " is of the last one, " + std::to_string(left_out) + (left_out == 1 ? " profile" : " profiles") +
-          " of others left out"};
+          " is of the last one, " + prof_text::count_of(left_out, "profile") + " of others left out"};
 }
 
 FoundProfile newest_profile(const std::string& directory, std::optional<uint32_t> pid) {

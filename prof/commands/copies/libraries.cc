@@ -21,6 +21,7 @@
 #include "prof/read/file.h"
 #include "program_copy.h"
 #include "shadow_root.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -214,7 +215,7 @@ std::string remark_on_missed_libraries(const CopyWithLibraries& copy, const Opti
       missed.push_back(base_name(path));
   }
   if (missed.empty()) return "";
-  std::string text = std::to_string(missed.size()) + (missed.size() == 1 ? " library" : " libraries") +
+  std::string text = prof_text::count_of(missed.size(), "library", "libraries") +
                      " that it loaded while it ran had no copy, and will have one the next time: ";
   for (size_t i = 0; i < std::min(missed.size(), kNamed); ++i) text += (i ? ", " : "") + missed[i];
   return text + (missed.size() > kNamed ? " ..." : "");

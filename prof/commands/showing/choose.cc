@@ -20,6 +20,7 @@
 #include "prof/read/runs.h"
 #include "prof/read/skeleton.h"
 #include "prof/sample/samples.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -27,10 +28,6 @@ namespace {
 
 constexpr char kNone[] =
     "no profile prof.* in the current directory; run a program that profld rewrote, or name its profile";
-
-std::string plural(size_t n, const std::string& one, const std::string& several) {
-  return std::to_string(n) + " " + (n == 1 ? one : several);
-}
 
 void add_to(std::vector<std::string>& remarks, const std::vector<std::string>& more) {
   remarks.insert(remarks.end(), more.begin(), more.end());
@@ -173,7 +170,7 @@ std::vector<std::string> alike(std::vector<std::string> run, std::vector<std::st
     return true;
   });
   if (left_out)
-    remarks.push_back(plural(left_out, "profile", "profiles") + " of other programs or PROFTYPEs left out, such as " +
+    remarks.push_back(prof_text::count_of(left_out, "profile") + " of other programs or PROFTYPEs left out, such as " +
                       other);
   return run;
 }

@@ -13,6 +13,7 @@
 
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/quote.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -92,9 +93,9 @@ void print_suggestion(const Analysis& analysis, Output& out) {
   if (s.patterns.empty())
     std::snprintf(text, sizeof text, "no function is worth leaving out: timing all calls took %.3f s", s.cost * second);
   else
-    std::snprintf(
-        text, sizeof text, "%zu function%s with %.1f %% of all calls; without them timing takes %.3f s, not %.3f s",
-        s.patterns.size(), s.patterns.size() == 1 ? "" : "s", 100 * s.calls, s.cost_left * second, s.cost * second);
+    std::snprintf(text, sizeof text, "%s with %.1f %% of all calls; without them timing takes %.3f s, not %.3f s",
+                  prof_text::count_of(s.patterns.size(), "function").c_str(), 100 * s.calls, s.cost_left * second,
+                  s.cost * second);
   say(text);
 }
 

@@ -18,6 +18,7 @@
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
 #include "prof/views/text/output.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -46,9 +47,9 @@ int show_status(const std::string& path) {
   const Recording& recording = profile.recording();
   const double rate = rate_or_default(time_stamp_rate(profile.header()));
   char text[160];
-  std::snprintf(text, sizeof text, "%s: %.3f s of %.3f s are recorded, in %llu part%s%s\n",
-                recording.is_on ? "on" : "off", double(profile.recorded()) / rate, double(profile.lifetime()) / rate,
-                static_cast<unsigned long long>(recording.parts), recording.parts == 1 ? "" : "s",
+  std::snprintf(text, sizeof text, "%s: %.3f s of %.3f s are recorded, in %s%s\n", recording.is_on ? "on" : "off",
+                double(profile.recorded()) / rate, double(profile.lifetime()) / rate,
+                prof_text::count_of(recording.parts, "part").c_str(),
                 profile.is_live() ? "" : "; the program has ended");
   Output out(stdout, "standard output");
   out.text(text);

@@ -16,6 +16,7 @@
 #include "prof/views/compare/change_text.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/terminal.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -302,7 +303,7 @@ int diff(const DiffOptions& options) {
   }
   const Difference difference = comparison.finish();
   if (difference.nameless > 0) {
-    say(std::to_string(difference.nameless) + (difference.nameless == 1 ? " function has" : " functions have") +
+    say(prof_text::count_of(difference.nameless, "function has", "functions have") +
         " no name, and could not be found in the other build: shown as new or gone");
   }
   print(options, difference, type, out);

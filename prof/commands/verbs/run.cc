@@ -34,6 +34,7 @@
 #include "prof/read/file.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
+#include "text/count.h"
 #include "true_run.h"
 
 namespace prof {
@@ -117,8 +118,8 @@ void leave_out_by_counts(const std::string& program, Options& options) {
   const Suggestion s = suggest(analysis);
   for (const std::string& pattern : s.patterns) options.rewriting.insert(options.rewriting.end(), {"-N", pattern});
   char text[120];
-  std::snprintf(text, sizeof text, "after a counting run %zu function%s with %.1f %% of all calls %s left out",
-                s.patterns.size(), s.patterns.size() == 1 ? "" : "s", 100 * s.calls,
+  std::snprintf(text, sizeof text, "after a counting run %s with %.1f %% of all calls %s left out",
+                prof_text::count_of(s.patterns.size(), "function").c_str(), 100 * s.calls,
                 s.patterns.size() == 1 ? "is" : "are");
   say(text);
 }

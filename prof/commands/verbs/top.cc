@@ -20,7 +20,6 @@
 #include "libprof/printable.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/program/count_of.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
 #include "prof/views/text/names.h"
@@ -29,6 +28,7 @@
 #include "prof/views/text/shares.h"
 #include "prof/views/text/terminal.h"
 #include "prof/views/text/text_columns.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -104,7 +104,7 @@ void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds,
   }
   char line[128];
   std::snprintf(line, sizeof line, "%.1f million calls a second, in %s%s", calls / seconds / 1e6,
-                count_of(rows.size(), "function").c_str(), is_on ? "" : "; recording is off");
+                prof_text::count_of(rows.size(), "function").c_str(), is_on ? "" : "; recording is off");
   out.text(wrapped(line, terminal));
   // They have a least width, so that columns do not jump from look to look.
   TextColumn share{"     %"}, self{"      Self", 1}, waiting{"Waiting", 3}, called{"  Calls/s", 2};

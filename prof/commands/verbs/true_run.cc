@@ -23,6 +23,7 @@
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
 #include "prof/sample/samples.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -68,7 +69,7 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
   std::string text = "the samples are " + o.samples + ", the profile is " + profiles[0];
   if (profiles.size() > 1) {
     const size_t others = profiles.size() - 1;
-    text += ", with " + std::to_string(others) + (others == 1 ? " of a child" : " of children");
+    text += ", with " + prof_text::count_of(others, "of a child", "of children");
   }
   say(text);
   std::vector<uint32_t> living;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "text/count.h"
+
 namespace prof::gprof {
 
 namespace {
@@ -57,7 +59,7 @@ RecordCounts records_in(std::string_view bytes) {
 
 std::string file_info(const std::string& path, const RecordCounts& counts) {
   const auto line = [](uint64_t count, const char* kind) {
-    return "\t" + std::to_string(count) + " " + kind + (count == 1 ? " record\n" : " records\n");
+    return "\t" + prof_text::count_of(count, std::string(kind) + " record") + "\n";
   };
   return "File `" + path + "' (version " + std::to_string(counts.version) + ") contains:\n" +
          line(counts.histograms, "histogram") + line(counts.arcs, "call-graph") +

@@ -19,6 +19,7 @@
 #include "prof/instructions/trace/trace_writer.h"
 #include "prof/views/text/output.h"
 #include "started_stub.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -196,10 +197,6 @@ TraceWriter::Settings settings_of(const StepOptions& options, uint32_t process) 
   return settings;
 }
 
-std::string count_text(uint64_t number, const char* what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
-
 // Writes the end, and tells what is not whole. Returns the exit status.
 int finish(TraceWriter& trace, const StepOptions& options, remote::TracedEnd end) {
   const bool was_ended = trace.is_ended();
@@ -216,7 +213,7 @@ int finish(TraceWriter& trace, const StepOptions& options, remote::TracedEnd end
   }
   trace.end(prof_format::kEndLink, 0);
   say("the link to the program broke: " + options.output + " has a part of it, " +
-      count_text(trace.instructions(), "instruction"));
+      prof_text::count_of(trace.instructions(), "instruction"));
   return 1;
 }
 

@@ -10,6 +10,7 @@
 #include "prof/views/text/json_text.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
+#include "text/count.h"
 #include "text/hexadecimal.h"
 
 namespace prof {
@@ -345,11 +346,12 @@ std::string words_of(const std::vector<std::string>& command) {
 }
 
 void print_numbers(const TraceSummary& summary, Output& out) {
-  const auto count = [](uint64_t n, const char* what) { return std::to_string(n) + what + (n == 1 ? "" : "s"); };
-  std::string text = count(summary.threads, " thread");
-  if (summary.has_memory) text = count(summary.loads, " load") + ", " + count(summary.stores, " store") + ", " + text;
-  if (summary.system_calls) text += ", " + count(summary.system_calls, " system call");
-  if (summary.signals) text += ", " + count(summary.signals, " signal");
+  std::string text = prof_text::count_of(summary.threads, "thread");
+  if (summary.has_memory)
+    text =
+        prof_text::count_of(summary.loads, "load") + ", " + prof_text::count_of(summary.stores, "store") + ", " + text;
+  if (summary.system_calls) text += ", " + prof_text::count_of(summary.system_calls, "system call");
+  if (summary.signals) text += ", " + prof_text::count_of(summary.signals, "signal");
   if (!summary.end.empty()) text += ", " + summary.end;
   if (summary.is_partial) text += ", partial";
   out.text(text + "\n");

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "packed_records.h"
+#include "text/count.h"
 #include "varint.h"
 
 namespace prof {
@@ -191,8 +192,8 @@ void TraceReader::note_blocks() {
         "may have " + std::to_string(doubtful) +
         " instructions that are others than those that ran: where handlers of signals come to each other's code");
   if (cut)
-    remarks_.push_back("may lack the last instructions of code that did not go on, in " + std::to_string(cut) +
-                       (cut == 1 ? " place" : " places") +
+    remarks_.push_back("may lack the last instructions of code that did not go on, in " +
+                       prof_text::count_of(cut, "place") +
                        " or more: where a signal handler did not return, or a thread was ended");
   is_partial_ |= cut || doubtful;
 }

@@ -6,7 +6,6 @@
 
 #include "prof/model/blocks/block_calls.h"
 #include "prof/model/gmon/gmon_reading.h"
-#include "prof/model/program/count_of.h"
 #include "prof/model/tree/block_counts.h"
 #include "prof/model/tree/completeness.h"
 #include "prof/model/tree/context_selection.h"
@@ -17,6 +16,7 @@
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
 #include "sources.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -71,7 +71,7 @@ class Part {
       a_.damaged = true;
     }
     if (faults.impossible_times) {
-      a_.remarks.push_back(profile.path() + ": " + count_of(faults.impossible_times, "time") +
+      a_.remarks.push_back(profile.path() + ": " + prof_text::count_of(faults.impossible_times, "time") +
                            " cannot be, being longer than the thread ran; shown with ? is the nearest that can");
     }
     if (!profile.recording().problem.empty()) {
@@ -155,14 +155,14 @@ class Part {
     std::string remark = name + text;
     constexpr double kMany = 0.9;  // of the signals that should have come
     if (double(a_.sample_signals) < kMany * seen.all())
-      remark += "; " + count_of(a_.sample_signals, "signal") + " brought them, because of other load";
+      remark += "; " + prof_text::count_of(a_.sample_signals, "signal") + " brought them, because of other load";
     if (seen.in_hooks > 0) {
       std::snprintf(text, sizeof text, "; %.0f %% of them in hooks, left out", 100 * seen.in_hooks / seen.all());
       remark += text;
     }
     a_.remarks.push_back(remark);
     if (a_.samples_without_room)
-      a_.remarks.push_back(name + ": the addresses of " + count_of(a_.samples_without_room, "sample") +
+      a_.remarks.push_back(name + ": the addresses of " + prof_text::count_of(a_.samples_without_room, "sample") +
                            " found no room in the profile (PROFSIZE), and are in no histogram");
     if (seen.in_hooks > seen.all() / 2)
       a_.remarks.push_back(name +
@@ -287,11 +287,11 @@ void take_samples(Analysis& a, const Input& input) {
   char text[200];
   std::snprintf(text, sizeof text,
                 ": %s of user code, one every %.3g ms on a processor: %.3f s; by the kernel's accounts %.3f s",
-                count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
+                prof_text::count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
                 a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
   a.remarks.push_back(input.samples + text);
   if (samples.lost)
-    a.remarks.push_back(input.samples + ": " + count_of(samples.lost, "record") + " of samples were lost");
+    a.remarks.push_back(input.samples + ": " + prof_text::count_of(samples.lost, "record") + " of samples were lost");
   const std::string impossible = impossible_samples(*a.sampled, a.sums, a.functions.functions());
   if (!impossible.empty()) a.remarks.push_back(impossible);
 }
@@ -302,7 +302,7 @@ void leave_contexts(Analysis& a, const Input& input, const std::string& name) {
   if (!input.contexts.is_any() || !input.remarks) return;
   if (a.caller_levels != 0)
     a.remarks.push_back(name + ": there are too many callers of callers; shown are " +
-                        count_of(a.caller_levels, "level") + " of them");
+                        prof_text::count_of(a.caller_levels, "level") + " of them");
   FunctionSum left;
   for (const FunctionSum& sum : a.sums) add_self(left, sum);
   const double all = double(a.timed ? a.whole->self : a.whole->calls);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "prof/model/program/object_debug_info.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -40,7 +41,7 @@ std::string remark_on_missing_names(const Recorded& recorded) {
   const Object& object = objects[*nameless.begin()];  // the program, if it is one of them
   const size_t others = nameless.size() - 1;
   std::string text = object.name();
-  if (others != 0) text += " and " + std::to_string(others) + (others == 1 ? " more module" : " more modules");
+  if (others != 0) text += " and " + prof_text::count_of(others, "more module");
   text += ": stripped; ";
   if (object.expected_debug_file().empty()) return text + "nothing in it names a debug file";
   return text + "not found: " + short_path(object.expected_debug_file()) + "; see --debug-dir";
@@ -82,8 +83,8 @@ std::string remark_on_inlining(const Recorded& recorded, const DebugSearch& sear
   const size_t count = source->inlined.size();
   char share[40];
   std::snprintf(share, sizeof share, " is %.0f %%: ", 100 * double(recorded.sums[top].self) / all);
-  return recorded.functions.name_with_module(function) + share + std::to_string(count) +
-         (count == 1 ? " function was" : " functions were") + " inlined into it; prof --inlined lists " +
+  return recorded.functions.name_with_module(function) + share +
+         prof_text::count_of(count, "function was", "functions were") + " inlined into it; prof --inlined lists " +
          (count == 1 ? "it" : "them");
 }
 

@@ -12,13 +12,13 @@
 
 #include "gmon_graph.h"
 #include "gmon_of.h"
-#include "prof/model/program/count_of.h"
 #include "prof/model/program/functions.h"
 #include "prof/model/tree/sampled.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "prof/read/gmon_file.h"
 #include "prof/read/self_time.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -190,10 +190,10 @@ class GmonReader {
     check_units(gmon);
     if (!input_.has_remarks) return;
     if (not_found > 0)
-      remarks_.push_back(count_of(not_found, "arc") + " left out, to addresses that are no code of " + path);
+      remarks_.push_back(prof_text::count_of(not_found, "arc") + " left out, to addresses that are no code of " + path);
     if (reading.ticks_elsewhere() >= 1) {
-      remarks_.push_back(count_of(uint64_t(reading.ticks_elsewhere()), "tick") + " at addresses that are no code of " +
-                         path + ", shown as [unknown]");
+      remarks_.push_back(prof_text::count_of(uint64_t(reading.ticks_elsewhere()), "tick") +
+                         " at addresses that are no code of " + path + ", shown as [unknown]");
     }
   }
 

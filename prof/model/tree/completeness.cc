@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "prof/model/program/count_of.h"
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -34,7 +34,7 @@ void Completeness::add(const Profile& profile) {
 
 std::vector<std::string> Completeness::remarks(const std::string& first_path) const {
   std::vector<std::string> found;
-  const std::string all = profiles_ == 1 ? first_path : count_of(profiles_, "profile");
+  const std::string all = profiles_ == 1 ? first_path : prof_text::count_of(profiles_, "profile");
   auto part = [&](size_t n) { return profiles_ == 1 ? all : std::to_string(n) + " of " + all; };
   if (live_) found.push_back(part(live_) + ": the program is still running; this is its profile up to now");
   if (not_ended_) {
@@ -60,7 +60,7 @@ std::vector<std::string> Completeness::remarks(const std::string& first_path) co
   if (limited_ > never_on_) {
     char text[120];
     std::snprintf(text, sizeof text, ": recording was on for %.3f s of %.3f s, in %s", recorded_, lifetime_,
-                  count_of(parts_, "part").c_str());
+                  prof_text::count_of(parts_, "part").c_str());
     found.push_back(part(limited_) + text);
   }
   if (unsampled_)
@@ -80,11 +80,12 @@ std::vector<std::string> Completeness::remarks(const std::string& first_path) co
         ": the program has no thread-local storage where its headers ask for it; what it called since it set "
         "its thread pointer (fs) is missing");
   if (lost_) {
-    found.push_back(all + ": " + count_of(lost_, "call") + " found no room and " + (lost_ == 1 ? "is" : "are") +
+    found.push_back(all + ": " + prof_text::count_of(lost_, "call") + " found no room and " +
+                    (lost_ == 1 ? "is" : "are") +
                     " not shown; free room in the file system, or raise what ulimit -f or -v says");
   }
   if (folded_) {
-    found.push_back(all + ": in " + count_of(folded_, "context") +
+    found.push_back(all + ": in " + prof_text::count_of(folded_, "context") +
                     " calls were folded onto earlier calls of the same functions; counts are exact");
   }
   return found;

@@ -5,6 +5,7 @@
 
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
+#include "text/count.h"
 #include "tree.h"
 
 namespace prof {
@@ -74,7 +75,7 @@ std::string RunTimes::line() const {
   else
     std::snprintf(text, sizeof text, "on a processor %.3f s of %.3f s", *processor, elapsed);
   std::string line = text;
-  if (preempted) line += ", preempted " + std::to_string(*preempted) + (*preempted == 1 ? " time" : " times");
+  if (preempted) line += ", preempted " + prof_text::count_of(*preempted, "time");
   return line;
 }
 

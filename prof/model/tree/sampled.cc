@@ -6,6 +6,7 @@
 
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -189,7 +190,7 @@ std::string impossible_samples(const SampledTimes& times, const std::vector<Func
     if (impossible++ == 0 || times.samples[f] > times.samples[example]) example = f;
   }
   if (impossible == 0) return "";
-  return std::to_string(impossible) + (impossible == 1 ? " function has" : " functions have") +
+  return prof_text::count_of(impossible, "function has", "functions have") +
          " samples in the first run but no calls in the second (" + functions[example].name + ": " +
          std::to_string(times.samples[example]) + " samples): the program did not do the same twice";
 }

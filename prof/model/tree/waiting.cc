@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "text/count.h"
+
 namespace prof {
 
 void unite(Tree& first, Tree& second) {
@@ -57,9 +59,9 @@ std::string different_calls(const std::vector<FunctionSum>& first, const std::ve
     if (different++ == 0 || difference(f) > difference(example)) example = f;
   }
   if (different == 0) return "";
-  return std::to_string(different) + (different == 1 ? " function was" : " functions were") +
-         " not called as often in both runs (" + functions[example].name + " " + std::to_string(first[example].calls) +
-         " and " + std::to_string(second[example].calls) + " times): the program did not do the same twice";
+  return prof_text::count_of(different, "function was", "functions were") + " not called as often in both runs (" +
+         functions[example].name + " " + std::to_string(first[example].calls) + " and " +
+         std::to_string(second[example].calls) + " times): the program did not do the same twice";
 }
 
 }  // namespace prof

@@ -2,9 +2,9 @@
 
 #include "code_views.h"
 #include "libprof/printable.h"
-#include "prof/model/program/count_of.h"
 #include "prof/views/text/listing.h"
 #include "prof/views/text/numbers.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -34,7 +34,7 @@ class File {
     }
     std::string text = prof_text::printable(file_.path);
     if (annotation_.has_executions)
-      text += ": " + std::to_string(ran) + " of " + count_of(with_code, "line") + " with code ran";
+      text += ": " + std::to_string(ran) + " of " + prof_text::count_of(with_code, "line") + " with code ran";
     return text + "\n";
   }
 

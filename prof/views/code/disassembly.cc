@@ -2,9 +2,9 @@
 
 #include "code_views.h"
 #include "libprof/printable.h"
-#include "prof/model/program/count_of.h"
 #include "prof/read/file.h"
 #include "prof/views/text/listing.h"
+#include "text/count.h"
 #include "text/hexadecimal.h"
 
 namespace prof {
@@ -22,9 +22,9 @@ std::string source_line(const DisassembledInstruction& instruction, SourceText& 
 std::string heading(const Analysis& analysis, const DisassembledFunction& function) {
   const Function& f = analysis.functions.functions()[function.function];
   std::string text = prof_text::printable(analysis.functions.name_with_module(f)) + ", " +
-                     count_of(function.instructions.size(), "instruction");
+                     prof_text::count_of(function.instructions.size(), "instruction");
   if (analysis.sums[function.function].calls != 0)
-    text += ", " + count_of(analysis.sums[function.function].calls, "call");
+    text += ", " + prof_text::count_of(analysis.sums[function.function].calls, "call");
   return text + "\n";
 }
 

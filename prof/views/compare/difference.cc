@@ -9,12 +9,12 @@
 
 #include "change_text.h"
 #include "libprof/printable.h"
-#include "prof/model/program/count_of.h"
 #include "prof/views/text/indentation.h"
 #include "prof/views/text/json_text.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -178,7 +178,7 @@ void print_difference(const Difference& d, const DifferenceOptions& options, Out
   print_columns(std::move(texts), lines, options.wide ? std::nullopt : options.columns, out);
   if (left_out == 0) return;
   std::string line = has_utf8_locale() ? "\u2026 " : "... ";
-  line += count_of(left_out, "more function");
+  line += prof_text::count_of(left_out, "more function");
   if (!options.rows) line += "; --all shows them";
   out.text(wrapped(line, options.columns));
 }

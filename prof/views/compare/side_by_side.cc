@@ -8,6 +8,7 @@
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -55,9 +56,8 @@ std::string agreement_text(const SideBySide& all) {
   for (size_t p = 0; p < all.profilers.size(); ++p)
     if (all.counts[p]) names.push_back(all.profilers[p]);
   const SideBySide::Agreement& a = *all.agreement;
-  std::string text = "calls of " + std::to_string(a.same) + (a.same == 1 ? " function" : " functions") +
-                     " are the same by " + names[0] + " and " + names[1] + ", of " + std::to_string(a.different) +
-                     " they differ";
+  std::string text = "calls of " + prof_text::count_of(a.same, "function") + " are the same by " + names[0] + " and " +
+                     names[1] + ", of " + std::to_string(a.different) + " they differ";
   if (a.first_only) text += "; " + std::to_string(a.first_only) + " by " + names[0] + " alone";
   if (a.second_only) text += "; " + std::to_string(a.second_only) + " by " + names[1] + " alone";
   return text;

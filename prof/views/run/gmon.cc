@@ -15,6 +15,7 @@
 #include "gmon_writer.h"
 #include "libprof/printable.h"
 #include "prof/model/gmon/gmon_of.h"
+#include "text/count.h"
 #include "text/hexadecimal.h"
 #include "views.h"
 
@@ -99,12 +100,11 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   if (others) {
     char seconds[64];
     std::snprintf(seconds, sizeof seconds, "%.3f", analysis.seconds(self_left_out));
-    remarks.push_back(path + ": leaves out " + std::to_string(others) + (others == 1 ? " function" : " functions") +
-                      " outside the program, " + seconds + " s of self time");
+    remarks.push_back(path + ": leaves out " + prof_text::count_of(others, "function") + " outside the program, " +
+                      seconds + " s of self time");
   }
   if (calls_left_out) {
-    remarks.push_back(path + ": leaves out " + std::to_string(calls_left_out) +
-                      (calls_left_out == 1 ? " call" : " calls") +
+    remarks.push_back(path + ": leaves out " + prof_text::count_of(calls_left_out, "call") +
                       " from outside the program: it has no symbol _start to stand for their caller");
   }
   return remarks;

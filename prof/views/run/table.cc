@@ -10,13 +10,13 @@
 #include "libprof/printable.h"
 #include "order.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/program/count_of.h"
 #include "prof/model/tree/coverage.h"
 #include "prof/read/file.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/shares.h"
 #include "prof/views/text/text_columns.h"
+#include "text/count.h"
 
 namespace prof {
 
@@ -147,16 +147,16 @@ std::string time_line(const Analysis& analysis) {
     if (run.processor) append(line, (has_one ? "on a processor " : "on processors ") + duration(*run.processor));
   }
   if (run.processes > 1) append(line, std::to_string(run.processes) + " processes");
-  if (run.threads > 1) append(line, count_of(run.threads, "thread"));
+  if (run.threads > 1) append(line, prof_text::count_of(run.threads, "thread"));
   if (!analysis.sampled && run.processor && run.preempted && analysis.has_waiting)
-    append(line, "preempted " + count_of(*run.preempted, "time"));
+    append(line, "preempted " + prof_text::count_of(*run.preempted, "time"));
   return line;
 }
 
 // "97 % of the code of chromium". Of more than two modules only how many they are.
 std::string code_without_hooks(const Analysis& analysis) {
   const std::vector<ModuleCoverage> modules = low_coverages(analysis);
-  if (modules.size() > 2) return "much of the code of " + count_of(modules.size(), "module");
+  if (modules.size() > 2) return "much of the code of " + prof_text::count_of(modules.size(), "module");
   std::string text;
   for (const ModuleCoverage& m : modules) {
     const uint64_t hooked = m.code.hooked * 100 / m.could_have_hooks();  // rounded down
@@ -175,7 +175,7 @@ std::string missing_line(const Analysis& analysis, size_t left_out, size_t rows,
   if (!patterns.empty()) append(line, "modules other than " + patterns);
   if (!analysis.function_filter.is_empty()) append(line, "functions that --function and --not-function leave out");
   if (analysis.contexts.is_any()) append(line, "contexts other than those asked for");
-  if (analysis.lost > 0) append(line, count_of(analysis.lost, "call") + " that found no room");
+  if (analysis.lost > 0) append(line, prof_text::count_of(analysis.lost, "call") + " that found no room");
   if (const std::string code = code_without_hooks(analysis); !code.empty()) append(line, code);
   if (analysis.limited) append(line, "what was done while recording was off");
   return line.empty() ? "" : "not shown: " + line;

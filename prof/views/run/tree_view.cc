@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "prof/model/program/count_of.h"
 #include "prof/model/tree/modules.h"
 #include "prof/model/tree/pruning.h"
 #include "prof/views/text/indentation.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
+#include "text/count.h"
 #include "views.h"
 
 namespace prof {
@@ -273,10 +273,11 @@ class TreeWriter {
     if (nodes_shown_.small != 0) {
       std::snprintf(text, sizeof text, ", %.1f %% of the %s, each below %g %%; --percent 0 shows them",
                     nodes_shown_.small_percent, analysis_.timed ? "time" : "calls", options_.pruning.percent);
-      out_.text(wrapped("... " + count_of(nodes_shown_.small, "more context") + text, options_.columns));
+      out_.text(wrapped("... " + prof_text::count_of(nodes_shown_.small, "more context") + text, options_.columns));
     }
     if (nodes_shown_.deep != 0) {
-      const std::string line = "... " + count_of(nodes_shown_.deep, "more context") + " deeper than --depth ";
+      const std::string line =
+          "... " + prof_text::count_of(nodes_shown_.deep, "more context") + " deeper than --depth ";
       out_.text(wrapped(line + std::to_string(options_.pruning.depth), options_.columns));
     }
   }
