@@ -2,6 +2,8 @@
 // not known is empty. Seconds have nine digits, so that sums are right to the nanosecond, and those of a
 // call twelve.
 
+#include "text/csv.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -17,13 +19,7 @@ namespace prof {
 
 namespace {
 
-std::string field_of(const std::string& text) {
-  const std::string printed = prof_text::printable(text);
-  if (printed.find_first_of(",\"\n\r") == std::string::npos) return printed;
-  std::string quoted = "\"";
-  for (const char c : printed) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
+std::string field_of(const std::string& text) { return prof_text::csv_field(prof_text::printable(text)); }
 
 std::string seconds_of(double seconds, int places = 9) {
   char text[64];

@@ -11,6 +11,7 @@
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
 #include "text/count.h"
+#include "text/csv.h"
 #include "text/hexadecimal.h"
 
 namespace prof {
@@ -305,14 +306,6 @@ std::string json_of(const Cell& cell) {
   return text_of(cell);
 }
 
-std::string csv_of(const Cell& cell) {
-  const std::string text = text_of(cell);
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 
 void print_table(const StatisticsTable& table, const StatisticsForm& form, Output& out) {
@@ -402,7 +395,7 @@ void print_statistics_csv(const TraceSummary& summary, const std::vector<Statist
     out.text(titles + "\n");
     for (const std::vector<Cell>& row : table.rows) {
       std::string line = table.name;
-      for (const Cell& cell : row) line += "," + csv_of(cell);
+      for (const Cell& cell : row) line += "," + prof_text::csv_field(text_of(cell));
       out.text(line + "\n");
     }
   }
