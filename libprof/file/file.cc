@@ -50,6 +50,7 @@
 #include "inheritance.h"
 #include "libprof/clock/tsc.h"
 #include "libprof/data/heavy.h"
+#include "libprof/kernel/growing_file.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"
@@ -97,34 +98,17 @@ uint64_t greatest_length(const Process* p) {
 uint64_t nodes_in(uint64_t bound) { return bound - bound / 8 - kFirstReady; }
 
 // Makes [p->ready, end) usable. False, with nothing changed, if there is no storage for it.
-bool back_with_storage(Process* p, uint64_t end) {
+bool make_usable(Process* p, uint64_t end) {
   char* from = p->base + p->ready * PROF_BLOCK_SIZE;
   const uint64_t size = (end - p->ready) * PROF_BLOCK_SIZE;
   if (syscall4(__NR_mprotect, as_word(from), size, kProtectReadWrite) != 0) return false;
-  if (p->can_populate) {
-    int64_t result;
-    do {
-      result = advise(from, size, kAdvisePopulateWrite);
-    } while (result == kErrorTryAgain || result == kErrorInterrupted);
-    if (result != 0) return false;
-  }
+  if (p->can_populate && back_with_storage(from, size) != 0) return false;
   p->ready = end;
   bequeath(p->base, end * PROF_BLOCK_SIZE);
   return true;
 }
 
-// Opens the file again by that name; -1 if it is not the same any more.
-int64_t open_again(Process* p, const char* path) {
-  const int64_t fd = open_file(path, kReadWrite | kNoFollow | kCloseOnExec);
-  if (fd < 0) return -1;
-  FileStatus status;
-  if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == p->device &&
-      status.inode == p->inode) {
-    return fd;
-  }
-  close_file(fd);
-  return -1;
-}
+int64_t open_again(Process* p, const char* path) { return open_same_file(path, p->device, p->inode); }
 
 // The same with the new name of a file that was renamed. The kernel tells it with the mapping. Needs much stack.
 int64_t open_moved(Process* p) {
@@ -201,7 +185,7 @@ bool make_ready(Process* p, uint64_t end) {
   for (;;) {
     uint64_t target = least(whole_pages(p->ready + growth), p->length);
     if (target < end) target = end;
-    if (back_with_storage(p, target)) return true;
+    if (make_usable(p, target)) return true;
     if (target == end) return false;
     growth /= 2;
   }
@@ -387,20 +371,20 @@ int64_t map_file(Process* p, int64_t fd, uint64_t node_limit) {
   }
   if (p->is_private) {
     p->length = kFirstReady;
-    return back_with_storage(p, kFirstReady) ? 0 : kErrorNoMemory;
+    return make_usable(p, kFirstReady) ? 0 : kErrorNoMemory;
   }
   advise(p->base, size_of_mapping(p) - kPage, kAdviseRandom);
   p->can_populate = 1;
   result = lengthen(p, fd, kFirstReady);
   if (result != 0) return result;
-  if (back_with_storage(p, kFirstReady)) return 0;
+  if (make_usable(p, kFirstReady)) return 0;
   if (advise(p->base, kPage, kAdvisePopulateWrite) != kErrorInvalid) return kErrorNoSpace;
   p->can_populate = 0;
   p->length = 0;
   result = lengthen(p, fd, kFirstReady);
   if (result != 0) return result;
   p->bound = least(bound, kFixedBound);
-  return back_with_storage(p, kFirstReady) ? 0 : kErrorNoMemory;
+  return make_usable(p, kFirstReady) ? 0 : kErrorNoMemory;
 }
 
 }  // namespace

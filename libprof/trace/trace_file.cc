@@ -7,6 +7,7 @@
 #include "libprof/data/heavy.h"
 #include "libprof/data/settings.h"
 #include "libprof/format/trace.h"
+#include "libprof/kernel/growing_file.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"
 
@@ -139,17 +140,8 @@ int64_t create_file() {
   return kErrorExists;
 }
 
-// -1 if it is not the same file any more.
-int64_t open_again() {
-  const int64_t fd = open_file(file.path, kReadWrite | kNoFollow | kCloseOnExec);
-  if (fd < 0) return -1;
-  FileStatus status;
-  if (syscall4(__NR_fstat, uint64_t(fd), as_word(&status)) == 0 && status.device == file.device &&
-      status.inode == file.inode)
-    return fd;
-  close_file(fd);
-  return -1;
-}
+// -1 if no windows can be taken, or it is not the same file any more.
+int64_t open_again() { return file.is_open ? open_same_file(file.path, file.device, file.inode) : -1; }
 
 // Pages of the file from its end on; null if there is no storage for them.
 char* map_window(int64_t fd, uint64_t size) {
@@ -157,10 +149,7 @@ char* map_window(int64_t fd, uint64_t size) {
   const int64_t at = syscall6(__NR_mmap, 0, size, kProtectReadWrite, kMapShared, uint64_t(fd), file.size);
   if (!is_error(at)) {
     auto* start = reinterpret_cast<char*>(at);
-    int64_t result;
-    do {
-      result = advise(start, size, kAdvisePopulateWrite);
-    } while (result == kErrorTryAgain || result == kErrorInterrupted);
+    int64_t result = back_with_storage(start, size);
     if (result == kErrorInvalid) result = syscall4(__NR_fallocate, uint64_t(fd), 0, file.size, size);
     if (result == 0) return start;
     unmap_memory(start, size);
@@ -246,7 +235,7 @@ void create_trace(const prof_format::TraceProgram& program) {
 
 TraceWindow take_trace_window_again(uint64_t offset, uint64_t size) {
   lock(&file.lock);
-  const int64_t fd = file.is_open ? open_again() : -1;
+  const int64_t fd = open_again();
   int64_t at = -1;
   if (fd >= 0) {
     at = syscall6(__NR_mmap, 0, size, kProtectReadWrite, kMapShared, uint64_t(fd), offset);
@@ -260,7 +249,7 @@ TraceWindow take_trace_window_again(uint64_t offset, uint64_t size) {
 bool append_trace_chunk(const TraceChunk& chunk, const void* bytes) {
   bool is_written = false;
   lock(&file.lock);
-  const int64_t fd = file.is_open ? open_again() : -1;
+  const int64_t fd = open_again();
   if (fd >= 0) {
     const uint64_t before = file.size;
     if (before + sizeof chunk + chunk.stored + kPage <= most_bytes() && go_to_end(fd)) {  // a page for the end
@@ -279,7 +268,7 @@ bool append_trace_chunk(const TraceChunk& chunk, const void* bytes) {
 TraceWindow take_trace_window(uint64_t size, TraceChunk chunk) {
   TraceWindow window = {};
   lock(&file.lock);
-  const int64_t fd = file.is_open ? open_again() : -1;
+  const int64_t fd = open_again();
   if (fd >= 0) {
     window = take(fd, size, chunk);
     close_file(fd);
@@ -292,7 +281,7 @@ void note_untraced() { store(&file.is_partial, true); }
 
 void end_trace_file() {
   lock(&file.lock);
-  const int64_t fd = file.is_open ? open_again() : -1;
+  const int64_t fd = open_again();
   if (fd >= 0) {
     close(fd, file.is_partial ? prof_format::kEndDetached : prof_format::kEndExit, 0);
     close_file(fd);
