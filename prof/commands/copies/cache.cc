@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "prof/model/program/debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
+#include "text/hexadecimal.h"
 
 namespace prof {
 
@@ -29,26 +32,24 @@ namespace {
 
 constexpr int kNothingToRewrite = 3;  // profld's exit status
 
-// FNV-1a. Programs are told apart by their build-ids, which are better hashes; this one only turns them and the
-// rest into a name.
+// Programs are told apart by their build-ids, which are better hashes; this one only turns them and the rest into a name.
 class Key {
  public:
-  void add(const char* bytes, size_t size) {
-    for (size_t i = 0; i < size; ++i) hash_ = (hash_ ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3;
-  }
+  Key() : hash_(XXH3_createState(), XXH3_freeState) { XXH3_64bits_reset(hash_.get()); }
+  void add(const char* bytes, size_t size) { XXH3_64bits_update(hash_.get(), bytes, size); }
   void add(const std::string& text) {
     add(uint64_t(text.size()));
     add(text.data(), text.size());
   }
   void add(uint64_t number) { add(reinterpret_cast<const char*>(&number), sizeof number); }
   std::string text() const {
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_));
-    return digits;
+    XXH64_canonical_t digest;
+    XXH64_canonicalFromHash(&digest, XXH3_64bits_digest(hash_.get()));
+    return prof_text::hexadecimal_of({reinterpret_cast<const char*>(digest.digest), sizeof digest.digest});
   }
 
  private:
-  uint64_t hash_ = 0xcbf29ce484222325;
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
 };
 
 void add_bytes(Key& key, const std::string& path) {
