@@ -57,6 +57,18 @@ std::optional<std::string> demangled_by_language(const std::string& symbol, Lang
   return languages.has_fortran ? outside_fortran_modules(symbol) : std::nullopt;
 }
 
+// What GCC and LLVM append to the names of the functions that they make of others, each word behind a dot: .part.0,
+// .constprop.1.isra.0, .cold, .llvm.123, ._omp_fn.2; .2 of a local one; .avx2.1, .default and .resolver of target_clones. Go
+// has dots in names of its own, main.run, so it is not any word.
+bool is_clone_word(std::string_view word) {
+  constexpr std::string_view kWords[] = {"_omp_fn",    "cold",     "constprop", "default",  "isra",       "llvm",
+                                         "localalias", "lto_priv", "part",      "resolver", "specialized"};
+  constexpr std::string_view kTargets[] = {"arch_", "avx", "sse"};
+  if (word.empty()) return false;
+  return std::ranges::all_of(word, is_digit) || std::ranges::count(kWords, word) != 0 ||
+         std::ranges::any_of(kTargets, [&](std::string_view target) { return word.starts_with(target); });
+}
+
 }  // namespace
 
 void Languages::note(std::string_view symbol) {
@@ -64,18 +76,12 @@ void Languages::note(std::string_view symbol) {
   has_fortran = has_fortran || symbol.starts_with("_gfortran_");
 }
 
-// As the names of gcc's and clang's copies are made: .part.0, .constprop.1.isra.0, .cold, .llvm.123, and .2 of a local one.
 std::string_view without_clone(std::string_view symbol) {
-  const size_t start = symbol.find('.', 1);
-  if (start == std::string_view::npos) return symbol;
-  for (size_t at = start; at < symbol.size();) {
-    if (symbol[at] != '.') return symbol;
-    const size_t word = ++at;
-    const auto is_of_word = [&](char c) { return is_digit(symbol[word]) ? is_digit(c) : is_lower(c) || c == '_'; };
-    while (at < symbol.size() && is_of_word(symbol[at])) ++at;
-    if (at == word) return symbol;
+  for (size_t dot; (dot = symbol.rfind('.')) != std::string_view::npos && dot > 0;) {
+    if (!is_clone_word(symbol.substr(dot + 1))) break;
+    symbol = symbol.substr(0, dot);
   }
-  return symbol.substr(0, start);
+  return symbol;
 }
 
 std::string demangled(const std::string& symbol, Languages languages) {

@@ -31,7 +31,7 @@ std::string demangled(const std::string& symbol, Languages languages = {});
 // As the programs of GNU binutils show it, gprof for one: names of C++ and Rust made readable, all others left as they are.
 std::string demangled_by_binutils(const std::string& symbol);
 
-// Without what a compiler put behind a symbol of C, Fortran or Ada: solve of solve.part.0.
+// A symbol without what compilers append to those of clones and parts: solve of solve.part.0.constprop.2.
 std::string_view without_clone(std::string_view symbol);
 
 }  // namespace prof_names

@@ -16,15 +16,6 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-bool is_number(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
-
-// What GCC and LLVM append, each word after a dot.
-bool is_clone_word(std::string_view word) {
-  static constexpr std::string_view kWords[] = {"constprop", "isra", "part",       "cold",
-                                                "lto_priv",  "llvm", "localalias", "specialized"};
-  return is_number(word) || std::ranges::count(kWords, word) != 0;
-}
-
 // Rust's older names end with a part made of a hash, which every change of the crate changes.
 bool is_rust_hash(std::string_view part) {
   return part.size() == 17 && part[0] == 'h' &&
@@ -32,15 +23,6 @@ bool is_rust_hash(std::string_view part) {
 }
 
 }  // namespace
-
-std::string without_clone_suffix(const std::string& raw_name) {
-  std::string name = raw_name;
-  for (size_t dot; (dot = name.rfind('.')) != std::string::npos && dot > 0;) {
-    if (!is_clone_word(std::string_view(name).substr(dot + 1))) break;
-    name.resize(dot);
-  }
-  return name;
-}
 
 std::string without_parameters(const std::string& full) {
   const std::optional<prof_names::Brackets> brackets = prof_names::Brackets::find(full);
@@ -135,8 +117,9 @@ std::vector<uint32_t> match(const std::vector<MatchedFunction>& first, const std
   });
   m.pass(false, [&](const F& f) { return named(f, f.raw_name); });
   m.pass(false, [&](const F& f) { return named(f, f.name); });
-  m.pass(true, [&](const F& f) { return named(f, without_clone_suffix(f.raw_name)); });
-  const auto readable = [](const F& f) { return prof_names::demangled(without_clone_suffix(f.raw_name)); };
+  const auto stem = [](const F& f) { return std::string(prof_names::without_clone(f.raw_name)); };
+  m.pass(true, [&](const F& f) { return named(f, stem(f)); });
+  const auto readable = [&](const F& f) { return prof_names::demangled(stem(f)); };
   m.pass(true, [&](const F& f) { return named(f, without_parameters(readable(f))); });
   m.pass(true, [&](const F& f) { return named(f, without_numbers(readable(f))); });
   return m.result();

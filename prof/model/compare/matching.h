@@ -34,9 +34,6 @@ inline constexpr uint32_t kNoFunction = UINT32_MAX;
 // For each of `second`, which of `first` it is; kNoFunction if it is none of them.
 std::vector<uint32_t> match(const std::vector<MatchedFunction>& first, const std::vector<MatchedFunction>& second);
 
-// A linker's name without what compilers append to those of clones and parts: "foo" of "foo.part.0.constprop.2".
-std::string without_clone_suffix(const std::string& raw_name);
-
 // A name for people without its return type, its list of parameters, what follows that, and the hash that Rust adds:
 // "n::foo<int>" of "void n::foo<int>(int) const [clone .isra.0]".
 std::string without_parameters(const std::string& name);

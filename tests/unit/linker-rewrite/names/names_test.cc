@@ -206,9 +206,16 @@ TEST_CASE("symbols are demangled by their first letters, or as the languages of 
   CHECK(prof_names::without_clone("f.cold") == "f");
   CHECK(prof_names::without_clone("f.llvm.1234") == "f");
   CHECK(prof_names::without_clone("curve.0") == "curve");
+  CHECK(prof_names::without_clone("f.part.0.constprop.12") == "f");
+  CHECK(prof_names::without_clone("f._omp_fn.0") == "f");
+  CHECK(prof_names::without_clone("f.arch_haswell.1") == "f");
+  CHECK(prof_names::without_clone("f.default") == "f");
+  CHECK(prof_names::without_clone("main.run") == "main.run");      // Go's
+  CHECK(prof_names::without_clone("main.init.0") == "main.init");  // Go's
   CHECK(prof_names::without_clone("f.H") == "f.H");
   CHECK(prof_names::without_clone("f.") == "f.");
   CHECK(prof_names::without_clone(".text") == ".text");
+  CHECK(prof_names::without_clone("") == "");
 }
 
 TEST_CASE("lines are broken at blanks, and words that are too long are cut or kept") {
