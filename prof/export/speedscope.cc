@@ -8,20 +8,17 @@
 // A function's name stands once in the file, at its end, since not all are known before. Each measure of each part is a
 // profile of its own.
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "contexts.h"
 #include "exports.h"
+#include "prof/views/text/json_writer.h"
 
 namespace prof {
 
 namespace {
-
-std::string json_string(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
 
 // By context, what it and those below it took; contexts stand in the order of a walk.
 std::vector<uint64_t> totals_of(const std::vector<Context>& contexts, size_t measure) {
@@ -40,9 +37,11 @@ std::vector<uint64_t> totals_of(const std::vector<Context>& contexts, size_t mea
 
 class Speedscope : public Export {
  public:
-  explicit Speedscope(Output& out) : out_(out) {
-    out_.text(
-        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"prof\",\"profiles\":[");
+  explicit Speedscope(Output& out) : out_(out), json_(out) {
+    json_.begin_object();
+    json_.member("$schema", "https://www.speedscope.app/file-format-schema.json");
+    json_.member("exporter", "prof");
+    json_.begin_array("profiles");
   }
 
   void add(const Analysis& part) override {
@@ -59,13 +58,32 @@ class Speedscope : public Export {
   }
 
   void finish() override {
-    out_.text("],\n\"name\":" + json_string(name_) + ",\n\"shared\":{\"frames\":[");
-    for (size_t i = 0; i < frames_.size(); ++i) out_.text((i ? ",\n" : "\n") + frames_[i]);
-    out_.text("]}}\n");
+    json_.end_array();
+    json_.new_line();
+    json_.member("name", name_);
+    json_.new_line();
+    json_.begin_object("shared");
+    json_.begin_array("frames");
+    for (const Frame& frame : frames_) {
+      json_.new_line();
+      json_.begin_object();
+      json_.member("name", frame.name);
+      if (frame.file) json_.member("file", *frame.file);
+      json_.end_object();
+    }
+    json_.end_array();
+    json_.end_object();
+    json_.end_object();
+    out_.byte('\n');
   }
 
  private:
   static constexpr uint32_t kNoFrame = UINT32_MAX;
+
+  struct Frame {
+    std::string name;
+    std::optional<std::string> file;
+  };
 
   uint32_t& frame_at(uint32_t function) {
     if (function == Context::kBetween) return between_;
@@ -78,54 +96,54 @@ class Speedscope : public Export {
     if (frame != kNoFrame) return;
     frame = uint32_t(frames_.size());
     if (function == Context::kBetween) {
-      frames_.push_back("{\"name\":" + json_string(kNameBetween) + "}");
+      frames_.push_back({kNameBetween, {}});
       return;
     }
     const Function& f = part.functions.functions()[function];
-    frames_.push_back("{\"name\":" + json_string(part.functions.name_with_module(f)) +
-                      ",\"file\":" + json_string(part.functions.objects()[f.object].name()) + "}");
+    frames_.push_back({part.functions.name_with_module(f), part.functions.objects()[f.object].name()});
   }
 
   void write_profile(const std::string& name, const char* unit, const std::vector<Context>& contexts, size_t measure) {
     const std::vector<uint64_t> totals = totals_of(contexts, measure);
-    out_.text(std::string(is_first_ ? "\n" : ",\n") + "{\"type\":\"evented\",\"name\":" + json_string(name) +
-              ",\"unit\":\"" + unit + "\",\"startValue\":0,\"events\":[");
-    is_first_ = false;
-    bool is_first_event = true;
+    json_.new_line();
+    json_.begin_object();
+    json_.member("type", "evented");
+    json_.member("name", name);
+    json_.member("unit", unit);
+    json_.member("startValue", 0);
+    json_.begin_array("events");
     uint64_t now = 0;
-    auto event = [&](char type, uint32_t function) {
-      out_.text(is_first_event ? "\n{\"type\":\"" : ",\n{\"type\":\"");
-      is_first_event = false;
-      out_.byte(type);
-      out_.text("\",\"frame\":");
-      out_.number(frame_at(function));
-      out_.text(",\"at\":");
-      out_.number(now);
-      out_.byte('}');
+    auto event = [&](const char* type, uint32_t function) {
+      json_.new_line();
+      json_.begin_object();
+      json_.member("type", type);
+      json_.member("frame", frame_at(function));
+      json_.member("at", now);
+      json_.end_object();
     };
     std::vector<uint32_t> open;  // functions
     auto close_to = [&](size_t level) {
-      for (; open.size() > level; open.pop_back()) event('C', open.back());
+      for (; open.size() > level; open.pop_back()) event("C", open.back());
     };
     for (size_t i = 0; i < contexts.size(); ++i) {
       if (totals[i] == 0) continue;
       close_to(contexts[i].level);
-      event('O', contexts[i].function);
+      event("O", contexts[i].function);
       open.push_back(contexts[i].function);
       add_up(now, contexts[i].self[measure]);
     }
     close_to(0);
-    out_.text("],\"endValue\":");
-    out_.number(now);
-    out_.byte('}');
+    json_.end_array();
+    json_.member("endValue", now);
+    json_.end_object();
   }
 
   Output& out_;
+  JsonWriter json_;
   std::string name_;
   std::vector<uint32_t> numbers_;  // by function, of its frame
   uint32_t between_ = kNoFrame;
-  std::vector<std::string> frames_;
-  bool is_first_ = true;
+  std::vector<Frame> frames_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "libprof/printable.h"
 #include "prof/read/file.h"
-#include "prof/views/text/json_text.h"
+#include "prof/views/text/json_writer.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
 #include "text/count.h"
@@ -301,12 +301,10 @@ std::string text_of(const Cell& cell) {
   return prof_text::printable(std::get<std::string>(cell));
 }
 
-std::string json_of(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return json_text(*text);
-  return text_of(cell);
+void write(const Cell& cell, JsonWriter& json) {
+  if (const auto* percent = std::get_if<double>(&cell)) return json.value(*percent, 2);
+  std::visit([&](const auto& value) { json.value(value); }, cell);
 }
-
-std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 
 void print_table(const StatisticsTable& table, const StatisticsForm& form, Output& out) {
   const size_t rows = table.is_sorted_by_use ? std::min(form.rows, table.rows.size()) : table.rows.size();
@@ -361,28 +359,39 @@ void print_statistics_text(const TraceSummary& summary, const std::vector<Statis
 }
 
 void print_statistics_json(const TraceSummary& summary, const std::vector<StatisticsTable>& tables, Output& out) {
-  out.text("{\"instructions\":" + std::to_string(summary.instructions));
-  if (summary.has_memory)
-    out.text(",\"loads\":" + std::to_string(summary.loads) + ",\"stores\":" + std::to_string(summary.stores));
-  out.text(",\"threads\":" + std::to_string(summary.threads) + ",\"system_calls\":" +
-           std::to_string(summary.system_calls) + ",\"signals\":" + std::to_string(summary.signals) +
-           ",\"origin\":" + json_text(summary.origin) + ",\"partial\":" + (summary.is_partial ? "true" : "false") +
-           ",\"end\":" + json_text(summary.end) + ",\"command\":[");
-  for (size_t i = 0; i < summary.command.size(); ++i) out.text((i ? "," : "") + json_text(summary.command[i]));
-  out.text("]");
-  for (const StatisticsTable& table : tables) {
-    out.text(",\n" + in_quotes(table.name) + ":[");
-    const char* separator = "\n";
-    for (const std::vector<Cell>& row : table.rows) {
-      std::string line = separator;
-      for (size_t c = 0; c < row.size(); ++c)
-        line += (c ? "," : "{") + in_quotes(table.columns[c].name) + ":" + json_of(row[c]);
-      out.text(line + "}");
-      separator = ",\n";
-    }
-    out.text("]");
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("instructions", summary.instructions);
+  if (summary.has_memory) {
+    json.member("loads", summary.loads);
+    json.member("stores", summary.stores);
   }
-  out.text("}\n");
+  json.member("threads", summary.threads);
+  json.member("system_calls", summary.system_calls);
+  json.member("signals", summary.signals);
+  json.member("origin", summary.origin);
+  json.member("partial", summary.is_partial);
+  json.member("end", summary.end);
+  json.begin_array("command");
+  for (const std::string& word : summary.command) json.value(word);
+  json.end_array();
+  for (const StatisticsTable& table : tables) {
+    json.new_line();
+    json.any_name(table.name);
+    json.begin_array();
+    for (const std::vector<Cell>& row : table.rows) {
+      json.new_line();
+      json.begin_object();
+      for (size_t c = 0; c < row.size(); ++c) {
+        json.any_name(table.columns[c].name);
+        write(row[c], json);
+      }
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_object();
+  out.byte('\n');
 }
 
 void print_statistics_csv(const TraceSummary& summary, const std::vector<StatisticsTable>& tables, Output& out) {

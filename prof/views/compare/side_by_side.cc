@@ -4,7 +4,7 @@
 
 #include "change_text.h"
 #include "libprof/printable.h"
-#include "prof/views/text/json_text.h"
+#include "prof/views/text/json_writer.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
@@ -63,10 +63,10 @@ std::string agreement_text(const SideBySide& all) {
   return text;
 }
 
-void print_numbers(const char* name, const std::vector<double>& numbers, Output& out) {
-  out.text(std::string(",\"") + name + "\":[");
-  for (size_t i = 0; i < numbers.size(); ++i) out.text((i ? "," : "") + json_number(numbers[i]));
-  out.byte(']');
+void write_numbers(JsonName name, const std::vector<double>& numbers, JsonWriter& json) {
+  json.begin_array(name);
+  for (const double number : numbers) json.value(number);
+  json.end_array();
 }
 
 }  // namespace
@@ -88,38 +88,50 @@ void print_side_by_side(const SideBySide& all, const SideBySideOptions& options,
 }
 
 void print_side_by_side_json(const SideBySide& all, Output& out) {
-  out.text("{\"program\":" + json_text(all.runs[0].program) + ",\"runs\":[");
-  for (size_t i = 0; i < all.runs.size(); ++i) {
-    const RunsTaken& r = all.runs[i];
-    out.text(i ? ",\n" : "\n");
-    out.text("{\"name\":" + json_text(r.name) + ",\"program\":" + json_text(r.program));
-    out.text(",\"median_user_system_seconds\":" + json_number(r.median_user()));
-    out.text(",\"median_elapsed_seconds\":" + json_number(r.median_elapsed()));
-    print_numbers("user_system_seconds", r.user, out);
-    print_numbers("elapsed_seconds", r.elapsed, out);
-    out.byte('}');
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("program", all.runs[0].program);
+  json.begin_array("runs");
+  for (const RunsTaken& r : all.runs) {
+    json.new_line();
+    json.begin_object();
+    json.member("name", r.name);
+    json.member("program", r.program);
+    json.member("median_user_system_seconds", r.median_user());
+    json.member("median_elapsed_seconds", r.median_elapsed());
+    write_numbers("user_system_seconds", r.user, json);
+    write_numbers("elapsed_seconds", r.elapsed, json);
+    json.end_object();
   }
-  out.text("],\n\"functions\":[");
-  for (size_t i = 0; i < all.functions.size(); ++i) {
-    const ShownFunction& f = all.functions[i];
-    out.text(i ? ",\n" : "\n");
-    out.text("{\"name\":" + json_text(f.name));
+  json.end_array();
+  json.new_line();
+  json.begin_array("functions");
+  for (const ShownFunction& f : all.functions) {
+    json.new_line();
+    json.begin_object();
+    json.member("name", f.name);
     for (size_t p = 0; p < f.by.size(); ++p) {
       if (!f.by[p].occurs) continue;
-      out.text("," + json_text(all.profilers[p]) + ":{\"share\":" + json_number(f.by[p].share));
-      if (f.by[p].calls) out.text(",\"calls\":" + json_number(*f.by[p].calls));
-      out.byte('}');
+      json.any_name(all.profilers[p]);
+      json.begin_object();
+      json.member("share", f.by[p].share);
+      if (f.by[p].calls) json.member("calls", *f.by[p].calls);
+      json.end_object();
     }
-    out.byte('}');
+    json.end_object();
   }
-  out.byte(']');
+  json.end_array();
   if (all.agreement) {
-    const SideBySide::Agreement& a = *all.agreement;
-    out.text(",\n\"calls\":{\"same\":" + std::to_string(a.same) + ",\"different\":" + std::to_string(a.different) +
-             ",\"first_only\":" + std::to_string(a.first_only) + ",\"second_only\":" + std::to_string(a.second_only) +
-             "}");
+    json.new_line();
+    json.begin_object("calls");
+    json.member("same", all.agreement->same);
+    json.member("different", all.agreement->different);
+    json.member("first_only", all.agreement->first_only);
+    json.member("second_only", all.agreement->second_only);
+    json.end_object();
   }
-  out.text("}\n");
+  json.end_object();
+  out.byte('\n');
 }
 
 }  // namespace prof
