@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "change_text.h"
@@ -20,6 +21,8 @@ namespace prof {
 
 namespace {
 
+using Sort = DifferenceOptions::Sort;
+
 // What is known of a function, or of all functions together.
 struct Row {
   std::string name;
@@ -32,6 +35,7 @@ struct Column {
   const char* title;
   int rank;  // TextColumn::rank in text_columns.h
   std::function<std::string(const Row&)> text;
+  std::optional<Sort> key = {};  // what rows are sorted by when they are sorted by this column
 };
 
 // "new" and "gone" stand where others have the part of the time that they gained or lost.
@@ -62,15 +66,15 @@ std::vector<Column> columns_of_counts(const Difference& d) {
     const std::string size = count_text(std::abs(calls.amount()));
     return marked(calls, (calls.amount() < 0 ? "-" : calls.amount() > 0 ? "+" : "") + size);
   };
-  return {{"Change", 0, change},
+  return {{"Change", 0, change, Sort::self},
           {"%", 2, [&d](const Row& row) { return part_text(row, d.calls(*row.figures)); }},
-          {"Calls", 3, [&d](const Row& row) { return calls_text(d, row); }}};
+          {"Calls", 3, [&d](const Row& row) { return calls_text(d, row); }, Sort::calls}};
 }
 
 std::vector<Column> columns_of(const Difference& d, bool has_waiting) {
   if (!d.timed) return columns_of_counts(d);
   auto self = [&d](const Row& row) { return d.self(*row.figures); };
-  std::vector<Column> columns = {{"Change", 0, [=](const Row& row) { return duration_change(self(row)); }},
+  std::vector<Column> columns = {{"Change", 0, [=](const Row& row) { return duration_change(self(row)); }, Sort::self},
                                  {"%", 2, [=](const Row& row) { return part_text(row, self(row)); }}};
   if (d.is_tested()) columns.push_back({"p", 3, [=](const Row& row) { return p_text(self(row)); }});
   columns.push_back({"Self A", 5, [=](const Row& row) { return duration(self(row).first); }});
@@ -78,31 +82,35 @@ std::vector<Column> columns_of(const Difference& d, bool has_waiting) {
   if (has_waiting) {
     columns.push_back({"Waiting", 8, [&d](const Row& row) { return duration_change(d.self_waiting(*row.figures)); }});
   }
-  columns.push_back({"Total", 7, [&d](const Row& row) -> std::string {
+  columns.push_back({"Total", 7,
+                     [&d](const Row& row) -> std::string {
                        if (!row.function) return "";
                        return duration_change(d.total(*row.figures));
-                     }});
-  columns.push_back({"Calls", 4, [&d](const Row& row) { return calls_text(d, row); }});
-  columns.push_back({"Per call", 9, [&d](const Row& row) -> std::string {
+                     },
+                     Sort::total});
+  columns.push_back({"Calls", 4, [&d](const Row& row) { return calls_text(d, row); }, Sort::calls});
+  columns.push_back({"Per call", 9,
+                     [&d](const Row& row) -> std::string {
                        if (!row.function || !has_calls(row)) return "";
                        if (!row.function->occurs[0] || !row.function->occurs[1]) return "";
                        return duration_change(d.per_call(*row.figures));
-                     }});
+                     },
+                     Sort::per_call});
   return columns;
 }
 
 // By what the rows are sorted: the size of a change.
-double order_of(const Difference& d, const std::array<Figures, 2>& figures, DifferenceOptions::Sort sort) {
+double order_of(const Difference& d, const std::array<Figures, 2>& figures, Sort sort) {
   switch (sort) {
-    case DifferenceOptions::Sort::self:
+    case Sort::self:
       return std::abs((d.timed ? d.self(figures) : d.calls(figures)).amount());
-    case DifferenceOptions::Sort::total:
+    case Sort::total:
       return std::abs(d.total(figures).amount());
-    case DifferenceOptions::Sort::calls:
+    case Sort::calls:
       return std::abs(d.calls(figures).amount());
-    case DifferenceOptions::Sort::per_call:
+    case Sort::per_call:
       return std::abs(d.per_call(figures).amount());
-    case DifferenceOptions::Sort::name:
+    case Sort::name:
       break;
   }
   return 0;
@@ -132,22 +140,6 @@ void print_side(const char* letter, const ComparedSide& side, const DifferenceOp
   out.text(wrapped(line, options.columns));
 }
 
-// The column that the rows are sorted by is the last to go, where a terminal has no room for all.
-const char* column_of(DifferenceOptions::Sort sort) {
-  switch (sort) {
-    case DifferenceOptions::Sort::total:
-      return "Total";
-    case DifferenceOptions::Sort::calls:
-      return "Calls";
-    case DifferenceOptions::Sort::per_call:
-      return "Per call";
-    case DifferenceOptions::Sort::self:
-    case DifferenceOptions::Sort::name:
-      break;
-  }
-  return "Change";
-}
-
 size_t most_rows(const DifferenceOptions& options) {
   constexpr size_t kRowsOnTerminal = 25;
   if (options.rows) return *options.rows;
@@ -167,10 +159,12 @@ void print_difference(const Difference& d, const DifferenceOptions& options, Out
   const bool has_waiting = d.has_waiting && d.timed && std::ranges::any_of(d.all, [&](const Figures& side) {
                              return side.self_waiting.mean(1) >= 1e-6;
                            });
+  const Sort sorted_by = options.sort == Sort::name ? Sort::self : options.sort;
   std::vector<TextColumn> texts;
   for (const Column& column : columns_of(d, has_waiting)) {
     TextColumn& text = texts.emplace_back(TextColumn{column.title, column.rank});
-    if (text.title == column_of(options.sort)) text.rank = std::min(text.rank, 1);
+    // The column that the rows are sorted by is the last to go, where a terminal has no room for all.
+    if (column.key == sorted_by) text.rank = std::min(text.rank, 1);
     for (const Row& row : rows) text.cells.push_back(column.text(row));
   }
   std::vector<NamedLine> lines;

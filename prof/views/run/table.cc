@@ -28,6 +28,7 @@ struct Column {
   std::string title;
   int rank;  // TextColumn::rank in text_columns.h
   std::function<std::string(const TableRow&)> text;
+  std::optional<SortKey> key = {};  // what rows are sorted by when they are sorted by this column
 };
 
 Range self_range(const FunctionSum& sum) { return with_chance(sum.self_range, sum.self_variance); }
@@ -40,7 +41,7 @@ std::vector<Column> columns_of_samples(const Analysis& analysis) {
     const SampleRange range = range_of(row.samples, sampled.weight);
     return duration(sampled.seconds((range.high - range.low) / 2));
   };
-  return {{"Self", 2, self}, {"+/-", 5, error}};
+  return {{"Self", 2, self, SortKey::self}, {"+/-", 5, error}};
 }
 
 // An elapsed time, that on a processor in another run, and what is left of the first without the second.
@@ -57,7 +58,7 @@ std::vector<Column> columns_of_two_runs(const Analysis& analysis) {
     return shown_waiting(analysis, sum.self, other.self, self_range(sum), self_range(other),
                          sum.has_doubtful_self || other.has_doubtful_self);
   };
-  return {{"Elapsed", 2, elapsed}, {"CPU", 3, on_processor}, {"Waiting", 5, waiting}};
+  return {{"Elapsed", 2, elapsed, SortKey::self}, {"CPU", 3, on_processor}, {"Waiting", 5, waiting}};
 }
 
 std::vector<Column> columns_of_self_times(const Analysis& analysis) {
@@ -70,7 +71,7 @@ std::vector<Column> columns_of_self_times(const Analysis& analysis) {
   auto waiting = [&](const TableRow& row) {
     return shown_time(analysis, double(row.sum.self_waiting), {}, row.sum.has_doubtful_self);
   };
-  std::vector<Column> columns = {{"Self", 2, self}};
+  std::vector<Column> columns = {{"Self", 2, self, SortKey::self}};
   if (analysis.has_waiting) columns.push_back({"Waiting", 6, waiting});
   return columns;
 }
@@ -97,9 +98,9 @@ std::vector<Column> table_columns(const Analysis& analysis, const TableForm& for
     const bool is_known = row.has_calls && row.sum.calls != 0 && !row.sum.has_doubtful_calls;
     return is_known ? shown_total(analysis, row.sum, double(row.sum.calls)) : "-";
   };
-  if (has_totals) columns.push_back({"Total", 5, total});
-  columns.push_back({"Calls", 4, calls});
-  if (has_totals) columns.push_back({"Per-call", 7, per_call});
+  if (has_totals) columns.push_back({"Total", 5, total, SortKey::total});
+  columns.push_back({"Calls", 4, calls, SortKey::calls});
+  if (has_totals) columns.push_back({"Per-call", 7, per_call, SortKey::per_call});
   if (form.has_functions) {
     columns.push_back({"Functions", 8, [](const TableRow& row) { return std::to_string(row.functions); }});
   }
@@ -230,29 +231,13 @@ std::string last_line(const Analysis& analysis, const LeftOut& left_out, const S
   return wrapped(line, options.columns);
 }
 
-// The column that the rows are sorted by is the last to go, where a terminal has no room for all.
-bool is_of_order(const std::string& title, SortKey order) {
-  switch (order) {
-    case SortKey::self:
-      return title == "Self" || title == "Elapsed";
-    case SortKey::total:
-      return title == "Total";
-    case SortKey::calls:
-      return title == "Calls";
-    case SortKey::per_call:
-      return title == "Per-call";
-    case SortKey::name:
-      break;
-  }
-  return false;
-}
-
 void print_rows(const std::vector<Column>& columns, const std::vector<TableRow>& rows, const TableOptions& options,
                 Output& out) {
   std::vector<TextColumn> texts;
   for (const Column& column : columns) {
     TextColumn& text = texts.emplace_back(TextColumn{column.title, column.rank});
-    if (is_of_order(column.title, options.order)) text.rank = std::min(text.rank, 1);
+    // The column that the rows are sorted by is the last to go, where a terminal has no room for all.
+    if (column.key == options.order) text.rank = std::min(text.rank, 1);
     for (const TableRow& row : rows) text.cells.push_back(column.text(row));
   }
   std::vector<NamedLine> lines;
