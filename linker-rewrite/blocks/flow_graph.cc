@@ -63,7 +63,12 @@ void FlowGraph::cut() {
       if (leaders_[p][i]) {
         const OldAddr at = code.address(code.insns[i]);
         const bool is_entry = i == 0 && !range.fragment;
-        blocks_.push_back({p, i, i, 0, is_entry || arrivals_.is_entered(at), false});
+        blocks_.push_back({.part = p,
+                           .first = i,
+                           .end = i,
+                           .first_successor = 0,
+                           .entered = is_entry || arrivals_.is_entered(at),
+                           .leaves = false});
       }
       blocks_.back().end = i + 1;
     }

@@ -84,7 +84,12 @@ void find_sites(const Program& program, const ImportTable& imports, uint32_t g, 
       if (jumps && !(indirect ? is_indirect_tail_jump(group, {part, i})
                               : is_tail_call(program, range, code.address(insn), target)))
         continue;
-      sites.push_back({g, {part, i}, *symbol, target, !indirect, jumps});
+      sites.push_back({.group = g,
+                       .at = {part, i},
+                       .symbol = *symbol,
+                       .through = target,
+                       .is_stub = !indirect,
+                       .is_tail_jump = jumps});
     }
   }
 }

@@ -192,7 +192,14 @@ bool Search::resolve_jumps() {
   for (OldAddr at : with_jumps_)
     if (const auto there = starts_.find(at); there != starts_.end()) {
       const Start& s = there->second;
-      Wanted& w = by_root.try_emplace(root_of(at), Wanted{root_of(at), at, {}, {}, s.body.jumps.front().state, {}})
+      const OldAddr root = root_of(at);
+      Wanted& w = by_root
+                      .try_emplace(root, Wanted{.start = root,
+                                                .from = at,
+                                                .parts = {},
+                                                .jumps = {},
+                                                .state = s.body.jumps.front().state,
+                                                .result = {}})
                       .first->second;
       if (w.from != at) w.from = w.start;
       for (const BodyExit& j : s.body.jumps) w.jumps.push_back(j.at);

@@ -261,8 +261,12 @@ void Image::read_symbols() {
         const char* p = reinterpret_cast<const char*>(strings.data()) + s.st_name;
         name.assign(p, strnlen(p, strings.size() - s.st_name));
       }
-      out.push_back({std::move(name), OldAddr(s.st_value), s.st_size, uint8_t(ELF64_ST_TYPE(s.st_info)),
-                     uint8_t(ELF64_ST_BIND(s.st_info)), s.st_shndx});
+      out.push_back({.name = std::move(name),
+                     .address = OldAddr(s.st_value),
+                     .size = s.st_size,
+                     .type = uint8_t(ELF64_ST_TYPE(s.st_info)),
+                     .binding = uint8_t(ELF64_ST_BIND(s.st_info)),
+                     .section = s.st_shndx});
     }
   };
   for (const Section& s : sections_) {
@@ -291,8 +295,12 @@ void Image::append_rela(OldAddr table, uint64_t size) {
   while (r.remaining() >= sizeof(Elf64_Rela)) {
     FileOffset addend_at = *at + r.position() + offsetof(Elf64_Rela, r_addend);
     auto rela = r.read<Elf64_Rela>();
-    relocations_.push_back({OldAddr(rela.r_offset), uint32_t(ELF64_R_TYPE(rela.r_info)),
-                            uint32_t(ELF64_R_SYM(rela.r_info)), rela.r_addend, addend_at, false});
+    relocations_.push_back({.where = OldAddr(rela.r_offset),
+                            .type = uint32_t(ELF64_R_TYPE(rela.r_info)),
+                            .symbol = uint32_t(ELF64_R_SYM(rela.r_info)),
+                            .addend = rela.r_addend,
+                            .addend_at = addend_at,
+                            .packed = false});
   }
 }
 
@@ -321,7 +329,12 @@ void Image::read_relocations() {
     auto word = bytes(where, 8);
     auto at = file_offset(where);
     if (!word || !at) return;  // in bss: the addend is 0
-    relocations_.push_back({where, R_X86_64_RELATIVE, 0, Reader(*word, "data").read<int64_t>(), *at, true});
+    relocations_.push_back({.where = where,
+                            .type = R_X86_64_RELATIVE,
+                            .symbol = 0,
+                            .addend = Reader(*word, "data").read<int64_t>(),
+                            .addend_at = *at,
+                            .packed = true});
   };
   // An even entry is the address of a word; an odd one a bitmap of the 63 words that follow (ELF gABI, SHT_RELR).
   Reader r(*view, "packed relocations");

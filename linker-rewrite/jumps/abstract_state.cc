@@ -32,8 +32,14 @@ ValueNumber Values::add(const Value& v) {
   const bool unknown = v.kind == Kind::unknown && v.scale == 1 && v.size == 0 && v.address == 0 && v.table == 0 &&
                        !v.sign_extended && v.origin == kNoOrigin && v.base_origin == kNoOrigin;
   const bool unbounded = unknown && v.bound == kNoBound && v.bound_width == 64 && !v.exact && v.zeros == 0;
-  unknown_.push_back(
-      {unknown, unbounded, v.computed, v.had_constant, v.on_stack, v.from_stack, v.signed_index, v.narrow});
+  unknown_.push_back({.is = unknown,
+                      .unbounded = unbounded,
+                      .computed = v.computed,
+                      .had_constant = v.had_constant,
+                      .on_stack = v.on_stack,
+                      .from_stack = v.from_stack,
+                      .signed_index = v.signed_index,
+                      .narrow = v.narrow});
   values_.push_back(v);
   return ValueNumber(values_.size() - 1);
 }

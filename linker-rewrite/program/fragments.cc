@@ -115,8 +115,14 @@ Decoded decode_range(const Program& program, uint32_t index, const std::vector<O
     }
     const bool to_start = ranges[size_t(to)].range.start == target;
     if (jump)
-      references.jumps.push_back({index, uint32_t(to), d.code.address(insn), target, to_start, insn.flow != Flow::jump,
-                                  target == ranges[index].range.end && starts_like_function(ranges[size_t(to)])});
+      references.jumps.push_back(
+          {.from = index,
+           .to = uint32_t(to),
+           .at = d.code.address(insn),
+           .target = target,
+           .to_start = to_start,
+           .conditional = insn.flow != Flow::jump,
+           .never = target == ranges[index].range.end && starts_like_function(ranges[size_t(to)])});
     else if (insn.flow == Flow::call && to_start)
       references.called.push_back(uint32_t(to));
     else if (insn.flow == Flow::call)
@@ -176,7 +182,10 @@ class Grouper {
     std::vector<OldAddr> starts;
     starts.reserve(ranges.size());
     for (const CodeRange& r : ranges) starts.push_back(r.range.start);
-    program_ = {&image, &frames, std::move(ranges), {}, {}, {}, AddressIndex(std::move(starts))};
+    program_.image = &image;
+    program_.frames = &frames;
+    program_.ranges = std::move(ranges);
+    program_.range_starts = AddressIndex(std::move(starts));
     program_.frame_tables = std::move(frame_tables);
   }
 

@@ -54,8 +54,13 @@ namespace {
 constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // kernels refuse to load more
 
 Bytes encode_coverage(const Coverage& code) {
-  prof_format::CodeCoverage section{{},         code.hooked,  code.stays,  code.not_chosen,
-                                    code.stubs, code.padding, code.unknown};
+  prof_format::CodeCoverage section{.magic = {},
+                                    .hooked = code.hooked,
+                                    .stays = code.stays,
+                                    .not_chosen = code.not_chosen,
+                                    .stubs = code.stubs,
+                                    .padding = code.padding,
+                                    .unknown = code.unknown};
   std::ranges::copy(prof_format::kCoverageMagic, section.magic);
   Bytes bytes;
   append(bytes, section);

@@ -9,8 +9,15 @@ namespace {
 
 prof_format::TraceOperand operand_of(const TracedAccess& access) {
   static_assert(TracedAccess::kNone == prof_format::kNoValue);
-  return {access.instruction, access.size,    access.flags, access.form,  access.base,
-          access.index,       access.segment, access.count, access.addend};
+  return {.instruction = access.instruction,
+          .size = access.size,
+          .flags = access.flags,
+          .form = access.form,
+          .base = access.base,
+          .index = access.index,
+          .segment = access.segment,
+          .count = access.count,
+          .addend = access.addend};
 }
 
 }  // namespace

@@ -14,13 +14,12 @@ uint64_t whole_cycles(double cycles) { return uint64_t(std::min(cycles, 0x1p62))
 
 // A node has times that it waited, or samples of others.
 BlockCounters counters_in(const RecordedNode& node) {
-  return {node.calls,
-          whole_cycles(node.cycles),
-          node.block,
-          0,
-          node.timed,
-          whole_cycles(node.blocked + node.library_samples),
-          whole_cycles(node.preempted + node.kernel_samples)};
+  return {.calls = node.calls,
+          .cycles = whole_cycles(node.cycles),
+          .block = node.block,
+          .timed = node.timed,
+          .blocked = whole_cycles(node.blocked + node.library_samples),
+          .preempted = whole_cycles(node.preempted + node.kernel_samples)};
 }
 
 // What a list has of a block; zeros if nothing.

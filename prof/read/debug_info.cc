@@ -116,7 +116,8 @@ uint64_t DebugInfo::add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<I
       Dwarf_Die origin;
       if (!dwarf_formref_die(dwarf_attr(&child, DW_AT_abstract_origin, &attribute), &origin)) continue;
       const auto [at, is_new] = known.try_emplace(origin.addr, to.size());
-      if (is_new) to.push_back({name_of(origin), "", file_of(origin), line_of(origin), 0, 0});
+      if (is_new)
+        to.push_back({.raw_name = name_of(origin), .name = "", .file = file_of(origin), .line = line_of(origin)});
       ++to[at->second].places;
       to[at->second].bytes += bytes - std::min(bytes, inside);
       covered += bytes;

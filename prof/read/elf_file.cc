@@ -364,8 +364,12 @@ void ElfFile::read_symbols(Elf_Scn* section, const Elf_Data* versions) {
       continue;
     }
     const bool is_old = is_hidden_version(versions, i) || names_old_version(name);
-    symbols_.push_back(
-        {s.st_value, s.st_size, name, type, static_cast<unsigned char>(GELF_ST_BIND(s.st_info)), is_old});
+    symbols_.push_back({.address = s.st_value,
+                        .size = s.st_size,
+                        .name = name,
+                        .type = type,
+                        .binding = static_cast<unsigned char>(GELF_ST_BIND(s.st_info)),
+                        .is_old_version = is_old});
   }
 }
 

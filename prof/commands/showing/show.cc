@@ -362,11 +362,21 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                              options.view == View::fallacy || is_of_code(options.view);
   const bool can_show_two_runs =
       !is_of_one_run && options.samples.empty() && options.gmon.empty() && options.gprof_symbols.empty();
-  Input input = {program,           profiles,          options.raw_names,    options.raw_times,   !is_json,
-                 can_show_two_runs, options.modules,   options.samples,      options.debug_files, options.inlined,
-                 options.wide,      options.functions, options.not_functions};
-  input.contexts = options.contexts;
-  input.gmon_libraries = gmon_libraries;
+  const Input input = {.program = program,
+                       .profiles = profiles,
+                       .raw_names = options.raw_names,
+                       .raw_times = options.raw_times,
+                       .remarks = !is_json,
+                       .side_by_side = can_show_two_runs,
+                       .module_patterns = options.modules,
+                       .samples = options.samples,
+                       .debug_files = options.debug_files,
+                       .sources = options.inlined,
+                       .whole_names = options.wide,
+                       .function_patterns = options.functions,
+                       .not_function_patterns = options.not_functions,
+                       .contexts = options.contexts,
+                       .gmon_libraries = gmon_libraries};
   int status = 0;
   print_to(options, file, [&](Output& out) {
     status = options.apart == Apart::nothing ? show_as_one(options, input, out) : show_apart(options, input, out);

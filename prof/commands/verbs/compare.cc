@@ -105,7 +105,10 @@ class Comparer {
 
   // Returns false if it was ended from outside.
   bool run(RunsTaken& taken, const std::string& program, const Environment& environment, Watcher* watcher = nullptr) {
-    Launch launch = {program, options_.arguments, -1, -1, -1, environment, {"PROFSTART"}};
+    Launch launch = {.program = program,
+                     .arguments = options_.arguments,
+                     .environment = environment,
+                     .not_in_environment = {"PROFSTART"}};
     PassedStreams passed(streams_);
     if (is_first_) {
       streams_.for_first(launch);

@@ -101,19 +101,19 @@ void leave_out_by_counts(const std::string& program, Options& options) {
   if (copy.empty()) return;
   const TemporaryDirectory directory;
   const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  const Child child = run_to_the_end({copy,
-                                      options.arguments,
-                                      -1,
-                                      nowhere.get(),
-                                      nowhere.get(),
-                                      {{"PROFTYPE", "count"}, {"PROFDIR", directory.path()}},
-                                      {"PROFSTART"}});
+  const Child child = run_to_the_end({.program = copy,
+                                      .arguments = options.arguments,
+                                      .output = nowhere.get(),
+                                      .error = nowhere.get(),
+                                      .environment = {{"PROFTYPE", "count"}, {"PROFDIR", directory.path()}},
+                                      .not_in_environment = {"PROFSTART"}});
   const std::string profile = profile_of(child, directory.path());
   if (profile.empty()) {
     say("the counting run left no profile; all functions are timed");
     return;
   }
-  const Analysis analysis = analyse({copy, {profile}, false, false, false, false, {}, "", options.debug_files});
+  const Analysis analysis =
+      analyse({.program = copy, .profiles = {profile}, .remarks = false, .debug_files = options.debug_files});
   say_all(analysis.remarks);
   const Suggestion s = suggest(analysis);
   for (const std::string& pattern : s.patterns) options.rewriting.insert(options.rewriting.end(), {"-N", pattern});

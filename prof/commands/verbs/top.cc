@@ -172,8 +172,12 @@ TopOptions parse_top_options(int argc, char** argv) {
 int top(const TopOptions& options) {
   const auto [path, remarks] = find_profile(options.subject);
   say_all(remarks);
-  Input input = {"", {path}, options.raw_names, options.raw_times, false};
-  input.whole_names = options.wide;
+  const Input input = {.program = "",
+                       .profiles = {path},
+                       .raw_names = options.raw_names,
+                       .raw_times = options.raw_times,
+                       .remarks = false,
+                       .whole_names = options.wide};
   if (!Profile::read(path).is_live()) throw Error(path + ": the program has ended; prof shows what it did");
   const Analysis first = analyse(input);
   std::set<std::string> said;  // a library may be missing in each table

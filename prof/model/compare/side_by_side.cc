@@ -30,8 +30,13 @@ Functions functions_of(const ShownRuns& side) {
     const Function& function = a.functions.functions()[f];
     if (function.object != 0 || function.is_import || !occurs(a, f)) continue;
     const double calls = double(a.sums[f].calls) / double(side.runs);
-    found.functions.push_back({function.name, function.raw_name, "", a.functions.program().original_build_id(),
-                               function.address, true, function.has_name, calls});
+    found.functions.push_back({.name = function.name,
+                               .raw_name = function.raw_name,
+                               .module = "",
+                               .build_id = a.functions.program().original_build_id(),
+                               .address = function.address,
+                               .has_name = function.has_name,
+                               .calls = calls});
     Shown shown{true, std::nullopt, double(a.sums[f].self)};
     if (side.counts_calls && function.has_calls) shown.calls = calls;
     found.shown.push_back(shown);

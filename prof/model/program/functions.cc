@@ -105,7 +105,8 @@ uint32_t FunctionTable::object_without_file(const std::string& name) {
 uint32_t FunctionTable::nameless_code(const std::string& name) {
   const uint32_t object = object_without_file(name);
   auto [at, is_new] = function_index_.try_emplace({object, UINT64_MAX}, uint32_t(functions_.size()));
-  if (is_new) functions_.push_back({object, 0, name, name, false, false});
+  if (is_new)
+    functions_.push_back({.object = object, .address = 0, .name = name, .raw_name = name, .has_calls = false});
   return at->second;
 }
 
