@@ -14,7 +14,10 @@ void CopyMap::sort() {
   if (!std::ranges::is_sorted(copies_, {}, start_of)) std::ranges::sort(copies_, {}, start_of);
   std::vector<OldAddr> starts;
   starts.reserve(copies_.size());
-  for (const RangeCopy& c : copies_) starts.push_back(c.original.start);
+  for (RangeCopy& c : copies_) {
+    c.index = uint32_t(starts.size());
+    starts.push_back(c.original.start);
+  }
   starts_ = AddressIndex(std::move(starts));
 }
 

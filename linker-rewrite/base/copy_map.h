@@ -22,6 +22,7 @@ struct RangeCopy {
   bool fragment = false;
   // Bytes at its end that stand for single places in it: what records of a trace need, and counted ways.
   uint32_t out_of_line = 0;
+  uint32_t index = 0;  // its own, in CopyMap::copies
 
   struct Step {
     uint32_t from;   // offset in the original from which on (inclusive) `delta` holds
@@ -44,7 +45,7 @@ class CopyMap {
  public:
   void expect(size_t count) { copies_.reserve(count); }
   void add(RangeCopy copy) { copies_.push_back(std::move(copy)); }
-  void sort();  // to be called once after the last add
+  void sort();  // to be called once after the last add; numbers the copies
 
   const std::vector<RangeCopy>& copies() const { return copies_; }  // sorted by original.start
   const RangeCopy* find(OldAddr a) const;                           // the copy of the range that contains `a`, or null

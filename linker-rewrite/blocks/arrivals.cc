@@ -29,9 +29,8 @@ class Finder {
   }
 
   // By the branches and calls of a group.
-  void branches_of(const Group& group, std::vector<Found>& out) const {
-    const uint32_t own = uint32_t(&group - program_.groups.data());
-    for (const Code& code : group.code.parts) {
+  void branches_of(uint32_t own, std::vector<Found>& out) const {
+    for (const Code& code : program_.groups[own].code.parts) {
       for (const Insn& insn : code.insns) {
         const bool is_call = insn.flow == Flow::call;
         if (!is_call && insn.flow != Flow::jump && insn.flow != Flow::jump_if && insn.flow != Flow::jump_if_short)
@@ -81,7 +80,7 @@ bool may_insert_before(const Code& code, const Insn& insn, const Arrivals& arriv
 Arrivals find_arrivals(const Program& program, const std::vector<OldAddr>& old_entries) {
   const Finder finder(program);
   std::vector<Found> found = parallel_collect<Found>(program.groups.size(), [&](size_t g, std::vector<Found>& out) {
-    finder.branches_of(program.groups[g], out);
+    finder.branches_of(uint32_t(g), out);
     finder.labels_of(program.groups[g], out);
   });
   const std::vector<Fde>& fdes = program.frames->fdes;

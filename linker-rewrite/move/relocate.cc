@@ -79,7 +79,7 @@ void Relocator::plan(NewAddr text) {
 RecordsOf Relocator::records_of() const {
   if (!counters_ || counters_->edges.empty()) return {};
   return [this](const RangeCopy& copy) {
-    const RangePlan& plan = plans_[size_t(&copy - copies_.copies().data())];
+    const RangePlan& plan = plans_[copy.index];
     return record_places(program_.code(program_.ranges[plan.range]), plan, copy);
   };
 }
@@ -186,7 +186,7 @@ std::optional<NewAddr> Relocator::return_address_of_copy(OldAddr return_address)
   const OldAddr in_call = return_address - 1;
   const RangeCopy* copy = copies_.find(in_call);
   if (!copy) return std::nullopt;
-  const RangePlan& plan = plans_[size_t(copy - copies_.copies().data())];
+  const RangePlan& plan = plans_[copy->index];
   const uint32_t call = uint32_t(program_.code(program_.ranges[plan.range]).covering(in_call));
   const auto change = std::ranges::lower_bound(plan.changes, call, {}, &Change::insn);
   const bool before_thunk = change != plan.changes.end() && change->insn == call && change->form == Form::import_call;

@@ -45,7 +45,8 @@ Bytes encode_trace_program(const Image& image, const BlockCounters& counters) {
   append(out, program);
   append(out, header);
   uint64_t code = 0;
-  for (const TracedBlock& b : blocks) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const TracedBlock& b = blocks[i];
     prof_format::TraceBlock entry{};
     entry.address = b.range.start.value;
     entry.code = code;
@@ -53,7 +54,7 @@ Bytes encode_trace_program(const Image& image, const BlockCounters& counters) {
     entry.instructions = b.instructions;
     entry.operands = uint32_t(b.accesses.size());
     entry.values = uint16_t(b.values);
-    if (size_t(&b - blocks.data()) < counters.records) entry.flags |= prof_format::kBlockWrites;
+    if (i < counters.records) entry.flags |= prof_format::kBlockWrites;
     if (b.is_told_by_ways) entry.flags |= prof_format::kBlockToldByWays;
     if (b.is_from_outside) entry.flags |= prof_format::kBlockFromOutside;
     entry.next = uint32_t(b.next.size());
