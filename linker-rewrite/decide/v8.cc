@@ -5,6 +5,7 @@
 // others from it; and a sum over the block, checked at start, tells whether a byte of it was changed.
 //
 // The block has no unwind tables. Only symbols know the names of these functions, and the start and size of the block.
+// So it is told by the symbols that all of V8's builds give it (CONTRIBUTING, "What must always hold").
 
 #include "v8.h"
 

@@ -12,6 +12,7 @@ namespace {
 constexpr unsigned kMaxDepth = 4;               // of calls that are followed
 constexpr uint64_t kMaxFunctionSize = 1 << 14;  // bytes; longer ones are taken to return
 
+// Of functions of the C and C++ libraries, whose code is not there to be read (CONTRIBUTING, "What must always hold").
 constexpr std::string_view kNames[] = {
     "_Exit",
     "_Unwind_Resume",
