@@ -77,6 +77,7 @@ void select_contexts(Recorded& a, const ContextSelection& selection) {
 
 std::string problem_of(const ContextSelection& selection, const Recorded& recorded) {
   for (const auto& [option, patterns] : {std::pair("--focus ", &selection.focus),
+                                         {"--ignore ", &selection.ignore},
                                          {"--callers ", &selection.callers},
                                          {"--callees ", &selection.callees}}) {
     if (patterns->empty()) continue;

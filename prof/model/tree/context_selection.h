@@ -14,8 +14,8 @@ namespace prof {
 // nothing of other functions.
 void select_contexts(Recorded& recorded, const ContextSelection& selection);
 
-// What is wrong with a selection: no function matches the patterns of an option that says what is shown.
-// "" if nothing is.
+// What is wrong with a selection: no function of all that were recorded, also of those that it leaves out, matches the
+// patterns of an option. "" if nothing is.
 std::string problem_of(const ContextSelection& selection, const Recorded& recorded);
 
 }  // namespace prof

@@ -175,8 +175,11 @@ run prof -t --function nothing known.prof "$profile"
 run prof -t --callees nothing known.prof "$profile"
 [ "$status" = 1 ] && [ "$(tail -n 1 stderr)" = "prof: --callees nothing: no function matches" ] || fail "-t: $status $(cat stderr)"
 
+run prof --focus left --ignore 'lef' known.prof "$profile"
+[ "$status" = 1 ] && [ "$(tail -n 1 stderr)" = "prof: --ignore lef: no function matches; did you mean leaf or left?" ] || fail "--ignore lef: $status $(cat stderr)"
+
 # What cannot be.
-for pattern in "--callers nothing" "--callees nothing" "--focus nothing"; do
+for pattern in "--callers nothing" "--callees nothing" "--focus nothing" "--ignore nothing"; do
   # shellcheck disable=SC2086
   run prof $pattern known.prof "$profile"
   [ "$status" = 1 ] && [ "$(cat stderr | tail -n 1)" = "prof: $pattern: no function matches" ] && [ ! -s stdout ] ||
