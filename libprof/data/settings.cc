@@ -70,7 +70,7 @@ void set_size(const char* value) {
 void set_bytes(const char* name, const char* value, uint64_t* bytes) {
   if (*value == 0) return;
   const uint64_t parsed = parse_bytes(value);
-  if (parsed == 0) return say(name, "=", value, ": is not a number of bytes like 100000000 or 100M; it is ignored");
+  if (parsed == 0) return say(name, "=", value, ": is not a number of bytes; write 500K, 20M or 2G; it is ignored");
   *bytes = parsed;
 }
 
@@ -121,14 +121,14 @@ uint64_t parse_size(const char* text) {
 }
 
 uint64_t parse_bytes(const char* text) {
-  constexpr uint64_t kMost = 9'000'000'000'000'000'000;
+  constexpr uint64_t kMost = 9'000'000'000'000'000'000, kUnit = 1024;
   const char* p = text;
   uint64_t value = parse_decimal(&p);
   if (p == text || p - text > 18) return 0;
   if (*p == 0) return value;
   for (const char* letter = "kMGT"; *letter != 0; ++letter) {
-    value = value < kMost / 1000 ? value * 1000 : kMost;
-    if (*p == *letter) return p[1] == 0 ? value : 0;
+    value = value < kMost / kUnit ? value * kUnit : kMost;
+    if (*p == *letter || (*letter == 'k' && *p == 'K')) return p[1] == 0 ? value : 0;
   }
   return 0;
 }

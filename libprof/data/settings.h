@@ -33,7 +33,7 @@ uint64_t auxiliary_value(uint64_t type);
 // "4000000", "4k", "4M": a number of nodes, at least 1. 0 if the text is not one.
 uint64_t parse_size(const char* text);
 
-// "100000000", "100M", "2G": a number of bytes. 0 if the text is not one.
+// "100000000", "500K", "20M", "2G": a number of bytes, in units of 1024 and its powers. 0 if the text is not one.
 uint64_t parse_bytes(const char* text);
 
 }  // namespace libprof

@@ -129,14 +129,18 @@ rm -f prof.[0-9]* trace.*
 PROFLIMIT=400k run_traced || fail "PROFLIMIT: status $?"
 traced "$parent"
 [ "$(ask 't["end"]')" = 3 ] || fail "PROFLIMIT: the trace does not say that the limit ended it"
-[ "$(stat -c %s "$parent")" -le 400000 ] || fail "PROFLIMIT: $(stat -c %s "$parent") bytes"
+limited=$(stat -c %s "$parent")
+[ "$limited" -le 409600 ] || fail "PROFLIMIT: $limited bytes"
+rm -f prof.[0-9]* trace.*
+PROFLIMIT=409600 run_traced || fail "PROFLIMIT=409600: status $?" # the file grows by large parts
+[ "$(stat -c %s "$parent")" = "$limited" ] || fail "PROFLIMIT=400k: $limited bytes, with 409600 $(stat -c %s "$parent")"
 rm -f prof.[0-9]* trace.*
 PROFLAST=1M run_traced || fail "PROFLAST: status $?"
 traced "$parent"
 [ "$(ask 't["ring"]')" = True ] || fail "PROFLAST: the trace is not marked as a ring"
 # The program's five threads have 1 MB each, and a quarter of it that is being written.
 [ "$(stat -c %s "$parent")" -le 8000000 ] || fail "PROFLAST: $(stat -c %s "$parent") bytes"
-PROFLIMIT=much ./traced.prof 2>&1 >stdout | grep -q '^prof: PROFLIMIT=much: is not a number of bytes' || fail "PROFLIMIT=much: is not told"
+PROFLIMIT=much ./traced.prof 2>&1 >stdout | grep -q '^prof: PROFLIMIT=much: is not a number of bytes; write 500K, 20M or 2G; it is ignored$' || fail "PROFLIMIT=much: is not told"
 
 run profld --trace -b -o none traced
 [ "$status" = 2 ] && grep -q -e '-b and --trace' stderr || fail "--trace -b: status $status, $(head -n 1 stderr)"
