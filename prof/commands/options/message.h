@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/options/command_line.h"
 #include "prof/read/error.h"
 
 namespace prof {
 
 // A command line that makes no sense: exit status 2.
-struct UsageError : Error {
-  using Error::Error;
-};
+using prof_options::UsageError;
 
 // Prints `prof: text`. Characters that must not reach a terminal are escaped (libprof/printable.h).
 void say(const std::string& text);

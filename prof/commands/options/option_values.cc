@@ -2,13 +2,6 @@
 
 namespace prof {
 
-uint32_t parse_pid(const std::string& text) {
-  uint32_t pid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  if (error != std::errc() || end != text.data() + text.size()) throw UsageError("-p " + text + ": is no process id");
-  return pid;
-}
-
 std::string parse_type(const std::string& text) {
   for (const char* type : {"time", "elapsed", "cpu", "adaptive", "sample", "count"})
     if (text == type) return text;
@@ -26,13 +19,23 @@ uint64_t parse_size(const std::string& option, const std::string& text) {
   return size << shift;
 }
 
-SortKey parse_sort_key(const std::string& text) {
-  if (text == "self") return SortKey::self;
-  if (text == "total") return SortKey::total;
-  if (text == "calls") return SortKey::calls;
-  if (text == "per-call") return SortKey::per_call;
-  if (text == "name") return SortKey::name;
-  throw UsageError("--sort " + text + ": is none of self, total, calls, per-call and name");
+std::string type_of(const prof_options::Given& given) {
+  return prof_options::one_of<const char*>(given, "type",
+                                           {{"time", "time"},
+                                            {"elapsed", "elapsed"},
+                                            {"cpu", "cpu"},
+                                            {"adaptive", "adaptive"},
+                                            {"sample", "sample"},
+                                            {"count", "count"}});
+}
+
+SortKey sort_key_of(const prof_options::Given& given) {
+  return prof_options::one_of<SortKey>(given, "key",
+                                       {{"self", SortKey::self},
+                                        {"total", SortKey::total},
+                                        {"calls", SortKey::calls},
+                                        {"per-call", SortKey::per_call},
+                                        {"name", SortKey::name}});
 }
 
 std::string file_name(const char* option, const std::string& argument) {

@@ -7,19 +7,20 @@
 #include <cstdint>
 #include <string>
 
+#include "linker-rewrite/options/values.h"
 #include "message.h"
 #include "prof/views/run/order.h"
 
 namespace prof {
 
-// -p
-uint32_t parse_pid(const std::string& text);
 // --type: a value of PROFTYPE.
 std::string parse_type(const std::string& text);
 // Bytes, or units of 1024, 1024^2 and 1024^3 of them with the letters K, M and G.
 uint64_t parse_size(const std::string& option, const std::string& text);
+// --type: a value of PROFTYPE.
+std::string type_of(const prof_options::Given& given);
 // --sort
-SortKey parse_sort_key(const std::string& text);
+SortKey sort_key_of(const prof_options::Given& given);
 // The argument of an option that needs the name of a file.
 std::string file_name(const char* option, const std::string& argument);
 

@@ -31,6 +31,7 @@ struct Options {
     none
   };
   View view = View::flat;
+  std::string view_option;       // that names the view; empty: none does
   TableOptions table;            // -n and --no-header
   std::optional<SortKey> order;  // --sort
   TreeOptions tree;

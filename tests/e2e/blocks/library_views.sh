@@ -112,7 +112,7 @@ for libs in --libs '--libs=libwork*'; do
   ! grep 'the file that was rewritten is not there' stderr || fail "prof run -b $libs does not find the originals"
 done
 run prof run --trace --libs ./program
-[ "$status" = 2 ] && grep -q -- "--trace is of the program's own blocks; it excludes --libs" stderr || fail "prof run --trace --libs: $status $(cat stderr)"
+[ "$status" = 2 ] && grep -q -- "--trace and --libs exclude each other; --trace is of the program's own blocks" stderr || fail "prof run --trace --libs: $status $(cat stderr)"
 
 # profld makes a folder of them.
 profld -b --libs -o folder ./program >profld.log 2>&1 || fail "profld -b --libs: $(cat profld.log)"

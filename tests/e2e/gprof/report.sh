@@ -100,7 +100,7 @@ refused() {
   run prof "$@"
   [ "$status" = 2 ] && grep -qF -e "$message" stderr || fail "prof $*: $status $(cat stderr)"
 }
-refused "--propagated goes with -G" --propagated fallacy.profiles
+refused "--propagated is not supported with the table; it goes with -G" --propagated fallacy.profiles
 refused "exclude each other" -G --json fallacy.profiles
 refused "exclude each other" -G --fallacy fallacy.profiles
 refused "--module" -G --module x fallacy.profiles

@@ -152,8 +152,8 @@ PROFTYPE=count run prof run --trace=memory -- ./ticks
 trace=$(sed -n 's/.*the trace is \([^;]*\);.*/\1/p' stderr)
 [ -n "$trace" ] || fail "prof run: $(cat stderr)"
 prof istat "$trace" 2>&1 | sed -n 2p | grep -q '[1-9][0-9]* loads, [1-9][0-9]* stores' || fail "prof run: $(prof istat "$trace" 2>&1 | head -n 2)"
-for command in "profld --trace=calls -o none ticks" "prof run --trace=calls ./ticks"; do
-  # shellcheck disable=SC2086 # several words
-  run $command
-  [ "$status" = 2 ] && grep -q -e '--trace=calls: blocks and memory' stderr || fail "$command: status $status, $(head -n 1 stderr)"
-done
+run profld --trace=calls -o none ticks
+[ "$status" = 2 ] && grep -q -e '--trace=calls: blocks and memory' stderr || fail "profld --trace=calls: status $status, $(head -n 1 stderr)"
+run prof run --trace=calls ./ticks
+[ "$status" = 2 ] && grep -qx "prof: --trace: invalid kind of trace 'calls'; write blocks or memory" stderr ||
+  fail "prof run --trace=calls: status $status, $(head -n 1 stderr)"

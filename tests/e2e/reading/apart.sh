@@ -92,9 +92,9 @@ run prof -p "$second"
 run prof -p 1 family.prof
 [ "$status" = 1 ] && grep -q '^prof: no profile of process 1 ' stderr || fail "-p 1: $status $(cat stderr)"
 run prof -p x family.prof
-[ "$status" = 2 ] && grep -q '^prof: -p x: is no process id' stderr || fail "-p x: $status $(cat stderr)"
+[ "$status" = 2 ] && grep -q "^prof: -p: invalid number 'x'; write the id of a process$" stderr || fail "-p x: $status $(cat stderr)"
 run prof -t -g gmon.out family.prof "prof.$parent"
-[ "$status" = 2 ] && [ ! -e gmon.out ] && grep -q '^prof: -g .* exclude -t' stderr || fail "-t -g: $status $(cat stderr)"
+[ "$status" = 2 ] && [ ! -e gmon.out ] && grep -q '^prof: -t and -g exclude each other; files for gprof show everything as one$' stderr || fail "-t -g: $status $(cat stderr)"
 
 # Folded and lost calls: recursion in more threads than there is room for.
 rm -f prof.*

@@ -45,7 +45,7 @@ run prof run --cache-size=1K ./three
 
 for size in x 1T 20000000000G -1; do
   run prof run --cache-size=$size ./one
-  [ "$status" = 2 ] && grep -q "^prof: --cache-size $size: is no number of bytes; " stderr || fail "$size: $(cat stderr)"
+  [ "$status" = 2 ] && grep -q "^prof: --cache-size: invalid size '$size'; write 500K, 20M or 2G$" stderr || fail "$size: $(cat stderr)"
 done
 
 # No place for it.

@@ -131,7 +131,7 @@ grep -q 'which dwz moved' stderr || fail "prof takes another file for that of dw
 
 # Other views have no room for it. prof run has.
 run prof -d --inlined profiles/prof.*
-[ "$status" = 2 ] && grep -q -e '--inlined adds to the table' stderr || fail "prof -d --inlined: exit status $status; $(cat stderr)"
+[ "$status" = 2 ] && grep -q -e '--inlined is not supported with the tree; it goes with the table and --json' stderr || fail "prof -d --inlined: exit status $status; $(cat stderr)"
 mkdir runs && cd runs || fail "no folder"
 run prof run --inlined ../inlines
 grep -q ' % length(long)  program.cc:12, 2 places$' stderr || fail "prof run --inlined: $(cat stderr)"

@@ -113,7 +113,7 @@ run prof run --suggest ./busy
 run prof run ./family
 grep -q '^prof: prof\.[0-9]*: shown is the first of 5 processes; prof --processes ' stderr || fail "run: $(cat stderr)"
 run prof run --type typo ./family
-[ "$status" = 2 ] && grep -q '^prof: --type typo: is none of time, elapsed, ' stderr || fail "--type typo: $(cat stderr)"
+[ "$status" = 2 ] && grep -q "^prof: --type: invalid type 'typo'; write time, elapsed, " stderr || fail "--type typo: $(cat stderr)"
 
 run prof run --no-imports ./family
 ! grep -qP '\tfork$' stderr || fail "--no-imports: $(cat stderr)"
