@@ -1,6 +1,5 @@
 // prof(1).
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -32,8 +31,11 @@ int print(const std::string& text) {
   return 0;
 }
 
-bool asks_for_help(int argc, char** argv) {
-  return std::any_of(argv, argv + argc, [](const std::string& word) { return word == "-h" || word == "--help"; });
+// Parses the options of a command, and prints its help or does what it does.
+template <class Values>
+int do_command(Values parse(int, char**), std::string help_text(), int run(const Values&), int argc, char** argv) {
+  const Values options = parse(argc - 1, argv + 1);
+  return options.help ? print(help_text()) : run(options);
 }
 
 int run_command(int argc, char** argv) {
@@ -42,15 +44,12 @@ int run_command(int argc, char** argv) {
     const prof::Options options = prof::parse_run_options(argc - 1, argv + 1);
     return options.help ? print(prof::help_text()) : prof::run(options);
   }
-  if ((command == "top" || command == "ctl") && asks_for_help(argc - 2, argv + 2))
-    return print(command == "top" ? prof::top_help_text() : prof::control_help_text());
-  if (command == "compare") {
-    const prof::CompareOptions options = prof::parse_compare_options(argc - 1, argv + 1);
-    return options.help ? print(prof::compare_help_text()) : prof::compare(options);
-  }
-  if (command == "diff") return prof::diff(prof::parse_diff_options(argc - 1, argv + 1));
-  if (command == "top") return prof::top(prof::parse_top_options(argc - 1, argv + 1));
-  if (command == "ctl") return prof::control(prof::parse_control_options(argc - 1, argv + 1));
+  if (command == "compare")
+    return do_command(prof::parse_compare_options, prof::compare_help_text, prof::compare, argc, argv);
+  if (command == "diff") return do_command(prof::parse_diff_options, prof::diff_help_text, prof::diff, argc, argv);
+  if (command == "top") return do_command(prof::parse_top_options, prof::top_help_text, prof::top, argc, argv);
+  if (command == "ctl")
+    return do_command(prof::parse_control_options, prof::control_help_text, prof::control, argc, argv);
   if (command == "itrace") return prof::itrace(argc - 1, argv + 1);
   if (command == "istat") return prof::istat(argc - 1, argv + 1);
   if (command == "gprof") return prof::run_gprof(argc - 1, argv + 1);

@@ -58,35 +58,4 @@ std::string help_text() {
       kLayout);
 }
 
-std::string top_help_text() {
-  return "usage: prof top [-Rw] [-i SECONDS] [-n TIMES] [--rows N] [--raw-names]\n"
-         "                PID|PROFILE\n"
-         "\n"
-         "Shows which functions a running program is in, anew every second: those of the\n"
-         "last second, by time.\n"
-         "\n"
-         "  -i SECONDS    the time between two tables (default: 1)\n"
-         "  -n TIMES      end after so many tables\n"
-         "  --rows N      at most so many functions in each\n"
-         "  -R            raw times: do not subtract what the profiling itself cost\n"
-         "  -w, --wide    write names out: neither simplify nor cut them\n"
-         "  --raw-names   do not demangle names\n"
-         "  -h, --help    print this\n"
-         "\n"
-         "See prof(1).\n";
-}
-
-std::string control_help_text() {
-  return "usage: prof ctl on|off|reset|status PID|PROFILE\n"
-         "\n"
-         "Tells from when to when the calls of a running program are recorded.\n"
-         "\n"
-         "  on      record from now on\n"
-         "  off     record no more\n"
-         "  reset   forget what was recorded\n"
-         "  status  say whether recording is on\n"
-         "\n"
-         "See prof(1).\n";
-}
-
 }  // namespace prof

@@ -10,10 +10,6 @@ namespace prof {
 // All commands and options, for a person.
 std::string help_text();
 
-// Of prof top and prof ctl alone.
-std::string top_help_text();
-std::string control_help_text();
-
 }  // namespace prof
 
 #endif

@@ -1,7 +1,6 @@
 #include "compare.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/options/values.h"
 #include "prof/commands/copies/program_copy.h"
 #include "prof/commands/launching/first_run.h"
 #include "prof/commands/launching/launch.h"
@@ -184,89 +184,50 @@ ComparedRuns run_in_turn(const CompareOptions& options, const Builds& builds, co
   return Comparer(options, builds, folder).run_all();
 }
 
-constexpr char kHelp[] =
-    "usage: prof compare [options] [--] program [argument ...]\n"
-    "\n"
-    "Runs a program as it is, and as profld profiles it, and, with --pg, as it was\n"
-    "built by gcc -pg, in turn, three times each. Prints on standard error how long\n"
-    "each took, and what part of the time and how many calls each found in the\n"
-    "program's functions. The first run's output is shown, and the others read what\n"
-    "it read.\n"
-    "\n"
-    "  --pg BUILD          the same program, built with gcc -pg\n"
-    "  --runs N            run each N times\n"
-    "  --true              and once more as it is, sampled: true shares of the time\n"
-    "  --type TYPE         profile with PROFTYPE=TYPE\n"
-    "  -n, --rows N        the first N functions, not 20\n"
-    "  --json              everything as JSON\n"
-    "  --output FILE       print to FILE\n"
-    "  -w, --wide          write names out: neither simplify nor cut them\n"
-    "  --raw-names         do not demangle names\n"
-    "\n"
-    "See prof(1).\n";
+using prof_options::Given;
+using prof_options::set;
 
-enum LongOption { option_pg = 256, option_runs, option_true, option_type, option_json, option_raw_names };
-
-const option kWords[] = {{"pg", required_argument, nullptr, option_pg},
-                         {"runs", required_argument, nullptr, option_runs},
-                         {"true", no_argument, nullptr, option_true},
-                         {"type", required_argument, nullptr, option_type},
-                         {"rows", required_argument, nullptr, 'n'},
-                         {"json", no_argument, nullptr, option_json},
-                         {"output", required_argument, nullptr, 'o'},
-                         {"wide", no_argument, nullptr, 'w'},
-                         {"raw-names", no_argument, nullptr, option_raw_names},
-                         {"help", no_argument, nullptr, 'h'},
-                         {nullptr, 0, nullptr, 0}};
+const prof_options::Table<CompareOptions> kOptions = {
+    {{0, "pg", "BUILD", "the same program, built with gcc -pg"},
+     [](CompareOptions& o, const Given& given) { o.pg = prof_options::name_of(given, "BUILD"); }},
+    {{0, "runs", "N", "run each N times"},
+     [](CompareOptions& o, const Given& given) {
+       o.runs = prof_options::number_of<unsigned>(given, 1, 1000, "a number from 1 to 1000");
+     }},
+    {{0, "true", "", "and once more as it is, sampled: true shares of the time"}, set<&CompareOptions::true_times>},
+    {{0, "type", "TYPE", "profile with PROFTYPE=TYPE"},
+     [](CompareOptions& o, const Given& given) { o.type = type_of(given); }},
+    {{'n', "rows", "N", "the first N functions, not 20"},
+     [](CompareOptions& o, const Given& given) {
+       o.rows = prof_options::number_of<size_t>(given, 1, SIZE_MAX, "a number greater than 0");
+     }},
+    {{0, "json", "", "everything as JSON"}, set<&CompareOptions::json>},
+    {{0, "output", "FILE", "print to FILE"},
+     [](CompareOptions& o, const Given& given) { o.output = prof_options::name_of(given, "FILE"); }},
+    {{'w', "wide", "", "write names out: neither simplify nor cut them"}, set<&CompareOptions::wide>},
+    {{0, "raw-names", "", "do not demangle names"}, set<&CompareOptions::raw_names>},
+    prof_options::help_option<CompareOptions>(),
+};
 
 }  // namespace
 
-std::string compare_help_text() { return kHelp; }
+std::string compare_help_text() {
+  return "usage: prof compare [options] [--] program [argument ...]\n"
+         "\n"
+         "Runs a program as it is, and as profld profiles it, and, with --pg, as it was\n"
+         "built by gcc -pg, in turn, three times each. Prints on standard error how long\n"
+         "each took, and what part of the time and how many calls each found in the\n"
+         "program's functions. The first run's output is shown, and the others read what\n"
+         "it read.\n"
+         "\n" +
+         prof_options::help_of(kOptions, {22}) +
+         "\n"
+         "See prof(1).\n";
+}
 
 CompareOptions parse_compare_options(int argc, char** argv) {
   CompareOptions o;
-  opterr = 0;
-  optind = 0;  // glibc: start anew
-  // '+': what follows the program belongs to the program.
-  for (int c; (c = getopt_long(argc, argv, "+:n:wh", kWords, nullptr)) != -1;) {
-    const std::string argument = optarg ? optarg : "";
-    switch (c) {
-      case option_pg:
-        o.pg = file_name("--pg", argument);
-        break;
-      case option_runs:
-        o.runs = parse_number<unsigned>("--runs", argument, 1, 1000, "number from 1 to 1000");
-        break;
-      case option_true:
-        o.true_times = true;
-        break;
-      case option_type:
-        o.type = parse_type(argument);
-        break;
-      case 'n':
-        o.rows = parse_number<size_t>("-n", argument, 1, SIZE_MAX, "number greater than 0");
-        break;
-      case option_json:
-        o.json = true;
-        break;
-      case 'o':
-        o.output = file_name("--output", argument);
-        break;
-      case 'w':
-        o.wide = true;
-        break;
-      case option_raw_names:
-        o.raw_names = true;
-        break;
-      case 'h':
-        o.help = true;
-        break;
-      default:
-        throw UsageError("compare: " + std::string(argv[optind - 1]) +
-                         ": no such option, or its argument is missing; see prof compare --help");
-    }
-  }
-  o.arguments.assign(argv + optind, argv + argc);
+  o.arguments = prof_options::parse(kOptions, {"prof compare", true}, argc, argv, o).rest;
   if (o.arguments.empty() && !o.help)
     throw UsageError("compare: no program named; prof compare [options] [--] program [argument ...]");
   return o;

@@ -59,11 +59,28 @@ int show_status(const std::string& path) {
   return 1;
 }
 
+const prof_options::Table<ControlOptions> kOptions = {prof_options::help_option<ControlOptions>()};
+
 }  // namespace
+
+std::string control_help_text() {
+  return "usage: prof ctl on|off|reset|status PID|PROFILE\n"
+         "\n"
+         "Tells from when to when the calls of a running program are recorded.\n"
+         "\n"
+         "  on      record from now on\n"
+         "  off     record no more\n"
+         "  reset   forget what was recorded\n"
+         "  status  say whether recording is on\n"
+         "\n"
+         "See prof(1).\n";
+}
 
 ControlOptions parse_control_options(int argc, char** argv) {
   ControlOptions o;
-  const std::string word = argc > 1 ? argv[1] : "";
+  const std::vector<std::string> words = prof_options::parse(kOptions, {"prof ctl"}, argc, argv, o).rest;
+  if (o.help) return o;
+  const std::string word = words.empty() ? "" : words[0];
   if (word == "on") {
     o.command = Command::on;
   } else if (word == "off") {
@@ -73,8 +90,8 @@ ControlOptions parse_control_options(int argc, char** argv) {
   } else if (word != "status") {
     throw UsageError("ctl: say what to do; prof ctl on|off|reset|status PID");
   }
-  if (argc != 3) throw UsageError("ctl: name one process or profile; prof ctl " + word + " PID");
-  o.subject = argv[2];
+  if (words.size() != 2) throw UsageError("ctl: name one process or profile; prof ctl " + word + " PID");
+  o.subject = words[1];
   return o;
 }
 

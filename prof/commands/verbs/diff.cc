@@ -1,14 +1,14 @@
 #include "diff.h"
 
-#include <getopt.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "libprof/profile_type.h"
+#include "linker-rewrite/options/values.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/choose.h"
@@ -22,140 +22,95 @@ namespace prof {
 
 namespace {
 
+using prof_options::Given;
+using prof_options::set;
+
 constexpr int kFailed = 3;  // exit status
 
-constexpr char kHelp[] =
-    "usage: prof diff [options] [program] A [program] B\n"
-    "       prof diff [options] [program] A ... -- [program] B ...\n"
-    "\n"
-    "Shows what is different between two runs, or two builds of a program, A and B.\n"
-    "Each is a profile, or a directory with the profiles of one run; with several on\n"
-    "a side figures are means, and p tells how likely chance alone makes such a\n"
-    "change. ~ marks a change that may be noise.\n"
-    "\n"
-    "  -d                  the tree of calls: contexts in which something changed;\n"
-    "                      + those of B only, - those of A only\n"
-    "  --all               everything: on a terminal, too, where else there are 25\n"
-    "                      functions; in the tree also where nothing changed\n"
-    "  -r                  the tree, and do not cut recursion off in it\n"
-    "  -s                  the tree, sorted by change, not by order of first call\n"
-    "  --sort KEY          sort the table by the change of self (the default), total,\n"
-    "                      calls or per-call, or by name\n"
-    "  -n N                only N functions in the table\n"
-    "  --json              everything as JSON\n"
-    "  -R                  raw times: do not subtract what the profiling itself cost\n"
-    "  -w, --wide          write names out: neither simplify nor cut them\n"
-    "  --raw-names         do not demangle names\n"
-    "  --fail-above P      exit with 3 if a function, or all together, became slower\n"
-    "                      by more than P percent of all the time of A\n"
-    "\n"
-    "See prof(1).\n";
+using View = DiffOptions::View;
 
-enum LongOption { option_all = 256, option_sort, option_json, option_raw_names, option_fail_above };
-
-const option kWords[] = {{"all", no_argument, nullptr, option_all},
-                         {"sort", required_argument, nullptr, option_sort},
-                         {"json", no_argument, nullptr, option_json},
-                         {"wide", no_argument, nullptr, 'w'},
-                         {"raw-names", no_argument, nullptr, option_raw_names},
-                         {"fail-above", required_argument, nullptr, option_fail_above},
-                         {"help", no_argument, nullptr, 'h'},
-                         {nullptr, 0, nullptr, 0}};
-
-template <class Number>
-Number number_of(const std::string& option, const std::string& text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0))
-    throw UsageError("diff " + option + " " + text + ": is no number");
-  return value;
+template <View view>
+void show(DiffOptions& o, const Given& given) {
+  if (!o.view_option.empty() && o.view != view) throw prof_options::exclusion(o.view_option, given.option);
+  o.view = view;
+  o.view_option = given.option;
 }
 
-DifferenceOptions::Sort sort_of(const std::string& text) {
+DifferenceOptions::Sort sort_of(const Given& given) {
   using Sort = DifferenceOptions::Sort;
-  const std::pair<const char*, Sort> keys[] = {{"self", Sort::self},
-                                               {"total", Sort::total},
-                                               {"calls", Sort::calls},
-                                               {"per-call", Sort::per_call},
-                                               {"name", Sort::name}};
-  for (const auto& [name, sort] : keys)
-    if (text == name) return sort;
-  throw UsageError("diff --sort " + text + ": is not one of self, total, calls, per-call and name");
+  return prof_options::one_of<Sort>(given, "key",
+                                    {{"self", Sort::self},
+                                     {"total", Sort::total},
+                                     {"calls", Sort::calls},
+                                     {"per-call", Sort::per_call},
+                                     {"name", Sort::name}});
 }
 
-void choose(DiffOptions& options, DiffOptions::View view) {
-  if (options.view != DiffOptions::View::table && options.view != view)
-    throw UsageError("diff: --json and the tree, of which -d, -r and -s are, exclude each other");
-  options.view = view;
-}
+const prof_options::Table<DiffOptions> kOptions = {
+    {{'d', "", "", "the tree of calls: contexts in which something changed; + those of B only, - those of A only"},
+     show<View::tree>},
+    {{0, "all", "",
+      "everything: on a terminal, too, where else there are 25 functions; in the tree also where nothing changed"},
+     [](DiffOptions& o, const Given&) { o.shown.all = true; }},
+    {{'r', "", "", "the tree, and do not cut recursion off in it"},
+     [](DiffOptions& o, const Given& given) {
+       show<View::tree>(o, given);
+       o.shown.whole_recursion = true;
+     }},
+    {{'s', "", "", "the tree, sorted by change, not by order of first call"},
+     [](DiffOptions& o, const Given& given) {
+       show<View::tree>(o, given);
+       o.shown.by_change = true;
+     }},
+    {{0, "sort", "KEY", "sort the table by the change of self (the default), total, calls or per-call, or by name"},
+     [](DiffOptions& o, const Given& given) { o.shown.sort = sort_of(given); }},
+    {{'n', "", "N", "only N functions in the table"},
+     [](DiffOptions& o, const Given& given) {
+       o.shown.rows = prof_options::number_of<size_t>(given, 0, SIZE_MAX, "a number of functions");
+     }},
+    {{0, "json", "", "everything as JSON"}, show<View::json>},
+    {{'R', "", "", "raw times: do not subtract what the profiling itself cost"}, set<&DiffOptions::raw_times>},
+    {{'w', "wide", "", "write names out: neither simplify nor cut them"},
+     [](DiffOptions& o, const Given&) { o.shown.wide = true; }},
+    {{0, "raw-names", "", "do not demangle names"}, set<&DiffOptions::raw_names>},
+    {{0, "fail-above", "P",
+      "exit with 3 if a function, or all together, became slower by more than P percent of all the time of A"},
+     [](DiffOptions& o, const Given& given) {
+       o.fail_above = prof_options::number_of<double>(given, 0, HUGE_VAL, "a number of percent");
+     }},
+    prof_options::help_option<DiffOptions>(),
+};
 
-// As of prof: what is said of the tree shows it if no view is named, and nothing is said in vain.
-void settle(DiffOptions& options, bool is_sorted) {
-  using View = DiffOptions::View;
-  const bool is_of_tree = options.shown.whole_recursion || options.shown.by_change;
-  if (is_of_tree) choose(options, View::tree);
-  if (options.view != View::table && (is_sorted || options.shown.rows))
-    throw UsageError("diff: -n and --sort are for the table");
-  if (options.shown.all && options.shown.rows) throw UsageError("diff: --all and -n exclude each other");
-}
+const std::vector<prof_options::Exclusion> kExclusions = {
+    {{"--json", "-d", "-r", "-s"}, {"-n", "--sort"}, "-n and --sort are for the table"},
+    {{"--all"}, {"-n"}},
+};
 
 }  // namespace
+
+std::string diff_help_text() {
+  return "usage: prof diff [options] [program] A [program] B\n"
+         "       prof diff [options] [program] A ... -- [program] B ...\n"
+         "\n"
+         "Shows what is different between two runs, or two builds of a program, A and B.\n"
+         "Each is a profile, or a directory with the profiles of one run; with several on\n"
+         "a side figures are means, and p tells how likely chance alone makes such a\n"
+         "change. ~ marks a change that may be noise.\n"
+         "\n" +
+         prof_options::help_of(kOptions, {22}) +
+         "\n"
+         "See prof(1).\n";
+}
 
 DiffOptions parse_diff_options(int argc, char** argv) {
   // getopt_long would forget where -- was.
   int end = 1;
   while (end < argc && std::strcmp(argv[end], "--") != 0) ++end;
   DiffOptions o;
-  bool is_sorted = false;
-  opterr = 0;
-  optind = 0;  // glibc: start anew
-  for (int c; (c = getopt_long(end, argv, ":drsRwn:h", kWords, nullptr)) != -1;) {
-    const std::string argument = optarg ? optarg : "";
-    switch (c) {
-      case 'd':
-        choose(o, DiffOptions::View::tree);
-        break;
-      case option_json:
-        choose(o, DiffOptions::View::json);
-        break;
-      case 'r':
-        o.shown.whole_recursion = true;
-        break;
-      case 's':
-        o.shown.by_change = true;
-        break;
-      case 'R':
-        o.raw_times = true;
-        break;
-      case 'w':
-        o.shown.wide = true;
-        break;
-      case 'n':
-        o.shown.rows = number_of<size_t>("-n", argument);
-        break;
-      case option_all:
-        o.shown.all = true;
-        break;
-      case option_sort:
-        o.shown.sort = sort_of(argument);
-        is_sorted = true;
-        break;
-      case option_raw_names:
-        o.raw_names = true;
-        break;
-      case option_fail_above:
-        o.fail_above = number_of<double>("--fail-above", argument);
-        break;
-      case 'h':
-        o.help = true;
-        break;
-      default:
-        throw UsageError("diff: " + std::string(argv[optind - 1]) +
-                         ": no such option, or its argument is missing; see prof diff --help");
-    }
-  }
-  settle(o, is_sorted);
-  o.arguments[0].assign(argv + optind, argv + end);
+  const auto parsed = prof_options::parse(kOptions, {"prof diff"}, end, argv, o);
+  if (o.help) return o;
+  prof_options::check(parsed, kExclusions, {});
+  o.arguments[0] = parsed.rest;
   if (end < argc) o.arguments[1].assign(argv + end + 1, argv + argc);
   return o;
 }
@@ -277,11 +232,6 @@ void print(const DiffOptions& options, const Difference& difference, const std::
 
 int diff(const DiffOptions& options) {
   Output out(stdout, "standard output");
-  if (options.help) {
-    out.text(kHelp);
-    out.finish();
-    return 0;
-  }
   const std::array<std::vector<Run>, 2> sides = sides_of(options);
   const std::string type = common_type(sides);
   const bool is_json = options.view == DiffOptions::View::json;

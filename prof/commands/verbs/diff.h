@@ -15,6 +15,7 @@ namespace prof {
 struct DiffOptions {
   enum class View { table, tree, json };
   View view = View::table;
+  std::string view_option;  // that names the view; empty: none does
   DifferenceOptions shown;
   bool raw_names = false;
   bool raw_times = false;
@@ -28,6 +29,8 @@ struct DiffOptions {
 
 // Throws UsageError. `argv[0]` is skipped.
 DiffOptions parse_diff_options(int argc, char** argv);
+
+std::string diff_help_text();
 
 // Prints the difference. Returns the command's exit status: 1 if a part of a profile was damaged, 3 if there is a
 // failure as DiffOptions::fail_above says. Throws Error if the sides cannot be compared.

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <memory>
 
+#include "linker-rewrite/options/values.h"
 #include "prof/commands/options/message.h"
-#include "prof/commands/options/option_values.h"
 
 namespace prof {
 
@@ -137,7 +137,7 @@ bool take_other_output(int letter, const char* argument, GprofOptions& options) 
       break;
     case 'R':
       output = output_file_order;
-      options.object_map = file_name("-R", argument);
+      options.object_map = prof_options::name_of({"gprof -R", argument}, "FILE");
       break;
     default:
       return false;
@@ -148,7 +148,8 @@ bool take_other_output(int letter, const char* argument, GprofOptions& options) 
 }
 
 void take_static_calls(const std::string& which, GprofOptions& options) {
-  if (!which.empty() && which != "all") throw UsageError("gprof --static-call-graph=" + which + ": is not all");
+  if (!which.empty() && which != "all")
+    prof_options::refuse({"gprof --static-call-graph", which}, "kind of graph", "all");
   options.static_calls = which.empty() ? GprofOptions::StaticCalls::of_gprof : GprofOptions::StaticCalls::all;
 }
 
@@ -190,11 +191,11 @@ bool take_analysis(int letter, const char* argument, GprofOptions& options) {
       return true;
     case 'k':
       if (std::string(argument).find('/') == std::string::npos)
-        throw UsageError(std::string("gprof -k ") + argument + ": is no arc: FROM/TO");
+        prof_options::refuse({"gprof -k", argument}, "arc", "FROM/TO");
       specs_of(options, Subject::arcs).except.emplace_back(argument);
       return true;
     case 'S':
-      options.symbols_file = file_name("-S", argument);
+      options.symbols_file = prof_options::name_of({"gprof -S", argument}, "FILE");
       return true;
     default:
       return false;
@@ -206,7 +207,7 @@ std::string format_of(const std::string& text) {
   for (const char* format : {"auto", "magic", "bsd", "4.4bsd"})
     if (!text.empty() && text[0] == format[0]) return format;
   if (text.starts_with('p')) throw UsageError("gprof -O " + text + ": files of prof(1) of System V are not read");
-  throw UsageError("gprof -O " + text + ": is no format: auto, magic, bsd or 4.4bsd");
+  prof_options::refuse({"gprof -O", text}, "format", "auto, magic, bsd or 4.4bsd");
 }
 
 void take_demangling(const std::string& style, GprofOptions& options, std::vector<std::string>& remarks) {
@@ -214,7 +215,7 @@ void take_demangling(const std::string& style, GprofOptions& options, std::vecto
   if (style == "java") remarks.emplace_back("--demangle=java: names are demangled by what they look like");
   for (const char* known : {"", "none", "auto", "gnu-v3", "java", "gnat", "dlang", "rust"})
     if (style == known) return;
-  throw UsageError("gprof --demangle=" + style + ": is no style: auto, gnu-v3, gnat, dlang, rust or none");
+  prof_options::refuse({"gprof --demangle", style}, "style", "auto, gnu-v3, gnat, dlang, rust or none");
 }
 
 // How outputs look.
@@ -231,19 +232,20 @@ bool take_style(int letter, const char* argument, GprofOptions& options, std::ve
       options.full_paths = true;
       return true;
     case 'm':
-      options.least_count = parse_number<uint64_t>("gprof -m", argument, 0, UINT64_MAX, "count");
+      options.least_count =
+          prof_options::number_of<uint64_t>({"gprof -m", argument}, 0, UINT64_MAX, "a number of calls");
       return true;
     case 'O':
       options.format = format_of(argument);
       return true;
     case 't':
-      options.table_length = parse_number<unsigned>("gprof -t", argument, 0, kMost, "number of lines");
+      options.table_length = prof_options::number_of<unsigned>({"gprof -t", argument}, 0, kMost, "a number of lines");
       return true;
     case 'T':
       options.traditional = true;
       return true;
     case 'w':
-      options.width = parse_number<unsigned>("gprof -w", argument, 0, kMost, "width");
+      options.width = prof_options::number_of<unsigned>({"gprof -w", argument}, 0, kMost, "a number of columns");
       return true;
     case 'x':
       options.all_lines = true;
@@ -278,7 +280,8 @@ void take(int letter, const char* argument, GprofOptions& options, std::vector<s
     return;
   switch (letter) {
     case 'd':
-      options.debug = argument ? parse_number<unsigned>("gprof -d", argument, 0, UINT32_MAX, "level") : UINT32_MAX;
+      options.debug =
+          argument ? prof_options::number_of<unsigned>({"gprof -d", argument}, 0, UINT32_MAX, "a level") : UINT32_MAX;
       return;
     case 'h':
       options.help = true;
@@ -335,7 +338,7 @@ GprofOptions parse_gprof_options(int argc, char** argv, std::vector<std::string>
     take(letter, optarg, options, remarks);
   }
   if ((options.outputs & output_function_order) && (options.outputs & output_file_order))
-    throw UsageError("gprof -r and -R: one of them only");
+    throw prof_options::exclusion("gprof -r", "-R");
   if (const char* path = std::getenv("GPROF_PATH")) add_folders(path, options.folders);
   int next = optind;
   if (next < arguments.count()) options.program = words[next++];

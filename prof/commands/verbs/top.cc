@@ -3,21 +3,22 @@
 
 #include "top.h"
 
-#include <getopt.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <type_traits>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/options/values.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/read/find.h"
@@ -124,48 +125,46 @@ void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds,
   print_columns(std::move(columns), lines, terminal, out);
 }
 
+using prof_options::Given;
+using prof_options::set;
+
+template <auto member, class Number>
+void keep_number(TopOptions& o, const Given& given) {
+  constexpr Number least = std::is_integral_v<Number> ? Number(1) : std::numeric_limits<Number>::min();
+  o.*member = prof_options::number_of(given, least, std::numeric_limits<Number>::max(), "a number greater than 0");
+}
+
+const prof_options::Table<TopOptions> kOptions = {
+    {{'i', "", "SECONDS", "the time between two tables (default: 1)"}, keep_number<&TopOptions::interval, double>},
+    {{'n', "", "TIMES", "end after so many tables"}, keep_number<&TopOptions::times, uint64_t>},
+    {{0, "rows", "N", "at most so many functions in each"}, keep_number<&TopOptions::rows, size_t>},
+    {{'R', "", "", "raw times: do not subtract what the profiling itself cost"}, set<&TopOptions::raw_times>},
+    {{'w', "wide", "", "write names out: neither simplify nor cut them"}, set<&TopOptions::wide>},
+    {{0, "raw-names", "", "do not demangle names"}, set<&TopOptions::raw_names>},
+    prof_options::help_option<TopOptions>(),
+};
+
 }  // namespace
 
+std::string top_help_text() {
+  return "usage: prof top [-Rw] [-i SECONDS] [-n TIMES] [--rows N] [--raw-names]\n"
+         "                PID|PROFILE\n"
+         "\n"
+         "Shows which functions a running program is in, anew every second: those of the\n"
+         "last second, by time.\n"
+         "\n" +
+         prof_options::help_of(kOptions, {16}) +
+         "\n"
+         "See prof(1).\n";
+}
+
 TopOptions parse_top_options(int argc, char** argv) {
-  enum { option_raw_names = 256, option_rows };
-  static const option kWords[] = {{"raw-names", no_argument, nullptr, option_raw_names},
-                                  {"rows", required_argument, nullptr, option_rows},
-                                  {"wide", no_argument, nullptr, 'w'},
-                                  {nullptr, 0, nullptr, 0}};
-  auto number = [](const char* letter, const char* text, auto& value) {
-    const char* const end = text + std::char_traits<char>::length(text);
-    const auto [at, error] = std::from_chars(text, end, value);
-    if (error != std::errc() || at != end || !(value > 0))
-      throw UsageError(std::string(letter) + " " + text + ": is no number greater than 0");
-  };
   TopOptions o;
-  opterr = 0;
-  optind = 0;  // glibc: start anew
-  for (int c; (c = getopt_long(argc, argv, "i:n:Rw", kWords, nullptr)) != -1;) switch (c) {
-      case 'i':
-        number("-i", optarg, o.interval);
-        break;
-      case 'n':
-        number("-n", optarg, o.times);
-        break;
-      case 'R':
-        o.raw_times = true;
-        break;
-      case 'w':
-        o.wide = true;
-        break;
-      case option_raw_names:
-        o.raw_names = true;
-        break;
-      case option_rows:
-        number("--rows", optarg, o.rows);
-        break;
-      default:
-        throw UsageError("top: no such option, or its argument is missing; see prof --help");
-    }
-  if (optind + 1 != argc)
+  const std::vector<std::string> subjects = prof_options::parse(kOptions, {"prof top"}, argc, argv, o).rest;
+  if (o.help) return o;
+  if (subjects.size() != 1)
     throw UsageError("top: name one process or profile; prof top [-Rw] [-i SECONDS] [-n TIMES] [--rows N] PID");
-  o.subject = argv[optind];
+  o.subject = subjects[0];
   return o;
 }
 

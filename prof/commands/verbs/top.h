@@ -16,10 +16,13 @@ struct TopOptions {
   size_t rows = 0;      // of each table; 0: as many as the terminal has room for, 20 without one
   bool raw_names = false, wide = false;
   bool raw_times = false;
+  bool help = false;
 };
 
 // Throws UsageError. `argv[0]` is skipped.
 TopOptions parse_top_options(int argc, char** argv);
+
+std::string top_help_text();
 
 // Prints, for every interval, the functions by the time that they took in it: on a terminal one table in place of the
 // other, else one after the other. Returns when the program has ended. Throws Error if there is no such profile.

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/options/values.h"
 #include "prof/commands/options/message.h"
-#include "prof/commands/options/option_values.h"
 #include "prof/instructions/statistics/memory_statistics.h"
 #include "prof/instructions/statistics/statistics_tables.h"
 #include "prof/instructions/statistics/trace_counts.h"
@@ -22,6 +22,8 @@ namespace {
 
 // The command line of prof istat.
 
+using prof_options::Given;
+
 struct IstatOptions {
   enum class View { text, json, csv };
   View view = View::text;
@@ -35,68 +37,6 @@ struct IstatOptions {
   std::string trace;
 };
 
-constexpr char kHelp[] =
-    "usage: prof istat [options] TRACE\n"
-    "\n"
-    "Shows what a trace of instructions adds up to: instructions by function, by\n"
-    "line of the source and by kind; how often branches were taken, and where\n"
-    "indirect jumps and calls led; the stretches of code that ran most; and the\n"
-    "pages and lines of memory that were used, by time. A trace is what prof trace\n"
-    "wrote, or trace.PID of a program that profld --trace rewrote.\n"
-    "\n"
-    "  --only TABLES     only some tables: functions, lines, mix, branches, targets,\n"
-    "                    regions, working-set, reuse, cache; with commas in between\n"
-    "  -n, --rows N      the first N rows of a table; 20 unless this says otherwise\n"
-    "  --all             all rows\n"
-    "  --window N        the working set in windows of N instructions, not in 20 of\n"
-    "                    equal length\n"
-    "  --reuse           also how many other lines of memory were touched before one\n"
-    "                    was touched again\n"
-    "  --cache           also how often caches would have missed\n"
-    "  --I1 SIZE,WAYS,LINE, --D1 SIZE,WAYS,LINE, --LL SIZE,WAYS,LINE\n"
-    "                    the same with caches like these: that of instructions, that\n"
-    "                    of data, and the last level; 32K,8,64 and 8M,16,64 unless\n"
-    "                    these say otherwise\n"
-    "  --json            everything as JSON\n"
-    "  --csv             everything as CSV\n"
-    "  --debug-dir DIR   look for debug files of stripped programs in DIR, too\n"
-    "                    (repeatable)\n"
-    "  --raw-names       do not demangle names\n"
-    "  -h, --help        print this\n"
-    "\n"
-    "See prof-istat(1).\n";
-
-enum LongOption {
-  option_only = 256,
-  option_all,
-  option_window,
-  option_reuse,
-  option_cache,
-  option_first_instructions,
-  option_first_data,
-  option_last_level,
-  option_json,
-  option_csv,
-  option_debug_dir,
-  option_raw_names
-};
-
-const option kWords[] = {{"only", required_argument, nullptr, option_only},
-                         {"rows", required_argument, nullptr, 'n'},
-                         {"all", no_argument, nullptr, option_all},
-                         {"window", required_argument, nullptr, option_window},
-                         {"reuse", no_argument, nullptr, option_reuse},
-                         {"cache", no_argument, nullptr, option_cache},
-                         {"I1", required_argument, nullptr, option_first_instructions},
-                         {"D1", required_argument, nullptr, option_first_data},
-                         {"LL", required_argument, nullptr, option_last_level},
-                         {"json", no_argument, nullptr, option_json},
-                         {"csv", no_argument, nullptr, option_csv},
-                         {"debug-dir", required_argument, nullptr, option_debug_dir},
-                         {"raw-names", no_argument, nullptr, option_raw_names},
-                         {"help", no_argument, nullptr, 'h'},
-                         {nullptr, 0, nullptr, 0}};
-
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
   for (size_t at = 0; at <= text.size();) {
@@ -107,31 +47,30 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-CacheShape cache_of(const std::string& option_name, const std::string& text) {
-  const std::vector<std::string> parts = parts_of(text);
-  if (parts.size() != 3) throw UsageError("istat " + option_name + " " + text + ": is no cache: SIZE,WAYS,LINE");
+CacheShape cache_of(const Given& given) {
+  const std::vector<std::string> parts = parts_of(given.argument);
+  if (parts.size() != 3) prof_options::refuse(given, "cache", "SIZE,WAYS,LINE, as 32K,8,64");
   CacheShape shape;
-  shape.size = parse_size("istat " + option_name, parts[0]);
-  shape.ways = parse_number<uint64_t>("istat " + option_name, parts[1], 1, 1 << 20, "number of ways");
-  shape.line = parse_number<uint64_t>("istat " + option_name, parts[2], 1, 1 << 20, "length of a line");
+  shape.size = prof_options::size_of(given, parts[0]);
+  shape.ways = prof_options::number_of<uint64_t>(given, parts[1], 1, 1 << 20, "a number of ways");
+  shape.line = prof_options::number_of<uint64_t>(given, parts[2], 1, 1 << 20, "the length of a line");
   const std::string problem = problem_of(shape);
-  if (!problem.empty()) throw UsageError("istat " + option_name + " " + text + ": " + problem);
+  if (!problem.empty()) throw UsageError(given.option + " " + given.argument + ": " + problem);
   return shape;
 }
 
-std::vector<std::string> tables_of(const std::string& text) {
+std::vector<std::string> tables_of(const Given& given) {
   const std::vector<std::string>& known = statistics_table_names();
-  std::vector<std::string> names = parts_of(text);
+  std::vector<std::string> names = parts_of(given.argument);
   for (const std::string& name : names)
     if (std::ranges::find(known, name) == known.end())
-      throw UsageError("istat --only " + name + ": there is no such table; prof istat --help lists them");
+      prof_options::refuse({given.option, name}, "table", prof_options::listed(known));
   return names;
 }
 
-void set_view(IstatOptions& options, IstatOptions::View view) {
-  if (options.view != IstatOptions::View::text && options.view != view)
-    throw UsageError("istat: --json and --csv exclude each other");
-  options.view = view;
+template <IstatOptions::View view>
+void show(IstatOptions& o, const Given&) {
+  o.view = view;
 }
 
 CacheShapes& caches_of(IstatOptions& options) {
@@ -139,76 +78,62 @@ CacheShapes& caches_of(IstatOptions& options) {
   return *options.memory.caches;
 }
 
-bool take_analysis(int letter, const std::string& argument, IstatOptions& o) {
-  switch (letter) {
-    case option_window:
-      o.memory.window = parse_number<uint64_t>("istat --window", argument, 1, UINT64_MAX, "number of instructions");
-      o.has_window = true;
-      return true;
-    case option_reuse:
-      o.memory.with_reuse = true;
-      return true;
-    case option_cache:
-      caches_of(o);
-      return true;
-    case option_first_instructions:
-      caches_of(o).instructions = cache_of("--I1", argument);
-      return true;
-    case option_first_data:
-      caches_of(o).data = cache_of("--D1", argument);
-      return true;
-    case option_last_level:
-      caches_of(o).last = cache_of("--LL", argument);
-      return true;
-    case option_debug_dir:
-      o.debug.folders.push_back(argument);
-      return true;
-    case option_raw_names:
-      o.raw_names = true;
-      return true;
-    default:
-      return false;
-  }
+template <auto member>
+void take_cache(IstatOptions& o, const Given& given) {
+  caches_of(o).*member = cache_of(given);
 }
 
-bool take_view(int letter, const std::string& argument, IstatOptions& o) {
-  switch (letter) {
-    case option_only:
-      o.only = tables_of(argument);
-      o.memory.with_reuse |= std::ranges::find(o.only, "reuse") != o.only.end();
-      if (std::ranges::find(o.only, "cache") != o.only.end()) caches_of(o);
-      return true;
-    case 'n':
-      o.form.rows = parse_number<size_t>("istat --rows", argument, 0, SIZE_MAX, "number of rows");
-      return true;
-    case option_all:
-      o.form.rows = SIZE_MAX;
-      return true;
-    case option_json:
-      set_view(o, IstatOptions::View::json);
-      return true;
-    case option_csv:
-      set_view(o, IstatOptions::View::csv);
-      return true;
-    case 'h':
-      o.help = true;
-      return true;
-    default:
-      return false;
-  }
+void take_tables(IstatOptions& o, const Given& given) {
+  o.only = tables_of(given);
+  o.memory.with_reuse |= std::ranges::find(o.only, "reuse") != o.only.end();
+  if (std::ranges::find(o.only, "cache") != o.only.end()) caches_of(o);
 }
+
+const prof_options::Table<IstatOptions> kOptions = {
+    {{0, "only", "TABLES",
+      "only some tables: functions, lines, mix, branches, targets, regions, working-set, reuse, cache; with commas in "
+      "between"},
+     take_tables},
+    {{'n', "rows", "N", "the first N rows of a table; 20 unless this says otherwise"},
+     [](IstatOptions& o, const Given& given) {
+       o.form.rows = prof_options::number_of<size_t>(given, 0, SIZE_MAX, "a number of rows");
+     }},
+    {{0, "all", "", "all rows"}, [](IstatOptions& o, const Given&) { o.form.rows = SIZE_MAX; }},
+    {{0, "window", "N", "the working set in windows of N instructions, not in 20 of equal length"},
+     [](IstatOptions& o, const Given& given) {
+       o.memory.window = prof_options::number_of<uint64_t>(given, 1, UINT64_MAX, "a number of instructions");
+       o.has_window = true;
+     }},
+    {{0, "reuse", "", "also how many other lines of memory were touched before one was touched again"},
+     [](IstatOptions& o, const Given&) { o.memory.with_reuse = true; }},
+    {{0, "cache", "", "also how often caches would have missed"}, [](IstatOptions& o, const Given&) { caches_of(o); }},
+    {{0, "I1", "SIZE,WAYS,LINE",
+      "the same with a cache like this one for instructions; 32K,8,64 unless this says otherwise"},
+     take_cache<&CacheShapes::instructions>},
+    {{0, "D1", "SIZE,WAYS,LINE", "the same for data"}, take_cache<&CacheShapes::data>},
+    {{0, "LL", "SIZE,WAYS,LINE", "the same for the last level; 8M,16,64 unless this says otherwise"},
+     take_cache<&CacheShapes::last>},
+    {{0, "json", "", "everything as JSON"}, show<IstatOptions::View::json>},
+    {{0, "csv", "", "everything as CSV"}, show<IstatOptions::View::csv>},
+    {{0, "debug-dir", "DIR", "look for debug files of stripped programs in DIR, too (repeatable)"},
+     [](IstatOptions& o, const Given& given) { o.debug.folders.push_back(given.argument); }},
+    {{0, "raw-names", "", "do not demangle names"}, prof_options::set<&IstatOptions::raw_names>},
+    prof_options::help_option<IstatOptions>(),
+};
 
 // prof istat --help
-std::string istat_help_text() { return kHelp; }
-
-// Throws UsageError. `argv[0]` is skipped.
-IstatOptions parse_istat_options(int argc, char** argv) {
-  IstatOptions o;
-  const auto take = [&o](int c, const std::string& argument) {
-    return take_analysis(c, argument, o) || take_view(c, argument, o);
-  };
-  o.trace = parse_trace_command_line(argc, argv, {"istat", ":n:h", kWords, take}, o.help);
-  return o;
+std::string istat_help_text() {
+  return "usage: prof istat [options] TRACE\n"
+         "\n"
+         "Shows what a trace of instructions adds up to: instructions by function, by\n"
+         "line of the source and by kind; how often branches were taken, and where\n"
+         "indirect jumps and calls led; the stretches of code that ran most; and the\n"
+         "pages and lines of memory that were used, by time. A trace is what prof trace\n"
+         "wrote, or trace.PID of a program that profld --trace rewrote.\n"
+         "\n" +
+         prof_options::help_of(kOptions, {20}) +
+         "\n"
+         "See prof-istat(1).\n";
 }
 
 using namespace prof_format;
@@ -329,7 +254,7 @@ void show(const IstatOptions& options, Output& out) {
 }  // namespace
 
 int istat(int argc, char** argv) {
-  IstatOptions options = parse_istat_options(argc, argv);
+  IstatOptions options = parse_trace_command_line(kOptions, "istat", argc, argv, {{{"--json"}, {"--csv"}}});
   Output out(stdout, "standard output");
   if (options.help) {
     out.text(istat_help_text());

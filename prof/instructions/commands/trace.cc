@@ -1,6 +1,5 @@
 #include "trace.h"
 
-#include <getopt.h>
 #include <signal.h>
 
 #include <cerrno>
@@ -10,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/options/values.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/options/message.h"
-#include "prof/commands/options/option_values.h"
 #include "prof/instructions/remote/connect.h"
 #include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/target_client.h"
@@ -26,6 +25,9 @@ namespace prof {
 namespace {
 
 // The command line of prof trace.
+
+using prof_options::Given;
+using prof_options::set;
 
 struct StepOptions {
   // Who steps the program: proftarget, or gdbserver.
@@ -42,128 +44,75 @@ struct StepOptions {
   std::vector<std::string> program;  // and its arguments
 };
 
-constexpr char kHelp[] =
-    "usage: prof trace [options] -o FILE [--] program [argument ...]\n"
-    "       prof trace [options] -o FILE --target HOST:PORT\n"
-    "\n"
-    "Runs a program instruction by instruction, and writes to FILE which ones ran,\n"
-    "and which memory they read and wrote. prof itrace and prof istat read FILE. The\n"
-    "program is stepped by proftarget, which prof trace starts, or which waits on\n"
-    "another machine; or by gdbserver. It runs hundreds of times slower than it does\n"
-    "by itself.\n"
-    "\n"
-    "  -o, --output FILE      write the trace to FILE\n"
-    "  --target HOST:PORT     the program is that of a proftarget that waits there\n"
-    "  --gdbserver[=HOST:PORT]\n"
-    "                         step by gdbserver: one started here, or waiting there\n"
-    "  --buffer SIZE          proftarget sends SIZE bytes of steps at a time, from 1K\n"
-    "                         to 1M (default: 64K); 0: each step by itself\n"
-    "  --blocks               run what always runs as a whole at once; several times\n"
-    "                         faster, but without the memory that is read and written\n"
-    "  --step-each            stop the program behind each instruction; without it\n"
-    "                         proftarget runs most of them in its stead, many times\n"
-    "                         faster\n"
-    "  --follow-forks         step processes that the program makes, too\n"
-    "  --no-pin               do not keep program and proftarget on one processor\n"
-    "  --limit SIZE           end the trace, not the program, before FILE has more\n"
-    "                         bytes, as 500M or 4G\n"
-    "  -h, --help             print this\n"
-    "\n"
-    "See prof-trace(1).\n";
-
-enum LongOption {
-  option_target = 256,
-  option_gdbserver,
-  option_buffer,
-  option_blocks,
-  option_step_each,
-  option_forks,
-  option_no_pin,
-  option_limit
-};
-
-const option kWords[] = {{"output", required_argument, nullptr, 'o'},
-                         {"target", required_argument, nullptr, option_target},
-                         {"gdbserver", optional_argument, nullptr, option_gdbserver},
-                         {"buffer", required_argument, nullptr, option_buffer},
-                         {"blocks", no_argument, nullptr, option_blocks},
-                         {"step-each", no_argument, nullptr, option_step_each},
-                         {"follow-forks", no_argument, nullptr, option_forks},
-                         {"no-pin", no_argument, nullptr, option_no_pin},
-                         {"limit", required_argument, nullptr, option_limit},
-                         {"help", no_argument, nullptr, 'h'},
-                         {nullptr, 0, nullptr, 0}};
-
 constexpr uint64_t kLeastBuffer = 1024, kMostBuffer = 1 << 20;
 
-uint64_t parse_buffer(const std::string& text) {
-  if (text == "0") return 0;
-  const uint64_t size = parse_size("--buffer", text);
-  if (size < kLeastBuffer || size > kMostBuffer)
-    throw UsageError("--buffer " + text + ": is neither 0 nor from 1K to 1M");
+uint64_t buffer_of(const Given& given) {
+  const uint64_t size = prof_options::size_of(given);
+  if (size != 0 && (size < kLeastBuffer || size > kMostBuffer))
+    prof_options::refuse(given, "size", "0, or a size from 1K to 1M");
   return size;
 }
 
+const prof_options::Table<StepOptions> kOptions = {
+    {{'o', "output", "FILE", "write the trace to FILE"},
+     [](StepOptions& o, const Given& given) { o.output = prof_options::name_of(given, "FILE"); }},
+    {{0, "target", "HOST:PORT", "the program is that of a proftarget that waits there"},
+     [](StepOptions& o, const Given& given) {
+       o.by_gdbserver = false;
+       o.address = given.argument;
+     }},
+    {{0, "gdbserver", "[HOST:PORT]", "step by gdbserver: one started here, or waiting there"},
+     [](StepOptions& o, const Given& given) {
+       o.by_gdbserver = true;
+       o.address = given.argument;
+     }},
+    {{0, "buffer", "SIZE",
+      "proftarget sends SIZE bytes of steps at a time, from 1K to 1M (default: 64K); 0: each step by itself"},
+     [](StepOptions& o, const Given& given) { o.buffer = buffer_of(given); }},
+    {{0, "blocks", "",
+      "run what always runs as a whole at once; several times faster, but without the memory that is read and written"},
+     set<&StepOptions::by_blocks>},
+    {{0, "step-each", "",
+      "stop the program behind each instruction; without it proftarget runs most of them in its stead, many times "
+      "faster"},
+     set<&StepOptions::steps_each>},
+    {{0, "follow-forks", "", "step processes that the program makes, too"}, set<&StepOptions::follows_forks>},
+    {{0, "no-pin", "", "do not keep program and proftarget on one processor"},
+     [](StepOptions& o, const Given&) { o.pins = false; }},
+    {{0, "limit", "SIZE", "end the trace, not the program, before FILE has more bytes, as 500M or 4G"},
+     [](StepOptions& o, const Given& given) { o.limit = prof_options::size_of(given); }},
+    prof_options::help_option<StepOptions>(),
+};
+
 void check(const StepOptions& o) {
-  if (o.by_gdbserver && o.by_blocks) throw UsageError("--blocks is nothing that gdbserver can do");
-  if (o.output.empty()) throw UsageError("-o FILE says where the trace goes; see prof trace --help");
-  if (o.program.empty() && o.address.empty()) throw UsageError("no program; see prof trace --help");
+  if (o.by_gdbserver && o.by_blocks) throw UsageError("--blocks is not supported with gdbserver");
+  if (o.output.empty()) throw UsageError("no file for the trace; write -o FILE, see prof trace --help");
+  if (o.program.empty() && o.address.empty()) throw UsageError("no program named; see prof trace --help");
   if (!o.program.empty() && !o.address.empty() && !o.by_gdbserver)
     throw UsageError("--target: proftarget has been told its program; see proftarget(1)");
 }
 
 // prof trace --help
-std::string trace_help_text() { return kHelp; }
+std::string trace_help_text() {
+  return "usage: prof trace [options] -o FILE [--] program [argument ...]\n"
+         "       prof trace [options] -o FILE --target HOST:PORT\n"
+         "\n"
+         "Runs a program instruction by instruction, and writes to FILE which ones ran,\n"
+         "and which memory they read and wrote. prof itrace and prof istat read FILE. The\n"
+         "program is stepped by proftarget, which prof trace starts, or which waits on\n"
+         "another machine; or by gdbserver. It runs hundreds of times slower than it does\n"
+         "by itself.\n"
+         "\n" +
+         prof_options::help_of(kOptions, {25}) +
+         "\n"
+         "See prof-trace(1).\n";
+}
 
 // Throws UsageError. `argv[0]` is skipped.
 StepOptions parse_trace_options(int argc, char** argv) {
   StepOptions o;
-  opterr = 0;
-  optind = 0;  // glibc: start anew
-  // '+': what follows the program belongs to the program.
-  for (int c; (c = getopt_long(argc, argv, "+:o:h", static_cast<const option*>(kWords), nullptr)) != -1;) {
-    const std::string argument = optarg ? optarg : "";
-    switch (c) {
-      case 'o':
-        o.output = file_name("-o", argument);
-        break;
-      case option_target:
-        o.by_gdbserver = false;
-        o.address = argument;
-        break;
-      case option_gdbserver:
-        o.by_gdbserver = true;
-        o.address = argument;
-        break;
-      case option_buffer:
-        o.buffer = parse_buffer(argument);
-        break;
-      case option_blocks:
-        o.by_blocks = true;
-        break;
-      case option_step_each:
-        o.steps_each = true;
-        break;
-      case option_forks:
-        o.follows_forks = true;
-        break;
-      case option_no_pin:
-        o.pins = false;
-        break;
-      case option_limit:
-        o.limit = parse_size("--limit", argument);
-        break;
-      case 'h':
-        o.help = true;
-        return o;
-      case ':':
-        throw UsageError(std::string(argv[optind - 1]) + " needs an argument; see prof trace --help");
-      default:
-        throw UsageError(std::string(argv[optind - 1]) + ": no such option; see prof trace --help");
-    }
-  }
-  o.program.assign(argv + optind, argv + argc);
-  check(o);
+  o.program = prof_options::parse(kOptions, {"prof trace", true}, argc, argv, o).rest;
+  if (!o.help) check(o);
   return o;
 }
 

@@ -3,26 +3,30 @@
 #ifndef PROF_INSTRUCTIONS_COMMANDS_TRACE_COMMAND_LINE_H
 #define PROF_INSTRUCTIONS_COMMANDS_TRACE_COMMAND_LINE_H
 
-#include <getopt.h>
-
-#include <functional>
 #include <string>
+#include <vector>
 
+#include "linker-rewrite/options/command_line.h"
 #include "prof/instructions/trace/trace_names.h"
 #include "prof/instructions/trace/trace_reader.h"
 
 namespace prof {
 
-struct TraceCommandLine {
-  const char* command;        // as in messages: istat
-  const char* short_options;  // as getopt_long wants them, with a colon in front
-  const option* words;
-  // Takes an option, by its letter or number; false if there is no such one.
-  std::function<bool(int option, const std::string& argument)> take;
-};
+// The one trace that `words` name. `command`: istat. Throws UsageError.
+std::string the_trace(const std::vector<std::string>& words, const char* command);
 
-// The name of the trace; "" if `help` is true behind the options. `argv[0]` is skipped. Throws UsageError.
-std::string parse_trace_command_line(int argc, char** argv, const TraceCommandLine& line, const bool& help);
+// The options and the trace, which is in Values::trace. `argv[0]` is skipped. Throws UsageError.
+template <class Values>
+Values parse_trace_command_line(const prof_options::Table<Values>& table, const char* command, int argc, char** argv,
+                                const std::vector<prof_options::Exclusion>& exclusions) {
+  Values values;
+  const std::string name = std::string("prof ") + command;
+  const auto parsed = prof_options::parse(table, {name.c_str()}, argc, argv, values);
+  if (values.help) return values;
+  prof_options::check(parsed, exclusions, {});
+  values.trace = the_trace(parsed.rest, command);
+  return values;
+}
 
 // What the commands that read traces tell their user.
 

@@ -335,12 +335,12 @@ refused 2 "no such option" -@
 refused 2 "no such option" --nothing
 refused 2 "needs an argument" -k
 refused 2 "takes no argument" --brief=yes
-refused 2 "is no arc" -k main
-refused 2 "is no width" -w wide
-refused 2 "is no format" -O elf
+refused 2 "invalid arc 'main'; write FROM/TO" -k main
+refused 2 "invalid number 'wide'; write a number of columns" -w wide
+refused 2 "invalid format 'elf'; write auto" -O elf
 refused 2 "not read" -O prof
-refused 2 "is no style" --demangle=none-such
-refused 2 "is not all" --static-call-graph=some
+refused 2 "invalid style 'none-such'; write auto" --demangle=none-such
+refused 2 "invalid kind of graph 'some'; write all" --static-call-graph=some
 refused 1 "not of BSD's" -O bsd
 refused 1 "none.out" a.out none.out
 refused 1 "none" none

@@ -87,7 +87,7 @@ for arguments in "itrace" "itrace trace trace" "itrace --range 5 trace" "itrace 
   [ "$status" = 2 ] && [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "prof $arguments: $status $(cat stderr)"
 done
 run prof istat --D1 x,1,32 trace
-[ "$(cat stderr)" = "prof: istat --D1 x: is no number of bytes; write it as 500M or 4G" ] || fail "--D1: $(cat stderr)"
+[ "$(cat stderr)" = "prof: --D1: invalid size 'x'; write 500K, 20M or 2G" ] || fail "--D1: $(cat stderr)"
 for file in /nowhere /dev/null "$programs/branches.c"; do
   run prof istat "$file"
   [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "prof istat $file: $status $(cat stderr)"

@@ -227,6 +227,8 @@ for arguments in "" "-o x" "./sums" "-o x --buffer 5 ./sums" "-o x --buffer 2M .
   run prof trace $arguments
   [ "$status" = 2 ] && [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] || fail "prof trace $arguments: $status $(cat stderr)"
 done
+run prof trace -o x --gdbserver --blocks ./sums
+[ "$(cat stderr)" = "prof: --blocks is not supported with gdbserver" ] || fail "--gdbserver --blocks: $(cat stderr)"
 for arguments in "-o x ./nothing" "-o x --gdbserver ./nothing" "-o /nowhere/x ./sums" "-o x --target localhost:1" "-o x --gdbserver=localhost:1"; do
   # shellcheck disable=SC2086 # a list of words
   run timeout $forever prof trace $arguments
