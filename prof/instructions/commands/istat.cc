@@ -55,7 +55,7 @@ CacheShape cache_of(const Given& given) {
   shape.ways = prof_options::number_of<uint64_t>(given, parts[1], 1, 1 << 20, "a number of ways");
   shape.line = prof_options::number_of<uint64_t>(given, parts[2], 1, 1 << 20, "the length of a line");
   const std::string problem = problem_of(shape);
-  if (!problem.empty()) throw UsageError(given.option + " " + given.argument + ": " + problem);
+  if (!problem.empty()) throw UsageError(given.option + ": invalid cache '" + given.argument + "'; " + problem);
   return shape;
 }
 
