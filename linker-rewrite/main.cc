@@ -1,12 +1,10 @@
 // profld: the command line.
 
-#include <getopt.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +16,7 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/elf/debug_names.h"
+#include "linker-rewrite/options/values.h"
 #include "linker-rewrite/write/output_file.h"
 #include "rewrite.h"
 
@@ -38,45 +37,14 @@ constexpr char kUsage[] =
               [--min-size BYTES] [--no-leaves] [--all] [--debug-dir DIR]...
               PROGRAM
 )";
-constexpr char kHelp[] =
+constexpr char kIntroduction[] =
     R"(Write a copy of a finished x86-64 program, or of a shared library, in which
 every function counts and times its calls.  Running the copy leaves prof.<pid>,
 which prof(1) shows.
 
-  -o, --output OUT      the copy (default: PROGRAM's base name with .prof, here)
-  -b, --blocks          count how often each basic block ran, too
-      --trace[=WHAT]    write down which basic blocks run, one after the other;
-                        WHAT: blocks (the default); memory: also which memory
-                        each of their instructions reads and writes
-  -F, --only GLOB       only functions whose name matches (repeatable)
-  -N, --not GLOB        not functions whose name matches (repeatable)
-      --min-size BYTES  only functions of at least BYTES of code
-      --no-leaves       only functions that call others
-      --all             of a library, also functions that are too small to time
-      --discover        also functions that no symbol or unwind table names
-      --no-imports      not the functions of shared libraries that they call
-      --no-hooks        move functions, but let them call nothing: to see what
-                        moving costs; with -b, count blocks and take samples
-      --report FILE     write what was done, and what was left out and why, as
-                        JSON
-      --libprof FILE    the runtime library (default: ../lib/libprof.so, seen
-                        from profld); $ORIGIN/NAME: beside the copy
-      --audit FILE      have the dynamic linker load FILE as well, which audits
-                        it (DT_AUDIT)
-      --search-path DIRS
-                        have the dynamic linker search these folders, with
-                        colons between them, for libraries first (DT_RUNPATH)
-      --debug-dir DIR   look for the names of a stripped program in DIR, too
-                        (repeatable)
-      --libs[=GLOB]     make a directory with the program and its libraries, for
-                        another machine
-  -q, --quiet           do not say that a GLOB matches no function, nor that
-                        little of the code has hooks
-  -v, --verbose         say on standard error what was done, and why functions
-                        stay as they are
-  -h, --help            print this
-  -V, --version         print the version
-
+)";
+constexpr char kNotes[] =
+    R"(
 A GLOB is a pattern like 'parse_*', as the shell has for names of files.
 Parameters, template arguments and outer names need not be in it: sort,
 std::sort, 'std::sort<int*>' and 'std::*' all mean std::sort<int*>(int*, int*).
@@ -99,6 +67,7 @@ struct Options {
   Selection selection;
   std::vector<std::string> debug_folders;
   bool verbose = false, quiet = false;
+  bool help = false, version = false;
 };
 
 // The library that belongs to this profld: ../lib/ from where the program itself is. Where counts and samples are all that is
@@ -113,13 +82,6 @@ std::string default_runtime(const Options& o, const Image& image) {
 
 using prof_text::printable;
 
-// `problem`: what is wrong, naming the wrong word of the command line if there is one.
-[[noreturn]] void usage_error(const std::string& problem = "") {
-  if (!problem.empty()) std::cerr << "profld: " << printable(problem) << '\n';
-  std::cerr << kUsage << "Try 'profld --help'.\n";
-  std::exit(kWrongUsage);
-}
-
 // "strlen,memcpy"
 std::set<std::string> split(const std::string& list) {
   std::set<std::string> names;
@@ -128,137 +90,81 @@ std::set<std::string> split(const std::string& list) {
   return names;
 }
 
-// The argument of --trace, if there is one.
-bool traces_memory(const char* what) {
-  if (!what || std::string_view(what) == "blocks") return false;
-  if (std::string_view(what) == "memory") return true;
-  usage_error("--trace=" + std::string(what) + ": blocks and memory are what there is");
+using prof_options::Given;
+using prof_options::keep;
+using prof_options::set;
+
+template <auto member>
+void select(Options& o, const Given&) {
+  o.selection.*member = true;
 }
 
-uint64_t parse_size(const std::string& text) {
-  uint64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error == std::errc() && end == text.data() + text.size()) return size;
-  usage_error("--min-size " + text + ": is no number of bytes");
-}
+const prof_options::Table<Options> kOptions = {
+    {{'o', "output", "OUT", "the copy (default: PROGRAM's base name with .prof, here)"}, keep<&Options::output>},
+    {{'b', "blocks", "", "count how often each basic block ran, too"}, select<&Selection::blocks>},
+    {{0, "trace", "[WHAT]",
+      "write down which basic blocks run, one after the other; WHAT: blocks (the default); memory: also which memory "
+      "each of their instructions reads and writes"},
+     [](Options& o, const Given& given) {
+       o.selection.trace = true;
+       o.selection.trace_memory =
+           !given.argument.empty() &&
+           prof_options::one_of<bool>(given, "kind of trace", {{"blocks", false}, {"memory", true}});
+     }},
+    {{'F', "only", "GLOB", "only functions whose name matches (repeatable)"},
+     [](Options& o, const Given& given) { o.selection.only.emplace_back(given.argument); }},
+    {{'N', "not", "GLOB", "not functions whose name matches (repeatable)"},
+     [](Options& o, const Given& given) { o.selection.not_.emplace_back(given.argument); }},
+    {{0, "min-size", "BYTES", "only functions of at least BYTES of code"},
+     [](Options& o, const Given& given) { o.selection.min_size = prof_options::size_of(given); }},
+    {{0, "no-leaves", "", "only functions that call others"}, select<&Selection::no_leaves>},
+    {{0, "all", "", "of a library, also functions that are too small to time"}, select<&Selection::all>},
+    {{0, "discover", "", "also functions that no symbol or unwind table names"}, select<&Selection::discover>},
+    {{0, "imports", "[NAMES]", ""},
+     [](Options& o, const Given& given) {
+       o.selection.imports = true;
+       o.selection.imports_only = split(given.argument);
+     }},
+    {{0, "no-imports", "", "not the functions of shared libraries that they call"},
+     [](Options& o, const Given&) { o.selection.imports = false; }},
+    {{0, "no-hooks", "",
+      "move functions, but let them call nothing: to see what moving costs; with -b, count blocks and take samples"},
+     select<&Selection::no_hooks>},
+    {{0, "report", "FILE", "write what was done, and what was left out and why, as JSON"}, keep<&Options::report>},
+    {{0, "libprof", "FILE",
+      "the runtime library (default: ../lib/libprof.so, seen from profld); $ORIGIN/NAME: beside the copy"},
+     keep<&Options::runtime>},
+    {{0, "audit", "FILE", "have the dynamic linker load FILE as well, which audits it (DT_AUDIT)"},
+     [](Options& o, const Given& given) { o.wishes.audit = given.argument; }},
+    {{0, "search-path", "DIRS",
+      "have the dynamic linker search these folders, with colons between them, for libraries first (DT_RUNPATH)"},
+     [](Options& o, const Given& given) { o.wishes.search_path = given.argument; }},
+    {{0, "debug-dir", "DIR", "look for the names of a stripped program in DIR, too (repeatable)"},
+     prof_options::add<&Options::debug_folders>},
+    // For help alone: see hand_on_libraries.
+    {{0, "libs", "[GLOB]", "make a directory with the program and its libraries, for another machine"},
+     nullptr,
+     ~0u,
+     0},
+    {{'q', "quiet", "", "do not say that a GLOB matches no function, nor that little of the code has hooks"},
+     set<&Options::quiet>},
+    {{'v', "verbose", "", "say on standard error what was done, and why functions stay as they are"},
+     set<&Options::verbose>},
+    prof_options::help_option<Options>(),
+    {{'V', "version", "", "print the version", true}, set<&Options::version>},
+};
 
+// Throws prof_options::UsageError.
 Options parse(int argc, char** argv) {
-  enum {
-    kReport = 256,
-    kRuntime,
-    kMinSize,
-    kNoLeaves,
-    kAll,
-    kNoHooks,
-    kImports,
-    kNoImports,
-    kAudit,
-    kSearchPath,
-    kDebugDir,
-    kTrace,
-    kDiscover
-  };
-  static const option kLong[] = {{"output", required_argument, nullptr, 'o'},
-                                 {"blocks", no_argument, nullptr, 'b'},
-                                 {"trace", optional_argument, nullptr, kTrace},
-                                 {"only", required_argument, nullptr, 'F'},
-                                 {"not", required_argument, nullptr, 'N'},
-                                 {"min-size", required_argument, nullptr, kMinSize},
-                                 {"no-leaves", no_argument, nullptr, kNoLeaves},
-                                 {"all", no_argument, nullptr, kAll},
-                                 {"discover", no_argument, nullptr, kDiscover},
-                                 {"no-hooks", no_argument, nullptr, kNoHooks},
-                                 {"imports", optional_argument, nullptr, kImports},
-                                 {"no-imports", no_argument, nullptr, kNoImports},
-                                 {"report", required_argument, nullptr, kReport},
-                                 {"libprof", required_argument, nullptr, kRuntime},
-                                 {"audit", required_argument, nullptr, kAudit},
-                                 {"search-path", required_argument, nullptr, kSearchPath},
-                                 {"debug-dir", required_argument, nullptr, kDebugDir},
-                                 {"quiet", no_argument, nullptr, 'q'},
-                                 {"verbose", no_argument, nullptr, 'v'},
-                                 {"help", no_argument, nullptr, 'h'},
-                                 {"version", no_argument, nullptr, 'V'},
-                                 {nullptr, 0, nullptr, 0}};
   Options o;
-  opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, ":bo:F:N:qvhV", kLong, nullptr)) != -1;) switch (c) {
-      case 'b':
-        o.selection.blocks = true;
-        break;
-      case kTrace:
-        o.selection.trace = true;
-        o.selection.trace_memory = traces_memory(optarg);
-        break;
-      case 'o':
-        o.output = optarg;
-        break;
-      case 'F':
-        o.selection.only.emplace_back(optarg);
-        break;
-      case 'N':
-        o.selection.not_.emplace_back(optarg);
-        break;
-      case 'q':
-        o.quiet = true;
-        break;
-      case 'v':
-        o.verbose = true;
-        break;
-      case kReport:
-        o.report = optarg;
-        break;
-      case kMinSize:
-        o.selection.min_size = parse_size(optarg);
-        break;
-      case kNoLeaves:
-        o.selection.no_leaves = true;
-        break;
-      case kAll:
-        o.selection.all = true;
-        break;
-      case kDiscover:
-        o.selection.discover = true;
-        break;
-      case kNoHooks:
-        o.selection.no_hooks = true;
-        break;
-      case kImports:
-        o.selection.imports = true;
-        o.selection.imports_only = split(optarg ? optarg : "");
-        break;
-      case kNoImports:
-        o.selection.imports = false;
-        break;
-      case kRuntime:
-        o.runtime = optarg;
-        break;
-      case kAudit:
-        o.wishes.audit = optarg;
-        break;
-      case kSearchPath:
-        o.wishes.search_path = optarg;
-        break;
-      case kDebugDir:
-        o.debug_folders.emplace_back(optarg);
-        break;
-      case 'h':
-        std::cout << kUsage << kHelp;
-        std::exit(0);
-      case 'V':
-        std::cout << kVersion << '\n';
-        std::exit(0);
-      case ':':
-        usage_error(std::string(argv[optind - 1]) + ": an argument is missing");
-      default: {
-        // getopt stores a bad letter in optopt; a bad word is only in argv.
-        const bool is_word = optopt == 0 || optopt >= kReport;
-        usage_error((is_word ? std::string(argv[optind - 1]) : std::string("-") + char(optopt)) + ": no such option");
-      }
-    }
-  if (optind + 1 != argc) usage_error();
-  if (o.selection.blocks && o.selection.trace) usage_error("-b and --trace: give one of them; a trace has all counts");
-  o.program = argv[optind];
+  const auto parsed = prof_options::parse(kOptions, {"profld"}, argc, argv, o);
+  if (o.help || o.version) return o;
+  prof_options::check(parsed, {{{"-b"}, {"--trace"}, "a trace has all counts"}}, {});
+  if (parsed.rest.size() != 1)
+    throw prof_options::UsageError(
+        std::string(parsed.rest.empty() ? "no program named" : "more than one program named") +
+        "; write profld [options] PROGRAM, see profld --help");
+  o.program = parsed.rest[0];
   if (o.output.empty()) o.output = std::filesystem::path(o.program).filename().string() + ".prof";
   return o;
 }
@@ -288,6 +194,9 @@ int run(int argc, char** argv) {
   std::string subject = argv[0];
   try {
     Options o = parse(argc, argv);
+    if (o.help) std::cout << kUsage << kIntroduction << prof_options::help_of(kOptions, {24, true}) << kNotes;
+    if (o.version) std::cout << kVersion << '\n';
+    if (o.help || o.version) return 0;
     subject = o.program;
     Progress progress(isatty(STDERR_FILENO) ? stderr : nullptr, o.program, seconds);
     progress.watch();
@@ -316,6 +225,9 @@ int run(int argc, char** argv) {
       write_text(std::cerr, r.report);
     }
     return 0;
+  } catch (const prof_options::UsageError& e) {
+    std::cerr << "profld: " << printable(e.what()) << '\n';
+    return kWrongUsage;
   } catch (const Error& e) {
     return fail(subject, e.what(), e.is_nothing_to_rewrite ? kNothingToRewrite : kFailed);
   } catch (const std::bad_alloc&) {

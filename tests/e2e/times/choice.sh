@@ -33,7 +33,7 @@ run profld --min-size 1000000 -o x.prof program
 [ "$status" = 3 ] && grep -q 'no function matches' stderr && [ ! -e x.prof ] || fail "--min-size 1000000: $status $(cat stderr)"
 for wrong in x -1 12k ''; do
   run profld --min-size "$wrong" -o x.prof program
-  [ "$status" = 2 ] && grep -q -- "--min-size $wrong: is no number of bytes" stderr || fail "--min-size '$wrong': $status $(cat stderr)"
+  [ "$status" = 2 ] && [ "$(cat stderr)" = "profld: --min-size: invalid size '$wrong'; write 500K, 20M or 2G" ] || fail "--min-size '$wrong': $status $(cat stderr)"
 done
 
 # The two that are called much; not the one that works, not the one called once. (Counts do not depend on how busy the
