@@ -6,12 +6,12 @@
 
 #pragma once
 
+#include <Zydis/Zydis.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <Zydis/Zydis.h>
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "text/hexadecimal.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 namespace profld {
 

@@ -1,6 +1,6 @@
 #include "reason.h"
 
-#include "text/hexadecimal.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 namespace profld {
 

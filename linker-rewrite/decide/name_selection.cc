@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "linker-rewrite/names/nearest.h"
-#include "text/hexadecimal.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 namespace profld {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "linker-rewrite/text/hexadecimal.h"
 #include "notes.h"
-#include "text/hexadecimal.h"
 
 namespace profld {
 

@@ -2,7 +2,7 @@
 // not known is empty. Seconds have nine digits, so that sums are right to the nanosecond, and those of a
 // call twelve.
 
-#include "text/csv.h"
+#include "linker-rewrite/text/csv.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 #include "contexts.h"
 #include "exports.h"
 #include "libprof/printable.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/model/tree/modules.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

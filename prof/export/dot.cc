@@ -10,7 +10,7 @@
 
 #include "call_graph.h"
 #include "exports.h"
-#include "text/count.h"
+#include "linker-rewrite/text/count.h"
 
 namespace prof {
 

@@ -16,8 +16,8 @@
 #include "contexts.h"
 #include "exports.h"
 #include "libprof/printable.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/error.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

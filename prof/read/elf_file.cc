@@ -12,7 +12,7 @@
 
 #include "error.h"
 #include "linker-rewrite/elf/notes.h"
-#include "text/hexadecimal.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 namespace prof {
 

@@ -15,7 +15,7 @@
 #include "error.h"
 #include "file.h"
 #include "header.h"
-#include "text/count.h"
+#include "linker-rewrite/text/count.h"
 
 namespace prof {
 

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/elf_fixture.h"
 #include "linker-rewrite/unwind/register_rules.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "tests/unit/elf_fixture.h"
 
 namespace unwind_fixture {
 

@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "command.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/program/debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

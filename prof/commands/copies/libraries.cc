@@ -14,6 +14,7 @@
 #include "dynamic_linker.h"
 #include "libprof/format/shadow_root.h"
 #include "library_copies.h"
+#include "linker-rewrite/text/count.h"
 #include "origin.h"
 #include "pattern_check.h"
 #include "prof/commands/options/message.h"
@@ -21,7 +22,6 @@
 #include "prof/read/file.h"
 #include "program_copy.h"
 #include "shadow_root.h"
-#include "text/count.h"
 
 namespace prof {
 

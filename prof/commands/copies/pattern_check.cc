@@ -10,12 +10,12 @@
 #include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/names/nearest.h"
 #include "linker-rewrite/names/pattern.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/program/debug_files.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

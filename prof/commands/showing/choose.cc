@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/copies/dynamic_linker.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"
@@ -20,7 +21,6 @@
 #include "prof/read/runs.h"
 #include "prof/read/skeleton.h"
 #include "prof/sample/samples.h"
-#include "text/count.h"
 
 namespace prof {
 

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/quote.h"
-#include "text/count.h"
 
 namespace prof {
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
 #include "prof/read/clock.h"
 #include "prof/read/counters.h"
@@ -18,7 +19,6 @@
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
 #include "prof/views/text/output.h"
-#include "text/count.h"
 
 namespace prof {
 

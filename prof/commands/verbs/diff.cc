@@ -9,6 +9,7 @@
 
 #include "libprof/profile_type.h"
 #include "linker-rewrite/options/values.h"
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/choose.h"
@@ -16,7 +17,6 @@
 #include "prof/views/compare/change_text.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/terminal.h"
-#include "text/count.h"
 
 namespace prof {
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <set>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/copies/cache.h"
 #include "prof/commands/copies/dynamic_linker.h"
 #include "prof/commands/copies/libraries.h"
@@ -34,7 +35,6 @@
 #include "prof/read/file.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
-#include "text/count.h"
 #include "true_run.h"
 
 namespace prof {

@@ -19,6 +19,7 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/options/values.h"
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/read/find.h"
@@ -29,7 +30,6 @@
 #include "prof/views/text/shares.h"
 #include "prof/views/text/terminal.h"
 #include "prof/views/text/text_columns.h"
-#include "text/count.h"
 
 namespace prof {
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/copies/program_copy.h"
 #include "prof/commands/launching/first_run.h"
 #include "prof/commands/launching/keep_skeletons.h"
@@ -23,7 +24,6 @@
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
 #include "prof/sample/samples.h"
-#include "text/count.h"
 
 namespace prof {
 

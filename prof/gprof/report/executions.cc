@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "text.h"
-#include "text/hexadecimal.h"
 
 namespace prof::gprof {
 

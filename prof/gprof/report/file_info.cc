@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "text/count.h"
+#include "linker-rewrite/text/count.h"
 
 namespace prof::gprof {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/instructions.h"
-#include "text/hexadecimal.h"
 
 namespace prof::gprof {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linker-rewrite/options/values.h"
+#include "linker-rewrite/text/count.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/options/message.h"
 #include "prof/instructions/remote/connect.h"
@@ -18,7 +19,6 @@
 #include "prof/instructions/trace/trace_writer.h"
 #include "prof/views/text/output.h"
 #include "started_stub.h"
-#include "text/count.h"
 
 namespace prof {
 

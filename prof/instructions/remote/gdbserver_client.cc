@@ -6,10 +6,10 @@
 #include <charconv>
 #include <utility>
 
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/error.h"
 #include "signal_numbers.h"
 #include "target_client.h"
-#include "text/hexadecimal.h"
 
 namespace prof::remote {
 

@@ -1,6 +1,6 @@
 #include "packet.h"
 
-#include "text/hexadecimal.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 namespace prof::remote {
 

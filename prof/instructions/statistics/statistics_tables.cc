@@ -6,13 +6,13 @@
 #include <tuple>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/csv.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/file.h"
 #include "prof/views/text/json_writer.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
-#include "text/count.h"
-#include "text/csv.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

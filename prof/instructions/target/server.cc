@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "link_watch.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/instructions/remote/signal_numbers.h"
-#include "text/hexadecimal.h"
 #include "tracee.h"
 
 namespace prof::target {

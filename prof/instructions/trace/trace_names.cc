@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "linker-rewrite/names/simplify.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

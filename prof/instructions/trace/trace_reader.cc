@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "linker-rewrite/text/count.h"
 #include "packed_records.h"
-#include "text/count.h"
 #include "varint.h"
 
 namespace prof {

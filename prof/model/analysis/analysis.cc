@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/model/blocks/block_calls.h"
 #include "prof/model/gmon/gmon_reading.h"
 #include "prof/model/tree/block_counts.h"
@@ -16,7 +17,6 @@
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
 #include "sources.h"
-#include "text/count.h"
 
 namespace prof {
 

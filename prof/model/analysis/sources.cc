@@ -7,8 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/model/program/object_debug_info.h"
-#include "text/count.h"
 
 namespace prof {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "executions.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/model/program/opened_objects.h"
 #include "prof/read/instructions.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

@@ -12,13 +12,13 @@
 
 #include "gmon_graph.h"
 #include "gmon_of.h"
+#include "linker-rewrite/text/count.h"
 #include "prof/model/program/functions.h"
 #include "prof/model/tree/sampled.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "prof/read/gmon_file.h"
 #include "prof/read/self_time.h"
-#include "text/count.h"
 
 namespace prof {
 

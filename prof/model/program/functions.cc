@@ -4,7 +4,7 @@
 
 #include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/names/simplify.h"
-#include "text/hexadecimal.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 namespace prof {
 

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
-#include "text/count.h"
 
 namespace prof {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
-#include "text/count.h"
 #include "tree.h"
 
 namespace prof {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
-#include "text/count.h"
 
 namespace prof {
 

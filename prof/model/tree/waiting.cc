@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "text/count.h"
+#include "linker-rewrite/text/count.h"
 
 namespace prof {
 

@@ -2,9 +2,9 @@
 
 #include "code_views.h"
 #include "libprof/printable.h"
+#include "linker-rewrite/text/count.h"
 #include "prof/views/text/listing.h"
 #include "prof/views/text/numbers.h"
-#include "text/count.h"
 
 namespace prof {
 

@@ -2,10 +2,10 @@
 
 #include "code_views.h"
 #include "libprof/printable.h"
+#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/file.h"
 #include "prof/views/text/listing.h"
-#include "text/count.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

@@ -10,12 +10,12 @@
 
 #include "change_text.h"
 #include "libprof/printable.h"
+#include "linker-rewrite/text/count.h"
 #include "prof/views/text/indentation.h"
 #include "prof/views/text/json_writer.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
-#include "text/count.h"
 
 namespace prof {
 

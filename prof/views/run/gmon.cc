@@ -14,9 +14,9 @@
 
 #include "gmon_writer.h"
 #include "libprof/printable.h"
+#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/model/gmon/gmon_of.h"
-#include "text/count.h"
-#include "text/hexadecimal.h"
 #include "views.h"
 
 namespace prof {

@@ -2,12 +2,12 @@
 #include <cmath>
 #include <vector>
 
+#include "linker-rewrite/text/hexadecimal.h"
 #include "order.h"
 #include "prof/model/tree/coverage.h"
 #include "prof/model/tree/modules.h"
 #include "prof/views/text/json_writer.h"
 #include "prof/views/text/shares.h"
-#include "text/hexadecimal.h"
 #include "views.h"
 
 namespace prof {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/text/count.h"
 #include "order.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/coverage.h"
@@ -16,7 +17,6 @@
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/shares.h"
 #include "prof/views/text/text_columns.h"
-#include "text/count.h"
 
 namespace prof {
 

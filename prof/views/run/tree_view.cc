@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/text/count.h"
 #include "prof/model/tree/modules.h"
 #include "prof/model/tree/pruning.h"
 #include "prof/views/text/indentation.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
-#include "text/count.h"
 #include "views.h"
 
 namespace prof {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "libprof/printable.h"
+#include "linker-rewrite/text/hexadecimal.h"
 #include "names.h"
-#include "text/hexadecimal.h"
 
 namespace prof {
 

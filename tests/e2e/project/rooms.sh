@@ -20,7 +20,7 @@ wrong() {
       if (from == "") next                               # main.cc and its like know all rooms
       if (index(included, "/") == 0) next                # its own room
       if (program == "libprof" && included ~ /^libprof\/(format\/|[^\/]*$)/) next # with the two headers beside the rooms
-      if ((program != "libprof" && included ~ /^libprof\//) || included ~ /^(linker-rewrite\/(names|options)|text)\// || index(" " shared " ", " " included " ")) next # what the programs share
+      if ((program != "libprof" && included ~ /^libprof\//) || included ~ /^linker-rewrite\/(text|names|options)\// || index(" " shared " ", " " included " ")) next # what the programs share
       to = room_of(included)
       if (to == "" || rank[to] > rank[from]) print file " includes " included
     }'
@@ -60,14 +60,10 @@ holds() {
   [ -z "$(wrong "$top" "$program")" ] || fail "$(wrong "$top" "$program" | head -n 3)"
   [ -z "$(crowded "$top/$program")" ] || fail "$program/$(crowded "$top/$program" | head -n 1); let it have rooms"
 }
-# text/, which all of these use, uses nothing.
-[ -z "$(grep -l '#include "' "$top"/text/*)" ] || fail "text/ includes $(grep -h '#include "' "$top"/text/* | head -n 1)"
-
-# What prof uses of the rewriter, beside what it knows of names and of options: one reader of notes is enough, one decoder of
-# instructions, and
-# both look for debug files in the same places, and find the same operands in memory.
+# What prof uses of the rewriter, beside what it knows of text, names and options: one reader of notes is enough, one decoder
+# of instructions, and both look for debug files in the same places, and find the same operands in memory.
 shared="linker-rewrite/elf/notes.h linker-rewrite/elf/debug_files.h linker-rewrite/x86/decoder.h linker-rewrite/x86/memory_operands.h"
-holds linker-rewrite "The rewriter" names options base elf x86 unwind program jumps discover decide blocks move write
+holds linker-rewrite "The rewriter" text names options base elf x86 unwind program jumps discover decide blocks move write
 
 # The check sees an include that goes the wrong way.
 mkdir -p linker-rewrite/elf linker-rewrite/write

@@ -22,7 +22,7 @@ check LIBPROF_SOURCES $(printf '%s\n' libprof/*/*.cc libprof/*/*.S | grep -vE '^
 check SAMPLER_SOURCES libprof/sampler/*
 check AUDIT_SOURCES libprof/audit/*
 # shellcheck disable=SC2046 # a list of words
-check HEADERS $(find text libprof linker-rewrite prof tests/fuzz tests/libprof tests/unit -name '*.h')
+check HEADERS $(find libprof linker-rewrite prof tests/fuzz tests/libprof tests/unit -name '*.h')
 # shellcheck disable=SC2046 # a list of words
 check UNIT_TESTS $(find tests/unit -name '*.cc')
 check FUZZ_TARGETS tests/fuzz/*.cc

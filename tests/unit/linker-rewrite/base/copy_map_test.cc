@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "linker-rewrite/base/copy_map.h"
+
+#include <doctest/doctest.h>
 
 using namespace profld;
 

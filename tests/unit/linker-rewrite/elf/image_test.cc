@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/elf_fixture.h"
 #include "linker-rewrite/decide/refuse.h"
+#include "tests/unit/elf_fixture.h"
 
 using namespace profld;
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <random>
 
-#include "tests/unit/elf_fixture.h"
 #include "linker-rewrite/unwind/cfa.h"
 #include "linker-rewrite/unwind/lsda.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "tests/unit/elf_fixture.h"
 
 using namespace elf_fixture;
 

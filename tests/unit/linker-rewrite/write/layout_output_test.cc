@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <set>
 
-#include "tests/unit/elf_fixture.h"
 #include "libprof/format/map.h"
 #include "linker-rewrite/decide/refuse.h"
 #include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/write/layout.h"
+#include "tests/unit/elf_fixture.h"
 
 using namespace elf_fixture;
 

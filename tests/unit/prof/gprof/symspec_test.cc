@@ -1,7 +1,8 @@
+#include "prof/gprof/symbols/symspec.h"
+
 #include <doctest/doctest.h>
 
 #include "prof/gprof/symbols/choose_symbols.h"
-#include "prof/gprof/symbols/symspec.h"
 #include "prof/read/error.h"
 
 using prof::gprof::ChosenSymbols;

@@ -3,11 +3,11 @@
 
 #include <string>
 
+#include "linker-rewrite/text/hexadecimal.h"
 #include "prof/instructions/remote/packet.h"
 #include "prof/instructions/remote/signal_numbers.h"
 #include "prof/instructions/remote/target_client.h"
 #include "prof/instructions/remote/target_description.h"
-#include "text/hexadecimal.h"
 
 using namespace prof::remote;
 

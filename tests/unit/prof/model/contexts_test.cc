@@ -1,10 +1,11 @@
+#include "prof/model/tree/contexts.h"
+
 #include <doctest/doctest.h>
 
 #include <random>
 
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/context_selection.h"
-#include "prof/model/tree/contexts.h"
 #include "tests/unit/prof_analysed.h"
 #include "tests/unit/prof_fixture.h"
 

@@ -1,9 +1,10 @@
+#include "prof/model/compare/difference.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "prof/model/compare/difference.h"
 #include "prof/model/compare/statistics.h"
 #include "prof/read/error.h"
 #include "prof/views/compare/change_text.h"

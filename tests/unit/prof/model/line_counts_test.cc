@@ -1,11 +1,12 @@
 // Counts of lines from counts of blocks: what gcov says of the same.
 
+#include "prof/model/blocks/line_counts.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "prof/model/blocks/case_labels.h"
-#include "prof/model/blocks/line_counts.h"
 #include "prof/read/instructions.h"
 
 namespace {

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "prof/model/compare/matching.h"
+
+#include <doctest/doctest.h>
 
 using prof::kNoFunction;
 using prof::match;

@@ -1,10 +1,11 @@
+#include "prof/model/tree/modules.h"
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "prof/commands/showing/suggest.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/tree/modules.h"
 #include "prof/read/error.h"
 #include "prof/views/run/views.h"
 #include "tests/unit/prof_analysed.h"

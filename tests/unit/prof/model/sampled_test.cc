@@ -1,10 +1,11 @@
+#include "prof/model/tree/sampled.h"
+
 #include <doctest/doctest.h>
 #include <fcntl.h>
 
 #include <nlohmann/json.hpp>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/tree/sampled.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "prof/sample/address_spaces.h"

@@ -1,7 +1,8 @@
+#include "prof/model/program/symbols.h"
+
 #include <doctest/doctest.h>
 
 #include "prof/model/program/functions.h"
-#include "prof/model/program/symbols.h"
 #include "prof/read/error.h"
 #include "tests/unit/prof_fixture.h"
 

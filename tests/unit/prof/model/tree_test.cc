@@ -1,10 +1,11 @@
+#include "prof/model/tree/tree.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/tree/tree.h"
 #include "prof/read/error.h"
 #include "tests/unit/prof_analysed.h"
 #include "tests/unit/prof_fixture.h"

@@ -1,10 +1,11 @@
+#include "prof/model/tree/waiting.h"
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/tree/waiting.h"
 #include "prof/read/error.h"
 #include "prof/views/run/views.h"
 #include "tests/unit/prof_fixture.h"

@@ -1,7 +1,8 @@
+#include "prof/read/copy_steps.h"
+
 #include <doctest/doctest.h>
 
 #include "linker-rewrite/write/symtab.h"
-#include "prof/read/copy_steps.h"
 #include "prof/read/skeleton.h"
 #include "tests/unit/prof_fixture.h"
 

@@ -1,10 +1,11 @@
+#include "prof/read/gmon_file.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
 #include "prof/read/error.h"
-#include "prof/read/gmon_file.h"
 #include "prof/views/run/gmon_writer.h"
 #include "prof/views/text/output.h"
 #include "tests/unit/prof_fixture.h"

@@ -1,3 +1,5 @@
+#include "prof/read/profile.h"
+
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -5,7 +7,6 @@
 #include "prof/read/error.h"
 #include "prof/read/find.h"
 #include "prof/read/header.h"
-#include "prof/read/profile.h"
 #include "tests/unit/prof_fixture.h"
 
 using namespace prof_test;

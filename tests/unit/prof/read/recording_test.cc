@@ -1,9 +1,10 @@
+#include "prof/read/recording.h"
+
 #include <doctest/doctest.h>
 
 #include "prof/read/counters.h"
 #include "prof/read/error.h"
 #include "prof/read/profile.h"
-#include "prof/read/recording.h"
 #include "tests/unit/prof_fixture.h"
 
 using namespace prof_test;

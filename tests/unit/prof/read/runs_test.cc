@@ -1,11 +1,12 @@
 // Which profiles in a folder are of one run.
 
+#include "prof/read/runs.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "prof/read/runs.h"
 #include "tests/unit/prof_fixture.h"
 
 using namespace prof_test;

@@ -1,3 +1,5 @@
+#include "prof/read/skeleton.h"
+
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -6,7 +8,6 @@
 #include "prof/commands/launching/keep_skeletons.h"
 #include "prof/model/program/functions.h"
 #include "prof/read/error.h"
-#include "prof/read/skeleton.h"
 #include "tests/unit/prof_fixture.h"
 
 using namespace prof_test;

@@ -1,3 +1,5 @@
+#include "prof/views/run/views.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "prof/commands/showing/suggest.h"
 #include "prof/model/tree/context_selection.h"
 #include "prof/read/error.h"
-#include "prof/views/run/views.h"
 #include "prof/views/text/names.h"
 #include "tests/unit/prof_fixture.h"
 #include "tests/unit/prof_gmon.h"

@@ -1,10 +1,11 @@
+#include "prof/views/text/json_writer.h"
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "prof/views/text/json_writer.h"
-#include "prof_printed.h"
+#include "tests/unit/prof_printed.h"
 
 TEST_CASE("json: commas and lines come where they have to") {
   const std::string text = prof_test::printed([](prof::Output& out) {

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "text/count.h"
-#include "text/csv.h"
-#include "text/hexadecimal.h"
+#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/csv.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 TEST_CASE("text: numbers and bytes in hexadecimal") {
   CHECK(prof_text::hexadecimal_digits(0) == "0");
