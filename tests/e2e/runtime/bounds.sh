@@ -1,5 +1,5 @@
 # Deep recursion, a function with very many callees, more contexts than nodes: memory stays bounded, counts exact.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked bounds
 record bounds deep 1000000

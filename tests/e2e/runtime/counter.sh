@@ -1,6 +1,6 @@
 # The runtime does without the time-stamp counter while the program asks the kernel for something that would take it away.
 # The kernel refuses, and the times are true.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked counter_refused
 for type in $types; do

@@ -1,6 +1,6 @@
 # Where profiles go: no link of somebody else's is followed, nobody's rights are exceeded, and a directory that is full, not
 # writable or gone is said, not felt.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked bounds
 ./bounds wide >expected

@@ -1,5 +1,5 @@
 # The file: never overwritten, private, in $PROFDIR; what hinders it is said once, and never hinders the program.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked bounds
 record bounds wide

@@ -1,6 +1,6 @@
 # A handler that interrupts the runtime at any of its instructions forks: the child goes on there, and counts its calls; the
 # parent's calls are counted as if nothing had been.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked fork_at
 objdump -d --no-show-raw-insn "$BUILD/lib/libprof.so" | sed -n 's/^ *\([0-9a-f]*\):.*/\1/p' >instructions

@@ -1,5 +1,5 @@
 # A handler that interrupted a hook forks: the child, which has no part of its parent's profile, goes on in that hook.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked fork_in_handler
 runs="elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall adaptive:hooks adaptive:plain count:hooks count:plain"

@@ -1,6 +1,6 @@
 # The file starts small and grows with what is in use; it looks no larger than it is, however the program ends, and grows on when
 # the program changes its root or its user.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 size() { stat -c %s profiles/prof.*; }
 used() { echo $((64 * $(od -An -t u4 -j44 -N4 profiles/prof.*))); }

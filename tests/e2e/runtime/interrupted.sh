@@ -1,7 +1,7 @@
 # A signal after each of the instructions of the hooks: its handler's calls are recorded in their contexts, and times stay in
 # balance, whether the handler returns or jumps away. (runtime/interrupted_elsewhere.sh has the runtime's other ways.)
-. "$(dirname "$0")/../libprof/common.inc"
-. "$(dirname "$0")/../libprof/interrupted.inc"
+. "${0%/*}/../../libprof/common.inc"
+. "${0%/*}/../../libprof/interrupted.inc"
 
 # With handlers that do not come back to them at once.
 export PROFTYPE=elapsed

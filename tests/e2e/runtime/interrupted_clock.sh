@@ -1,7 +1,7 @@
 # A signal after each of the instructions of the hooks whose clock is the thread's own: each signal, and each stop of the
 # process that sends it, is a switch that the hook has to see or to survive. Calls and times as in runtime/interrupted.sh.
-. "$(dirname "$0")/../libprof/common.inc"
-. "$(dirname "$0")/../libprof/interrupted.inc"
+. "${0%/*}/../../libprof/common.inc"
+. "${0%/*}/../../libprof/interrupted.inc"
 
 export PROFTYPE=time
 at enter_time 1 54 jump

@@ -1,7 +1,7 @@
 # A signal after each of the instructions on the runtime's most delicate ways: its handler's calls are recorded in their
 # contexts, and times stay in balance, also when the handler changes to a coroutine.
-. "$(dirname "$0")/../libprof/common.inc"
-. "$(dirname "$0")/../libprof/interrupted.inc"
+. "${0%/*}/../../libprof/common.inc"
+. "${0%/*}/../../libprof/interrupted.inc"
 
 export PROFTYPE=elapsed
 at enter_elapsed_carefully 1 51 swap

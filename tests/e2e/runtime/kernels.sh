@@ -1,6 +1,6 @@
 # Kernels and file systems that cannot do what the runtime would like: it does without, or says in one line why nothing is
 # recorded; the program behaves the same.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked bounds
 gcc -O1 -o launch "$hand/launch.c" || fail "cannot compile launch.c"

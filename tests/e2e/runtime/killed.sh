@@ -1,6 +1,6 @@
 # SIGKILL at any instant leaves a profile with every call made up to then: at most one call of each function is in one
 # count and not yet in the other.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked killed
 for type in $types; do

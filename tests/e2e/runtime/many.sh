@@ -1,5 +1,5 @@
 # 10^8 calls of 8 threads under 10000 signals a second, whose handler calls functions: every count is exact.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked many
 for type in $types; do

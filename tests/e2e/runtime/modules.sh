@@ -1,5 +1,5 @@
 # Two threads come into libraries that are new, both at once: all libraries are listed.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 cat >first.c <<'C'
 #include "hooked.h"

@@ -1,5 +1,5 @@
 # A profile for each process that a program forks, each with the counts from its fork on and the right parent.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked processes
 record processes

@@ -1,5 +1,5 @@
 # The hooks keep every register and flag on every path, in every mode, and need little of the program's stack.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked registers
 hooked stack_use

@@ -1,6 +1,6 @@
 # A program that gives up its right to make system calls: the runtime makes none that the program could notice, and what it
 # cannot record for that reason it counts.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked sandbox
 

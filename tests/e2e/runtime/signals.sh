@@ -1,5 +1,5 @@
 # Handlers that interrupt hooks, their slow paths included: every count is exact, and times stay those of the functions.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked signals
 for type in $types; do

@@ -1,5 +1,5 @@
 # Coroutines and signal stacks, inside and outside the program's stack: the contexts are right.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked stacks
 for type in $types; do

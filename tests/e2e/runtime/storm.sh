@@ -1,6 +1,6 @@
 # A thousand children, daemons, vfork, posix_spawn, system, and a chain of execs under one process id: a profile for each process
 # and each program, with its calls and no others.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked storm
 rm -rf profiles

@@ -1,6 +1,6 @@
 # A tree for each thread; the memory of ended threads is used again, their counts stay; whichever thread ends the process, and
 # however, nothing is lost.
-. "$(dirname "$0")/../libprof/common.inc"
+. "${0%/*}/../../libprof/common.inc"
 
 hooked threads
 hooked thread_ends
