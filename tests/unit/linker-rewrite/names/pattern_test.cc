@@ -68,6 +68,9 @@ TEST_CASE("a pattern matches operators, lambdas, and names of C, Rust, D, Fortra
   CHECK(matches("parse", "parse.constprop.0"));
   CHECK(matches("parse.constprop.0", "parse.constprop.0"));
   CHECK(!matches("parse.constprop.0", "parse"));
+  CHECK(matches("parse", "parse._omp_fn.0"));
+  CHECK(matches("parse", "parse.avx2.1"));
+  CHECK(!matches("main", "main.run"));  // Go's
   CHECK(!matches("pars", "parse"));
   CHECK(matches("memcpy", "memcpy@@GLIBC_2.14"));
   CHECK(matches("#1139", "#1139"));
