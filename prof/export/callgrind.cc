@@ -33,7 +33,7 @@ std::string event_of(Measure measure, const Analysis& analysis) {
     case Measure::time:
       break;
   }
-  return analysis.cpu ? "Elapsed" : "Cycles";
+  return analysis.by_two_runs() ? "Elapsed" : "Cycles";
 }
 
 // Writes one file.

@@ -66,9 +66,9 @@ class Depths {
 }  // namespace
 
 std::vector<Measure> measures_of(const Analysis& analysis) {
-  if (!analysis.timed) return {Measure::calls};
-  if (analysis.cpu) return {Measure::time, Measure::processor, Measure::calls};
-  if (analysis.has_waiting) return {Measure::time, Measure::waiting, Measure::calls};
+  if (!analysis.timed()) return {Measure::calls};
+  if (analysis.by_two_runs()) return {Measure::time, Measure::processor, Measure::calls};
+  if (analysis.has_waiting()) return {Measure::time, Measure::waiting, Measure::calls};
   return {Measure::time, Measure::calls};
 }
 
@@ -83,7 +83,7 @@ const char* name_of(Measure measure, const Analysis& analysis) {
     case Measure::time:
       break;
   }
-  return analysis.cpu ? "elapsed" : "time";
+  return analysis.by_two_runs() ? "elapsed" : "time";
 }
 
 uint64_t self_of(const Analysis& analysis, Measure measure, size_t node) {
@@ -104,7 +104,7 @@ uint64_t self_of(const Analysis& analysis, Measure measure, size_t node) {
 std::vector<Values> self_without_nodes(const Analysis& analysis, const std::vector<Measure>& measures) {
   std::vector<Values> self(analysis.functions.functions().size());
   const auto time = std::find(measures.begin(), measures.end(), Measure::time);
-  if (!analysis.sampled || time == measures.end()) return self;
+  if (!analysis.from_outside() || time == measures.end()) return self;
   const auto m = size_t(time - measures.begin());
   for (size_t f = 0; f < analysis.sums.size(); ++f) self[f][m] = analysis.sums[f].self;
   for (size_t i = 1; i < analysis.tree.nodes.size(); ++i)

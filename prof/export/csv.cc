@@ -56,13 +56,13 @@ class Csv : public Export {
     const Function& function = part.functions.functions()[f];
     const FunctionSum& sum = part.sums[f];
     const bool has_calls = part.sampled ? bool(part.sampled->is_counted[f]) : function.has_calls;
-    const bool has_total = part.timed && (has_calls || part.is_gmon);
+    const bool has_total = part.timed() && (has_calls || part.is_gmon());
     if (part.process) out_.text(std::to_string(part.process) + ",");
     if (part.thread) out_.text(std::to_string(part.thread) + "," + field_of(part.thread_name) + ",");
     out_.text(field_of(part.functions.objects()[function.object].name()) + "," + field_of(function.name) + "," +
               field_of(function.raw_name) + "," + prof_text::hexadecimal(function.address) + ",");
     out_.text((has_calls ? std::to_string(sum.calls) : "") + ",");
-    out_.text((part.timed ? time(part, sum.self) : "") + ",");
+    out_.text((part.timed() ? time(part, sum.self) : "") + ",");
     write_range(part, f);
     out_.text((has_total ? time(part, sum.total) : "") + ",");
     out_.text(waiting(part, f) + ",");
@@ -77,7 +77,7 @@ class Csv : public Export {
   }
 
   void write_range(const Analysis& part, uint32_t f) {
-    if (!part.timed) return out_.text(",,");
+    if (!part.timed()) return out_.text(",,");
     if (part.sampled) {
       const SampleRange range = range_of(part.sampled->samples[f], part.sampled->weight);
       return out_.text(seconds_of(part.sampled->seconds(range.low)) + "," +
@@ -89,7 +89,7 @@ class Csv : public Export {
 
   static std::string waiting(const Analysis& part, uint32_t f) {
     const FunctionSum& sum = part.sums[f];
-    if (part.has_waiting) return time(part, sum.self_waiting);
+    if (part.has_waiting()) return time(part, sum.self_waiting);
     if (!part.cpu) return "";
     const int64_t cycles = part.cpu->waiting(sum.self, part.cpu->sums[f].self);
     return (cycles < 0 ? "-" : "") + time(part, cycles < 0 ? -uint64_t(cycles) : uint64_t(cycles));

@@ -47,7 +47,7 @@ class Speedscope : public Export {
   void add(const Analysis& part) override {
     name_ = part.program;
     std::vector<Measure> measures = measures_of(part);
-    if (part.timed) measures.pop_back();  // calls
+    if (part.timed()) measures.pop_back();  // calls
     const std::vector<Context> contexts = contexts_of(part, measures);
     for (const Context& context : contexts) note_frame(part, context.function);
     for (size_t m = 0; m < measures.size(); ++m) {

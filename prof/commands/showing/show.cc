@@ -47,7 +47,7 @@ void print(const gprof::CallGraph& graph, const Options& options, Output& out) {
 
 // For -G: with the times that were measured, or those that gprof would have computed (--propagated).
 void print_gprof_report(const Options& options, const Analysis& analysis, Output& out) {
-  const bool is_measured = !options.propagated && analysis.has_hooks;  // of each call
+  const bool is_measured = !options.propagated && analysis.has_hooks();  // of each call
   print(is_measured ? gprof::measured_graph(analysis) : gprof::graph_as_gprof(analysis, kProgram, options.debug_files),
         options, out);
 }

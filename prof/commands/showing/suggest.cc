@@ -51,14 +51,14 @@ double cycles_run(const Analysis& analysis) {
 
 Suggestion suggest(const Analysis& analysis) {
   const std::vector<Function>& functions = analysis.functions.functions();
-  const double pair = analysis.timed && analysis.probe > 0 ? analysis.probe : kUsualPair;
+  const double pair = analysis.timed() && analysis.probe > 0 ? analysis.probe : kUsualPair;
   std::vector<uint32_t> order;
   double calls = 0;
   for (uint32_t f = 0; f < functions.size(); ++f) {
     const FunctionSum& sum = analysis.sums[f];
     if (sum.has_doubtful_calls) continue;
     calls += double(sum.calls);
-    const bool does_little = !analysis.timed || double(sum.self) < pair * double(sum.calls);
+    const bool does_little = !analysis.timed() || double(sum.self) < pair * double(sum.calls);
     if (can_be_left_out(analysis, functions[f]) && does_little && sum.calls > 1) order.push_back(f);
   }
   std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
@@ -68,7 +68,7 @@ Suggestion suggest(const Analysis& analysis) {
 
   Suggestion s;
   s.cost = s.cost_left = pair * calls;
-  const double own_time = std::max(cycles_run(analysis) - (analysis.timed ? s.cost : 0), 0.0);
+  const double own_time = std::max(cycles_run(analysis) - (analysis.timed() ? s.cost : 0), 0.0);
   double taken = 0;
   for (uint32_t f : order) {
     const double saved = pair * double(analysis.sums[f].calls);

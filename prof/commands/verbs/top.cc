@@ -114,13 +114,13 @@ void print_rows(const std::vector<Row>& rows, const Analysis& a, double seconds,
     const FunctionSum& sum = rows[i].sum;
     const Range range = with_chance(sum.self_range, sum.self_variance);
     share.cells.push_back(shares.of(sum).text());
-    self.cells.push_back(a.timed ? shown_time(a, double(sum.self), range, false) : "-");
+    self.cells.push_back(a.timed() ? shown_time(a, double(sum.self), range, false) : "-");
     waiting.cells.push_back(duration(a.seconds(sum.self_waiting)));
     called.cells.push_back(decimal(double(sum.calls) / seconds, 0));
     lines.push_back({prof_text::printable(rows[i].name)});
   }
   std::vector<TextColumn> columns = {std::move(share), std::move(self)};
-  if (a.has_waiting) columns.push_back(std::move(waiting));
+  if (a.has_waiting()) columns.push_back(std::move(waiting));
   columns.push_back(std::move(called));
   print_columns(std::move(columns), lines, terminal, out);
 }

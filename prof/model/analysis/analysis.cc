@@ -92,11 +92,11 @@ class Part {
     const prof_format::Header& h = profile.header();
     const double scale = scaled ? a_.tsc_hz / hz : 1;
     for (const Thread& thread : profile.threads()) {
-      (a_.has_hooks ? a_.hook_samples : a_.samples_without_room) += thread.hook_samples;
+      (a_.has_hooks() ? a_.hook_samples : a_.samples_without_room) += thread.hook_samples;
       a_.sample_signals += thread.sample_signals;
     }
-    if (a_.by_samples) histogram_.add(profile, a_.functions);
-    const uint64_t probe = a_.estimated ? h.probe_counted : h.probe_inside + h.probe_outside;
+    if (a_.by_samples()) histogram_.add(profile, a_.functions);
+    const uint64_t probe = a_.estimated() ? h.probe_counted : h.probe_inside + h.probe_outside;
     a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
     a_.duration += double(profile.recorded()) * scale;
     a_.run_times.add(profile, rate_or_default(hz));
@@ -104,25 +104,25 @@ class Part {
 
   // `name` is what remarks are about.
   void finish(const std::string& name) {
-    a_.tree = builder_.finish(!input_.raw_times && a_.timed);
+    a_.tree = builder_.finish(!input_.raw_times && a_.timed());
     a_.blocks = blocks_.finish(a_.functions);
     // Blocks are those of all threads.
-    if (!a_.has_hooks && !a_.blocks.empty() && a_.thread == 0) count_calls_of_blocks(a_, input_.debug_files);
+    if (!a_.has_hooks() && !a_.blocks.empty() && a_.thread == 0) count_calls_of_blocks(a_, input_.debug_files);
     a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
     a_.histogram = histogram_.finish();
     a_.samples_without_room += histogram_.without_room();
-    const SamplesSeen seen = a_.by_samples ? samples_seen() : SamplesSeen{};
-    if (a_.by_samples) {
-      a_.timed = seen.shown > 0;
+    const SamplesSeen seen = a_.by_samples() ? samples_seen() : SamplesSeen{};
+    if (a_.by_samples()) {
+      a_.has_times = seen.shown > 0;
       make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
     }
     if (!input_.remarks) return;
     for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
-    if (a_.by_samples) remark_on(seen, name);
-    if (a_.timed && a_.tsc_hz <= 0 && !a_.by_samples)
+    if (a_.by_samples()) remark_on(seen, name);
+    if (a_.timed() && a_.tsc_hz <= 0 && !a_.by_samples())
       a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
     if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
-    if (a_.timed && input_.samples.empty()) add_cost_of_hooks(name);  // else times are not those of this run
+    if (a_.timed() && input_.samples.empty()) add_cost_of_hooks(name);  // else times are not those of this run
   }
 
  private:
@@ -198,14 +198,8 @@ Analysis prepare(const Input& input, const Profile& first) {
     a.remarks.push_back(first.path() +
                         ": the program itself was not rewritten; shown is what its rewritten libraries did");
   if (a.program.empty()) a.program = program.is_listed() ? first.modules()[0].path : program.name();
-  a.timed = first.header().type != prof_format::kCount;
-  a.estimated = first.header().type == prof_format::kAdaptive;
-  a.by_samples = is_sampled(first.header());
-  a.has_hooks = first.header().type != prof_format::kAddresses;
-  a.estimated = a.estimated || a.by_samples;
-  a.sample_period = a.by_samples ? first.header().sample_period : 0;
-  a.on_processor = a.by_samples || uses_cpu_clock(first.header());
-  a.has_waiting = first.header().type == prof_format::kTime;
+  a.type = figure_type_of(first.header());
+  a.sample_period = a.by_samples() ? first.header().sample_period : 0;
   a.tsc_hz = time_stamp_rate(first.header());
   return a;
 }
@@ -225,7 +219,7 @@ void sum_up(Analysis& a, const Input& input, const Profile& first, const std::ve
 
 // Elapsed times alone say little of a program that did not run most of the time.
 void remark_on_waiting(Analysis& a, const Input& input, const std::string& name) {
-  if (!input.remarks || !a.timed || a.on_processor || !a.run_times.is_mostly_waiting()) return;
+  if (!input.remarks || !a.timed() || a.on_processor() || !a.run_times.is_mostly_waiting()) return;
   a.remarks.push_back(name + ": " + a.run_times.line() +
                       "; the rest, which is in these times, it waited or other programs had the processor: "
                       "PROFTYPE=time tells them apart");
@@ -257,6 +251,7 @@ std::vector<std::string> take_processor_runs(std::vector<std::string>& paths) {
 // Makes the run `b`, which has the functions of `a` and maybe more, the other one of `a`.
 void lay_beside(Analysis& a, Analysis b, const Input& input) {
   a.functions = std::move(b.functions);
+  a.type = FigureType::waiting;
   a.cpu = ProcessorRun{std::move(b.tree), {}, input.raw_times};
   unite(a.tree, a.cpu->tree);
   const size_t functions = a.functions.functions().size();
@@ -275,14 +270,13 @@ void lay_beside(Analysis& a, Analysis b, const Input& input) {
 // Puts the times of a file of samples in the place of those of the run.
 void take_samples(Analysis& a, const Input& input) {
   const Samples samples = read_samples(input.samples);
-  a.has_waiting = false;  // times are those of the run without hooks
+  a.type = a.has_hooks() ? FigureType::true_times : FigureType::true_times_of_addresses;
+  a.has_times = true;
   Histogram histogram;
   a.sampled = credit(samples, a.functions, histogram, input.samples, a.remarks);
   a.histogram = histogram.finish();
   for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
   a.sums = use_samples(*a.sampled, a.rate(), a.tree);
-  a.timed = a.estimated = true;
-  a.on_processor = true;
   if (!input.remarks) return;
   char text[200];
   std::snprintf(text, sizeof text,
@@ -305,12 +299,12 @@ void leave_contexts(Analysis& a, const Input& input, const std::string& name) {
                         prof_text::count_of(a.caller_levels, "level") + " of them");
   FunctionSum left;
   for (const FunctionSum& sum : a.sums) add_self(left, sum);
-  const double all = double(a.timed ? a.whole->self : a.whole->calls);
-  const double part = double(a.timed ? left.self : left.calls);
+  const double all = double(a.timed() ? a.whole->self : a.whole->calls);
+  const double part = double(a.timed() ? left.self : left.calls);
   if (all <= 0 || !input.contexts.leaves_out()) return;
   char text[80];
   std::snprintf(text, sizeof text, ": the contexts shown have %.1f %% of the %s", 100 * part / all,
-                a.timed ? "time" : "calls");
+                a.timed() ? "time" : "calls");
   a.remarks.push_back(name + text);
 }
 
@@ -360,7 +354,7 @@ Analysis analyse(const Input& input) {
     const Profile first_other = Profile::read(others[0]);
     check_same_program(first, first_other);
     Analysis b(std::move(a.functions), a.program);
-    b.on_processor = true;
+    b.type = FigureType::cpu;
     b.tsc_hz = a.tsc_hz;
     sum_up(b, input, first_other, others);
     lay_beside(a, std::move(b), input);

@@ -74,7 +74,7 @@ std::string remark_on_inlining(const Recorded& recorded, const DebugSearch& sear
     all += double(recorded.sums[f].self);
     if (recorded.sums[f].self > recorded.sums[top].self) top = f;
   }
-  if (!recorded.timed || all <= 0 || double(recorded.sums[top].self) <= all / 2) return "";
+  if (!recorded.timed() || all <= 0 || double(recorded.sums[top].self) <= all / 2) return "";
   const Function& function = recorded.functions.functions()[top];
   const Object& object = recorded.functions.objects()[function.object];
   if (function.is_import || object.files().empty()) return "";

@@ -227,7 +227,7 @@ class Finder {
 
 std::vector<CallSite> call_sites(const Recorded& recorded, const DebugSearch& search,
                                  std::vector<std::string>& remarks) {
-  if (!recorded.has_hooks) return call_sites_of_blocks(recorded, search);
+  if (!recorded.has_hooks()) return call_sites_of_blocks(recorded, search);
   Finder finder(recorded, search);
   std::vector<CallSite> found = finder.find();
   for (std::string& remark : finder.remarks()) remarks.push_back(std::move(remark));

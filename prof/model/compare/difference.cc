@@ -245,8 +245,8 @@ class Comparison::Side {
     const std::optional<double> processor = run.run_times.processor;
     if (summary.runs == 1) summary.processor = 0;
     summary.processor = summary.processor && processor ? std::optional(*summary.processor + *processor) : std::nullopt;
-    timed = timed && run.timed;
-    has_waiting = has_waiting && run.has_waiting;
+    timed = timed && run.timed();
+    has_waiting = has_waiting && run.has_waiting();
   }
 
   ComparedSide means() const {

@@ -206,7 +206,7 @@ std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::
     sites.add(same->caller, same->callee, calls, arcs);
     same = end;
   }
-  if (!recorded.has_hooks) sites.take_from(outside, arcs);
+  if (!recorded.has_hooks()) sites.take_from(outside, arcs);
   std::ranges::sort(
       arcs, [](const GmonArc& a, const GmonArc& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   std::vector<GmonArc> sums;
@@ -239,7 +239,7 @@ const char* name_of_outside(uint32_t object) { return object == kProgram ? "_sta
 Gmon gmon_of(const Recorded& recorded, uint32_t object, uint64_t* calls_left_out, const std::vector<CallSite>& sites) {
   const Shown shown(recorded, object);
   Gmon gmon;
-  if (recorded.timed) gmon.histograms = sampled_histograms(recorded, object);
+  if (recorded.timed()) gmon.histograms = sampled_histograms(recorded, object);
   if (gmon.histograms.empty()) gmon.histograms = histograms_of(recorded, shown, object);
   uint64_t left_out = 0;
   gmon.arcs = arcs_of(recorded, shown, outside_of_object(recorded, object), Sites(recorded, object, sites), left_out);

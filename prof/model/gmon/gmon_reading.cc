@@ -224,15 +224,16 @@ class GmonReader {
       }
     }
     graph.finish();
-    a_.timed = has_ticks_;
-    a_.by_samples = a_.estimated = a_.timed && slowest_ <= kFastestClock;
-    a_.sample_period = a_.by_samples ? uint64_t(kSecond) / slowest_ : 0;
+    a_.type = !has_ticks_                 ? FigureType::gmon_counts
+              : slowest_ <= kFastestClock ? FigureType::gmon
+                                          : FigureType::gmon_clock;
+    a_.sample_period = a_.by_samples() ? uint64_t(kSecond) / slowest_ : 0;
     UnfoldedTree unfolded = unfold(graph, kMostContexts);
     a_.tree = std::move(unfolded.tree);
     folded_ = unfolded.folded;
     for (uint32_t f = 0; f < functions; ++f) add_sum(f, graph.functions()[f]);
-    if (!a_.by_samples) forget_variances();
-    if (a_.by_samples) make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
+    if (!a_.by_samples()) forget_variances();
+    if (a_.by_samples()) make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
     if (input_.has_remarks) remark();
   }
 
@@ -283,8 +284,6 @@ class GmonReader {
 }  // namespace
 
 uint64_t read_gmons(const GmonFiles& files, Recorded& recorded, std::vector<std::string>& remarks) {
-  recorded.is_gmon = true;
-  recorded.on_processor = true;
   recorded.tsc_hz = kSecond;
   recorded.run_times.processor = {};
   recorded.run_times.preempted = {};

@@ -65,7 +65,7 @@ void select_contexts(Recorded& a, const ContextSelection& selection) {
     is_left.push_back((selection.focus.empty() || focus[f]) && !ignore[f] && (selection.callees.empty() || callees[f]));
   std::vector<FunctionSum> before = std::exchange(a.sums, sum_functions(a.tree, a.sums.size()));
   if (a.sampled) keep_samples(a, before, is_left);
-  if (a.by_samples) make_zeros_uncertain(a.sums, a.cycles_of_sample());
+  if (a.by_samples()) make_zeros_uncertain(a.sums, a.cycles_of_sample());
   if (a.cpu) a.cpu->sums = sum_functions(a.cpu->tree, a.cpu->sums.size());
   if (selection.callers.empty()) return;
   for_each_tree([&](Tree& tree) {

@@ -17,10 +17,10 @@ struct Weights {
     } else {
       for (const FunctionSum& sum : recorded.sums) add_self(whole, sum);
     }
-    all = double(recorded.timed ? whole.self : whole.calls);
+    all = double(recorded.timed() ? whole.self : whole.calls);
     all_with_waiting = all + double(whole.self_waiting);
-    for (const CallNode& n : nodes) node.push_back(double(recorded.timed ? n.total : n.calls));
-    if (!recorded.timed && recorded.contexts.callers.empty())
+    for (const CallNode& n : nodes) node.push_back(double(recorded.timed() ? n.total : n.calls));
+    if (!recorded.timed() && recorded.contexts.callers.empty())
       for (size_t i = nodes.size(); i-- > 1;) node[nodes[i].parent] += node[i];
     node_with_waiting = node;
     for (size_t i = 0; i < nodes.size(); ++i) node_with_waiting[i] += double(nodes[i].total_waiting);

@@ -12,6 +12,7 @@
 
 #include "block_counts.h"
 #include "contexts.h"
+#include "figure_type.h"
 #include "histogram.h"
 #include "linker-rewrite/names/pattern.h"
 #include "prof/model/program/functions.h"
@@ -32,19 +33,14 @@ struct Recorded {
   FunctionTable functions;
   std::vector<FunctionSum> sums;  // one for each of functions.functions()
   std::string program;            // path
-  bool timed = true;              // false: calls were counted, not timed, and all cycles are 0
-  bool estimated = false;         // times are estimates from samples
-  bool by_samples = false;        // PROFTYPE=sample: times are those of samples of the same run
-  bool is_gmon = false;           // it is of files gmon.out: total times and contexts are estimates (gmon_reading.h)
-  bool has_hooks = true;          // false: calls were not counted, and times are those of samples
-  bool on_processor = false;      // times are those on a processor, without waiting
-  bool has_waiting = false;       // what was waited is shown apart from them
-  double tsc_hz = 0;              // 0 if unknown
+  FigureType type = FigureType::elapsed;
+  bool has_times = true;  // false: no sample was taken, so nothing is known of times, whatever the type
+  double tsc_hz = 0;      // 0 if unknown
   RunTimes run_times = {};
   uint64_t sample_period = 0;  // of PROFTYPE=sample: nanoseconds that a sample stands for
   // By object and address, which instructions samples found: of PROFTYPE=sample, or of a file of samples.
   std::vector<AddressSamples> histogram = {};
-  // Another run, with its times on a processor: all else is of the run with elapsed times, or of both.
+  // Of FigureType::waiting: the run with times on a processor. All else is of the run with elapsed times, or of both.
   std::optional<ProcessorRun> cpu = {};
   // Only functions of modules that match one of these are to be shown; all if it is empty.
   std::vector<std::string> module_patterns = {};
@@ -52,7 +48,7 @@ struct Recorded {
   std::vector<FunctionSource> sources = {};
   // Of these, only those that it selects.
   prof_names::Filter function_filter = {};
-  // Times are those of samples, and this is what is known of them.
+  // Of types with times from samples that were taken from outside: what is known of these.
   std::optional<SampledTimes> sampled = {};
   // The contexts that are left, if they are not all, and calls and self times of all of them: what percentages are of.
   ContextSelection contexts = {};
@@ -61,6 +57,18 @@ struct Recorded {
   std::vector<BlockCount> blocks = {};
   uint32_t caller_levels = 0;  // of a tree of callers that was cut off (CallersTree in contexts.h): how deep it is
 
+  // As in FigureProperties.
+  const FigureProperties& properties() const { return properties_of(type); }
+  bool timed() const { return properties().timed && has_times; }
+  bool estimated() const { return properties().estimated; }
+  bool by_samples() const { return properties().by_samples; }
+  bool has_hooks() const { return properties().has_hooks; }
+  bool on_processor() const { return properties().on_processor; }
+  bool has_waiting() const { return properties().has_waiting; }
+  bool by_two_runs() const { return properties().by_two_runs; }
+  bool from_outside() const { return properties().from_outside; }
+  bool is_gmon() const { return properties().is_gmon; }
+
   // Of PROFTYPE=sample.
   double cycles_of_sample() const { return double(sample_period) * 1e-9 * rate(); }
   // Cycles in a second, to compute with.
@@ -68,10 +76,6 @@ struct Recorded {
   double seconds(double cycles) const { return cycles / rate(); }
   double seconds(uint64_t cycles) const { return seconds(double(cycles)); }
 };
-
-// What was measured, in one word: the PROFTYPE; "waiting" of two runs with elapsed times and those on a processor, "true"
-// of samples that were taken from outside, "gmon" of files gmon.out, "addresses" of samples of a program without hooks.
-const char* type_name(const Recorded& recorded);
 
 // Whether there is anything to tell of a function.
 bool occurs(const Recorded& recorded, uint32_t function);

@@ -42,7 +42,7 @@ class File {
     std::vector<std::string> titles;
     if (annotation_.has_executions) titles.emplace_back("Executions");
     titles.emplace_back("Calls");
-    if (analysis_.timed) titles.emplace_back("Self");
+    if (analysis_.timed()) titles.emplace_back("Self");
     titles.emplace_back("Line");
     std::vector<ListingLine> lines;
     static const AnnotatedLine nothing;
@@ -65,7 +65,7 @@ class File {
     if (annotation_.has_executions) cells.push_back(shown_executions(line));
     const bool has_functions = !line.functions.empty();
     cells.push_back(has_functions ? shown_calls(sum.calls, sum.has_doubtful_calls) : "");
-    if (analysis_.timed)
+    if (analysis_.timed())
       cells.push_back(has_functions ? shown_time(analysis_, double(sum.self),
                                                  with_chance(sum.self_range, sum.self_variance), sum.has_doubtful_self)
                                     : "");

@@ -46,7 +46,7 @@ class Writer {
     begin_list("functions");
     write_functions();
     json_.end_array();
-    if (analysis_.sampled || analysis_.by_samples) {
+    if (analysis_.from_outside() || analysis_.by_samples()) {
       begin_list("histogram");
       write_histogram();
       json_.end_array();
@@ -98,7 +98,7 @@ class Writer {
 
   void write_head() {
     json_.member("program", analysis_.program);
-    json_.member("type", type_name(analysis_));
+    json_.member("type", analysis_.properties().name);
     write_profiles();
     json_.member("tsc_hz", rounded(analysis_.tsc_hz));
     json_.member("complete", analysis_.complete);
@@ -115,7 +115,7 @@ class Writer {
     if (analysis_.contexts.is_any()) write_contexts();
     if (analysis_.sampled) {
       write_samples(*analysis_.sampled);
-    } else if (analysis_.by_samples) {
+    } else if (analysis_.by_samples()) {
       json_.new_line();
       json_.member("sample_period_ns", analysis_.sample_period);
       json_.member("hook_samples", analysis_.hook_samples);
@@ -230,14 +230,14 @@ class Writer {
       json_.member("functions", m.functions);
       json_.member("calls", m.sum.calls);
       json_.member("self_cycles", m.sum.self);
-      if (analysis_.sampled) {
+      if (analysis_.from_outside()) {
         json_.member("samples", m.samples);
-      } else if (analysis_.timed) {
+      } else if (analysis_.timed()) {
         const Range self = with_chance(m.sum.self_range, m.sum.self_variance);
         json_.member("self_low", rounded(self.low));
         json_.member("self_high", rounded(self.high));
       }
-      if (analysis_.has_waiting) {
+      if (analysis_.has_waiting()) {
         json_.member("self_waiting_cycles", m.sum.self_waiting);
         json_.member("self_preempted_cycles", m.sum.self_preempted);
       }
@@ -274,7 +274,7 @@ class Writer {
         write_samples_of(i, *analysis_.sampled);
       else
         ranges(analysis_.sums[i], "self_low", "self_high", "total_low", "total_high");
-      if (analysis_.has_waiting) {
+      if (analysis_.has_waiting()) {
         json_.member("self_waiting_cycles", analysis_.sums[i].self_waiting);
         json_.member("total_waiting_cycles", analysis_.sums[i].total_waiting);
         json_.member("self_preempted_cycles", analysis_.sums[i].self_preempted);
@@ -338,7 +338,7 @@ class Writer {
     json_.member("share", share.likely);
     json_.member("share_low", share.range.low);
     json_.member("share_high", share.range.high);
-    if (analysis_.timed && sum.calls != 0) json_.member("cycles_per_call", double(sum.total) / double(sum.calls));
+    if (analysis_.timed() && sum.calls != 0) json_.member("cycles_per_call", double(sum.total) / double(sum.calls));
   }
 
   // The root stands for the world outside; it is left out, and its children's parent is -1.
@@ -355,8 +355,8 @@ class Writer {
       json_.member("cycles", node.total);
       json_.member("self_cycles", node.self);
       errors(node.self_variance, node.total_variance);
-      if (!analysis_.sampled) ranges(node, "self_low", "self_high", "low", "high");
-      if (analysis_.has_waiting) {
+      if (!analysis_.from_outside()) ranges(node, "self_low", "self_high", "low", "high");
+      if (analysis_.has_waiting()) {
         json_.member("waiting_cycles", node.total_waiting);
         json_.member("self_waiting_cycles", node.self_waiting);
         json_.member("preempted_cycles", node.total_preempted);
@@ -393,14 +393,14 @@ class Writer {
 
   // Standard errors of estimated times.
   void errors(double self_variance, double total_variance) {
-    if (!analysis_.estimated) return;
+    if (!analysis_.estimated()) return;
     json_.member("self_error_cycles", rounded(std::sqrt(self_variance)));
     json_.member("total_error_cycles", rounded(std::sqrt(total_variance)));
   }
   // What the times of a function or a node may be.
   template <class Times>
   void ranges(const Times& times, JsonName self_low, JsonName self_high, JsonName low, JsonName high) {
-    if (!analysis_.timed) return;
+    if (!analysis_.timed()) return;
     const Range self = with_chance(times.self_range, times.self_variance);
     const Range total = with_chance(times.total_range, times.total_variance);
     json_.member(self_low, rounded(self.low));

@@ -62,9 +62,9 @@ std::vector<Column> columns_of_two_runs(const Analysis& analysis) {
 }
 
 std::vector<Column> columns_of_self_times(const Analysis& analysis) {
-  if (!analysis.timed) return {};
-  if (analysis.sampled) return columns_of_samples(analysis);
-  if (analysis.cpu) return columns_of_two_runs(analysis);
+  if (!analysis.timed()) return {};
+  if (analysis.from_outside()) return columns_of_samples(analysis);
+  if (analysis.by_two_runs()) return columns_of_two_runs(analysis);
   auto self = [&](const TableRow& row) {
     return shown_time(analysis, double(row.sum.self), self_range(row.sum), row.sum.has_doubtful_self);
   };
@@ -72,14 +72,14 @@ std::vector<Column> columns_of_self_times(const Analysis& analysis) {
     return shown_time(analysis, double(row.sum.self_waiting), {}, row.sum.has_doubtful_self);
   };
   std::vector<Column> columns = {{"Self", 2, self, SortKey::self}};
-  if (analysis.has_waiting) columns.push_back({"Waiting", 6, waiting});
+  if (analysis.has_waiting()) columns.push_back({"Waiting", 6, waiting});
   return columns;
 }
 
 // The total time, or a part of it: divided by `parts`.
 std::string shown_total(const Analysis& analysis, const FunctionSum& sum, double parts) {
   const double cycles = double(sum.total) / parts;
-  if (analysis.sampled) return duration(analysis.seconds(1.0) * cycles);
+  if (analysis.from_outside()) return duration(analysis.seconds(1.0) * cycles);
   const Range range = total_range(sum);
   return shown_time(analysis, cycles, {range.low / parts, range.high / parts}, sum.has_doubtful_total);
 }
@@ -87,9 +87,9 @@ std::string shown_total(const Analysis& analysis, const FunctionSum& sum, double
 // Those between the percentage and the name. They refer to the analysis.
 std::vector<Column> table_columns(const Analysis& analysis, const TableForm& form) {
   std::vector<Column> columns = columns_of_self_times(analysis);
-  const bool has_totals = form.has_totals && analysis.timed;
+  const bool has_totals = form.has_totals && analysis.timed();
   auto total = [&](const TableRow& row) {
-    return (row.has_calls && analysis.has_hooks) || analysis.is_gmon ? shown_total(analysis, row.sum, 1) : "-";
+    return (row.has_calls && analysis.has_hooks()) || analysis.is_gmon() ? shown_total(analysis, row.sum, 1) : "-";
   };
   auto calls = [](const TableRow& row) {
     return row.has_calls ? shown_calls(row.sum.calls, row.sum.has_doubtful_calls) : "-";
@@ -110,13 +110,6 @@ std::vector<Column> table_columns(const Analysis& analysis, const TableForm& for
 // The lines above a table, three at most: which program, which profiles and of what type; how long it ran; and what is
 // not shown.
 
-// What the times of a gmon.out are.
-std::string times_of_gmon(const Analysis& analysis) {
-  if (!analysis.timed) return "without times";
-  if (!analysis.by_samples) return "Total estimated";
-  return "a sample every " + duration(double(analysis.sample_period) / 1e9) + ", Total estimated";
-}
-
 void append(std::string& line, const std::string& part) { line += (line.empty() ? "" : ", ") + part; }
 
 // "collatz, prof.1234, PROFTYPE=time". Of a part that is shown apart the line above says whose it is.
@@ -126,11 +119,9 @@ std::string subject_line(const Analysis& analysis) {
   const std::vector<std::string>& profiles = analysis.profiles;
   if (profiles.size() == 1) append(line, prof_text::printable(profiles[0]));
   if (profiles.size() > 1) append(line, std::to_string(profiles.size()) + " profiles");
-  append(line, analysis.is_gmon      ? times_of_gmon(analysis)
-               : analysis.sampled    ? "times from samples"
-               : !analysis.has_hooks ? "no hooks, times from samples"
-               : analysis.cpu        ? "PROFTYPE=elapsed and cpu"
-                                     : "PROFTYPE=" + std::string(type_name(analysis)));
+  if (analysis.is_gmon() && analysis.by_samples())
+    append(line, "a sample every " + duration(double(analysis.sample_period) / 1e9));
+  append(line, analysis.properties().heading);
   const size_t runs = analysis.run_times.runs();
   if (runs > 1) append(line, std::to_string(runs) + " runs added up");
   return line;
@@ -149,7 +140,7 @@ std::string time_line(const Analysis& analysis) {
   }
   if (run.processes > 1) append(line, std::to_string(run.processes) + " processes");
   if (run.threads > 1) append(line, prof_text::count_of(run.threads, "thread"));
-  if (!analysis.sampled && run.processor && run.preempted && analysis.has_waiting)
+  if (!analysis.from_outside() && run.processor && run.preempted && analysis.has_waiting())
     append(line, "preempted " + prof_text::count_of(*run.preempted, "time"));
   return line;
 }
@@ -226,7 +217,7 @@ std::string last_line(const Analysis& analysis, const LeftOut& left_out, const S
   std::string line = has_utf8_locale() ? "\u2026 " : "... ";
   line += std::to_string(left_out.rows) + " more " + things.substr(0, things.size() - (left_out.rows == 1 ? 1 : 0));
   line += ", " + shares.of(left_out.sum).text();
-  line += analysis.timed ? " % of the time" : " % of the calls";
+  line += analysis.timed() ? " % of the time" : " % of the calls";
   if (!options.most_rows && options.least_percent <= 0) line += "; --all shows them";
   return wrapped(line, options.columns);
 }

@@ -67,7 +67,7 @@ class Before {
       : nodes_(analysis.tree.nodes),
         names_(names),
         key_(key),
-        calls_matter_(!analysis.timed || !analysis.contexts.callers.empty()) {}
+        calls_matter_(!analysis.timed() || !analysis.contexts.callers.empty()) {}
 
   bool operator()(uint32_t a, uint32_t b) const {
     const CallNode &first = nodes_[a], &second = nodes_[b];
@@ -225,16 +225,16 @@ class TreeWriter {
     Figures figures;
     std::string& text = figures.time_and_calls;
     text = node.has_tail_calls && analysis_.contexts.callers.empty() ? " (tail call):" : ":";
-    if (analysis_.timed) {
+    if (analysis_.timed()) {
       text += shown_time(analysis_, node.total, total_range(node), 1000, node.has_doubtful_total);
     } else {
       text += '-';
     }
     if (node.calls != 1 && analysis_.functions.functions()[node.function].has_calls)
       text += "/" + shown_calls(node.calls, node.has_doubtful_calls);
-    if (analysis_.timed && !analysis_.contexts.callers.empty())
+    if (analysis_.timed() && !analysis_.contexts.callers.empty())
       figures.others += " self " + shown_time(analysis_, node.self, self_range(node), 1000, node.has_doubtful_self);
-    if (analysis_.has_waiting && analysis_.seconds(node.total_waiting) >= 0.0000005)
+    if (analysis_.has_waiting() && analysis_.seconds(node.total_waiting) >= 0.0000005)
       figures.others += " waiting " + shown_time(analysis_, node.total_waiting, {}, 1000, node.has_doubtful_total);
     if (analysis_.cpu) {
       const CallNode& other = analysis_.cpu->tree.nodes[i];
@@ -272,7 +272,7 @@ class TreeWriter {
     char text[120];
     if (nodes_shown_.small != 0) {
       std::snprintf(text, sizeof text, ", %.1f %% of the %s, each below %g %%; --percent 0 shows them",
-                    nodes_shown_.small_percent, analysis_.timed ? "time" : "calls", options_.pruning.percent);
+                    nodes_shown_.small_percent, analysis_.timed() ? "time" : "calls", options_.pruning.percent);
       out_.text(wrapped("... " + prof_text::count_of(nodes_shown_.small, "more context") + text, options_.columns));
     }
     if (nodes_shown_.deep != 0) {

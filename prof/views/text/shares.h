@@ -28,7 +28,7 @@ class Shares {
   // `by_calls`: shares are of calls, which are exact, not of self times. `has_ranges`: times have ranges.
   Shares(bool by_calls, bool has_ranges) : by_calls_(by_calls), has_ranges_(has_ranges) {}
   // As the times of an analysis are.
-  explicit Shares(const Analysis& analysis) : Shares(!analysis.timed, analysis.timed && !analysis.sampled) {}
+  explicit Shares(const Analysis& analysis) : Shares(!analysis.timed(), analysis.timed() && !analysis.from_outside()) {}
 
   // Makes a sum a part of the whole.
   void add(const FunctionSum& sum);

@@ -105,7 +105,7 @@ TEST_CASE("folded stacks have no names that a reader takes for something else") 
 TEST_CASE("folded stacks of a profile that was only counted have calls") {
   Calls calls({"main", "step"});
   calls.add(calls.add(0, 0, 1, 0), 1, 700, 0);
-  calls.analysis().timed = false;
+  calls.analysis().type = prof::FigureType::count;
   CHECK(exported(calls.finish(), prof::folded_export) == "main 1\nmain;step 700\n");
 }
 

@@ -335,7 +335,7 @@ TEST_CASE("gprof: measured times of recursion are counted once") {
 TEST_CASE("gprof: a profile without times has calls") {
   Sample sample;
   sample.add(sample.add(0, "main", 1, 0), "alpha", 12, 0);
-  sample.analysis.timed = false;
+  sample.analysis.type = FigureType::count;
   const Analysis& analysis = sample.finish();
   CHECK(report_of(gprof::measured_graph(analysis)).find("     12/12          main") != std::string::npos);
   CHECK_THROWS_AS(printed([&](Output& out) { gprof::print_fallacy(analysis, {}, out); }), Error);

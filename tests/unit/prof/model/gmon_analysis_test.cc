@@ -88,9 +88,9 @@ TEST_CASE("a gmon.out's self times, calls, and total times as gprof makes them")
   CHECK(sum_of(a, "a").total == 33 * kTick);
   CHECK(tree_of(a) ==
         "a:0:10000000:330000000(b:4:20000000:220000000(c:4:200000000:200000000) c:2:100000000:100000000)");
-  CHECK(std::string(prof::type_name(a)) == "gmon");
-  CHECK(a.timed);
-  CHECK(a.by_samples);
+  CHECK(std::string(a.properties().name) == "gmon");
+  CHECK(a.timed());
+  CHECK(a.by_samples());
   for (const prof::Function& f : a.functions.functions()) CHECK(f.has_calls == (f.name != "a"));
   // 30 of 33 samples: no more is known of them than chance allows.
   CHECK(sum_of(a, "c").self_variance == doctest::Approx(30.0 * kTick * kTick));
@@ -142,7 +142,7 @@ TEST_CASE("addresses of a gmon.out that are no code are told of, and none else i
   CHECK(a.remarks.size() == 3);
   CHECK_THROWS_AS(Program().analyse({GmonBytes().header().histogram(0x900000, 0x900010, {2}).bytes}), prof::Error);
   CHECK_THROWS_AS(Program().analyse({GmonBytes().header().arc(0x900000, 0x900010, 2).bytes}), prof::Error);
-  CHECK_FALSE(Program().analyse({GmonBytes().header().bytes}).timed);
+  CHECK_FALSE(Program().analyse({GmonBytes().header().bytes}).timed());
 }
 
 TEST_CASE("what prof -g writes is read again as it was, but for contexts") {
@@ -152,7 +152,7 @@ TEST_CASE("what prof -g writes is read again as it was, but for contexts") {
   file.number(2, 1).number(1, 4).word(0x1004).word(9);
   Program program;
   const Analysis a = program.analyse({file.bytes});
-  CHECK_FALSE(a.by_samples);  // a million ticks a second are no samples
+  CHECK_FALSE(a.by_samples());  // a million ticks a second are no samples
   CHECK(sum_of(a, "a").self_variance == 0);
   const prof::Gmon gmon = prof::gmon_of(a, 0);
   REQUIRE(gmon.histograms.size() == 2);

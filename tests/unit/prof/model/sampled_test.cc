@@ -216,6 +216,7 @@ TEST_CASE("samples: what has samples only is shown without calls; calls that are
   r.times.samples[e] = 500;
   r.times.samples[kernel] = 250;
   r.use();
+  r.analysis->type = prof::FigureType::true_times;
   r.analysis->sampled = r.times;
   r.analysis->tsc_hz = 1e9;
   CHECK(flat(*r.analysis) ==
@@ -266,6 +267,15 @@ TEST_CASE("samples: those of another program are refused; those of files that ar
   CHECK(a->sampled->samples[1] == 111);
   CHECK(a->sampled->samples[0] == 0);
   CHECK(a->sums[0].calls == 3);
+
+  // The samples that a profile has of its own say nothing of these times, nor of a part of them.
+  run.writer.header().type = prof_format::kSample;
+  run.writer.header().sample_period = 4'000'000;
+  run.writer.write(run.dir / "prof.2");
+  input.profiles = {run.dir / "prof.2"};
+  input.contexts.focus = {"a"};
+  CHECK(prof::analyse(input).sums[0].self_variance == 0);
+  input.profiles = {run.dir / "prof.1"};
 
   original.build_id = "other";
   original.write(run.dir / "other");

@@ -117,9 +117,9 @@ TEST_CASE("a thread's time on a processor is known up to its own last stamp, whe
   Analysis analysis = run.analyse();
   CHECK(text(analysis) == "a:1:100:4120(b:7:4020:4020)");
   CHECK(analysis.complete);
-  CHECK(analysis.timed);
-  CHECK(analysis.on_processor);
-  CHECK_FALSE(analysis.estimated);
+  CHECK(analysis.timed());
+  CHECK(analysis.on_processor());
+  CHECK_FALSE(analysis.estimated());
   CHECK(analysis.duration == kEnd - kStart);
 
   be_this_process(run.writer.header());
@@ -248,7 +248,7 @@ TEST_CASE("counted programs have no times, whatever the nodes hold") {
   run.writer.header().probe_inside = 10 * 256;
   run.call(0, 'a', 5, 77);
   const Analysis a = run.analyse();
-  CHECK_FALSE(a.timed);
+  CHECK_FALSE(a.timed());
   CHECK(text(a) == "a:5:0:0");
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("samples: each is worth its period; those of libraries and of the kern
   run.writer.node(b).library_samples = 20;
   run.writer.node(b).sample_squares = 400;  // ten came at once, on average
   const Analysis analysis = run.analyse();
-  CHECK(analysis.by_samples);
+  CHECK(analysis.by_samples());
   const double period = 0.004 * (analysis.tsc_hz > 0 ? analysis.tsc_hz : 1e9);
   auto samples = [&](uint64_t cycles) { return std::lround(double(cycles) / period); };
   CHECK(samples(sum_of(analysis, "a").self) == 10);
@@ -35,7 +35,7 @@ TEST_CASE("samples: each is worth its period; those of libraries and of the kern
   CHECK(std::lround(sum_of(analysis, "b").self_variance / period / period) == 200);
   CHECK(std::lround(sum_of(analysis, "a").total_variance / period / period) == 415);
 
-  CHECK(analysis.timed);
+  CHECK(analysis.timed());
 
   run.writer.header().sample_period = 0;
   CHECK_THROWS_AS(run.analyse(), prof::Error);
@@ -109,6 +109,6 @@ TEST_CASE("samples: without any, no times are shown") {
   run.writer.header().flags |= prof_format::kNoSampling;
   run.call(0, 'a', 3, 0);
   const Analysis analysis = run.analyse();
-  CHECK(!analysis.timed);
+  CHECK(!analysis.timed());
   CHECK(analysis.remarks.front().find("no signal was free for samples") != std::string::npos);
 }

@@ -142,7 +142,7 @@ TEST_CASE("a flat view of no time at all has no nan") {
 
 TEST_CASE("counted programs show the share of calls and no time") {
   Sample s;
-  s.analysis.timed = false;
+  s.analysis.type = prof::FigureType::count;
   s.add(s.add(0, "main", 1, 0), "step", 3, 0);
   CHECK(flat(s.finish()) == "   %  Calls\tName\n75.0      3\tstep\n25.0      1\tmain\n");
   CHECK(tree(s.finish()) == "main:-\n. step:-/3\n");

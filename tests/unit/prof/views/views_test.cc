@@ -173,7 +173,7 @@ TEST_CASE("calls of one arc that add up to more than there are numbers are not t
 
 TEST_CASE("without any time gmon.out still has a histogram") {
   Sample s;
-  s.analysis.timed = false;
+  s.analysis.type = prof::FigureType::count;
   s.add(0, "main", 1, 0);
   const Gmon gmon(gmon_bytes(s.finish()));
   CHECK(gmon.histograms == 1);
@@ -235,7 +235,7 @@ TEST_CASE("suggestions: what is called much and does less than a pair of hooks c
 
   // Counted, not timed: what little each does is not known, and a usual pair is assumed.
   s.analysis.duration = 300'000'000;
-  s.analysis.timed = false;
+  s.analysis.type = prof::FigureType::count;
   s.analysis.probe = 0;
   CHECK(prof::suggest(s.analysis).patterns == std::vector<std::string>{"step", "alpha", "beta"});
 }
@@ -276,7 +276,7 @@ TEST_CASE("a tree of callers has their parts of the self time, the greatest firs
         ". tiny:0.000/4 self 4.000\n"
         ".\tbeta:0.000/4 self 4.000\n"
         ".\t. main:0.000/4 self 4.000\n");
-  s.analysis.timed = false;
+  s.analysis.type = prof::FigureType::count;
   CHECK(tree(s.analysis, {.pruning = {.depth = 2}}) ==
         "tiny:-/8\n. beta:-/3\n. alpha:-\n. tiny:-/4\n... 4 more contexts deeper than --depth 2\n");
 }
@@ -332,14 +332,14 @@ TEST_CASE("subtrees that have less of the whole than a share are left out, and t
         "... 1 more context deeper than --depth 2\n");
 
   // What waited is not small.
-  s.analysis.has_waiting = true;
+  s.analysis.type = prof::FigureType::time;
   s.analysis.tree.nodes[2].total_waiting = s.analysis.tree.nodes[main].total_waiting = 5'000'000'000;
   s.analysis.sums[s.analysis.tree.nodes[2].function].self_waiting = 5'000'000'000;
   CHECK(tree(s.analysis, {.pruning = {.percent = 0.5}}).find(". alpha:4.000/2 waiting 5000.000\n") !=
         std::string::npos);
 
   // Of the whole, not of what is left of it.
-  s.analysis.has_waiting = false;
+  s.analysis.type = prof::FigureType::elapsed;
   for (prof::CallNode& node : s.analysis.tree.nodes) node.total_waiting = 0;
   s.finish();
   prof::select_contexts(s.analysis, {.focus = {"alpha"}});
@@ -349,7 +349,7 @@ TEST_CASE("subtrees that have less of the whole than a share are left out, and t
 
 TEST_CASE("counted calls are pruned by the calls of the whole subtree") {
   Sample s;
-  s.analysis.timed = false;
+  s.analysis.type = prof::FigureType::count;
   const uint32_t main = s.add(0, "main", 1, 0);
   s.add(s.add(main, "alpha", 1, 0), "beta", 97, 0);
   s.add(main, "step", 1, 0);
