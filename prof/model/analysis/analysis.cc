@@ -294,12 +294,12 @@ void take_samples(Analysis& a, const Input& input) {
 void leave_contexts(Analysis& a, const Input& input, const std::string& name) {
   select_contexts(a, input.contexts);
   if (!input.contexts.is_any() || !input.remarks) return;
-  if (a.caller_levels != 0)
+  if (a.contexts.caller_levels != 0)
     a.remarks.push_back(name + ": there are too many callers of callers; shown are " +
-                        prof_text::count_of(a.caller_levels, "level") + " of them");
+                        prof_text::count_of(a.contexts.caller_levels, "level") + " of them");
   FunctionSum left;
   for (const FunctionSum& sum : a.sums) add_self(left, sum);
-  const double all = double(a.timed() ? a.whole->self : a.whole->calls);
+  const double all = double(a.timed() ? a.contexts.whole.self : a.contexts.whole.calls);
   const double part = double(a.timed() ? left.self : left.calls);
   if (all <= 0 || !input.contexts.leaves_out()) return;
   char text[80];

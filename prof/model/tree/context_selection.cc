@@ -46,9 +46,8 @@ void keep_samples(Recorded& a, const std::vector<FunctionSum>& before, const Fun
 
 void select_contexts(Recorded& a, const ContextSelection& selection) {
   if (!selection.is_any()) return;
-  a.contexts = selection;
-  a.whole.emplace();
-  for (const FunctionSum& sum : a.sums) add_self(*a.whole, sum);
+  a.contexts = SelectedContexts{selection};
+  for (const FunctionSum& sum : a.sums) add_self(a.contexts.whole, sum);
   const FunctionSet focus = functions_meant(a, selection.focus), ignore = functions_meant(a, selection.ignore);
   const FunctionSet callers = functions_meant(a, selection.callers), callees = functions_meant(a, selection.callees);
   auto for_each_tree = [&](auto change) {
@@ -71,7 +70,7 @@ void select_contexts(Recorded& a, const ContextSelection& selection) {
   for_each_tree([&](Tree& tree) {
     CallersTree seen = callers_of(tree, callers);
     tree = std::move(seen.tree);
-    a.caller_levels = seen.levels;
+    a.contexts.caller_levels = seen.levels;
   });
 }
 

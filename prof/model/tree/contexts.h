@@ -31,6 +31,12 @@ struct ContextSelection {
   bool is_any() const { return leaves_out() || !callers.empty(); }
 };
 
+// The contexts of a recording that are left; all of them if the selection is empty.
+struct SelectedContexts : ContextSelection {
+  FunctionSum whole = {};      // calls and self times of all contexts, if a selection was made: what percentages are of
+  uint32_t caller_levels = 0;  // of a tree of callers that was cut off: CallersTree::levels
+};
+
 // By function, whether it is meant.
 using FunctionSet = std::vector<bool>;
 

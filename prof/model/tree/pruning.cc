@@ -12,8 +12,8 @@ struct Weights {
   explicit Weights(const Recorded& recorded) {
     const std::vector<CallNode>& nodes = recorded.tree.nodes;
     FunctionSum whole;
-    if (recorded.whole) {
-      whole = *recorded.whole;
+    if (recorded.contexts.is_any()) {
+      whole = recorded.contexts.whole;
     } else {
       for (const FunctionSum& sum : recorded.sums) add_self(whole, sum);
     }

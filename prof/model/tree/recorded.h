@@ -50,12 +50,9 @@ struct Recorded {
   prof_names::Filter function_filter = {};
   // Of types with times from samples that were taken from outside: what is known of these.
   std::optional<SampledTimes> sampled = {};
-  // The contexts that are left, if they are not all, and calls and self times of all of them: what percentages are of.
-  ContextSelection contexts = {};
-  std::optional<FunctionSum> whole = {};
+  SelectedContexts contexts = {};
   // Executions of basic blocks, by object and address; empty unless the program was rewritten with profld -b.
   std::vector<BlockCount> blocks = {};
-  uint32_t caller_levels = 0;  // of a tree of callers that was cut off (CallersTree in contexts.h): how deep it is
 
   // As in FigureProperties.
   const FigureProperties& properties() const { return properties_of(type); }

@@ -30,8 +30,8 @@ class Writer {
       if (selected[i]) has_function[nodes[i].function] = true;
     choose_functions(has_function, order);
     number(selected, 1, node_numbers_);
-    if (analysis.whole) {
-      shares_.add(*analysis.whole);
+    if (analysis.contexts.is_any()) {
+      shares_.add(analysis.contexts.whole);
     } else {
       for (const FunctionSum& sum : analysis.sums) shares_.add(sum);
     }
@@ -161,7 +161,7 @@ class Writer {
 
   // Which contexts are left, and what all had.
   void write_contexts() {
-    const ContextSelection& contexts = analysis_.contexts;
+    const SelectedContexts& contexts = analysis_.contexts;
     auto patterns = [&](JsonName name, const std::vector<std::string>& list) {
       if (list.empty()) return;
       json_.begin_array(name);
@@ -175,8 +175,8 @@ class Writer {
     patterns("callers", contexts.callers);
     patterns("callees", contexts.callees);
     json_.end_object();
-    json_.member("whole_calls", analysis_.whole->calls);
-    json_.member("whole_self_cycles", analysis_.whole->self);
+    json_.member("whole_calls", contexts.whole.calls);
+    json_.member("whole_self_cycles", contexts.whole.self);
   }
 
   void write_profiles() {

@@ -241,8 +241,8 @@ void print_rows(const std::vector<Column>& columns, const std::vector<TableRow>&
 void print_table(const Analysis& analysis, std::vector<TableRow> rows, const TableForm& form,
                  const TableOptions& options, Output& out) {
   Shares shares(analysis);
-  if (analysis.whole) {
-    shares.add(*analysis.whole);
+  if (analysis.contexts.is_any()) {
+    shares.add(analysis.contexts.whole);
   } else {
     for (const TableRow& row : rows) shares.add(row.sum);
   }
