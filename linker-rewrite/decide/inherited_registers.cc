@@ -19,7 +19,6 @@
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/x86/decode_cache.h"
-#include "linker-rewrite/x86/kept_registers.h"
 #include "linker-rewrite/x86/semantics.h"
 
 namespace profld {

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "linker-rewrite/x86/kept_registers.h"
+#include "linker-rewrite/x86/semantics.h"
 
 namespace profld {
 

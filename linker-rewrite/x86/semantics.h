@@ -17,6 +17,10 @@ namespace profld {
 // General registers by their number in instructions: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8 8, ...
 inline constexpr uint8_t kRegisters = 16, kRax = 0, kRsp = 4, kRbp = 5, kR11 = 11, kNoRegister = 0xff;
 
+// The registers that functions keep for their callers (System V ABI for AMD64, section 3.2.1): rbx, rbp, r12 to r15, a bit
+// for each by its number. (rsp is left out.)
+inline constexpr uint16_t kKeptRegisters = 0b1111'0000'0010'1000;
+
 enum class Action : uint8_t {
   other,     // see reads, writes, memory_written
   move,      // to = from, sign- or zero-extended from from.size bytes
