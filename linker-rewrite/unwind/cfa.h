@@ -5,11 +5,28 @@
 #ifndef LINKER_REWRITE_UNWIND_CFA_H
 #define LINKER_REWRITE_UNWIND_CFA_H
 
+#include <optional>
 #include <vector>
 
 #include "eh_frame.h"
+#include "linker-rewrite/base/bytes.h"
 
 namespace profld {
+
+// The operations of DWARF expressions (DWARF 5, 2.5) that unwind tables contain.
+struct ExpressionOperation {
+  uint8_t opcode = 0;           // DW_OP_*
+  std::optional<uint64_t> reg;  // the register whose value it takes, by DWARF's number
+  int64_t offset = 0;           // that it adds to it
+  ByteView operands;            // the bytes behind the opcode
+  ByteView bytes;               // all of it
+
+  bool is_jump() const;  // it goes on elsewhere in the expression
+};
+
+// Reads the next operation of `expression`, whose reader is not at its end. False if it is not understood; throws Error if
+// it is cut off.
+bool read_operation(ByteView expression, Reader& reader, ExpressionOperation& out);
 
 // DWARF's numbers of registers.
 inline constexpr uint64_t kRegisterRbp = 6, kRegisterRsp = 7, kRegisterRip = 16;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "expression.h"
+#include "cfa.h"
 #include "linker-rewrite/x86/record_code.h"
 
 namespace profld {

@@ -1,13 +1,113 @@
 #include "unwind.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "lsda.h"
-#include "row_writer.h"
+#include "register_rules.h"
 
 namespace profld {
 
 namespace {
+
+// Writes the rows of an FDE anew, for code that stands elsewhere: a copy of its code, or code that stands for single places
+// of it. In between, records may have moved the stack pointer (register_rules.h).
+
+class RowWriter {
+ public:
+  // Appends instructions to `out` that begin at the address `start`. `calls_hooks`: what lies below the return address of a
+  // frame that has been given up may be overwritten. `has_records`: move_stack will be called.
+  RowWriter(Bytes& out, const EhFrame& frames, const Fde& fde, NewAddr start, bool calls_hooks, bool has_records);
+
+  // Writes the instructions for the rows that begin before `end`, as far as they are not written, each for the address
+  // new_address(row). These ascend; rows that begin at the same address make one.
+  void write_rows(OldAddr end, const std::function<NewAddr(OldAddr)>& new_address);
+  bool has_rows_before(OldAddr end) const { return has_next_ && next_.location < end; }
+
+  // From the address `at` on, the stack pointer is `depth` bytes lower than the rows say. Rows are only written where it is
+  // 0 lower.
+  void move_stack(NewAddr at, uint32_t depth);
+
+  // To be called at the end.
+  void finish() { end_row(); }
+
+ private:
+  void begin_row(NewAddr at);
+  void end_row();
+  void advance(NewAddr at);
+
+  Bytes& out_;
+  const bool calls_hooks_, has_handlers_;
+  CfaState state_;
+  CfaReader program_;
+  std::optional<RegisterRules> rules_;
+  CfaInstruction next_;
+  bool has_next_;
+  NewAddr location_;
+  uint32_t depth_ = 0;
+  uint32_t restored_ = 0;  // registers that the row says are restored, until the next row begins
+};
+
+RowWriter::RowWriter(Bytes& out, const EhFrame& frames, const Fde& fde, NewAddr start, bool calls_hooks,
+                     bool has_records)
+    : out_(out),
+      calls_hooks_(calls_hooks),
+      has_handlers_(fde.lsda != OldAddr()),
+      state_(frames, fde),
+      program_(frames, fde),
+      has_next_(program_.next(next_)),
+      location_(start) {
+  if (has_records) rules_.emplace(frames, fde);
+}
+
+void RowWriter::write_rows(OldAddr end, const std::function<NewAddr(OldAddr)>& new_address) {
+  for (; has_rows_before(end); has_next_ = program_.next(next_)) {
+    begin_row(new_address(next_.location));
+    if (calls_hooks_) state_.apply(next_);
+    if (rules_) rules_->apply(next_);
+    append_bytes(out_, next_.bytes);
+  }
+}
+
+void RowWriter::move_stack(NewAddr at, uint32_t depth) {
+  if (!rules_) throw Error("internal error: a record where none was expected");
+  if (depth == depth_) return;
+  depth_ = depth;
+  if (!has_handlers_ && !rules_->uses_stack_pointer()) return;
+  end_row();
+  advance(at);
+  rules_->append_lowered(out_, depth, restored_);
+  if (!has_handlers_) return;
+  append<uint8_t>(out_, DW_CFA_GNU_args_size);
+  append_uleb(out_, rules_->arguments_size() + depth);
+}
+
+// Nothing to do if the row has begun. An instruction of the original that is only one in the copy with what stands before
+// it may have a row that begins inside.
+void RowWriter::begin_row(NewAddr at) {
+  if (at > location_) end_row();
+  advance(at);
+  if (restored_ != 0) append<uint8_t>(out_, DW_CFA_restore_state);
+  restored_ = 0;
+}
+
+// When the frame has been given up, a copy calls a hook, which overwrites the stack below the return address. So the
+// table must not say that registers which have been restored are saved there.
+void RowWriter::end_row() {
+  if (!calls_hooks_ || restored_ != 0) return;
+  restored_ = state_.restored();
+  if (restored_ == 0) return;
+  append<uint8_t>(out_, DW_CFA_remember_state);
+  for (uint8_t r = 0; r < kRegisterRip; ++r)
+    if (restored_ >> r & 1) append(out_, uint8_t(DW_CFA_restore | r));
+}
+
+void RowWriter::advance(NewAddr at) {
+  if (at <= location_) return;
+  append_advance(out_, at - location_);
+  location_ = at;
+}
 
 constexpr uint8_t kRelative4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4;
 
