@@ -14,7 +14,7 @@
 // of another function of which all is known (Search::accept_unaligned). Parts of functions that have a frame call with a
 // stack that the ABI does not allow; so code that does is no function's start. A jump may be a tail call or not: see
 // body.cc. Where functions of libraries never return, bodies seem to run on into others, until callers give them away
-// (program/last_calls.h). Code that nothing leads to stays unknown. It stays where it is, and what it refers to is found
+// (LastCalls in program/noreturn.h). Code that nothing leads to stays unknown. It stays where it is, and what it refers to is found
 // by a linear sweep (move/entry_jumps.cc), as for all code in no function.
 //
 // The result is a table of what was found, in the form of unwind tables, so that all other stages need not know that

@@ -13,7 +13,6 @@
 #include "body.h"
 #include "linker-rewrite/base/code_set.h"
 #include "linker-rewrite/program/data_references.h"
-#include "linker-rewrite/program/last_calls.h"
 #include "linker-rewrite/program/noreturn.h"
 #include "roots.h"
 

@@ -8,7 +8,7 @@
 #include "linker-rewrite/base/reason.h"
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/indirect_jumps.h"
-#include "linker-rewrite/program/last_calls.h"
+#include "linker-rewrite/program/noreturn.h"
 #include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/x86/decode.h"
 
