@@ -1,5 +1,4 @@
-// The analysis of one function's indirect jumps: the interpretation of its code (jump_analysis.cc), and the conclusions
-// from it (tables.cc, labels.cc).
+// The analysis of one function's indirect jumps: the interpretation of its code, and the conclusions from it.
 
 #ifndef LINKER_REWRITE_JUMPS_JUMP_ANALYSIS_H
 #define LINKER_REWRITE_JUMPS_JUMP_ANALYSIS_H
