@@ -5,11 +5,32 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
+#include "body.h"
 #include "linker-rewrite/program/program.h"
-#include "made_frames.h"
+#include "linker-rewrite/unwind/eh_frame.h"
 
 namespace profld {
+
+// Unwind-table entries for functions that have none: the other stages read of them where a function starts and ends, and
+// where its frame is in place. They are not written to the output.
+struct MadeFrames {
+  EhFrame frames;
+  Bytes programs;  // the made entries' call-frame programs, which `frames` refers to
+};
+
+// What is known of a range of code that was found.
+struct FoundRange {
+  OldRange range;
+  bool is_start = false;  // a function's, perhaps; else control comes from another range of the same function
+  bool no_return_address = false;
+  std::optional<Reason> stays;  // why it cannot be moved
+  std::vector<FrameRow> rows;   // ascending; the first is that of its start
+};
+
+// Adds an entry for each range, which no entry of `known` overlaps.
+MadeFrames make_frames(const EhFrame& known, const std::vector<FoundRange>& found);
 
 // The unwind tables of `program` with entries for what was found; nullopt if nothing leads to code that the program's
 // ranges do not cover. `program` is made from what is known (group_functions). `show` is called now and then: which part of
