@@ -9,7 +9,7 @@
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
-#include "linker-rewrite/decide/gs_use.h"
+#include "linker-rewrite/decide/segment_registers.h"
 #include "memory_records.h"
 
 namespace profld {

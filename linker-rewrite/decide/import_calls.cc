@@ -28,7 +28,7 @@
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/imports.h"
-#include "name_selection.h"
+#include "selection.h"
 
 namespace profld {
 

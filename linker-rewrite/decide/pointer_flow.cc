@@ -12,7 +12,6 @@
 #include <map>
 #include <set>
 
-#include "pointer_state.h"
 #include "pointer_steps.h"
 
 namespace profld {

@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "linker-rewrite/elf/debug_names.h"
+#include "linker-rewrite/names/pattern.h"
 #include "linker-rewrite/program/program.h"
 
 namespace profld {
 
 struct Selection {
-  // Patterns that are compared with a function's names, mangled and demangled (name_selection.h).
+  // Patterns that are compared with a function's names, mangled and demangled (NameSelection).
   std::vector<std::string> only{};  // -F: functions that match one of them; all if empty
   std::vector<std::string> not_{};  // -N: but not functions that match one of these
   DebugNames debug_names{};         // names besides those in the program itself
@@ -45,6 +46,27 @@ inline constexpr uint64_t kSmallFunction = 48;
 // Sets Group::selected, left_out and hooked. A group is selected as a whole: control passes between its ranges without
 // calls.
 void select_groups(Program& program, const Selection& selection);
+
+// Which functions -F and -N mean; names/pattern.h says how patterns are compared with names.
+class NameSelection {
+ public:
+  // `selection` must outlive it.
+  NameSelection(const Selection& selection, const Image& image);
+
+  // Whether the function is selected that begins with the range, or the function of another file that has this name. A
+  // function without a symbol is called #address, in hexadecimal.
+  bool has(const CodeRange& range) const;
+  bool has(const std::string& import) const;
+
+ private:
+  prof_names::Filter filter_;
+  const DebugNames& debug_names_;
+  prof_names::Languages languages_;
+};
+
+// A line for each pattern of -F and -N that no function of the program matches, and none that it calls in other files:
+// "-F srot: matches no function; did you mean std::sort?"
+std::vector<std::string> unmatched_patterns(const Selection& selection, const Program& program);
 
 }  // namespace profld
 

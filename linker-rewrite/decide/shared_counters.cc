@@ -29,8 +29,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "gs_use.h"
 #include "made_system_calls.h"
+#include "segment_registers.h"
 
 namespace profld {
 

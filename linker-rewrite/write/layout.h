@@ -43,7 +43,7 @@ struct Contents {
   uint32_t counters = 0;                    // of their blocks; profld --trace: words of the trace segment
   bool counters_are_of_process = false;     // all threads increment the same
   Bytes trace;                              // what that holds behind its first page
-  bool is_thread_pointer_doubtful = false;  // decide/thread_pointer.h
+  bool is_thread_pointer_doubtful = false;  // decide/segment_registers.h
   std::optional<Coverage> coverage;         // of the code, if readers are to tell
 };
 
