@@ -28,7 +28,7 @@
 // once more, if that is one of registers that have not changed since. Otherwise it gets none. If that does not leave enough,
 // nothing is counted in the function.
 //
-// An increment does not stand where nothing may (may_insert_before in arrivals.h).
+// An increment does not stand where nothing may (may_insert_before in flow_graph.h).
 
 #include "block_counters.h"
 
@@ -39,7 +39,7 @@
 #include "frequencies.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/x86/semantics.h"
-#include "live_flags.h"
+#include "liveness.h"
 
 namespace profld {
 

@@ -8,10 +8,13 @@
 #ifndef LINKER_REWRITE_BLOCKS_LIVENESS_H
 #define LINKER_REWRITE_BLOCKS_LIVENESS_H
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "flow_graph.h"
+#include "linker-rewrite/program/noreturn.h"
+#include "linker-rewrite/x86/flags.h"
 
 namespace profld {
 
@@ -92,6 +95,76 @@ class Liveness {
   std::vector<uint32_t> to_labels_;  // the blocks that end with a jump to labels
   std::vector<uint32_t> pending_;    // blocks whose ends have changed
   std::vector<bool> is_pending_;
+};
+
+// Where those status flags are live that some code changes which is put in between: something may read them before they are
+// overwritten.
+//
+// Compilers pass nothing in flags from one function to another, but nothing forbids it to hand-written code. So all
+// functions of the program are looked at: which read flags at their entry, and whether any reads them behind a call.
+//
+// How the functions of a program pass flags to each other.
+struct FlagPassing {
+  Flags which = kAllFlags;         // the flags that are asked about
+  std::vector<OldAddr> takers;     // where control enters a function and flags are read, ascending
+  std::vector<OldAddr> returners;  // functions behind whose calls flags are read, ascending
+  bool any_takes = false;          // all of these may be more
+  bool any_returns = false;        // they are read behind an indirect call
+
+  bool operator==(const FlagPassing&) const = default;
+  bool returns(OldAddr function) const { return std::ranges::binary_search(returners, function); }
+  bool takes(OldAddr at) const { return any_takes || std::ranges::binary_search(takers, at); }
+};
+
+// `which`: the flags that are asked about.
+FlagPassing find_flag_passing(const Program& program, const Arrivals& arrivals, Flags which);
+
+// Of one group, those of `passing.which`.
+class LiveFlags : public Liveness<LiveFlags, Flags> {
+ public:
+  LiveFlags(const Program& program, const Group& group, const FlowGraph& graph, const FlagPassing& passing);
+
+  bool returns_flags() const { return returns_flags_; }
+
+  bool never_returns(const Code& code, const Insn& insn) const {
+    const bool is_call = insn.flow == Flow::call || insn.flow == Flow::call_indirect;
+    return is_call && noreturn_.never_returns(insn, code.target(insn));
+  }
+
+ private:
+  friend Liveness;
+  Flags at_end(size_t block, Flags of_successors) const;
+  Flags before(const BasicBlock& b, uint32_t insn, Flags behind) const;
+  bool live_outside(OldAddr target) const;  // flags are live there, and a direct jump to it leaves the group
+  bool takes_flags(OldAddr target) const;
+
+  const Program& program_;
+  const Group& group_;
+  const FlagPassing& passing_;
+  mutable Noreturn noreturn_;
+  bool returns_flags_ = false;
+};
+
+// What the program's code does with flags and with gs, of one instruction.
+FlagEffect flag_effect_of(const Code& code, const Insn& insn);
+
+// Where general registers are dead: whatever path control takes from there, they are overwritten before anything reads
+// them.
+//
+// Nothing is presumed of what functions leave each other in registers: at calls, returns and wherever else control leaves
+// a group, all are live.
+using RegisterSet = uint16_t;  // by the numbers in semantics.h
+
+class LiveRegisters : public Liveness<LiveRegisters, RegisterSet> {
+ public:
+  LiveRegisters(const Group& group, const FlowGraph& graph);
+
+ private:
+  friend Liveness;
+  RegisterSet at_end(size_t block, RegisterSet of_successors) const;
+  RegisterSet before(const BasicBlock& b, uint32_t insn, RegisterSet behind) const;
+
+  const Group& group_;
 };
 
 }  // namespace profld

@@ -5,7 +5,7 @@
 // It leaves alone the registers that the unwind table computes with there: a signal may come within a record, and its handler
 // may unwind the stack, as glibc does to cancel a thread asynchronously (unwind/register_rules.h).
 //
-// It does not stand where nothing may (may_insert_before in arrivals.h).
+// It does not stand where nothing may (may_insert_before in flow_graph.h).
 
 #include "record_sites.h"
 

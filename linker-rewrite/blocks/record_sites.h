@@ -6,8 +6,7 @@
 #include "block_counters.h"
 #include "flow_graph.h"
 #include "linker-rewrite/unwind/register_rules.h"
-#include "live_flags.h"
-#include "live_registers.h"
+#include "liveness.h"
 
 namespace profld {
 

@@ -1,20 +1,70 @@
-// Which blocks of each function write a record: few_records.cc; with memory: memory_records.cc. Here they are put together, and
-// numbered. A function with a block that has no place for the record that it needs is not traced, and the report says so.
+// Which blocks of each function write a record; with memory: memory_records.cc. And here those of all functions are put together,
+// and numbered. A function with a block that has no place for the record that it needs is not traced, and the report says so.
 
 #include "trace_records.h"
 
 #include <algorithm>
 
-#include "few_records.h"
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/decide/segment_registers.h"
 #include "memory_records.h"
+#include "record_nodes.h"
 
 namespace profld {
 
 namespace {
+
+// The records of a function without memory (profld --trace). Which blocks need no record: silent_blocks.cc. The table of a
+// trace has each block once, and the ways on from it.
+
+constexpr double kWriting = 8;  // what a record costs, in instructions beside those that keep what is live
+
+TracedBlock traced_block(const RecordSites& sites, const RecordNodes& all, size_t n, const SilentNodes& told,
+                         const std::vector<uint32_t>& numbers) {
+  TracedBlock block{};
+  if (all.is_block(n)) {
+    const BasicBlock& own = sites.graph().blocks()[n];
+    block.range = sites.graph().range(own);
+    block.instructions = own.end - own.first;
+  }
+  block.before = told.before[n] == SilentNodes::kNone ? TracedBlock::kNone : numbers[told.before[n]];
+  block.is_told_by_ways = told.by_ways[n];
+  block.is_from_outside = told.from_outside[n];
+  if (all.nodes[n].leaves) return block;
+  for (const uint32_t to : all.nodes[n].next)
+    block.next.push_back(numbers[numbers[to] == TracedBlock::kNone ? all.nodes[to].next[0] : to]);
+  return block;
+}
+
+// Nullopt if some block has no place for the record that it needs.
+std::optional<FunctionRecords> place_few_records(const RecordSites& sites) {
+  RecordNodes all = record_nodes(sites, kWriting);
+  const std::optional<SilentNodes> told = choose_silent(all.nodes);
+  if (!told) return std::nullopt;
+  std::vector<uint32_t> numbers(all.nodes.size(), TracedBlock::kNone);  // silent ways have none
+  uint32_t next = 0;
+  for (size_t n = 0; n < all.nodes.size(); ++n)
+    if (all.is_block(n) || !told->silent[n]) numbers[n] = next++;
+  FunctionRecords records;
+  records.of_part.resize(sites.group().code.parts.size());
+  records.edges.resize(records.of_part.size());
+  for (size_t n = 0; n < all.nodes.size(); ++n) {
+    if (numbers[n] == TracedBlock::kNone) continue;
+    records.blocks.push_back(traced_block(sites, all, n, *told, numbers));
+    if (told->silent[n]) continue;
+    if (all.is_block(n)) {
+      all.places[n]->number = numbers[n];
+      records.of_part[sites.graph().blocks()[n].part].push_back(std::move(*all.places[n]));
+    } else {
+      RecordNodes::Way& way = all.way(n);
+      way.record.number = numbers[n];
+      records.edges[sites.graph().blocks()[way.from].part].push_back(std::move(way.record));
+    }
+  }
+  return records;
+}
 
 // Numbers of the blocks that write records, from 0 on, and behind them those of the others: so small ones do for what is written.
 class Numbering {
