@@ -3,11 +3,20 @@
 #ifndef LINKER_REWRITE_WRITE_DYNAMIC_H
 #define LINKER_REWRITE_WRITE_DYNAMIC_H
 
+#include <string>
+
 #include "copy_names.h"
-#include "linker_wishes.h"
 #include "segment.h"
 
 namespace profld {
+
+// What a dynamic program's copy asks of the dynamic linker that the program did not, beside the need for libprof.so. Nothing where a
+// text is empty.
+struct LinkerWishes {
+  std::string audit;        // for DT_AUDIT: a library
+  bool traces = false;      // it needs the runtime's function for full windows (profld --trace), too
+  std::string search_path;  // folders with colons between them, which are searched before those that the program names
+};
 
 // The entries of PT_DYNAMIC, to be changed and written back: to their old place, if there is room, or elsewhere.
 class DynamicSection {

@@ -30,16 +30,18 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
-#include "blocks_section.h"
 #include "dynamic.h"
 #include "libprof/format/blocks.h"
 #include "libprof/format/coverage.h"
 #include "libprof/format/map.h"
 #include "libprof/format/trace_segment.h"
+#include "linker-rewrite/base/bytes.h"
 #include "linker-rewrite/base/refusal.h"
+#include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/move/plan.h"
 #include "new_notes.h"
 #include "runtime.h"
@@ -50,6 +52,33 @@
 namespace profld {
 
 namespace {
+
+int32_t offset_of(OldAddr at, OldAddr entry) {
+  const int64_t offset = int64_t(at.value - entry.value);
+  if (offset != int32_t(offset)) throw refusal(Refusal::data_too_far);
+  return int32_t(offset);
+}
+
+Bytes encode_blocks(const std::vector<CountedFunction>& functions, uint32_t counters) {
+  prof_format::BlocksHeader header{};
+  std::memcpy(header.magic, prof_format::kBlocksMagic, sizeof header.magic);
+  header.function_size = sizeof(prof_format::BlockFunction);
+  header.block_size = sizeof(prof_format::BlockEntry);
+  header.functions = functions.size();
+  for (const CountedFunction& f : functions) header.blocks += f.blocks.size();
+  header.counters = counters;
+
+  Bytes out;
+  out.reserve(sizeof header + header.functions * header.function_size + header.blocks * header.block_size);
+  append(out, header);
+  for (const CountedFunction& f : functions)
+    append(out, prof_format::BlockFunction{f.entry.value, uint32_t(f.blocks.size()), f.places});
+  for (const CountedFunction& f : functions)
+    for (const CountedBlock& b : f.blocks)
+      append(out, prof_format::BlockEntry{offset_of(b.range.start, f.entry), uint32_t(b.range.size()), b.from, b.to,
+                                          b.counter});
+  return out;
+}
 
 constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // kernels refuse to load more
 

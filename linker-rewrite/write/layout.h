@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "dynamic.h"
 #include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/base/coverage.h"
 #include "linker-rewrite/base/import_copy.h"
@@ -23,7 +24,6 @@
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/x86/range_calls.h"
-#include "linker_wishes.h"
 #include "output_file.h"
 #include "segment.h"
 
