@@ -1,5 +1,3 @@
-#include "prof/gprof/symbols/symspec.h"
-
 #include <doctest/doctest.h>
 
 #include "prof/gprof/symbols/choose_symbols.h"
