@@ -16,9 +16,7 @@
 #include "prof/commands/verbs/pack.h"
 #include "prof/commands/verbs/run.h"
 #include "prof/commands/verbs/top.h"
-#include "prof/instructions/commands/istat.h"
-#include "prof/instructions/commands/itrace.h"
-#include "prof/instructions/commands/trace.h"
+#include "prof/instructions/commands/commands.h"
 
 namespace {
 

@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "fuzz.h"
+#include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/packet.h"
 #include "prof/instructions/remote/records.h"
 #include "prof/instructions/remote/step_recorder.h"
 #include "prof/instructions/remote/system_calls.h"
 #include "prof/instructions/remote/target_client.h"
-#include "prof/instructions/remote/target_description.h"
 #include "prof/instructions/trace/trace_writer.h"
 #include "prof/read/error.h"
 

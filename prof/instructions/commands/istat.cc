@@ -1,11 +1,10 @@
-#include "istat.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "commands.h"
 #include "linker-rewrite/options/values.h"
 #include "prof/commands/options/message.h"
 #include "prof/instructions/statistics/memory_statistics.h"

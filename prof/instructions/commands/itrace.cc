@@ -1,11 +1,10 @@
-#include "itrace.h"
-
 #include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "commands.h"
 #include "linker-rewrite/options/values.h"
 #include "prof/commands/options/message.h"
 #include "prof/instructions/trace/trace_listing.h"

@@ -1,28 +1,187 @@
-#include "trace.h"
-
+#include <fcntl.h>
+#include <netdb.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "commands.h"
 #include "linker-rewrite/options/values.h"
 #include "linker-rewrite/text/count.h"
+#include "prof/commands/copies/cache.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/options/message.h"
-#include "prof/instructions/remote/connect.h"
 #include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/target_client.h"
 #include "prof/instructions/trace/trace_writer.h"
+#include "prof/read/error.h"
 #include "prof/views/text/output.h"
-#include "started_stub.h"
 
 namespace prof {
 
 namespace {
+
+// Starts what steps a program, proftarget or gdbserver, with a link to it.
+class StartedStub {
+ public:
+  // proftarget, from beside prof or from PATH. `options`: for it. Its program has this process's standard input and outputs.
+  static StartedStub proftarget(const std::vector<std::string>& options, const std::vector<std::string>& program);
+  // gdbserver, from PATH. What it says itself is kept.
+  static StartedStub gdbserver(const std::vector<std::string>& program);
+
+  StartedStub(StartedStub&& other) noexcept;
+  StartedStub(const StartedStub&) = delete;
+  ~StartedStub() { wait(); }
+
+  // This end of the link, which the caller closes.
+  int descriptor() const { return descriptor_; }
+
+  // Waits for its end, and returns its status of waitpid. The link must be closed, or it must be about to end.
+  int wait();
+
+  // What it said, if that is kept: the last line.
+  std::string last_words() const;
+
+ private:
+  StartedStub() = default;
+
+  pid_t process_ = 0;
+  int descriptor_ = -1, messages_ = -1, status_ = 0;
+};
+
+// Descriptors of a process that is to be started; each is a copy of one of this process's.
+using Descriptors = std::vector<std::pair<int, int>>;  // its own, this process's
+
+constexpr int kLink = 3;                            // of proftarget
+constexpr int kInput = 7, kOutput = 8, kError = 9;  // of the program, until gdbserver starts it
+constexpr int kAboveAll = 16;                       // of all these
+
+[[noreturn]] void become(const std::vector<std::string>& words, const Descriptors& descriptors) {
+  Descriptors above = descriptors;
+  for (auto& [own, from] : above) from = fcntl(from, F_DUPFD_CLOEXEC, kAboveAll);  // out of the way of the others
+  for (const auto& [own, from] : above) dup2(from, own);
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  say(words[0] + ": " + system_error(errno));
+  _exit(1);
+}
+
+pid_t start(const std::vector<std::string>& words, const Descriptors& descriptors) {
+  const pid_t process = fork();
+  if (process < 0) throw Error("fork: " + system_error(errno));
+  if (process == 0) become(words, descriptors);
+  return process;
+}
+
+std::pair<int, int> linked() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, static_cast<int*>(ends)) != 0)
+    throw Error("socketpair: " + system_error(errno));
+  return {ends[0], ends[1]};
+}
+
+StartedStub::StartedStub(StartedStub&& other) noexcept
+    : process_(std::exchange(other.process_, 0)),
+      descriptor_(other.descriptor_),
+      messages_(std::exchange(other.messages_, -1)),
+      status_(other.status_) {}
+
+StartedStub StartedStub::proftarget(const std::vector<std::string>& options, const std::vector<std::string>& program) {
+  StartedStub stub;
+  std::vector<std::string> words = {find_beside_prof("proftarget")};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {"--socket", std::to_string(kLink), "--"});
+  words.insert(words.end(), program.begin(), program.end());
+  const auto [here, there] = linked();
+  stub.descriptor_ = here;
+  stub.process_ = start(words, {{kLink, there}});
+  close(there);
+  return stub;
+}
+
+StartedStub StartedStub::gdbserver(const std::vector<std::string>& program) {
+  StartedStub stub;
+  // gdbserver would not say that there is no such program, but the shell would, and gdbserver something else.
+  if (program[0].find('/') != std::string::npos && access(program[0].c_str(), X_OK) != 0)
+    throw Error(program[0] + ": " + system_error(errno));
+  // With a link as its standard input and output gdbserver gives the program others. The shell, which gdbserver starts
+  // programs through, gives it back those of this process. It takes the words of the wrapper apart once more.
+  std::vector<std::string> words = {"gdbserver",
+                                    "--once",
+                                    "--no-disable-randomization",
+                                    "--wrapper",
+                                    "sh",
+                                    "-c",
+                                    "'exec \"$0\" \"$@\" <&7 >&8 2>&9 7<&- 8>&- 9>&-'",
+                                    "--",
+                                    "-"};
+  words.insert(words.end(), program.begin(), program.end());
+  const auto [here, there] = linked();
+  stub.descriptor_ = here;
+  stub.messages_ = memfd_create("gdbserver", MFD_CLOEXEC);
+  if (stub.messages_ < 0) throw Error("memfd_create: " + system_error(errno));
+  stub.process_ = start(words, {{0, there},
+                                {1, there},
+                                {2, stub.messages_},
+                                {kInput, STDIN_FILENO},
+                                {kOutput, STDOUT_FILENO},
+                                {kError, STDERR_FILENO}});
+  close(there);
+  return stub;
+}
+
+int StartedStub::wait() {
+  while (process_ > 0 && waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
+  }
+  process_ = 0;
+  return status_;
+}
+
+std::string StartedStub::last_words() const {
+  std::string text(4096, '\0');
+  const ssize_t n = messages_ < 0 ? 0 : pread(messages_, text.data(), text.size(), 0);
+  text.resize(size_t(std::max<ssize_t>(n, 0)));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// Reaches a stub over the network. "HOST:PORT"; ":PORT" is this host's, "[ADDRESS]:PORT" an address of IPv6. A descriptor that is
+// connected, which the caller closes. Throws Error.
+int connect_to(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon + 1 == address.size()) throw Error(address + ": is not HOST:PORT");
+  std::string host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host.empty()) host = "localhost";
+  addrinfo hints = {}, *first = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (const int error = getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &first))
+    throw Error(address + ": " + gai_strerror(error));
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(first, freeaddrinfo);
+  int error = 0;
+  for (const addrinfo* a = first; a; a = a->ai_next) {
+    const int descriptor = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+    if (descriptor >= 0 && connect(descriptor, a->ai_addr, a->ai_addrlen) == 0) return descriptor;
+    error = errno;
+    if (descriptor >= 0) close(descriptor);
+  }
+  throw Error(address + ": " + system_error(error));
+}
 
 // The command line of prof trace.
 
@@ -173,7 +332,7 @@ int trace_by_target(const StepOptions& options) {
   if (options.address.empty()) started.emplace(StartedStub::proftarget(pins, options.program));
   std::optional<remote::TargetClient> client;
   try {
-    client.emplace(started ? started->descriptor() : remote::connect_to(options.address));
+    client.emplace(started ? started->descriptor() : connect_to(options.address));
   } catch (const Error&) {
     if (started && started->wait() != 0) return 1;  // it has said why
     throw;
@@ -192,7 +351,7 @@ int trace_by_gdbserver(const StepOptions& options) {
   if (options.address.empty()) started.emplace(StartedStub::gdbserver(options.program));
   std::optional<remote::GdbserverClient> client;
   try {
-    client.emplace(started ? started->descriptor() : remote::connect_to(options.address), options.program,
+    client.emplace(started ? started->descriptor() : connect_to(options.address), options.program,
                    options.follows_forks);
   } catch (const Error&) {
     if (!started || started->wait() == 0) throw;

@@ -10,16 +10,76 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "libprof/format/trace.h"
 #include "only_stepped.h"
-#include "plain_recorder.h"
+#include "plain_code.h"
+#include "prof/instructions/remote/records.h"
 
 namespace prof::target {
 
 namespace {
+
+// Records what plain_code.h runs: each instruction with its registers, or how many ran one behind the other.
+class PlainRecorder : public PlainCode::Watcher {
+ public:
+  PlainRecorder(remote::RecordWriter& records, bool by_blocks) : records_(records), by_blocks_(by_blocks) {}
+
+  void found(uint64_t address, std::string_view bytes, size_t size, uint64_t next) final;
+  void ran(const PlainState& before, size_t size) final;
+  // What has run is in the records.
+  void finish();
+
+ protected:
+  virtual void define(uint64_t address, std::string_view bytes) = 0;
+  virtual void learn(uint64_t address, std::string_view code, uint64_t next) = 0;  // for blocks
+  virtual void has_recorded() = 0;
+
+ private:
+  remote::RecordWriter& records_;
+  const bool by_blocks_;
+  uint64_t start_ = 0, end_ = 0, count_ = 0;  // instructions one behind the other, not recorded yet
+};
+
+remote::Registers registers_of(const PlainState& from) {
+  const auto& r = from.general.registers;
+  remote::Registers to = {r[plain_rax], r[plain_rbx], r[plain_rcx], r[plain_rdx], r[plain_rsi], r[plain_rdi],
+                          r[plain_rbp], r[plain_rsp], r[8],         r[9],         r[10],        r[11],
+                          r[12],        r[13],        r[14],        r[15],        from.at};
+  to[remote::reg_flags] = from.general.flags & remote::kDirectionFlag;
+  to[remote::reg_fs_base] = from.fs_base;
+  to[remote::reg_gs_base] = from.gs_base;
+  return to;
+}
+
+void PlainRecorder::found(uint64_t address, std::string_view bytes, size_t size, uint64_t next) {
+  finish();  // what ran is told before its code is another
+  define(address, bytes);
+  if (by_blocks_ && next != 0) learn(address, bytes.substr(0, size), next);
+}
+
+void PlainRecorder::ran(const PlainState& before, size_t size) {
+  if (!by_blocks_) {
+    records_.step(registers_of(before));
+    has_recorded();
+    return;
+  }
+  if (size == 0) return;
+  if (count_ != 0 && before.at != end_) finish();
+  if (count_++ == 0) start_ = before.at;
+  end_ = before.at + size;
+}
+
+void PlainRecorder::finish() {
+  if (count_ == 0) return;
+  records_.block(start_, count_);
+  count_ = 0;
+  has_recorded();
+}
 
 using remote::Registers;
 

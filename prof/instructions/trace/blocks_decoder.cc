@@ -1,12 +1,151 @@
 #include "blocks_decoder.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "varint.h"
 
 namespace prof {
 
+// The problem. Most blocks of a rewritten program write nothing (linker-rewrite/blocks/silent_blocks.cc): which of them ran is told
+// by two words, one behind the other. Some of these blocks are the same whatever ran before, and the table names them (`before`).
+// For the others, it has the ways on from each block: from one that writes, what can be reached by way of such as do not is a tree,
+// and so the next word says which of its branches ran.
+//
+// Signals. A handler's words stand between two of the code that it came to. So if the next word is not in the tree, that code
+// was interrupted, and is kept, as a program keeps it on its stack. A handler's first word is of a block that tells by itself
+// what ran before it; so does the first one behind a call. They are marked: from outside. No tree has both such ones and some that
+// depend on where it begins. So trees with such ones need not be kept, and when another one comes, a tree that it is in was
+// interrupted, and goes on.
+//
+// Doubt. Often just one tree is kept that the word is in, and it is certain. But handlers may have interrupted each other in
+// the same function. Then what was interrupted last goes on first, unless that was left for good, by siglongjmp, or handlers
+// switch stacks, by swapcontext. No word says so. So if the trees that are kept tell other ways to the word, the innermost one is
+// taken, and how many instructions may be others is counted. None of these trees may be forgotten then, as it may be
+// another one that went on: the one that was taken is moved to those that are left, which are asked last.
+//
+// What cannot be told: what ran before the first word of a thread that has no beginning: in a ring, or in a child that a handler
+// forked. Elsewhere, it is a gap. Nor what ran behind the last word of code that does not go on.
+
 using namespace prof_format;
+
+namespace {
+
+constexpr uint64_t kMostReached = uint64_t(1) << 25;  // of all trees together; real ones have some dozens each
+constexpr size_t kMostInterrupted = 256;
+
+}  // namespace
+
+const BlockWays::Tree& BlockWays::behind(uint32_t from) {
+  const auto [at, is_new] = trees_.try_emplace(from);
+  if (!is_new) return at->second;
+  std::vector<Reached>& reached = at->second.reached;
+  const auto add = [&](uint32_t before) {
+    for (const uint32_t to : table_.next(before)) reached.push_back({to, before});
+    if (size_ + reached.size() > kMostReached) throw DamagedTrace("the table of blocks has too many ways");
+  };
+  add(from);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const uint32_t block = reached[i].block;
+    if (!table_.writes(block)) add(block);
+    at->second.is_inside &= !table_.is_from_outside(block);
+  }
+  size_ += reached.size();
+  std::ranges::sort(reached, {}, &Reached::block);
+  if (std::ranges::adjacent_find(reached, {}, &Reached::block) != reached.end())
+    throw DamagedTrace("the table of blocks has two ways to a block");
+  return at->second;
+}
+
+bool BlockWays::find(uint32_t from, uint32_t to, std::vector<uint32_t>& way) {
+  if (table_.next(from).empty()) return false;
+  const std::vector<Reached>& tree = behind(from).reached;
+  const auto place = [&](uint32_t block) { return std::ranges::lower_bound(tree, block, {}, &Reached::block); };
+  auto at = place(to);
+  if (at == tree.end() || at->block != to) return false;
+  const size_t first = way.size();
+  for (; at->before != from; at = place(at->before)) {
+    if (way.size() - first == kMostBlocksBefore) throw DamagedTrace("the table of blocks has a way that is too long");
+    way.push_back(at->before);
+  }
+  std::reverse(way.begin() + ptrdiff_t(first), way.end());
+  return true;
+}
+
+void BlockSequence::keep(uint32_t block) {
+  if (interrupted_.size() == kMostInterrupted) {
+    leave(interrupted_.front());
+    interrupted_.erase(interrupted_.begin());
+    ++never_resumed_;
+  }
+  interrupted_.push_back(block);
+}
+
+void BlockSequence::leave(uint32_t block) {
+  if (std::ranges::find(left_, block) != left_.end()) return;
+  if (left_.size() == kMostInterrupted) {
+    left_.erase(left_.begin());
+    has_forgotten_ = true;
+  }
+  left_.push_back(block);
+}
+
+// Whether the block is what comes behind something that was interrupted.
+bool BlockSequence::resume(uint32_t block, std::vector<uint32_t>& ran) {
+  const size_t first = ran.size();
+  uint32_t chosen = kNone;
+  size_t place = interrupted_.size();  // of the chosen one
+  bool is_only_one = true, is_certain = !has_forgotten_ || !table_.is_told_by_ways(block);
+  uint64_t most = 0;
+  const auto ask = [&](uint32_t from) {
+    if (from == chosen) return false;
+    std::vector<uint32_t>& way = chosen == kNone ? ran : other_;
+    other_.clear();
+    if (!ways_.find(from, block, way)) return false;
+    const std::span<const uint32_t> found = std::span(way).subspan(chosen == kNone ? first : 0);
+    uint64_t instructions = 0;
+    for (const uint32_t b : found) instructions += table_.instructions(b);
+    most = std::max(most, instructions);
+    if (chosen == kNone) {
+      chosen = from;
+      return true;
+    }
+    is_only_one = false;
+    is_certain &= std::ranges::equal(found, std::span(ran).subspan(first));
+    return false;
+  };
+  for (size_t i = interrupted_.size(); i-- > 0;)
+    if (ask(interrupted_[i])) place = i;
+  for (size_t i = left_.size(); i-- > 0;) ask(left_[i]);
+  if (chosen == kNone) return false;
+  if (!is_certain) doubtful_ += most;
+  if (!is_only_one) leave(chosen);
+  if (place < interrupted_.size()) interrupted_.erase(interrupted_.begin() + ptrdiff_t(place));
+  return true;
+}
+
+void BlockSequence::lose() {
+  last_ = kNone;
+  has_gaps_ = has_forgotten_ = true;
+}
+
+void BlockSequence::write(uint32_t block, std::vector<uint32_t>& ran) {
+  const uint32_t last = last_;
+  last_ = block;
+  if (last != kNone) {
+    if (ways_.find(last, block, ran)) return;
+    if (ways_.is_inside(last)) keep(last);
+    if (!table_.is_from_outside(block) && resume(block, ran)) return;
+    has_gaps_ |= table_.is_told_by_ways(block);
+  } else {
+    begins_inside_ |= table_.is_told_by_ways(block);
+  }
+  const size_t first = ran.size();
+  for (uint32_t before = table_.before(block); before != 0; before = table_.before(before - 1))
+    ran.push_back(before - 1);
+  std::reverse(ran.begin() + ptrdiff_t(first), ran.end());
+}
 
 // `number`: of the block + 1.
 void BlocksDecoder::run(uint64_t number, std::span<const uint64_t> values) {

@@ -9,12 +9,82 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "block_table.h"
-#include "block_ways.h"
 
 namespace prof {
+
+// Which blocks ran between two that wrote words (see blocks_decoder.cc): the ways that a table tells of. It must outlive this.
+class BlockWays {
+ public:
+  explicit BlockWays(const BlockTable& table) : table_(table) {}
+
+  const BlockTable& table() const { return table_; }
+
+  // Whether control can go on from one block to another that writes, by way of such as do not. Appends these to `way`, in the
+  // order in which they ran. Throws DamagedTrace if the table says that there are several ways.
+  bool find(uint32_t from, uint32_t to, std::vector<uint32_t>& way);
+  // Whether none of what can come next could come from outside as well.
+  bool is_inside(uint32_t from) { return !table_.next(from).empty() && behind(from).is_inside; }
+
+ private:
+  // What can be reached, ascending by block; `before`: the block before it.
+  struct Reached {
+    uint32_t block, before;
+  };
+  struct Tree {
+    std::vector<Reached> reached;
+    bool is_inside = true;
+  };
+  const Tree& behind(uint32_t from);
+
+  const BlockTable& table_;
+  std::unordered_map<uint32_t, Tree> trees_;  // by the block that they begin at
+  uint64_t size_ = 0;                         // of all
+};
+
+// What a thread ran, by the words that it wrote, one after the other.
+class BlockSequence {
+ public:
+  // `ways` must outlive this; threads may share it.
+  explicit BlockSequence(BlockWays& ways) : table_(ways.table()), ways_(ways) {}
+
+  // The block writes a word. `ran`: gets those that ran before it, since the last one, in their order.
+  void write(uint32_t block, std::vector<uint32_t>& ran);
+  // Some words that others followed are not to be had: what comes next may be anywhere.
+  void lose();
+
+  // Some that ran could not be told.
+  bool has_gaps() const { return has_gaps_; }
+  // So could those that ran before the first word.
+  bool begins_inside() const { return begins_inside_; }
+  // So many instructions may be others than those that were told.
+  uint64_t doubtful() const { return doubtful_; }
+  // How often handlers came to code that did not go on: what it ran behind its last word is not told. There may be more: where
+  // the next word may be of what comes from outside, nothing shows it.
+  uint64_t never_resumed() const { return never_resumed_ + interrupted_.size(); }
+  // The last word is none that control leaves the function with.
+  bool ends_inside() const { return last_ != kNone && !table_.next(last_).empty(); }
+
+ private:
+  void keep(uint32_t block);
+  void leave(uint32_t block);
+  bool resume(uint32_t block, std::vector<uint32_t>& ran);
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  const BlockTable& table_;
+  BlockWays& ways_;
+  uint32_t last_ = kNone;
+  std::vector<uint32_t> interrupted_;  // the last one is the innermost
+  std::vector<uint32_t> left_;         // those that may have been interrupted still, none twice
+  std::vector<uint32_t> other_;
+  bool has_gaps_ = false, begins_inside_ = false;
+  bool has_forgotten_ = false;  // what was interrupted is not all kept
+  uint64_t doubtful_ = 0, never_resumed_ = 0;
+};
 
 class BlocksDecoder {
  public:

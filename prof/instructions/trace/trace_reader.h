@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -21,6 +22,10 @@
 #include "trace_writer.h"
 
 namespace prof {
+
+// Unpacks the records that the runtime of a rewritten program packed (libprof/format/trace.h: kTracePacked).
+// `size`: bytes that they are to become. Throws DamagedTrace if they do not.
+std::string unpacked_records(std::string_view packed, uint64_t size);
 
 // Gets what happened, thread by thread in the order in which it happened.
 class TraceConsumer {

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "code_memory.h"
 #include "libprof/format/trace.h"
 #include "steps_encoder.h"
+#include "trace_memory.h"
 
 namespace prof {
 

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "linker-rewrite/text/hexadecimal.h"
+#include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/packet.h"
 #include "prof/instructions/remote/signal_numbers.h"
 #include "prof/instructions/remote/target_client.h"
-#include "prof/instructions/remote/target_description.h"
 
 using namespace prof::remote;
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "prof/instructions/trace/block_table.h"
-#include "prof/instructions/trace/block_ways.h"
-#include "prof/instructions/trace/packed_records.h"
+#include "prof/instructions/trace/blocks_decoder.h"
+#include "prof/instructions/trace/trace_reader.h"
 #include "prof/instructions/trace/varint.h"
 #include "trace_bytes.h"
 #include "trace_fixture.h"

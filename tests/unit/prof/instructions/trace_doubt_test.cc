@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "prof/instructions/trace/block_ways.h"
 #include "prof/instructions/trace/blocks_decoder.h"
 #include "prof/instructions/trace/varint.h"
 #include "trace_bytes.h"

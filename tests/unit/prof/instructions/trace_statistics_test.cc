@@ -9,9 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/instructions/statistics/cache_simulation.h"
 #include "prof/instructions/statistics/memory_statistics.h"
-#include "prof/instructions/statistics/reuse_distances.h"
 #include "prof/instructions/statistics/statistics_tables.h"
 #include "tests/unit/prof_printed.h"
 #include "trace_fixture.h"
