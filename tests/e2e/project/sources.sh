@@ -29,7 +29,7 @@ check FUZZ_TARGETS tests/fuzz/*.cc
 check MANUALS man/*.[1-9]
 
 # A file may be longer that says near its top why.
-long=$(find text linker-rewrite libprof prof tests -type f -exec awk '
+long=$(find linker-rewrite libprof prof tests -type f -exec awk '
   FNR == 1 { says_why = 0 }
   FNR <= 20 && /More than 800 lines: / { says_why = 1 }
   FNR == 801 && !says_why { print FILENAME }' {} +)
