@@ -3,7 +3,7 @@
 #ifndef LINKER_REWRITE_BLOCKS_MEMORY_RECORDS_H
 #define LINKER_REWRITE_BLOCKS_MEMORY_RECORDS_H
 
-#include "record_nodes.h"
+#include "record_sites.h"
 
 namespace profld {
 

@@ -7,6 +7,7 @@
 #include "flow_graph.h"
 #include "linker-rewrite/unwind/register_rules.h"
 #include "liveness.h"
+#include "silent_blocks.h"
 
 namespace profld {
 
@@ -52,6 +53,34 @@ class RecordSites {
 
 // Takes the place before an instruction if there may be code there, and it is not dearer.
 void keep_better(std::optional<CounterPlace>& best, uint32_t insn, const std::optional<RecordCode>& code);
+
+// The places of a function at which records may stand, as a graph.
+struct RecordNodes {
+  struct Way {
+    uint32_t from, to;  // blocks
+    EdgeRecord record;
+  };
+
+  std::vector<RecordNode> nodes;                    // blocks, and behind them ways
+  std::vector<double> frequency;                    // by node
+  std::vector<std::optional<CounterPlace>> places;  // by block, without values
+  std::vector<Way> ways;
+
+  uint32_t blocks() const { return uint32_t(places.size()); }
+  bool is_block(size_t node) const { return node < places.size(); }
+  Way& way(size_t node) { return ways[node - places.size()]; }
+  const Way& way(size_t node) const { return ways[node - places.size()]; }
+};
+
+// `writing`: what a record costs, in instructions beside those that keep what is live.
+RecordNodes record_nodes(const RecordSites& sites, double writing);
+
+// Where a function has its records, by part, and its blocks, by the numbers in these.
+struct FunctionRecords {
+  std::vector<std::vector<CounterPlace>> of_part;
+  std::vector<std::vector<EdgeRecord>> edges;
+  std::vector<TracedBlock> blocks;
+};
 
 }  // namespace profld
 

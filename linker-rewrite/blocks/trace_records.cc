@@ -10,7 +10,7 @@
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/decide/segment_registers.h"
 #include "memory_records.h"
-#include "record_nodes.h"
+#include "record_sites.h"
 
 namespace profld {
 
