@@ -249,7 +249,7 @@ void hand_on_libraries(int argc, char** argv) {
   std::error_code error;
   const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "prof";
   std::vector<char*> arguments = {argv[0], const_cast<char*>("--pack")};
-  arguments.insert(arguments.end(), argv + 1, argv + argc + 1);  // and the null behind them
+  arguments.insert(arguments.end(), argv + 1, argv + argc + 1);  // and the null after them
   execv(beside.c_str(), arguments.data());
   execvp("prof", arguments.data());
   std::exit(profld::fail("prof", "is neither beside profld nor in PATH; install it"));

@@ -208,7 +208,7 @@ std::vector<FilePart> finish_file(Layout& layout, Contents contents, Program pro
 Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeFile& runtime, const ShowStage& show_all,
                   const LinkerWishes& wishes) {
   // Refuse what headers, symbols and strings show to be impossible. Now the program is of a kind that can be rewritten,
-  // the runtime fits it, and all new parts have their places, except the code and the parts behind it.
+  // the runtime fits it, and all new parts have their places, except the code and the parts after it.
   refuse_unsupported(image);
   FrameTables frame_tables = read_frame_tables(image);
   if (selection.trace && image.link_type() == LinkType::shared_library) throw refusal(Refusal::trace_of_library);

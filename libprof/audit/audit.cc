@@ -141,7 +141,7 @@ bool read_link(const char* path, Path& target) {
   return !target.set(text).empty();
 }
 
-// The path behind the fields of a line of /proc/self/maps, if the line's range has the address. "" if not.
+// The path after the fields of a line of /proc/self/maps, if the line's range has the address. "" if not.
 const char* path_of_range(const char* line, uint64_t address) {
   uint64_t bounds[2] = {0, 0};
   for (uint64_t& bound : bounds) {

@@ -46,12 +46,12 @@ namespace {
 constexpr uint64_t kClockThread = 3;  // CLOCK_THREAD_CPUTIME_ID
 constexpr uint64_t kUsageOfThread = 1;
 constexpr uint64_t kClockMonotonic = 1;
-constexpr int kMostTries = 4;                  // of asking, when handlers come in between
+constexpr int kMaxTries = 4;                   // of asking, when handlers come in between
 constexpr uint64_t kShortestSwitch = 4096;     // cycles: no thread is taken off its processor and put back in less
 constexpr uint64_t kLongestReading = 1 << 17;  // cycles: readings that took longer are of different moments
 // Hooks that want to ask. After so many, a handler has taken the thread away from asking by siglongjmp. How long it takes
 // says nothing: the thread may lose its processor for as long as it likes.
-constexpr uint64_t kMostRefusals = 1 << 16;
+constexpr uint64_t kMaxRefusals = 1 << 16;
 
 Stamps at_start;  // of CLOCK_MONOTONIC, near the start of this process; children take them anew
 
@@ -121,7 +121,7 @@ bool was_signal(State* s, uint64_t* stamp) {
 }
 
 uint64_t ask_kernel(State* s) {
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     const uint64_t away_before = load(&s->away), sign = watch_sign(s);
     ClockReading& reading = s->reading;
     read_clocks(kClockThread, &reading);
@@ -129,7 +129,7 @@ uint64_t ask_kernel(State* s) {
       give_up(s);
       break;
     }
-    if (!reading.is_of_one_moment && i + 1 < kMostTries) continue;
+    if (!reading.is_of_one_moment && i + 1 < kMaxTries) continue;
     const uint64_t stamp = stamp_of(s, reading);
     if (stamp == 0) return load(&s->thread->last_tsc);
     const uint64_t away = reading.now - stamp;
@@ -147,7 +147,7 @@ uint64_t ask_kernel(State* s) {
 uint64_t ask(State* s) {
   const uint64_t here = as_word(__builtin_frame_address(0)), asked = load(&s->asked);
   if (asked != 0) store(&s->asked, asked + 1);
-  const bool is_asking = asked != 0 && asked < kMostRefusals;
+  const bool is_asking = asked != 0 && asked < kMaxRefusals;
   if (is_asking || s->is_busy || here < load(&s->entering_at))
     return is_timed() ? load(&s->thread->last_tsc) : time_stamp() - load(&s->away);
   store(&s->asked, uint64_t(1));
@@ -190,7 +190,7 @@ uint64_t exact_cpu_stamp(State* s) { return ask(s); }
 
 uint64_t cpu_stamp_of_other(State* s) {
   ClockReading reading = {};
-  for (int i = 0; i < kMostTries && !reading.is_of_one_moment; ++i) read_clocks(clock_of(s->tid), &reading);
+  for (int i = 0; i < kMaxTries && !reading.is_of_one_moment; ++i) read_clocks(clock_of(s->tid), &reading);
   return stamp_of(s, reading);
 }
 

@@ -14,7 +14,7 @@ namespace libprof {
 //     the page of a perf event (switches.cc), else inaccessible
 //     its stack for heavy paths
 //     the State, one page
-//     tables of children, as they grow: 256, 512, ... 4096 links, each behind a page that holds its mask (tree.cc)
+//     tables of children, as they grow: 256, 512, ... 4096 links, each after a page that holds its mask (tree.cc)
 //     a page that is inaccessible, as is what is not yet used of the room for tables
 inline constexpr uint64_t kPrivateStackSize = 15 * kPage;
 inline constexpr uint64_t kBelowState = 2 * kPage + kPrivateStackSize;

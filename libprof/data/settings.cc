@@ -18,7 +18,7 @@ const uint64_t* initial_stack;
 namespace {
 
 constexpr uint64_t kDefaultNodes = 4'000'000;
-constexpr uint64_t kMostNodes = 3'500'000'000;  // a block number has 32 bits
+constexpr uint64_t kMaxNodes = 3'500'000'000;  // a block number has 32 bits
 constexpr uint64_t kAuxUser = 11, kAuxEffectiveUser = 12, kAuxGroup = 13, kAuxEffectiveGroup = 14, kAuxSecure = 23;
 
 struct AuxiliaryEntry {
@@ -117,17 +117,17 @@ uint64_t parse_size(const char* text) {
     ++p;
   }
   if (*p != 0) return 0;
-  return value < kMostNodes ? value : kMostNodes;
+  return value < kMaxNodes ? value : kMaxNodes;
 }
 
 uint64_t parse_bytes(const char* text) {
-  constexpr uint64_t kMost = 9'000'000'000'000'000'000, kUnit = 1024;
+  constexpr uint64_t kMax = 9'000'000'000'000'000'000, kUnit = 1024;
   const char* p = text;
   uint64_t value = parse_decimal(&p);
   if (p == text || p - text > 18) return 0;
   if (*p == 0) return value;
   for (const char* letter = "kMGT"; *letter != 0; ++letter) {
-    value = value < kMost / kUnit ? value * kUnit : kMost;
+    value = value < kMax / kUnit ? value * kUnit : kMax;
     if (*p == *letter || (*letter == 'k' && *p == 'K')) return p[1] == 0 ? value : 0;
   }
   return 0;

@@ -51,7 +51,7 @@
 // Links that a hook looks at itself. The slow path looks at more.
 #define MOST_PROBES 1024
 
-// A time stamp that is less than this many cycles behind the thread's last one counts as equal to it.
+// A time stamp that is less than this many cycles after the thread's last one counts as equal to it.
 #define SMALLEST_SETBACK (1 << 24)
 
 // If nothing reports switches, we ask the kernel when this many cycles have passed since the last hook (switches.cc).
@@ -185,7 +185,7 @@ struct Process {
   uint32_t begin_lock;
   uint32_t counters_lock;  // for shared_counters.cc
   uint32_t is_private;     // the mapping is not of the file, which has no shared mappings
-  uint32_t is_reserved;    // address space behind it, for all blocks that it may ever have
+  uint32_t is_reserved;    // address space after it, for all blocks that it may ever have
   uint32_t owns_counters;  // of blocks, or the trace: those in memory are not its parent's
   char path[kPage - 128];  // absolute
 };

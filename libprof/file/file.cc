@@ -9,7 +9,7 @@
 // inherited by every fork, gone after closefrom(3). Give the file its final length as a hole at once: then it looks
 // huge (ls) however the program ended, and thirty processes of git leave thirty such files. Or open the file again by
 // its name, for a moment, whenever it has to become longer. We do this. When the used part reaches the end of the file, its
-// length is doubled, and what is new is mapped behind what there is. If another file has the name by now, it is left alone.
+// length is doubled, and what is new is mapped after what there is. If another file has the name by now, it is left alone.
 // If the profile was renamed, it is found by its new name; if it has no name any more, it does not grow any more.
 //
 // Address space. Hooks know where the mapping is, so it does not move. To reserve room for the greatest length would be simple,
@@ -60,17 +60,17 @@ namespace libprof {
 namespace {
 
 constexpr uint64_t kFirstReady = 16 * kBlocksPerPage;
-constexpr uint64_t kMostGrowth = (uint64_t(4) << 20) / PROF_BLOCK_SIZE;
+constexpr uint64_t kMaxGrowth = (uint64_t(4) << 20) / PROF_BLOCK_SIZE;
 constexpr uint64_t kSmallestBound = 64 * kBlocksPerPage;
 // Blocks for what node_limit does not bound: frames, modules, and the threads with a node for each of their functions
 // (tree.h). Two pages each, as 32768 threads take at least.
 constexpr uint64_t kOtherBlocks = (uint64_t(256) << 20) / PROF_BLOCK_SIZE;
 // Most that there is without MADV_POPULATE_WRITE, and without a way to the file.
 constexpr uint64_t kFixedBound = (uint64_t(16) << 20) / PROF_BLOCK_SIZE;
-constexpr uint64_t kMostWritten = uint64_t(1) << 30;  // bytes, at a time
+constexpr uint64_t kMaxWritten = uint64_t(1) << 30;  // bytes, at a time
 constexpr uint64_t kFarthest = uint64_t(1) << 38, kNearest = uint64_t(1)
                                                              << 30;  // bytes, of a place from other mappings
-constexpr uint64_t kMostNames = 1000000;                             // prof.<pid>.1 and so on
+constexpr uint64_t kMaxNames = 1000000;                              // prof.<pid>.1 and so on
 
 uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -123,7 +123,7 @@ int64_t open_moved(Process* p) {
   return -1;
 }
 
-// The mapping's bytes, with the guard page in front of it, and what lies behind the blocks that are mapped: a guard page that
+// The mapping's bytes, with the guard page in front of it, and what lies after the blocks that are mapped: a guard page that
 // belongs to the same mapping, or what was reserved.
 uint64_t size_of_mapping(const Process* p) {
   return kPage + p->mapped * PROF_BLOCK_SIZE + (p->is_reserved ? kRoomBehindMapping : kPage);
@@ -181,7 +181,7 @@ bool make_ready(Process* p, uint64_t end) {
   if (end <= p->ready) return true;
   end = whole_pages(end);
   if (end > p->bound || (end > p->length && !make_longer(p, end))) return false;
-  uint64_t growth = greatest(kFirstReady, least(p->ready / 4, kMostGrowth)) / kBlocksPerPage * kBlocksPerPage;
+  uint64_t growth = greatest(kFirstReady, least(p->ready / 4, kMaxGrowth)) / kBlocksPerPage * kBlocksPerPage;
   for (;;) {
     uint64_t target = least(whole_pages(p->ready + growth), p->length);
     if (target < end) target = end;
@@ -212,7 +212,7 @@ void end_change(Process* p, uint64_t mask) {
 
 constexpr uint64_t kPathOnly = 010000000, kDirectory = 0200000;
 constexpr uint32_t kTypeMask = 0170000, kLink = 0120000;
-constexpr int kMostLinks = 40;  // as in the kernel
+constexpr int kMaxLinks = 40;  // as in the kernel
 
 // The rest of the path. A link puts its target in front of it.
 class Way {
@@ -283,7 +283,7 @@ int64_t open_directory(const char* path) {
     close_file(found);
     if (n < 0) return replace(at, n);
     if (status.user != 0 && status.user != user) return replace(at, kErrorForeignLink);
-    if (++links > kMostLinks) return replace(at, kErrorForeignLink);
+    if (++links > kMaxLinks) return replace(at, kErrorForeignLink);
     target[n] = 0;
     way.go_by_way_of(target);
     if (target[0] == '/') at = replace(at, open_at(kCurrentDirectory, "/", kDirectory));
@@ -298,7 +298,7 @@ int64_t create_file(Process* p, const char* directory, uint64_t pid) {
   if (below < 0) return below;
   const size_t prefix = length_of(directory) + 1;
   int64_t fd = kErrorExists;
-  for (uint64_t n = 0; n < kMostNames; ++n) {
+  for (uint64_t n = 0; n < kMaxNames; ++n) {
     Line path(p->path, sizeof p->path);
     path << directory << "/prof." << pid;
     if (n != 0) path << "." << n;
@@ -316,7 +316,7 @@ void unmap_profile(Process* p) {
   p->base = nullptr;
 }
 
-// Reserves the memory of the first mapping, where there is room behind it of which it can be hoped that nobody else takes it; or
+// Reserves the memory of the first mapping, where there is room after it of which it can be hoped that nobody else takes it; or
 // if there is no such place, for `bound` blocks. Sets base, mapped and is_reserved. False if there is no memory.
 bool find_place(Process* p, uint64_t bound) {
   p->mapped = kFirstReady;
@@ -476,7 +476,7 @@ void write_profile(Process* p) {
   const uint64_t size = least(used, largest_file());
   for (uint64_t done = 0; done < size;) {
     const int64_t n =
-        syscall4(__NR_pwrite64, uint64_t(fd), as_word(p->base + done), least(size - done, kMostWritten), done);
+        syscall4(__NR_pwrite64, uint64_t(fd), as_word(p->base + done), least(size - done, kMaxWritten), done);
     if (n == kErrorInterrupted) continue;
     if (n <= 0) break;
     done += uint64_t(n);

@@ -8,11 +8,11 @@
 
 namespace libprof {
 
-// Bytes behind what is in use of the mapping of a profile, for leave_parent (fork.h), in a child that has no such mapping; the
+// Bytes after what is in use of the mapping of a profile, for leave_parent (fork.h), in a child that has no such mapping; the
 // last page stays inaccessible.
 inline constexpr uint64_t kRoomBehindMapping = 3 * kPage;
 
-// Tells the children of this process where its profile is mapped, behind an inaccessible page, and how much of it is in
+// Tells the children of this process where its profile is mapped, after an inaccessible page, and how much of it is in
 // use.
 void bequeath(char* base, uint64_t size);
 

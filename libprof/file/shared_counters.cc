@@ -52,7 +52,7 @@ struct Array {
   FilePage before;  // where they were in the parent
   uint32_t build_id_size;
   uint8_t build_id[sizeof Object::build_id];
-  uint32_t path_size;  // with its NUL; behind this structure
+  uint32_t path_size;  // with its NUL; after this structure
 };
 Array* arrays;
 FilePage profile;  // the first page of this process's; unknown until it is asked for

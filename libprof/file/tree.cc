@@ -15,8 +15,8 @@ namespace {
 using prof_format::kKindOfCall;
 using prof_format::kTailCall;
 
-constexpr uint64_t kLargestTable = uint64_t(1) << 26;     // links
-constexpr uint64_t kFewestNodes = 64, kMostNodes = 4096;  // blocks taken at a time
+constexpr uint64_t kMaxTable = uint64_t(1) << 26;     // links
+constexpr uint64_t kMinNodes = 64, kMaxNodes = 4096;  // blocks taken at a time
 
 uint64_t& mask_of(Link* table) { return reinterpret_cast<uint64_t*>(table)[-1]; }
 uint64_t links_in(Link* table) { return mask_of(table) / sizeof(Link) + 1; }
@@ -27,7 +27,7 @@ Link* table_in(char* memory, uint64_t links) {
   return table;
 }
 
-// In the thread's area behind the one that it has now, as long as there is room; null if there is no memory.
+// In the thread's area after the one that it has now, as long as there is room; null if there is no memory.
 Link* make_larger_table(State* s, uint64_t links) {
   const uint64_t size = kTableOffset + links * sizeof(Link);
   char* room = reinterpret_cast<char*>(s) + kPage;
@@ -40,7 +40,7 @@ Link* make_larger_table(State* s, uint64_t links) {
   return open_memory(behind, size) ? table_in(behind, links) : nullptr;
 }
 
-uint64_t most_probes(Link* table) { return links_in(table) < kLargestTable ? links_in(table) : kLargestTable; }
+uint64_t most_probes(Link* table) { return links_in(table) < kMaxTable ? links_in(table) : kMaxTable; }
 
 // As in FIND_CHILD (hook_macros.h). In bytes. Links of a retired module (libraries.cc) stand where they did before: it may come
 // back.
@@ -72,7 +72,7 @@ Block find(Link* table, Block parent, uint64_t pc) {
 uint64_t grow_table(State* s, uint64_t) {
   Link* old = s->table;
   const uint64_t links = links_in(old);
-  if (links >= kLargestTable) return 0;
+  if (links >= kMaxTable) return 0;
   Link* table = make_larger_table(s, links * 2);
   if (!table) return 0;
   uint64_t used = 0;
@@ -120,8 +120,8 @@ uint64_t take_for_contexts(uint64_t wanted, Block* first) {
 uint64_t refill(NodeSupply* supply, uint64_t (*take)(uint64_t wanted, Block* first)) {
   if (blocks_in(supply->range) != 0) return 1;  // a handler has been here in between
   uint64_t wanted = supply->taken / 4 / kBlocksPerPage * kBlocksPerPage;
-  if (wanted < kFewestNodes) wanted = kFewestNodes;
-  if (wanted > kMostNodes) wanted = kMostNodes;
+  if (wanted < kMinNodes) wanted = kMinNodes;
+  if (wanted > kMaxNodes) wanted = kMaxNodes;
   Block first = 0;
   const uint64_t got = take(wanted, &first);
   if (got == 0) {

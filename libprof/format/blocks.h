@@ -8,7 +8,7 @@
 // known yet, and it follows from those of the others there.
 //
 // An entry of 0 bytes is no block: it is a way on from a conditional jump, which has a counter, between two places. It comes
-// behind the function's blocks.
+// after the function's blocks.
 //
 // Counter i of a thread, or of all threads, is word i of the counters (format.h, Counters).
 //
@@ -29,7 +29,7 @@ struct BlocksHeader {
   uint32_t function_size;  // sizeof(BlockFunction); a later version may make both longer
   uint32_t block_size;     // sizeof(BlockEntry)
   uint64_t functions;      // BlockFunction structures that follow
-  uint64_t blocks;         // BlockEntry structures behind them: those of the first function, then of the second, ...
+  uint64_t blocks;         // BlockEntry structures after them: those of the first function, then of the second, ...
   uint64_t counters;       // words
 };
 

@@ -1,7 +1,7 @@
 // The list ctl.prof.<pid> that `prof ctl` writes beside a profile, described for readers in prof(5): the counters to
 // leave out of the profile, or to show in place of its own. prof/read/recording.h tells what it is for.
 //
-// The file is one ControlList and behind it `entries` BlockCounters, in ascending order of their blocks. All integers
+// The file is one ControlList and after it `entries` BlockCounters, in ascending order of their blocks. All integers
 // are little-endian.
 
 #ifndef LIBPROF_FORMAT_CONTROL_LIST_H

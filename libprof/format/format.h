@@ -203,7 +203,7 @@ struct Module {
 };
 
 // What readers need of a module's file, so that they need not have the file: an ELF file without code and data
-// (prof/read/skeleton.h). It is behind all blocks that the process used. `packed_size` bytes, in zlib's format, follow the
+// (prof/read/skeleton.h). It is after all blocks that the process used. `packed_size` bytes, in zlib's format, follow the
 // structure.
 struct Skeleton {
   Block next;
@@ -219,7 +219,7 @@ struct Skeleton {
 struct Counters {
   Block next;
   Block module;
-  Block values;  // where `count` words begin, at the start of a page; those behind the module's counters are 0
+  Block values;  // where `count` words begin, at the start of a page; those after the module's counters are 0
   uint32_t reserved0;
   uint64_t count;
   uint64_t reserved[5];
@@ -295,7 +295,7 @@ struct Node {
 // A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer
 // in its hooks); bit 0 of it is a mark of the writer's. A frame that is being pushed has slot 0, and so have all
 // entries above the top; but entry 0 of a further chunk, a second copy of the last frame of the chunk before, may stay
-// behind. So the top is the last entry with a slot but for such copies. Entry 0 of a stack's first chunk is the base:
+// after. So the top is the last entry with a slot but for such copies. Entry 0 of a stack's first chunk is the base:
 // it stands for the code that called into profiled code.
 struct Frame {
   uint64_t slot;
@@ -317,7 +317,7 @@ inline constexpr uint64_t sampling_period(uint64_t count) {
   return period;
 }
 
-inline constexpr uint64_t kLargestChunk = 4096;  // bytes, with its frames
+inline constexpr uint64_t kMaxChunk = 4096;  // bytes, with its frames
 
 // Frames of one stack, `capacity` of them following this structure. Chunks of deep stacks are chained.
 struct FrameChunk {

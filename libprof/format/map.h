@@ -35,8 +35,8 @@ inline constexpr char kNoteOwner[] = "prof";
 inline constexpr uint32_t kNoteOriginalBuildId = 1;
 
 // Entry of the dynamic section, in the range left to operating systems: address of two words through which the program
-// calls the hooks, _profin's and behind it _profout's. The dynamic linker fills them with the addresses of these
-// symbols, the runtime with those of the hooks that are in use, which saves each call a jump. (What lies behind them, the
+// calls the hooks, _profin's and after it _profout's. The dynamic linker fills them with the addresses of these
+// symbols, the runtime with those of the hooks that are in use, which saves each call a jump. (What lies after them, the
 // words of _proftail and _profjump, is not the runtime's: older programs have something else there.)
 inline constexpr int64_t kHooksTag = 0x6f50524f;
 
@@ -71,7 +71,7 @@ struct ImportsHeader {
   char magic[8];
   uint32_t entry_size;  // sizeof(ImportEntry); a later version may make it longer
   uint32_t reserved;
-  uint64_t entries;  // ImportEntry structures that follow, sorted by `function`; behind them the names
+  uint64_t entries;  // ImportEntry structures that follow, sorted by `function`; after them the names
 };
 
 struct ImportEntry {

@@ -10,17 +10,17 @@
 //   TraceChunk, TraceEnd       how the program ended: a trace without it is a part of one
 //
 // A reader may read while the file grows: the bytes of a chunk are there when its header is, but for windows (below). A
-// chunk that goes on behind the end of the file was torn, and so was what follows one without kChunkMagic. All that is in
+// chunk that goes on after the end of the file was torn, and so was what follows one without kChunkMagic. All that is in
 // front of it holds.
 //
 // What chunks tell of one thread stands in the order in which it happened. Those of several threads stand in the order in
 // which they were full. A module, or code, that changes stands in front of the first chunk with steps in it.
 //
-// Steps. What was stepped is written as runs: instructions that lie one behind the other, and ran so. A run that occurred
+// Steps. What was stepped is written as runs: instructions that lie one after the other, and ran so. A run that occurred
 // in the same chunk before is named by its number, and one that again follows the one that it followed the last time is
 // counted only. So a chunk can be read without any other. Its bytes, once they are unpacked:
 //
-//   uint64_t size of the flow, in bytes; the flow; behind it the addresses, up to the end of the chunk
+//   uint64_t size of the flow, in bytes; the flow; after it the addresses, up to the end of the chunk
 //
 // Both are varints (LEB128), "signed" ones with the sign in the lowest bit (0, -1, 1, -2, ... are 0, 1, 2, 3, ...).
 //
@@ -34,7 +34,7 @@
 //                  size in bytes * 8 + kAccess... flags
 //   addresses:     of each run that is named by the flow, of each of its accesses in their order: the address, signed,
 //                  less what it was when that run ran last plus by how much it changed then; the first time: less the
-//                  address before it in the chunk. An access of a repeated instruction (kAccessRepeated) has behind it
+//                  address before it in the chunk. An access of a repeated instruction (kAccessRepeated) has after it
 //                  how often it was made: elements that follow each other, up, or with kAccessDown down, from the address.
 //
 //   event:  kind (TraceEventKind), how many values, the values
@@ -45,7 +45,7 @@
 // Blocks. A rewritten program writes records into windows: parts of the file that are mapped into its memory, each of them a
 // chunk of kind kChunkBlocks, not packed. What is not written yet is 0, and is skipped. Windows are numbered (`sequence`) in
 // the order in which they are begun, which is the order in which the chunks of a thread are to be read. A full one may be
-// written behind the end of the file, as a chunk with the same number, and be begun again, with the next one. So if two chunks
+// written after the end of the file, as a chunk with the same number, and be begun again, with the next one. So if two chunks
 // have the same number, the first one holds, and what is torn of the second one is not missing. A window with number 0 holds
 // nothing. If the number is another one after a reader has read what is in a window, that is not to be believed.
 // A record is the number of a basic
@@ -54,7 +54,7 @@
 // the block of the record before, through such as write none, of which there is one. A signal's handler may have written
 // records in between (prof/instructions/trace/blocks_decoder.cc).
 //
-// With kTraceMemory, words have 4 bytes, and the values of the block that the table tells of stand behind the word, 8 bytes
+// With kTraceMemory, words have 4 bytes, and the values of the block that the table tells of stand after the word, 8 bytes
 // each. The number takes its lower bits (kRecordNumber). Those above say how many values there are, and the highest bit
 // (kRecordIsWhole) that these are written, too. A record with values and without this bit was cut off: its program was
 // killed, or a signal's handler jumped out of it. The table of blocks tells what a reader makes of the values: where
@@ -62,7 +62,7 @@
 //
 // Such records may be packed (kTracePacked), each chunk by itself. A word has a slot (packed_slot). Each record is then
 //
-//   a byte: bit 0: the word follows; else it is the one that came behind a word of the slot of the word before when that slot
+//   a byte: bit 0: the word follows; else it is the one that came after a word of the slot of the word before when that slot
 //           was met last. (Before the first record it is slot 0.) Then, in two bits each, the forms of the first three values
 //   the word, 4 bytes, if it follows
 //   for each value: less what the value number (slot + its place in the record) was last, 0 at first: form 0: the same; form
@@ -99,7 +99,7 @@ struct TraceHeader {
   char magic[8];
   uint32_t version;
   uint32_t byte_order;   // kTraceByteOrder
-  uint32_t header_size;  // sizeof(TraceHeader); the first chunk is behind it
+  uint32_t header_size;  // sizeof(TraceHeader); the first chunk is after it
   uint32_t origin;       // TraceOrigin
   uint32_t flags;        // TraceFlags
   uint32_t pid;          // of the program; of the first process if it has several
@@ -116,7 +116,7 @@ enum TraceChunkKind : uint16_t {
   kChunkSteps = 4,       // of one thread, see above
   kChunkBlocks = 5,      // of one thread, a window: see above
   kChunkBlockTable = 6,  // TraceBlocks
-  kChunkEvents = 7,      // of one thread: events as in the flow of steps, one behind the other
+  kChunkEvents = 7,      // of one thread: events as in the flow of steps, one after the other
   kChunkEnd = 8,         // TraceEnd
   kChunkPadding = 9,     // nothing
 };
@@ -134,7 +134,7 @@ struct TraceChunk {
   uint8_t word_size;  // kChunkBlocks: 2, 4 or 8 bytes
   uint32_t process;   // its number (pid)
   uint32_t thread;    // number of the thread (tid); 0: none
-  uint64_t stored;    // bytes that follow; the next chunk begins at the next multiple of 8 behind them
+  uint64_t stored;    // bytes that follow; the next chunk begins at the next multiple of 8 after them
   uint64_t size;      // bytes once they are unpacked; raw: the same
   uint32_t module;    // kChunkBlocks, kChunkBlockTable: number of the module that the blocks are of
   uint32_t reserved;
@@ -142,10 +142,10 @@ struct TraceChunk {
 };
 
 // More is damage: bytes of a packed chunk once it is unpacked, and instructions of a chunk of steps.
-inline constexpr uint64_t kMostChunkBytes = uint64_t(1) << 24;
-inline constexpr uint64_t kMostChunkInstructions = uint64_t(1) << 25;
+inline constexpr uint64_t kMaxChunkBytes = uint64_t(1) << 24;
+inline constexpr uint64_t kMaxChunkInstructions = uint64_t(1) << 25;
 
-// Behind it the path, and the build-id: raw bytes.
+// After it the path, and the build-id: raw bytes.
 struct TraceModule {
   uint64_t start, end;  // addresses in memory that the file, or a part of it, takes
   uint64_t offset;      // in the file of what is at `start`
@@ -157,14 +157,14 @@ struct TraceModule {
 };
 inline constexpr uint64_t kUnknownBias = ~uint64_t(0);
 
-// Behind it the bytes.
+// After it the bytes.
 struct TraceCode {
   uint64_t address;
   uint64_t size;
 };
 
-// The table of the blocks of a module. Behind it `blocks` TraceBlock, `operands` TraceOperand, the ways on from all blocks, 4
-// bytes each, and `code_size` bytes of code: those of all blocks, one behind the other.
+// The table of the blocks of a module. After it `blocks` TraceBlock, `operands` TraceOperand, the ways on from all blocks, 4
+// bytes each, and `code_size` bytes of code: those of all blocks, one after the other.
 struct TraceBlocks {
   uint64_t blocks, operands, code_size;
   uint32_t block_size;    // sizeof(TraceBlock)
@@ -176,16 +176,16 @@ struct TraceBlock {
   uint64_t code;          // where its bytes begin in those of the table
   uint32_t size;          // bytes of its code
   uint32_t instructions;  // which these bytes are
-  uint32_t operands;      // TraceOperand, behind those of the block before
-  uint16_t values;        // that follow the word of each execution, its own or that of the block behind it
+  uint32_t operands;      // TraceOperand, after those of the block before
+  uint16_t values;        // that follow the word of each execution, its own or that of the block after it
   uint16_t flags;         // TraceBlockFlags
   // Number + 1 of a block that ran just before it and wrote no word; 0: none. A block without code stands for the blocks before
-  // it alone. At most kMostBlocksBefore follow each other so.
+  // it alone. At most kMaxBlocksBefore follow each other so.
   uint32_t before;
-  uint32_t next;  // ways on from it, behind those of the block before: numbers of blocks. None: control leaves there
+  uint32_t next;  // ways on from it, after those of the block before: numbers of blocks. None: control leaves there
 };
 
-inline constexpr uint32_t kMostBlocksBefore = 256;
+inline constexpr uint32_t kMaxBlocksBefore = 256;
 
 enum TraceBlockFlags : uint16_t {
   kBlockWrites = 1,      // it writes words; versions 1 and 2 do not say so
@@ -223,7 +223,7 @@ inline constexpr uint64_t kDirectionFlag = 0x400;
 
 inline constexpr uint32_t kRecordNumber = 0xffffff, kRecordIsWhole = 0x80000000;
 inline constexpr unsigned kRecordValuesShift = 24;
-inline constexpr uint32_t kMostRecordValues = 0x7f;
+inline constexpr uint32_t kMaxRecordValues = 0x7f;
 
 // With kTraceMemory: whether this is the word of a record, and its values are written.
 constexpr bool is_whole_record(uint32_t word) {

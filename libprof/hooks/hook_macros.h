@@ -190,21 +190,21 @@
 .Lgiven_\variant:
 .endm
 
-// Out of line: the stamp is behind the last one, L in rax. Only the counter itself can have been set back. Changes rsi
+// Out of line: the stamp is after the last one, L in rax. Only the counter itself can have been set back. Changes rsi
 // and rdx.
 .macro LOOK_FOR_SETBACK variant, stamp
         mov     %rax, %rsi
         TIME_STAMP \stamp
         mov     %rsi, %rax
         sub     \stamp, %rsi
-        cmp     $SMALLEST_SETBACK, %rsi         // signed: by now it may be behind the stamp
+        cmp     $SMALLEST_SETBACK, %rsi         // signed: by now it may be after the stamp
         jl      1f
         cmpxchg \stamp, PROF_THREAD_LAST_TSC(%rdi)
 1:
 .endm
 
 // Out of line, where GIVE_TIME goes: once more with another stamp if a handler has been here; no time is given if the stamp is
-// behind. The top, in rdx, is kept.
+// after. The top, in rdx, is kept.
 .macro TIME_AGAIN variant, stamp, clock
 .Lagain_\variant:
         mov     %rdx, KEPT_TOP(%rsp)

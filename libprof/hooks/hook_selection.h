@@ -15,7 +15,7 @@ namespace libprof {
 
 using Hook = void();
 
-// The four that belong together: before the body of a function, before it returns, before a jump behind the enter hook of
+// The four that belong together: before the body of a function, before it returns, before a jump after the enter hook of
 // another function, and before a jump that may lead anywhere.
 struct Hooks {
   Hook *enter, *leave, *tail, *jump;

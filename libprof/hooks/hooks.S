@@ -38,7 +38,7 @@
 //     e  S->top = T - 1
 //
 // Tail calls. The function jumped to finds the stack as the one that jumps found it: both have the same slot. So before a
-// jump to a function whose hook is known, behind which the jump leads, _proftail makes the one's frame the other's:
+// jump to a function whose hook is known, after which the jump leads, _proftail makes the one's frame the other's:
 //
 //     t  stamp = time stamp;  C = the node of the function jumped to, a child of P, the node of the one that jumps
 //     u  C.count++
@@ -47,7 +47,7 @@
 //     x  top.node = C
 //
 // There is no moment without the frame, so a handler's hooks find it as they would between a hook and the next: before x
-// they are called by the one function, behind it by the other. Of u and x both are done or none, but for a handler that
+// they are called by the one function, after it by the other. Of u and x both are done or none, but for a handler that
 // leaves by siglongjmp or a kill. v and w are as 5 and 6. _profjump, before a jump that may lead anywhere, is in C++
 // (tail_calls.cc).
 //
@@ -65,7 +65,7 @@
 //   d to e:    as 2 to 7. After e: as before 2.
 //   A count is one instruction (4), so no count is lost or doubled.
 //   A handler before 5 gives P its time up to then. If L was read before that, we find at 5 that last_tsc has changed,
-//   and only what came after is left; if L is read later, our stamp is behind it, and there is no time to give. One
+//   and only what came after is left; if L is read later, our stamp is after it, and there is no time to give. One
 //   after 5 finds that P has been given its time; 6 adds to what it may add as well: sums commute. b and c are the same
 //   with C, whose frame is still there.
 //
@@ -78,11 +78,11 @@
 // as late as they like.
 //
 // Taking a new stamp at 5 or b comes to an end. It takes a handler between the reading of L and the comparison and none
-// between the stamp and the reading of L, else the stamp is behind L; so one after each instruction (single steps) does
+// between the stamp and the reading of L, else the stamp is after L; so one after each instruction (single steps) does
 // not do it.
 //
-// A stamp behind last_tsc was taken before a handler's, or is that of another processor, whose counter is a little
-// behind: then there is no time to give. Only if a stamp taken after L was read is far behind it, the counter was set
+// A stamp after last_tsc was taken before a handler's, or is that of another processor, whose counter is a little
+// after: then there is no time to give. Only if a stamp taken after L was read is far after it, the counter was set
 // back, and last_tsc follows it.
 //
 // Adaptive hooks do 2, 3, 4, 7 and d, e, as counting ones do, and compare the node's count with that of the call to be

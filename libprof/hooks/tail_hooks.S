@@ -2,10 +2,10 @@
 
 #include "hook_macros.h"
 
-#define JUMP_LENGTH 5  // jmp with a displacement of 32 bits, behind a byte
+#define JUMP_LENGTH 5  // jmp with a displacement of 32 bits, after a byte
 
 // The fast path of a tail call up to u. Leaves rcx = S, rdx = the top frame - S, our own, rsi = P, rdi = C. r8, which is
-// kept, = the pc of C, that of the end of the jump behind the call of the hook.
+// kept, = the pc of C, that of the end of the jump after the call of the hook.
 .macro TAIL_NODE variant, slowly, is_adaptive=0
         mov     %r8, KEPT_R8(%rsp)
         .cfi_offset %r8, CFA(KEPT_R8)

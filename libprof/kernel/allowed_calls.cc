@@ -10,7 +10,7 @@ uint32_t is_sandboxed;
 
 namespace {
 
-constexpr uint32_t kMostFilters = 32768;  // more than the kernel takes: instructions of all together
+constexpr uint32_t kMaxFilters = 32768;  // more than the kernel takes: instructions of all together
 
 SeenFilter* newest_filter;
 uint32_t all_is_forbidden;  // for how many reasons
@@ -21,7 +21,7 @@ bool may_call(int64_t number, const uint64_t (&arguments)[6]) {
   if (load(&all_is_forbidden) != 0) return false;
   SystemCall call = {int32_t(number), kThisArchitecture, 0, {}};
   __builtin_memcpy(call.arguments, arguments, sizeof arguments);
-  uint32_t left = kMostFilters;
+  uint32_t left = kMaxFilters;
   for (SeenFilter* f = __atomic_load_n(&newest_filter, __ATOMIC_ACQUIRE); f && left != 0; f = f->next, --left) {
     const uint32_t action = run_filter(f->instructions, f->size, call) & kFilterAction;
     if (action != kFilterAllows && action != kFilterLogs) return false;

@@ -19,7 +19,7 @@ bool may_call(int64_t number, const uint64_t (&arguments)[6]);
 struct SeenFilter {
   SeenFilter* next;
   uint64_t size;  // instructions
-  FilterInstruction instructions[kMostFilterInstructions];
+  FilterInstruction instructions[kMaxFilterInstructions];
 };
 
 // From now on may_call asks the filter that the kernel has just read as well. `kept`: zeroed memory, which stays there.

@@ -60,7 +60,7 @@ FilePage find_file_page(uint64_t address) {
 }
 
 void find_bounds(uint64_t address, uint64_t* low, uint64_t* high) {
-  constexpr uint64_t kLargestStack = uint64_t(1) << 30;  // assumed when the limit is "unlimited"
+  constexpr uint64_t kMaxStack = uint64_t(1) << 30;  // assumed when the limit is "unlimited"
   *low = address & ~(kPage - 1);
   *high = *low + kPage;
   LineReader maps("/proc/self/maps");
@@ -74,7 +74,7 @@ void find_bounds(uint64_t address, uint64_t* low, uint64_t* high) {
     *high = end;
     if (!ends_with(line, "[stack]")) return;
     uint64_t size = limit_of(kLimitStack);
-    if (size > kLargestStack) size = kLargestStack;
+    if (size > kMaxStack) size = kMaxStack;
     if (size > end - start && size < end) *low = end - size;
     return;
   }

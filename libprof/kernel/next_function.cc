@@ -4,7 +4,7 @@
 // as the program's.
 //
 // The way taken. The dynamic linker keeps a list of all that is loaded, for debuggers (_r_debug of glibc, _dl_debug_addr of musl),
-// in the order in which symbols are looked up. We look for the name in the symbol tables of those behind ourselves.
+// in the order in which symbols are looked up. We look for the name in the symbol tables of those after ourselves.
 //
 // Limits. In a namespace of its own (dlmopen) the runtime is not on that list, and in a static program there is none. What is
 // found is then what the dynamic linker has bound.

@@ -10,10 +10,10 @@ namespace libprof {
 // Whether it can be told what is loaded.
 bool knows_libraries();
 
-// The function of that name in the libraries behind this one, as dlsym(RTLD_NEXT, name) finds it; null if there is none.
+// The function of that name in the libraries after this one, as dlsym(RTLD_NEXT, name) finds it; null if there is none.
 void* find_next_function(const char* name);
 
-// The function of that name in any library, those behind this one first; `otherwise` if there is none.
+// The function of that name in any library, those after this one first; `otherwise` if there is none.
 void* find_library_function(const char* name);
 template <class F>
 F* library_function(const char* name, F* otherwise) {

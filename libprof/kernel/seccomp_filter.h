@@ -15,12 +15,12 @@ struct FilterInstruction {  // struct sock_filter
 };
 static_assert(sizeof(FilterInstruction) == 8);
 
-inline constexpr uint32_t kMostFilterInstructions = 4096;  // the kernel's limit
+inline constexpr uint32_t kMaxFilterInstructions = 4096;  // the kernel's limit
 
 struct SystemCall {  // struct seccomp_data
   int32_t number;
   uint32_t architecture;
-  uint64_t instruction;  // address behind the system call's
+  uint64_t instruction;  // address after the system call's
   uint64_t arguments[6];
 };
 static_assert(sizeof(SystemCall) == 64 && offsetof(SystemCall, arguments) == 16);

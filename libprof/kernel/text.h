@@ -18,7 +18,7 @@ size_t length_of(const char* s);
 bool equal(const char* a, const char* b);
 bool ends_with(const char* s, const char* end);
 
-// Read unsigned numbers; *p moves behind the last digit.
+// Read unsigned numbers; *p moves after the last digit.
 uint64_t parse_hex(const char** p);
 uint64_t parse_decimal(const char** p);
 

@@ -57,7 +57,7 @@ extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot
   if (load(&s->top) != 0 && !s->is_left) leave(s, slot, now);
 }
 
-// Before a jump behind the enter hook of another function. `jump`: the instruction. When anything is not as it should be, the
+// Before a jump after the enter hook of another function. `jump`: the instruction. When anything is not as it should be, the
 // function jumped to is entered as if it had been called.
 extern "C" [[gnu::visibility("hidden")]] void tail_slow(State* s, uint64_t slot, const uint8_t* jump) {
   if (!has_stack(s) || !jump_to_known(s, slot, jump)) enter_slow(s, slot, end_of_jump_to_known(jump));

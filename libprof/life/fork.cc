@@ -5,7 +5,7 @@
 //
 // So the child, before it returns from the handler, leaves the parent's state in a form in which every path through the
 // hooks ends well. Private zeros replace the mapping; nodes and frames that were there are gone. The state refers to a
-// base frame, a thread and an empty table behind them, so that code in the middle of a slow path finds no frame to pop
+// base frame, a thread and an empty table after them, so that code in the middle of a slow path finds no frame to pop
 // and no child, and makes new ones in private memory. Wherever it reads the mapping it takes zeros for "none". And this is
 // not the thread's state any more: the child gets another one.
 //

@@ -36,11 +36,11 @@ namespace libprof {
 namespace {
 
 constexpr int kTagShift = 48;  // user space ends below, and PROF_SOUGHT_BIT is above
-constexpr uint64_t kMostTags = 0x3ffe;
-constexpr uint64_t kUnknown = (kMostTags + 1) << kTagShift;  // of modules when there are no tags left
+constexpr uint64_t kMaxTags = 0x3ffe;
+constexpr uint64_t kUnknown = (kMaxTags + 1) << kTagShift;  // of modules when there are no tags left
 
 // A bit for each number of a tag, 1 and up, that a retired module has. With the lock of the process.
-uint64_t tags_in_use[(kMostTags + 64) / 64];
+uint64_t tags_in_use[(kMaxTags + 64) / 64];
 
 // A tag that no module has, or kUnknown.
 uint64_t take_tag() {
@@ -48,7 +48,7 @@ uint64_t take_tag() {
     if (word == ~uint64_t(0)) continue;
     const uint64_t bit = uint64_t(__builtin_ctzll(~word));
     const uint64_t number = uint64_t(&word - tags_in_use) * 64 + bit + 1;
-    if (number > kMostTags) break;
+    if (number > kMaxTags) break;
     word |= uint64_t(1) << bit;
     return number << kTagShift;
   }

@@ -57,7 +57,7 @@ extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] void* dlsym(voi
 
 namespace {
 
-// dlsym, where it has to be asked, searches the libraries behind the one that it returns to.
+// dlsym, where it has to be asked, searches the libraries after the one that it returns to.
 void find(Watched* w) {
   if (w->next) return;
   void* found = nullptr;

@@ -42,8 +42,8 @@
 // and it comes when they end. A thread that begins with the signal blocked (one of glibc's or musl's own, which wait for
 // it) gets no timer.
 //
-// The kernel. `syscall` puts the address behind it into rcx, and so rcx is equal to the instruction pointer when a signal
-// comes on the way out of one; or two bytes behind, if the call is to be made again. No memory is read for that, because
+// The kernel. `syscall` puts the address after it into rcx, and so rcx is equal to the instruction pointer when a signal
+// comes on the way out of one; or two bytes after, if the call is to be made again. No memory is read for that, because
 // code need not be readable. A page fault is no system call: its time belongs to the code that it came upon. (Processors
 // with FRED leave rcx alone: there, time in the kernel is in that of who made the call, most often a library.)
 //

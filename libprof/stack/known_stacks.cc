@@ -36,8 +36,8 @@ namespace libprof {
 
 namespace {
 
-constexpr uint32_t kMostPassedOver = 4;
-constexpr uint32_t kFewestStacks = 16;  // before it is asked which are gone
+constexpr uint32_t kMaxPassedOver = 4;
+constexpr uint32_t kMinStacks = 16;  // before it is asked which are gone
 
 // One past the address of the highest word of a stack whose first function has that slot.
 uint64_t end_above(uint64_t slot) { return slot + 2 * sizeof slot; }
@@ -123,7 +123,7 @@ FrameChunk* find_with_frames(State* s, const Passing& from) {
     if (p.is_down ? !is_idle(s, c) : !is_empty(s, c)) return c;
     p.end = e.end;
     p.stack = e.stack;
-    if (passed != kMostPassedOver) continue;
+    if (passed != kMaxPassedOver) continue;
     Passing again = from;
     if (may_forget(s)) run_heavy(s, take_out_passed_over, as_word(&again));
   }
@@ -145,7 +145,7 @@ void look_at_stacks(State* s) {
     }
     e = next;
   }
-  s->look_at_stacks = at_least(2 * s->stacks_listed, kFewestStacks);
+  s->look_at_stacks = at_least(2 * s->stacks_listed, kMinStacks);
 }
 
 namespace {
@@ -312,7 +312,7 @@ void give_up_stacks(State* s, uint64_t slot) {
       c->saved_top = as_top(s, frames_of(c));
   }
   s->emptied_stack = 0;
-  s->look_at_stacks = kFewestStacks;
+  s->look_at_stacks = kMinStacks;
 }
 
 }  // namespace

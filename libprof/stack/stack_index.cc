@@ -4,7 +4,7 @@
 //
 // The way taken. A B-tree, whose pages are pages of the profile: readers do not look at them, and what happens to the profile
 // in a forked child happens to them. Leaves hold the stacks, other pages the pages below them, each with an entry that is
-// not behind any of that one's. Leaves are chained. A page is given up when its last entry goes; pages are not merged, as
+// not after any of that one's. Leaves are chained. A page is given up when its last entry goes; pages are not merged, as
 // stacks come and go at the same places.
 //
 // Handlers. The tree is changed by heavy paths only, as a whole, which are counted (stack_changes). Who looks, looks again
@@ -20,8 +20,8 @@ namespace libprof {
 
 namespace {
 
-constexpr uint32_t kMostLevels = 8;  // far more than fit
-constexpr int kMostTries = 4;        // of looking, when handlers change the tree meanwhile
+constexpr uint32_t kMaxLevels = 8;  // far more than fit
+constexpr int kMaxTries = 4;        // of looking, when handlers change the tree meanwhile
 
 struct IndexPage {
   uint32_t used;   // entries
@@ -30,7 +30,7 @@ struct IndexPage {
   StackEnd entries[(kPage - 16) / sizeof(StackEnd)];
 };
 static_assert(sizeof(IndexPage) == kPage);
-constexpr uint32_t kMostEntries = sizeof IndexPage::entries / sizeof(StackEnd);
+constexpr uint32_t kMaxEntries = sizeof IndexPage::entries / sizeof(StackEnd);
 
 bool is_before(const StackEnd& a, const StackEnd& b) { return a.end < b.end || (a.end == b.end && a.stack > b.stack); }
 
@@ -39,7 +39,7 @@ IndexPage* page_at(State* s, Block block) { return is_known_block(s, block) ? at
 
 uint32_t used_of(const IndexPage* page) {
   const uint32_t used = load(&page->used);
-  return used < kMostEntries ? used : kMostEntries;
+  return used < kMaxEntries ? used : kMaxEntries;
 }
 
 // How many entries of the page come before that one.
@@ -67,9 +67,9 @@ uint32_t place_towards(const IndexPage* page, const StackEnd& e) {
 // The leaf that the entry is in or belongs into. `way`: the pages that lead there, by level.
 IndexPage* find_leaf(State* s, const StackEnd& e, IndexPage** way = nullptr) {
   IndexPage* page = page_at(s, load(&s->index));
-  for (uint32_t i = 0; page && i < kMostLevels; ++i) {
+  for (uint32_t i = 0; page && i < kMaxLevels; ++i) {
     const uint32_t level = load(&page->level);
-    if (level >= kMostLevels) return nullptr;
+    if (level >= kMaxLevels) return nullptr;
     if (way) way[level] = page;
     if (level == 0) return page;
     page = page_at(s, load(&page->entries[place_towards(page, e)].page));
@@ -141,9 +141,9 @@ bool split(State* s, IndexPage* above, uint32_t place, IndexPage* page, const St
   IndexPage* upper = new_page(s, page->level);
   if (!upper) return false;
   const uint32_t before = count_before(page, next);
-  const uint32_t kept = before == kMostEntries ? kMostEntries - 1 : before <= 1 ? 1 : kMostEntries / 2;
-  for (uint32_t i = kept; i < kMostEntries; ++i) upper->entries[i - kept] = page->entries[i];
-  upper->used = kMostEntries - kept;
+  const uint32_t kept = before == kMaxEntries ? kMaxEntries - 1 : before <= 1 ? 1 : kMaxEntries / 2;
+  for (uint32_t i = kept; i < kMaxEntries; ++i) upper->entries[i - kept] = page->entries[i];
+  upper->used = kMaxEntries - kept;
   page->used = kept;
   if (page->level == 0) {
     link_leaves(s, upper, page_at(s, page->after));
@@ -155,7 +155,7 @@ bool split(State* s, IndexPage* above, uint32_t place, IndexPage* page, const St
 
 // Puts a page above the one that is the first.
 bool grow(State* s, IndexPage* first) {
-  IndexPage* above = first->level + 1 < kMostLevels ? new_page(s, first->level + 1) : nullptr;
+  IndexPage* above = first->level + 1 < kMaxLevels ? new_page(s, first->level + 1) : nullptr;
   if (!above) return false;
   insert_at(above, 0, {first->entries[0].end, first->entries[0].stack, number_of(s, first)});
   s->index = number_of(s, above);
@@ -165,7 +165,7 @@ bool grow(State* s, IndexPage* first) {
 }  // namespace
 
 Neighbours neighbours_of(State* s, uint64_t end, Block stack) {
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     const uint32_t changes = load(&s->stack_changes);
     Neighbours found = find(s, {end, stack, 0});
     if (load(&s->stack_changes) != changes) continue;
@@ -185,14 +185,14 @@ bool add_stack_end(State* s, uint64_t end, Block stack) {
     if (!(page = new_page(s, 0))) return false;
     s->index = number_of(s, page);
   }
-  if (page->used == kMostEntries) {
+  if (page->used == kMaxEntries) {
     if (!grow(s, page)) return false;
     page = page_at(s, s->index);
   }
   while (page->level != 0) {
     uint32_t place = place_towards(page, e);
     IndexPage* below = page_at(s, page->entries[place].page);
-    if (below->used == kMostEntries && !split(s, page, place, below, e)) return false;
+    if (below->used == kMaxEntries && !split(s, page, place, below, e)) return false;
     place = place_towards(page, e);
     StackEnd* first = &page->entries[place];
     if (is_before(e, *first)) *first = {end, stack, first->page};
@@ -204,7 +204,7 @@ bool add_stack_end(State* s, uint64_t end, Block stack) {
 
 void remove_stack_end(State* s, uint64_t end, Block stack) {
   const StackEnd e = {end, stack, 0};
-  IndexPage* way[kMostLevels];
+  IndexPage* way[kMaxLevels];
   IndexPage* page = find_leaf(s, e, way);
   if (!page) return;
   uint32_t place = count_before(page, e);

@@ -19,7 +19,7 @@ struct Neighbours {
   StackEnd below, above;
 };
 
-// The last stack before that place in the order, and the first one behind it. A slow path.
+// The last stack before that place in the order, and the first one after it. A slow path.
 Neighbours neighbours_of(State* s, uint64_t end, Block stack);
 
 // Heavy paths. add_stack_end returns false, with nothing changed, if there is no room.

@@ -49,7 +49,7 @@ namespace libprof {
 namespace {
 
 constexpr uint64_t kReach = 65536;
-constexpr int kMostTries = 4;  // if handlers change what stacks there are
+constexpr int kMaxTries = 4;  // if handlers change what stacks there are
 
 // To be called when the thread has changed to another stack and when one was made. Stacks below the current one end at
 // or below its lowest frame. If there are none but the thread's own and signal stacks, there is no barrier.
@@ -59,7 +59,7 @@ void set_barrier(State* s) {
     store(&s->barrier, uint64_t(0));
     return;
   }
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     const uint32_t changes = load(&s->stack_changes);
     FrameChunk* current = current_stack(s);
     uint64_t barrier = lower_end_of(s, current);

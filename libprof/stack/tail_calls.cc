@@ -55,11 +55,11 @@ using prof_format::kWeightShift;
 constexpr uint8_t kJump = 0xe9, kShortJump = 0xeb, kCall = 0xe8, kThroughPointer = 0xff, kBnd = 0xf2, kNotrack = 0x3e;
 constexpr uint8_t kJumpThroughWord = 0x25, kCallThroughWord = 0x15;  // their second bytes: relative to rip
 constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-constexpr uint8_t kNumberToR11[] = {0x41, 0xbb};                    // behind it a number of 32 bits: mold's stubs
-constexpr uint8_t kWordToR11[] = {0x4c, 0x8b, 0x1d};                // behind it a displacement: lld -z retpolineplt
+constexpr uint8_t kNumberToR11[] = {0x41, 0xbb};                    // after it a number of 32 bits: mold's stubs
+constexpr uint8_t kWordToR11[] = {0x4c, 0x8b, 0x1d};                // after it a displacement: lld -z retpolineplt
 constexpr uint8_t kReturnToR11[] = {0x4c, 0x89, 0x1c, 0x24, 0xc3};  // where its stubs lead
 constexpr int kJumpOfThrough = 4;                                   // in the middle bits of the second byte
-constexpr int kMostJumps = 4;                                       // from one to the next, to the function
+constexpr int kMaxJumps = 4;                                        // from one to the next, to the function
 
 int32_t displacement_at(const uint8_t* p) {
   int32_t d;
@@ -138,15 +138,15 @@ bool is(const uint8_t (&instruction)[kSize], const uint8_t* p) {
 uint64_t word_of_retpoline(const uint8_t* p) {
   if (!is(kWordToR11, p)) return 0;
   const uint8_t* to = p + sizeof kWordToR11 + 4;
-  for (int i = 0; i < kMostJumps && (*to == kJump || *to == kCall); ++i)
+  for (int i = 0; i < kMaxJumps && (*to == kJump || *to == kCall); ++i)
     to = reinterpret_cast<const uint8_t*>(end_of(to + 1));
   return is(kReturnToR11, to) ? end_of(p + sizeof kWordToR11) : 0;
 }
 
-// The pc of the function to which a jump to that address leads: the one behind the call of its enter hook. 0 if it has no
+// The pc of the function to which a jump to that address leads: the one after the call of its enter hook. 0 if it has no
 // hook.
 uint64_t find_hook(State* s, uint64_t address) {
-  for (int i = 0; i < kMostJumps && is_in_object(s, address); ++i) {
+  for (int i = 0; i < kMaxJumps && is_in_object(s, address); ++i) {
     auto* p = reinterpret_cast<const uint8_t*>(address);
     if (is(kEndbr64, p)) p += sizeof kEndbr64;
     if (is(kNumberToR11, p)) p += sizeof kNumberToR11 + 4;

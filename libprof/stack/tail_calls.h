@@ -10,7 +10,7 @@ namespace libprof {
 // Whether a thread has begun that has a shadow stack at hand: not in a handler that interrupted a heavy path.
 inline bool has_stack(const State* s) { return s && load(&s->top) != 0 && !s->is_left && !s->is_busy; }
 
-// Where a jump behind the enter hook of another function leads.
+// Where a jump after the enter hook of another function leads.
 uint64_t end_of_jump_to_known(const uint8_t* jump);
 
 // Before such a jump: counts the call of the function jumped to, whose frame is there then. False, with nothing done, if the

@@ -9,7 +9,7 @@
 // length to the cursor, which takes it (linker-rewrite/x86/record_code.h). The place is filled a few instructions later; until
 // then it is 0, which readers pass over.
 //
-// Handlers. What a handler writes comes before or behind what was taken by one addition. But if it comes between the load and
+// Handlers. What a handler writes comes before or after what was taken by one addition. But if it comes between the load and
 // the addition, the place that was loaded is the handler's, and another one was taken. So after the addition the code compares
 // the cursor with the place that it knows. They match only if that is the one it took: between the two, handlers have only
 // added to the cursor, or led it to a window where this place is still free. If they do not match, trace_full looks for the
@@ -17,8 +17,8 @@
 // not filled, but stand in front. So it is the end of the last piece that is not filled. (Or that a handler has left by
 // siglongjmp: then the record takes this place, and the other one stays empty.)
 //
-// Full windows. A record whose place is at the limit or behind it calls trace_full, which makes room: maps the next window,
-// with all signals blocked, and sets cursor and limit. Behind the limit there is room for some more records (kSlack), so the
+// Full windows. A record whose place is at the limit or after it calls trace_full, which makes room: maps the next window,
+// with all signals blocked, and sets cursor and limit. After the limit there is room for some more records (kSlack), so the
 // place that was taken is good: the record is written there. The program may have been interrupted between taking a place and
 // comparing it with the limit, and the handler may have gone on to other windows. Then the comparison says anything. If it
 // says "full", trace_full finds the place as above. If it does not, the record is written to the window that it has a place
@@ -64,17 +64,17 @@ using prof_format::TraceChunk;
 using prof_format::TraceProgram;
 using prof_format::TraceWords;
 
-constexpr uint64_t kFirstWindow = uint64_t(64) << 10, kLargestWindow = uint64_t(512) << 10;  // bytes
-constexpr uint64_t kLargestOfRing = uint64_t(4) << 20;
-constexpr uint64_t kSlack = 16 * 1024;    // bytes behind the limit, for records of interrupted code and of handlers
-constexpr uint64_t kMostOldWindows = 64;  // that are remembered; more of them stay mapped for ever
-constexpr uint64_t kMostFree = 64;        // parts of the file that are remembered to be used again
-constexpr uint64_t kWindowsOfRing = 4;    // that make up what is kept; one more is being written
+constexpr uint64_t kFirstWindow = uint64_t(64) << 10, kMaxWindow = uint64_t(512) << 10;  // bytes
+constexpr uint64_t kMaxOfRing = uint64_t(4) << 20;
+constexpr uint64_t kSlack = 16 * 1024;   // bytes after the limit, for records of interrupted code and of handlers
+constexpr uint64_t kMaxOldWindows = 64;  // that are remembered; more of them stay mapped for ever
+constexpr uint64_t kMaxFree = 64;        // parts of the file that are remembered to be used again
+constexpr uint64_t kWindowsOfRing = 4;   // that make up what is kept; one more is being written
 constexpr uint64_t kSinkSize = 16 * 1024, kSinkSlack = 4 * 1024;
 
 struct Window {
   TraceWindow memory;
-  uint64_t end;  // address behind the last place that was taken
+  uint64_t end;  // address after the last place that was taken
 };
 struct FreePart {
   uint64_t offset, size;
@@ -91,8 +91,8 @@ struct Area {
   uint32_t free_count;
   uint32_t windows;  // taken from the file so far
   Window current;    // start is null: none
-  Window old[kMostOldWindows];
-  FreePart free[kMostFree];  // PROFLAST: the oldest first
+  Window old[kMaxOldWindows];
+  FreePart free[kMaxFree];  // PROFLAST: the oldest first
 };
 static_assert(sizeof(Area) <= kPage);
 
@@ -136,7 +136,7 @@ void unmap_filled(Area* a) {
     const Window w = a->old[i];
     if (are_filled(*traced_program(), start_of_records(w), w.end)) {
       unmap_memory(w.memory.start, w.memory.size);
-      if (a->free_count < kMostFree) a->free[a->free_count++] = {w.memory.offset, w.memory.size};
+      if (a->free_count < kMaxFree) a->free[a->free_count++] = {w.memory.offset, w.memory.size};
     } else {
       a->old[kept++] = w;
     }
@@ -144,7 +144,7 @@ void unmap_filled(Area* a) {
   a->old_count = kept;
 }
 
-// Behind the last place that was taken in the current window.
+// After the last place that was taken in the current window.
 uint64_t end_of_places(const Area& a) {
   const TraceWindow& window = a.current.memory;
   const uint64_t end = as_word(window.start) + window.size, cursor = load(&a.words.cursor);
@@ -156,7 +156,7 @@ void set_current_aside(Area* a) {
   if (!a->current.memory.start) return;
   Window w = a->current;
   w.end = end_of_places(*a);
-  if (a->old_count < kMostOldWindows) a->old[a->old_count++] = w;
+  if (a->old_count < kMaxOldWindows) a->old[a->old_count++] = w;
   a->current = {};
 }
 
@@ -187,7 +187,7 @@ TraceChunk new_chunk(const State* s) {
 TraceWindow larger_window(Area* a, const TraceChunk& chunk) {
   a->free_count = 0;
   const TraceWindow window = take_trace_window(a->next_size ? a->next_size : kFirstWindow, chunk);
-  a->next_size = 2 * window.size < kLargestWindow ? 2 * window.size : kLargestWindow;
+  a->next_size = 2 * window.size < kMaxWindow ? 2 * window.size : kMaxWindow;
   return window;
 }
 
@@ -195,7 +195,7 @@ TraceWindow larger_window(Area* a, const TraceChunk& chunk) {
 TraceWindow window_of_ring(Area* a, TraceChunk chunk) {
   uint64_t size = settings.trace_last / kWindowsOfRing / kPage * kPage;
   if (size < kFirstWindow) size = kFirstWindow;
-  if (size > kLargestOfRing) size = kLargestOfRing;
+  if (size > kMaxOfRing) size = kMaxOfRing;
   if (a->windows * size >= settings.trace_last + size && a->free_count != 0) {
     const FreePart oldest = a->free[0];
     --a->free_count;
@@ -228,8 +228,8 @@ void use_window(Area* a, const TraceWindow& window) {
 // Writes the window to the file, up to the `end` of what is filled, and begins it anew. False if that is not possible.
 bool reuse_window(Area* a, uint64_t end) {
   const TraceWindow window = a->current.memory;
-  if (settings.trace_last != 0 || window.size != kLargestWindow || end <= start_of_records(a->current)) return false;
-  if (!a->drain) a->drain = take_drain(*traced_program(), kLargestWindow);
+  if (settings.trace_last != 0 || window.size != kMaxWindow || end <= start_of_records(a->current)) return false;
+  if (!a->drain) a->drain = take_drain(*traced_program(), kMaxWindow);
   const uint64_t cursor = load(&a->words.cursor);
   if (!a->drain || !drain_window(a->drain, *traced_program(), window, end)) return false;
   // Handlers of SIGTRAP and SIGSYS: from here on they find no window. If one has written to this one, it stays as it is.

@@ -2,7 +2,7 @@
 // several times as much as it costs to fill it with records. A window that is written to the file as a whole, and used again,
 // costs a third of that, or less where records can be packed; and it stays in the processor's cache.
 //
-// The way taken. The window stays what it is, a chunk of the file. What is in it is written behind the end of the file, as a
+// The way taken. The window stays what it is, a chunk of the file. What is in it is written after the end of the file, as a
 // chunk with the same sequence number. Then the window gets number 0, is cleared, and gets its next number (trace.cc). So
 // wherever the process is killed, all is in the file: readers take the first of two chunks with the same number, which is the
 // window, and none with number 0.

@@ -1,4 +1,4 @@
-// Writes full windows behind the end of the trace, so that they can be used again: see trace_drain.cc. For heavy paths.
+// Writes full windows after the end of the trace, so that they can be used again: see trace_drain.cc. For heavy paths.
 
 #ifndef LIBPROF_TRACE_DRAIN_H
 #define LIBPROF_TRACE_DRAIN_H

@@ -21,7 +21,7 @@ using prof_format::TraceHeader;
 using prof_format::TraceModule;
 
 constexpr uint64_t kSmallestWindow = uint64_t(64) << 10;  // bytes
-constexpr uint64_t kMostNames = 1000000;                  // trace.<pid>.1 and so on
+constexpr uint64_t kMaxNames = 1000000;                   // trace.<pid>.1 and so on
 constexpr uint32_t kDiskIsFull = 28;                      // ENOSPC
 
 // Of this process. Copied by fork; begun anew by create_trace.
@@ -129,7 +129,7 @@ int64_t create_file() {
   char directory[sizeof file.path];
   memcpy(directory, process->path, name);
   directory[name] = 0;
-  for (uint64_t n = 0; n < kMostNames; ++n) {
+  for (uint64_t n = 0; n < kMaxNames; ++n) {
     Line path(file.path, sizeof file.path);
     path << directory << "trace." << uint64_t(process_id());
     if (n != 0) path << "." << n;
@@ -196,7 +196,7 @@ TraceWindow take(int64_t fd, uint64_t size, TraceChunk chunk) {
     if (!start) continue;
     const TraceWindow window = {start, size, file.size};
     file.size += size;
-    // Now, because others may write behind it: a reader would not find that.
+    // Now, because others may write after it: a reader would not find that.
     auto* to = reinterpret_cast<TraceChunk*>(start);
     chunk.stored = chunk.size = size - sizeof chunk;
     chunk.magic = 0;

@@ -56,7 +56,7 @@ class Packer {
       default:
         if ((word & kRecordIsWhole) == 0) return false;
         pack_values<3>();
-        for (uint32_t i = 3, shift = kLastPackedShift + 2; i < (word >> kRecordValuesShift & kMostRecordValues);
+        for (uint32_t i = 3, shift = kLastPackedShift + 2; i < (word >> kRecordValuesShift & kMaxRecordValues);
              ++i, shift += 2) {
           if (shift > kLastPackedShift) {
             *control_ = uint8_t(bits_);

@@ -11,11 +11,11 @@ namespace libprof {
 
 // What is needed meanwhile.
 struct PackingTables {
-  uint64_t values[prof_format::kPackedSlots + prof_format::kMostRecordValues];
+  uint64_t values[prof_format::kPackedSlots + prof_format::kMaxRecordValues];
   uint32_t words[prof_format::kPackedSlots];
 };
 
-// Bytes that `size` bytes of records may become, and those behind them that may be overwritten.
+// Bytes that `size` bytes of records may become, and those after them that may be overwritten.
 constexpr uint64_t most_packed(uint64_t size) { return size + size / sizeof(uint32_t) + 2 * sizeof(uint64_t); }
 
 // Packs those from the address `start` up to `end`. `to`: room for most_packed(end - start) bytes. Returns how many they

@@ -17,7 +17,7 @@ Word word_at(uint64_t address) {
 }
 
 uint64_t length_of_record(uint32_t word) {
-  const uint32_t values = word >> prof_format::kRecordValuesShift & prof_format::kMostRecordValues;
+  const uint32_t values = word >> prof_format::kRecordValuesShift & prof_format::kMaxRecordValues;
   return sizeof word + values * sizeof(uint64_t);
 }
 

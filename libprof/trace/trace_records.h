@@ -9,7 +9,7 @@
 
 namespace libprof {
 
-// Whether all places from `start` up to `end`, which were taken one behind the other, are filled. Addresses.
+// Whether all places from `start` up to `end`, which were taken one after the other, are filled. Addresses.
 bool are_filled(const prof_format::TraceProgram& program, uint64_t start, uint64_t end);
 
 // The last `length` bytes of the last places there that are not filled; 0 if there are none of so many bytes.

@@ -38,7 +38,7 @@ class AddressIndex {
   uint64_t piece_of(OldAddr a) const { return (a - starts_.front()) >> shift_; }
 
   std::vector<OldAddr> starts_;
-  std::vector<uint32_t> first_;  // of each piece: the index of the first start in it or behind it; last: their number
+  std::vector<uint32_t> first_;  // of each piece: the index of the first start in it or after it; last: their number
   unsigned shift_ = 0;
 };
 

@@ -18,7 +18,7 @@ struct RangeCopy {
   OldAddr function;   // entry of the function it belongs to (== original.start unless it is a fragment)
   NewAddr start;      // of the copy, hook included
   uint64_t size = 0;  // bytes of the copy
-  uint32_t body = 0;  // offset in the copy of the original's first instruction, behind the entry hook
+  uint32_t body = 0;  // offset in the copy of the original's first instruction, after the entry hook
   bool fragment = false;
   // Bytes at its end that stand for single places in it: what records of a trace need, and counted ways.
   uint32_t out_of_line = 0;
@@ -51,7 +51,7 @@ class CopyMap {
   const RangeCopy* find(OldAddr a) const;                           // the copy of the range that contains `a`, or null
 
   // Where a call or a jump to `target` of the original must lead: a call to the entry hook, a jump to the instruction
-  // behind it. Code that was not copied is where it was.
+  // after it. Code that was not copied is where it was.
   NewAddr call_target(OldAddr target) const {
     const RangeCopy* c = find(target);
     return c ? c->address(target) : unmoved(target);

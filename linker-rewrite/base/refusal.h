@@ -111,7 +111,7 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
      "it may make threads that only hooks tell the runtime of; trace it without --no-hooks"},
     {Refusal::too_many_blocks, "it has too many basic blocks for --trace=memory; choose fewer functions (-F)"},
     {Refusal::heap_behind_data,
-     "it takes the memory behind its data for its heap, as dumped Lisps do, and copies have new segments there; use "
+     "it takes the memory after its data for its heap, as dumped Lisps do, and copies have new segments there; use "
      "perf"},
 });
 static_assert([] {

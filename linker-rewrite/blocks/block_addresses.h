@@ -3,7 +3,7 @@
 // What a register holds is followed through the block as far as that is certain: a number, an address in the program, or a
 // value that is not known, which came into the register at some place of the block. Numbers that are added to it, as by push
 // and pop to the stack pointer, are kept apart. So one value, written down anywhere where a register holds it, gives the
-// addresses of many accesses, before and behind. The same goes on from a block to one behind it that control comes to from
+// addresses of many accesses, before and after. The same goes on from a block to one after it that control comes to from
 // there only.
 
 #ifndef LINKER_REWRITE_BLOCKS_BLOCK_ADDRESSES_H
@@ -59,10 +59,10 @@ class BlockAddresses {
  public:
   BlockAddresses();
 
-  // The instructions [first, end) of `code` run behind those so far.
+  // The instructions [first, end) of `code` run after those so far.
   void append(const Code& code, uint32_t first, uint32_t end);
 
-  // Instructions have their places here, from 0 on; behind the last one there is one more.
+  // Instructions have their places here, from 0 on; after the last one there is one more.
   uint32_t size() const { return uint32_t(held_.size()); }
   const HeldRegisters& before(uint32_t place) const { return place < size() ? held_[place] : now_; }
   const std::vector<BlockAccess>& accesses() const { return accesses_; }  // in their order

@@ -10,21 +10,21 @@
 //
 // Ways. A block that leads back to the place it comes from needs a counter, and so does each of a row of comparisons that
 // all lead out to the same place. There it is cheaper to count the ways out: a WAY on from a conditional jump may have a
-// counter too, behind the jump, or far away, where the jump leads first. It then is an edge between two places; a way
+// counter too, after the jump, or far away, where the jump leads first. It then is an edge between two places; a way
 // without a counter makes one place of its two ends. Of the two ways on from a jump, only the one that seems less likely may
 // have a counter. Ways and blocks are looked at together, the dearest first, and get none as long as the tree grows by
 // them. This counts some ways for nothing, so what comes out is compared with counting blocks alone, for each function.
 //
 // What is outside. Where control enters and leaves the function is one place, 0. Calls may not return, or return twice;
-// so a block that ends with a call ends in place 0, and the one behind it starts there. So nothing is concluded from
-// before a call to behind it, and counts are exact whichever way control leaves (exit, throw, longjmp), also while
+// so a block that ends with a call ends in place 0, and the one after it starts there. So nothing is concluded from
+// before a call to after it, and counts are exact whichever way control leaves (exit, throw, longjmp), also while
 // functions are open.
 //
 // Where. The increment changes the flags (all but the carry), so it stands in front of an instruction of the block at
 // which they are dead; mostly the one that sets them for the jump at the end. It needs no register: threads find their
 // own counters by the segment register gs, which programs do not use (libprof/file/block_counters.cc), or there is one array
 // for all threads (decide/shared_counters.cc). A block without such
-// a point (a second jump that looks at the same comparison) gets its counter at its start, and behind it the comparison
+// a point (a second jump that looks at the same comparison) gets its counter at its start, and after it the comparison
 // once more, if that is one of registers that have not changed since. Otherwise it gets none. If that does not leave enough,
 // nothing is counted in the function.
 //
@@ -45,10 +45,10 @@ namespace profld {
 
 namespace {
 
-constexpr double kBehind = 1.1;  // what an increment on the way behind a jump costs, beside one in a block
+constexpr double kBehind = 1.1;  // what an increment on the way after a jump costs, beside one in a block
 constexpr double kFar = 3;       // and on the way to its target, with a jump of its own
 constexpr double kLonger = 0.1;  // which also makes the first jump longer, and the code
-constexpr double kTwice = 2;     // what an increment costs behind which a comparison is made again
+constexpr double kTwice = 2;     // what an increment costs after which a comparison is made again
 constexpr double kNever = std::numeric_limits<double>::infinity();  // to be counted
 
 // Sets of numbers that are joined.
@@ -134,7 +134,7 @@ class FunctionCounters {
     bool is_possible = true;
   };
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kMostBlocksBack = 4;
+  static constexpr uint32_t kMaxBlocksBack = 4;
 
   static uint32_t start_of(uint32_t block) { return 1 + 2 * block; }
   static uint32_t end_of(uint32_t block) { return 2 + 2 * block; }
@@ -175,7 +175,7 @@ class FunctionCounters {
     const uint32_t start = graph_.blocks()[b].first;
     if (!may_stand_before(graph_.blocks()[b], start)) return;
     uint16_t written = 0;  // general registers, since
-    for (uint32_t a = before[b], n = 0; a != kNone && n < kMostBlocksBack; a = before[a], ++n) {
+    for (uint32_t a = before[b], n = 0; a != kNone && n < kMaxBlocksBack; a = before[a], ++n) {
       const BasicBlock& block = graph_.blocks()[a];
       const Code& code = group_.code.parts[block.part];
       for (uint32_t i = block.end; i-- > block.first;) {
@@ -246,7 +246,7 @@ class FunctionCounters {
     if (!may_count_ways)
       for (const Way& way : ways_) choice.places.join(end_of(way.from), start_of(way.to));
     const uint32_t blocks = uint32_t(costs_.size());
-    std::vector<uint32_t> order(blocks + (may_count_ways ? ways_.size() : 0));  // of blocks, and of ways behind them
+    std::vector<uint32_t> order(blocks + (may_count_ways ? ways_.size() : 0));  // of blocks, and of ways after them
     std::iota(order.begin(), order.end(), 0u);
     const auto cost_of = [&](uint32_t i) { return i < blocks ? costs_[i] : ways_[i - blocks].cost; };
     std::ranges::stable_sort(order, std::greater<>(), cost_of);

@@ -25,7 +25,7 @@ struct CounterPlace {
 // The same where control goes one of the two ways on from a conditional jump.
 struct EdgeRecord {
   uint32_t insn;    // the jump: index in the range
-  bool is_taken;    // on the way to its target; else behind it
+  bool is_taken;    // on the way to its target; else after it
   uint32_t number;  // of the counter, in the program; that is recorded
   Increment increment = Increment::of_thread;
   std::optional<RecordCode> record{};
@@ -69,7 +69,7 @@ struct CountedBlock {
 struct CountedFunction {
   OldAddr entry;
   uint32_t places = 0;
-  std::vector<CountedBlock> blocks;  // by part, ascending in each; behind them the ways that have counters
+  std::vector<CountedBlock> blocks;  // by part, ascending in each; after them the ways that have counters
 };
 
 struct BlockCounters {

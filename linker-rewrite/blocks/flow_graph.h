@@ -1,7 +1,7 @@
 // The basic blocks of a group, and how control passes between them.
 //
 // A block ends at a call, and at a system call: what is called may not return (exit, throw, longjmp), or return more often
-// than it was called (setjmp, fork). So does control leave the graph there, and enter it behind.
+// than it was called (setjmp, fork). So does control leave the graph there, and enter it after.
 
 #ifndef LINKER_REWRITE_BLOCKS_FLOW_GRAPH_H
 #define LINKER_REWRITE_BLOCKS_FLOW_GRAPH_H
@@ -20,7 +20,7 @@ struct Arrivals {
   // Instructions at which control may arrive from other functions, from data, or from an unwinder. Entries of functions
   // are not all among them.
   std::vector<OldAddr> entered;  // ascending
-  // Instructions of which some jump leaves out the first bytes (hand-written code jumps behind a lock prefix).
+  // Instructions of which some jump leaves out the first bytes (hand-written code jumps after a lock prefix).
   std::vector<OldAddr> split;  // ascending
 
   bool is_entered(OldAddr a) const { return std::ranges::binary_search(entered, a); }
@@ -28,7 +28,7 @@ struct Arrivals {
 };
 
 // Whether other code may be put before the instruction, which control comes to first wherever it comes to the instruction:
-// not before ENDBR64, which indirect jumps have to find where they lead, nor before what some jump enters behind its first
+// not before ENDBR64, which indirect jumps have to find where they lead, nor before what some jump enters after its first
 // byte.
 bool may_insert_before(const Code& code, const Insn& insn, const Arrivals& arrivals);
 

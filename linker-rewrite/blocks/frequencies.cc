@@ -1,14 +1,14 @@
 // The problem. Counters belong where a program seldom comes, and nobody has run it yet. Where two blocks can be counted
 // instead of each other, it matters only which of them runs more often.
 //
-// The way taken. What comes to a block goes on to the blocks behind it, in shares that are guessed; where a loop begins, it
+// The way taken. What comes to a block goes on to the blocks after it, in shares that are guessed; where a loop begins, it
 // is taken several times (Wu and Larus 1994, without their solving of equations: once through the graph is enough to say
 // which of two blocks is hotter). These are the guesses:
 //
 //     A loop runs kLoop times, so each way out of it is seldom taken. This also tells a switch in a loop from its cases:
 //     each of them runs a part of the times only.
 //     What a compiler has put apart, and what does not come back, runs seldom.
-//     A compiler lays the way that it thinks likely behind a conditional jump, so the jump is less likely.
+//     A compiler lays the way that it thinks likely after a conditional jump, so the jump is less likely.
 //
 // Loops are found by one walk (Wei, Mao, Zou and Chen 2007): where it meets a block that it is in, that is the head of a
 // loop, and all that lies between belongs to it. This needs no dominators, and takes code in which control jumps into
@@ -23,9 +23,9 @@ namespace profld {
 
 namespace {
 
-constexpr double kLoop = 8;      // how often a loop is taken to run
-constexpr double kJump = 0.5;    // of a jump forward, if going on behind it is 1
-constexpr double kMost = 1e100;  // of what a block is taken to run
+constexpr double kLoop = 8;     // how often a loop is taken to run
+constexpr double kJump = 0.5;   // of a jump forward, if going on after it is 1
+constexpr double kMax = 1e100;  // of what a block is taken to run
 
 class Guess {
  public:
@@ -151,7 +151,7 @@ class Guess {
     ways_.resize(order_of_.size());
     for (const uint32_t b : order_) {
       double& own = frequency_[b];
-      own = std::min((own + (own == 0 ? begin(b) : 0)) * (is_head_[b] ? kLoop : 1), kMost);
+      own = std::min((own + (own == 0 ? begin(b) : 0)) * (is_head_[b] ? kLoop : 1), kMax);
       double all = 0;
       for (const uint32_t to : successors(b)) all += share(b, to);
       const bool is_to_labels = b == labels_ || graph_.blocks()[b].to_labels;

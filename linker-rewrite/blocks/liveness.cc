@@ -9,7 +9,7 @@ namespace profld {
 
 namespace {
 
-constexpr int kMostRounds = 8;
+constexpr int kMaxRounds = 8;
 
 }  // namespace
 
@@ -138,7 +138,7 @@ void make_set(std::vector<OldAddr>& all) {
 FlagPassing find_flag_passing(const Program& program, const Arrivals& arrivals, Flags which) {
   FlagPassing passing;
   passing.which = which;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const std::vector<Found> found =
         parallel_collect<Found>(program.groups.size(), [&](size_t g, std::vector<Found>& out) {
           PassingOfGroup(program, program.groups[g], arrivals, passing).find(out);

@@ -22,7 +22,7 @@ namespace profld {
 // say what code does:
 //
 //     Set at_end(size_t block, Set of_successors) const               what is live at the end of a block
-//     Set before(const BasicBlock&, uint32_t insn, Set behind) const  in front of an instruction
+//     Set before(const BasicBlock&, uint32_t insn, Set after) const  in front of an instruction
 template <class Of, class Set>
 class Liveness {
  public:
@@ -101,15 +101,15 @@ class Liveness {
 // overwritten.
 //
 // Compilers pass nothing in flags from one function to another, but nothing forbids it to hand-written code. So all
-// functions of the program are looked at: which read flags at their entry, and whether any reads them behind a call.
+// functions of the program are looked at: which read flags at their entry, and whether any reads them after a call.
 //
 // How the functions of a program pass flags to each other.
 struct FlagPassing {
   Flags which = kAllFlags;         // the flags that are asked about
   std::vector<OldAddr> takers;     // where control enters a function and flags are read, ascending
-  std::vector<OldAddr> returners;  // functions behind whose calls flags are read, ascending
+  std::vector<OldAddr> returners;  // functions after whose calls flags are read, ascending
   bool any_takes = false;          // all of these may be more
-  bool any_returns = false;        // they are read behind an indirect call
+  bool any_returns = false;        // they are read after an indirect call
 
   bool operator==(const FlagPassing&) const = default;
   bool returns(OldAddr function) const { return std::ranges::binary_search(returners, function); }

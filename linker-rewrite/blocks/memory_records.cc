@@ -5,7 +5,7 @@
 // A block may be silent (silent_blocks.cc) if the values that it needs are still in registers wherever the next record
 // stands (CarriedValues). All of these records have them then, whether it ran before or not: the record before tells
 // that. So it has to be worth it: what these values cost, by how often those records are written, has to be less than its own
-// record. In the table, a silent block stands once for each record behind it, as each has the values at other places.
+// record. In the table, a silent block stands once for each record after it, as each has the values at other places.
 
 #include "memory_records.h"
 
@@ -99,7 +99,7 @@ class CarriedValues {
 
   const BlockAddresses& addresses(uint32_t block) const { return addresses_[block]; }
 
-  // The accesses of a block by what registers hold when the blocks of `way` have run behind it. Nullopt if some value that they need is
+  // The accesses of a block by what registers hold when the blocks of `way` have run after it. Nullopt if some value that they need is
   // in none any more. `wanted`: registers that are taken before others.
   std::optional<std::vector<BlockAccess>> accesses_behind(uint32_t block, std::span<const uint32_t> way,
                                                           RegisterSet wanted) const;
@@ -185,7 +185,7 @@ struct BlockPart {
 
 // Longer parts would take too long to go through, and more values too many registers.
 constexpr uint32_t kLongestPart = 64;  // instructions
-constexpr size_t kMostValues = 32;     // in a record
+constexpr size_t kMaxValues = 32;      // in a record
 
 class Cutting {
  public:
@@ -241,7 +241,7 @@ class Cutting {
   bool add_to(Part& part, uint32_t at, std::span<const BlockAccess> accesses) const {
     RecordNeeds needs = part.needs;
     for (const BlockAccess& access : accesses) needs.add(access);
-    if (needs.values.size() > kMostValues) return false;
+    if (needs.values.size() > kMaxValues) return false;
     std::vector<uint32_t> before = part.before;
     if (needs != part.needs) std::erase_if(before, [&](uint32_t i) { return !code_before(i, needs); });
     if (code_before(at, needs)) before.push_back(at);
@@ -294,7 +294,7 @@ class MemoryRecords : SilenceJudge {
 
  private:
   static constexpr TreeLimits kLimits{16, 8};
-  static constexpr int kMostValuesBehind = 4;  // of silent blocks, in a record
+  static constexpr int kMaxValuesBehind = 4;   // of silent blocks, in a record
   using Pair = std::pair<uint32_t, uint32_t>;  // a record, and a silent block that it tells of
 
   static RegisterSet registers_of(const RecordNeeds& needs) {
@@ -345,7 +345,7 @@ class MemoryRecords : SilenceJudge {
     double gain = all_.nodes[node].cost + all_.frequency[node] * kValue * beside(node, needs_[node]);
     for (const auto& [record, of_record] : needs) {
       const int values = beside(record, of_record), before = beside(record, needs_[record]);
-      if (values > before && values > kMostValuesBehind) return false;
+      if (values > before && values > kMaxValuesBehind) return false;
       if (of_record != needs_[record] && !can_have(record, of_record)) return false;
       gain -= all_.frequency[record] * kValue * (values - before);
     }
@@ -364,7 +364,7 @@ class MemoryRecords : SilenceJudge {
     return {{code.address(code.insns[first]), code.next(code.insns[end - 1])}, end - first, TracedBlock::kNone};
   }
 
-  // Says what silent blocks touched, by the record of a node, at the place `at` behind its start.
+  // Says what silent blocks touched, by the record of a node, at the place `at` after its start.
   void add_silent(uint32_t node, const BlockAddresses& addresses, const RecordCode& record, uint32_t at) {
     for (auto told = accesses_.lower_bound({node, 0}); told != accesses_.end() && told->first.first == node; ++told) {
       const BasicBlock& block = sites_.graph().blocks()[told->first.second];

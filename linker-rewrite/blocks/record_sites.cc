@@ -130,7 +130,7 @@ std::vector<bool> RecordSites::ends() const {
 // What a record costs is guessed by how often its block runs (frequencies.cc), and by what its code has to keep there.
 //
 // Ways. Where one way on from a conditional jump leads to a block that others lead to as well, a record may stand on that way:
-// behind the jump, or far away, where the jump leads first. It often spares a dearer one: "if (seldom) goto out", again and
+// after the jump, or far away, where the jump leads first. It often spares a dearer one: "if (seldom) goto out", again and
 // again, needs a record on each way out, or in each block in between. Of the two ways of a jump, only the one that
 // seems less likely may have a record. Where a jump enters the function anew, it has none: other code may be needed there than
 // on other jumps (hooks).

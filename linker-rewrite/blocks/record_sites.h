@@ -22,7 +22,7 @@ class RecordSites {
   const FlowGraph& graph() const { return graph_; }
   bool may_stand_before(const BasicBlock& b, uint32_t insn) const;
 
-  // Of a record before the instruction `insn` of a part, or behind it if it is a jump. `values`: what is recorded. Nullopt: none
+  // Of a record before the instruction `insn` of a part, or after it if it is a jump. `values`: what is recorded. Nullopt: none
   // can be there.
   std::optional<RecordCode> code_at(size_t part, uint32_t insn, Flags live_flags, RegisterSet live_registers,
                                     std::vector<uint8_t> values = {}) const;
@@ -61,7 +61,7 @@ struct RecordNodes {
     EdgeRecord record;
   };
 
-  std::vector<RecordNode> nodes;                    // blocks, and behind them ways
+  std::vector<RecordNode> nodes;                    // blocks, and after them ways
   std::vector<double> frequency;                    // by node
   std::vector<std::optional<CounterPlace>> places;  // by block, without values
   std::vector<Way> ways;

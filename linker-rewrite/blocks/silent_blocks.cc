@@ -3,8 +3,8 @@
 // block that ran, in order.
 //
 // What is enough. Ball and Larus (1994) show it: if from each block no two ways without a record lead to the same block, then
-// a record and the next one tell which way control took between them. (In "if (c) A; B" with records in A and B, B behind A says
-// one thing, and B behind what stands before the condition another.) Seen from a block, what can be reached without a
+// a record and the next one tell which way control took between them. (In "if (c) A; B" with records in A and B, B after A says
+// one thing, and B after what stands before the condition another.) Seen from a block, what can be reached without a
 // record is then a tree, whose leaves are the records that may come next. Each branch parts its leaves.
 //
 // The way taken. At first all blocks have records, and so have some of the ways on from a conditional jump. The dearest one
@@ -12,8 +12,8 @@
 //
 // Signals. A handler may come between any two blocks, and its records then stand between two of the function that it came to.
 // So a reader keeps what was interrupted (prof/instructions/trace/blocks_decoder.h). It has to know a handler's first record as such, and the
-// first one behind a call, too, without knowing what happened before: a call may never return, or return twice (longjmp).
-// Therefore, where control comes from OUTSIDE, at the entry of the function, behind a call, or where an unwinder leads, the
+// first one after a call, too, without knowing what happened before: a call may never return, or return twice (longjmp).
+// Therefore, where control comes from OUTSIDE, at the entry of the function, after a call, or where an unwinder leads, the
 // next record is one that tells by itself all that ran since: between the two, no ways meet. And before such a place no block is
 // silent, or what ran before it would depend on whether control came from outside.
 //
@@ -25,7 +25,7 @@
 // (memory_records.cc).
 //
 // What is told is lost, though, if nothing follows: when the program is killed, or a handler leaves by siglongjmp, the blocks
-// behind the last record are not in the trace.
+// after the last record are not in the trace.
 
 #include "silent_blocks.h"
 
@@ -39,7 +39,7 @@ namespace profld {
 
 namespace {
 
-static_assert(2 * TreeLimits().silent <= prof_format::kMostBlocksBefore);
+static_assert(2 * TreeLimits().silent <= prof_format::kMaxBlocksBefore);
 
 std::vector<uint32_t> way_in(const std::vector<RecordNode>& nodes, const std::vector<bool>& silent,
                              const std::vector<std::vector<uint32_t>>& leaves, uint32_t from, uint32_t to) {
@@ -135,7 +135,7 @@ class Choice {
     return silent < limits_.silent;
   }
 
-  // What comes behind the node, up to the next records. False: too much.
+  // What comes after the node, up to the next records. False: too much.
   bool find_below(uint32_t n, std::vector<uint32_t>& below) const {
     below.clear();
     size_t silent = 0;
@@ -169,7 +169,7 @@ class Choice {
     return true;
   }
 
-  // What records behind the node are to tell, if it is silent.
+  // What records after the node are to tell, if it is silent.
   std::vector<SilenceJudge::Told> newly_told(uint32_t n) const {
     std::vector<SilenceJudge::Told> told;
     for (const uint32_t leaf : leaves_[n]) {
@@ -246,7 +246,7 @@ class Choice {
   SilenceJudge* const judge_;
   // By node:
   std::vector<std::vector<uint32_t>> before_;  // those before it
-  std::vector<std::vector<uint32_t>> leaves_;  // the records that may come next behind it, ascending
+  std::vector<std::vector<uint32_t>> leaves_;  // the records that may come next after it, ascending
   std::vector<bool> silent_;
   std::vector<bool> is_fresh_;       // control comes there from outside
   std::vector<bool> leads_outside_;  // it is right before such a place

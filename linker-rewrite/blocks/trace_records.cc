@@ -66,7 +66,7 @@ std::optional<FunctionRecords> place_few_records(const RecordSites& sites) {
   return records;
 }
 
-// Numbers of the blocks that write records, from 0 on, and behind them those of the others: so small ones do for what is written.
+// Numbers of the blocks that write records, from 0 on, and after them those of the others: so small ones do for what is written.
 class Numbering {
  public:
   explicit Numbering(const std::vector<std::optional<FunctionRecords>>& found) {

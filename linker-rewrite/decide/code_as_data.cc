@@ -144,7 +144,7 @@ template <class Look>
 void for_each_address(const Program& program, const Group& group, Look look) {
   if (program.image->code().empty()) return;
   OldRange all{program.image->code().front().start, program.image->code().back().end + 1};
-  for (const Elf64_Phdr& s : program.image->segments())  // gold has data behind the code, and etext behind that
+  for (const Elf64_Phdr& s : program.image->segments())  // gold has data after the code, and etext after that
     if (s.p_type == PT_LOAD && (s.p_flags & PF_X)) all.end = std::max(all.end, OldAddr(s.p_vaddr + s.p_memsz + 1));
   const OldAddr start = program.image->span().start;
   const OldRange words = words_of_linker(*program.image);
@@ -220,7 +220,7 @@ void find_absolute_accesses(const Program& program, const Group& group, std::vec
       auto near_code = [&](size_t behind) {
         return program.image->is_code(OldAddr(*last_number<uint32_t>(code.bytes_of(insn), behind)) + kNear);
       };
-      if (!near_code(0) && !near_code(1)) continue;  // behind it there may be an immediate
+      if (!near_code(0) && !near_code(1)) continue;  // after it there may be an immediate
       const Semantics op = semantics_of(code, insn);
       if (op.memory.field == 0 || op.memory_size == 0 || op.action == Action::lea) continue;
       const OldAddr address(uint64_t(op.memory.displacement));
@@ -468,8 +468,8 @@ class Search {
 
   // musl's _init and _fini, which no table describes, only push and pop something.
   bool only_returns(OldAddr a) const {
-    constexpr unsigned kMost = 8;  // instructions
-    for (unsigned i = 0; i < kMost && program_.image->is_code(a); ++i) {
+    constexpr unsigned kMax = 8;  // instructions
+    for (unsigned i = 0; i < kMax && program_.image->is_code(a); ++i) {
       const CachedInsn* in = DecodeCache::of_this_thread().find(program_.image->bytes_from(a));
       if (!in || in->unusable || !in->has_semantics) return false;
       if (in->insn.flow == Flow::ret) return true;

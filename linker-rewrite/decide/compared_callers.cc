@@ -1,5 +1,5 @@
 // A function may ask who called it: whether its return address lies in the program's text, in a section of trusted
-// functions, behind a certain function. If its caller is a copy, the address lies in none of these. So the callers stay.
+// functions, after a certain function. If its caller is a copy, the address lies in none of these. So the callers stay.
 //
 //   * Functions that read the word of the stack with their return address are few (x86/return_slot.h). That address is
 //     followed in each (pointer_flow.h), and through the functions that get it as an argument. It counts if its order to

@@ -1,4 +1,4 @@
-// The kernel begins the heap (brk) behind the last segment, at random, or immediately behind it if a program has asked for
+// The kernel begins the heap (brk) after the last segment, at random, or immediately after it if a program has asked for
 // no randomization (ADDR_NO_RANDOMIZE of personality(2)) and has started itself anew. Systems that dump their heap into
 // their file, GNU Common Lisp above all, do that, and take what they find from the end of their data on for their heap. In a
 // copy the new segments are there, and what is written to them ends the program. So they are laid in front of the original's
@@ -9,7 +9,7 @@
 //
 //   * it may call personality, start a program, and ask for the break: it imports the functions, or, if it is static,
 //     has the system calls;
-//   * it takes an address right behind its data, up to a page farther (`(end + 4095) & ~4095`); or the linker has defined
+//   * it takes an address right after its data, up to a page farther (`(end + 4095) & ~4095`); or the linker has defined
 //     the symbol `end`, which it does where one is used; or its data ends in the file, without .bss, as after a dump. Then
 //     the code may have the address from before.
 //

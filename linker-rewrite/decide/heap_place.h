@@ -1,4 +1,4 @@
-// Whether a program takes the memory behind its data for its heap. See heap_place.cc.
+// Whether a program takes the memory after its data for its heap. See heap_place.cc.
 
 #ifndef LINKER_REWRITE_DECIDE_HEAP_PLACE_H
 #define LINKER_REWRITE_DECIDE_HEAP_PLACE_H

@@ -1,8 +1,8 @@
 // Functions of other files (imports) have no copies with hooks. So the hooks stand where the program calls them, one
-// before the call and one behind it, and what is recorded looks as if the function had hooks of its own: it has a node,
+// before the call and one after it, and what is recorded looks as if the function had hooks of its own: it has a node,
 // and so have the functions of the program that it calls (the comparison of qsort).
 //
-// The function called may leave by longjmp, by an exception or not at all. The call behind it is not reached then; the
+// The function called may leave by longjmp, by an exception or not at all. The call after it is not reached then; the
 // runtime drops the frame when it sees that it is gone, as it does with the frames of functions (shadow_stack.cc). No
 // return address is changed, and the arguments, on the stack too, are where they would be.
 //
@@ -11,7 +11,7 @@
 //
 // Left alone are functions
 //
-//   * that return twice (setjmp), or go on with another stack (swapcontext): hooks behind the call would run a second
+//   * that return twice (setjmp), or go on with another stack (swapcontext): hooks after the call would run a second
 //     time, and after vfork in a second process that shares the memory;
 //   * that compilers call in their own way: __tls_get_addr, whose call linkers may find by its bytes, and mcount, which
 //     is called before the function has begun and looks at its caller.

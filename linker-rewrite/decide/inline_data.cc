@@ -1,8 +1,8 @@
-// A call may have data behind it: a number, a text. The callee finds them by its return address, and goes on behind them.
+// A call may have data after it: a number, a text. The callee finds them by its return address, and goes on after them.
 // Hand-written code does so, interpreters above all, and C by __builtin_return_address or __builtin_frame_address. What
 // such data decodes to is no code, and must not be changed as if it was. Nothing at the call shows that; the callee does.
 // So its return address is followed through it, from the word of the stack that holds it at the entry: if it is used as
-// the address of data, the callee reads what is behind its calls; if it comes back to where a return takes its target
+// the address of data, the callee reads what is after its calls; if it comes back to where a return takes its target
 // from, or to a jump, with something added to it, the callee skips that. A callee that skips stays, and whatever calls
 // it, or one that reads, stays as well. A function that ends in a jump to one of them is one of them.
 //
@@ -85,16 +85,16 @@ class ReturnAddress {
  public:
   explicit ReturnAddress(const Code& code) : code_(code) {}
 
-  bool reads = false, skips = false;  // what is behind the call
+  bool reads = false, skips = false;  // what is after the call
 
   void follow() {
     State entry;
     entry.registers[kRsp] = {Kind::stack, 0};
     entry.words[0] = {Kind::caller, 0};
     at_[0] = entry;
-    constexpr int kMostRounds = 8;
+    constexpr int kMaxRounds = 8;
     changed_ = true;
-    for (int round = 0; changed_ && round < kMostRounds; ++round) {
+    for (int round = 0; changed_ && round < kMaxRounds; ++round) {
       changed_ = false;
       go_through();
       if (!seen_) return;
@@ -124,7 +124,7 @@ class ReturnAddress {
     if (added || there->second.merge(s)) changed_ = true;
   }
 
-  // False if control does not go on behind the instruction.
+  // False if control does not go on after the instruction.
   bool step(State& s, const Insn& insn) {
     const Semantics op = semantics_of(code_, insn);
     look_at_memory(s, op);
@@ -225,7 +225,7 @@ class ReturnAddress {
       store(s, *at, op.to.size, v);
   }
 
-  // Whether the number leads from one place behind a call to another. A larger one is an address, and the result is a
+  // Whether the number leads from one place after a call to another. A larger one is an address, and the result is a
   // distance between addresses: profilers count by that.
   static bool is_step(int64_t number) {
     constexpr int64_t kFarthest = 1 << 16;

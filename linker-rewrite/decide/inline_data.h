@@ -1,4 +1,4 @@
-// Functions that find data behind the call that called them.
+// Functions that find data after the call that called them.
 
 #ifndef LINKER_REWRITE_DECIDE_INLINE_DATA_H
 #define LINKER_REWRITE_DECIDE_INLINE_DATA_H
@@ -9,7 +9,7 @@
 
 namespace profld {
 
-// The call at `at` in the group `group` leads to a function that reads the bytes behind it, or skips them.
+// The call at `at` in the group `group` leads to a function that reads the bytes after it, or skips them.
 struct InlineData {
   uint32_t group;
   OldAddr at;
@@ -17,7 +17,7 @@ struct InlineData {
 
 struct InlineDataUse {
   std::vector<InlineData> calls;
-  std::vector<uint32_t> skipping;  // groups that return elsewhere than behind the call
+  std::vector<uint32_t> skipping;  // groups that return elsewhere than after the call
 };
 
 // Finds all that can be seen, in a fixed order.

@@ -17,7 +17,7 @@
 // next object. A run is believed if not one of them leads between two instructions, and if it has two that lead to
 // instructions; or one, where something names its address. Tables of 16-bit numbers with -1 in them, vectors of the same
 // number, tables of functions with numbers beside them, and short texts have such runs by accident. So rows of distances
-// must begin where an object does, or not far behind, and that object must not be full of other numbers. Not all words may
+// must begin where an object does, or not far after, and that object must not be full of other numbers. Not all words may
 // be the same, or of few small bytes, or a text.
 //
 // A word that is the end of a function, where no other one begins, is the end of a range that the program counter is
@@ -63,7 +63,7 @@ enum class Place : uint8_t {
 enum class Form : uint8_t { from_itself, from_object, number, long_number };
 constexpr Form kForms[] = {Form::from_itself, Form::from_object, Form::number, Form::long_number};
 
-constexpr uint64_t kStep = 4, kLong = 8, kMostBetween = 32;  // bytes
+constexpr uint64_t kStep = 4, kLong = 8, kMaxBetween = 32;  // bytes
 
 // Words of one form that lead to code.
 struct Run {
@@ -329,7 +329,7 @@ class Finder {
     const bool begins_with_object = form == Form::from_object || form == Form::number;
     if (begins_with_object && from != object.start) return;
     if (form == Form::number && !std::ranges::binary_search(sections_, object.start)) return;
-    const uint64_t begins_within = begins_with_object ? 0 : form == Form::from_itself ? kMostBetween : bytes.size();
+    const uint64_t begins_within = begins_with_object ? 0 : form == Form::from_itself ? kMaxBetween : bytes.size();
     const OldAddr base = form == Form::from_itself ? from : form == Form::from_object ? object.start : OldAddr();
     for (uint64_t i = 0; i + size <= bytes.size(); i += size) {
       const int64_t n = size == kLong ? load<int64_t>(bytes.data() + i) : load<int32_t>(bytes.data() + i);
@@ -340,7 +340,7 @@ class Finder {
       const Place place = is_nowhere ? Place::nowhere : place_of(target);
       if (place == Place::nowhere && run.first != OldAddr() && !may_be_between(n)) end_run();
       if (place == Place::nowhere || program_.frame_tables.has(at) || image_.relocation_at(at)) continue;
-      if (at > run.last + kMostBetween) end_run();
+      if (at > run.last + kMaxBetween) end_run();
       if (run.first == OldAddr()) run.first = at;
       run.last = at;
       run.is_bad |= place == Place::between;
@@ -360,14 +360,14 @@ class Finder {
 
   // In a table of addresses there may be flags as well, and addresses of data.
   bool may_be_between(int64_t n) const {
-    constexpr int64_t kMostFlags = 1 << 16;
-    return (n > -kMostFlags && n < kMostFlags) || image_.span().contains(OldAddr(uint64_t(n)));
+    constexpr int64_t kMaxFlags = 1 << 16;
+    return (n > -kMaxFlags && n < kMaxFlags) || image_.span().contains(OldAddr(uint64_t(n)));
   }
 
   bool is_empty(OldRange range) const {
-    constexpr uint64_t kMost = 64;  // bytes
+    constexpr uint64_t kMax = 64;  // bytes
     if (range.start >= range.end) return true;
-    const auto bytes = range.size() <= kMost ? image_.bytes(range.start, range.size()) : std::nullopt;
+    const auto bytes = range.size() <= kMax ? image_.bytes(range.start, range.size()) : std::nullopt;
     return bytes && std::ranges::all_of(*bytes, [](uint8_t b) { return b == 0; });
   }
 
@@ -376,7 +376,7 @@ class Finder {
     const Semantics op = semantics_of(code, insn);
     return op.memory_size != 0 && op.action != Action::lea;
   }
-  // An instruction that a signal is likely to stop at, or the one behind it.
+  // An instruction that a signal is likely to stop at, or the one after it.
   bool may_be_stopped_at(OldAddr a) const {
     const ptrdiff_t range = program_.range_of(a);
     if (range < 0) return false;
@@ -413,17 +413,17 @@ class Finder {
     }
   }
 
-  // Rows of distances begin where the object does, or a few fields behind, and there are not many other numbers there. There
+  // Rows of distances begin where the object does, or a few fields after, and there are not many other numbers there. There
   // may be names.
   bool begins_table(OldRange object, const std::vector<Run>& runs) const {
-    constexpr size_t kMostOthers = 8;  // for each word that leads to code
-    if (runs.front().first - object.start > kMostBetween) return false;
+    constexpr size_t kMaxOthers = 8;  // for each word that leads to code
+    if (runs.front().first - object.start > kMaxBetween) return false;
     size_t words = 0, others = 0;
     for (const Run& run : runs) words += run.is_bad ? 0 : run.words;
     const ByteView all = image_.bytes_from(object.start);
     const ByteView bytes = all.first(std::min<uint64_t>(object.size(), all.size()));
     for (size_t i = 0; i + kStep <= bytes.size(); i += kStep) others += !is_text(read_entry(&bytes[i], kStep, false));
-    return others <= kMostOthers * words;
+    return others <= kMaxOthers * words;
   }
 
   bool is_run_of(OldRange object, Form form, const Run& run) const {

@@ -1,7 +1,7 @@
 // A program of gcc -pg counts its own calls, and writes gmon.out for gprof. It says in the beginning which code that is
 // about, by a call of the C library's __monstartup (monstartup(3)): from __executable_start to etext. Other addresses are
 // not counted; these are all, if the functions are copies. So the end gets another value in that call: the end of the
-// copies, which lie behind. Then gmon.out has the addresses of copies, and gprof finds their symbols in the copied program.
+// copies, which lie after. Then gmon.out has the addresses of copies, and gprof finds their symbols in the copied program.
 //
 // The instruction that has the end in it is among those in front of the call. What calls may move or not.
 
@@ -41,12 +41,12 @@ bool may_have_end(const Image& image, const Group& group) {
   });
 }
 
-// In the instruction that sets the second argument of a call, the address there, if it is one of code or behind some.
+// In the instruction that sets the second argument of a call, the address there, if it is one of code or after some.
 std::optional<std::pair<AddressField, OldAddr>> end_passed(const Image& image, const Code& code, uint32_t part,
                                                            uint32_t call) {
-  constexpr uint32_t kMost = 12;
+  constexpr uint32_t kMax = 12;
   uint8_t reg = kSecondArgument;
-  for (uint32_t i = call; i-- > 0 && call - i <= kMost && code.insns[i].flow == Flow::next;) {
+  for (uint32_t i = call; i-- > 0 && call - i <= kMax && code.insns[i].flow == Flow::next;) {
     const Insn& insn = code.insns[i];
     const Semantics op = semantics_of(code, insn);
     if (!(op.writes >> reg & 1)) continue;

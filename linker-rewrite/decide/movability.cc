@@ -7,11 +7,11 @@
 //     switches;
 //   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
 //     parent's frames, or on a stack that has none;
-//   * a function that it calls returns to an address behind the return address (split stacks), reads what is there
+//   * a function that it calls returns to an address after the return address (split stacks), reads what is there
 //     (inline_data.cc), or compares that address with others (compared_callers.cc);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
 //   * its bytes are changed while the program runs (program/patch_sites.cc), or when it is loaded (relocated_code.cc);
-//   * an OCaml program's frame table has a return address in it that is behind no call;
+//   * an OCaml program's frame table has a return address in it that is after no call;
 //   * it is entered in the middle: by a call, or through an interior address that other code takes (range tests on the
 //     program counter, as in glibc's cancellation; restartable sequences); or a probe is in the middle of an
 //     instruction;
@@ -86,14 +86,14 @@ OldRange v8_builtins(const Image& image) {
 // what it calls directly, or what calls it, stays as well: it may be of the same system and use no such register, as V8's way
 // in from C++, JSEntry, which unwind tables do tell of.
 //
-// Only what runs before the first calls is looked at: behind a call it would have to be known whether that returns.
+// Only what runs before the first calls is looked at: after a call it would have to be known whether that returns.
 
 using RegisterSet = uint16_t;  // by the numbers in semantics.h
 
 constexpr RegisterSet bit(uint8_t reg) { return reg < kRegisters ? RegisterSet(1u << reg) : RegisterSet(0); }
 
 constexpr uint64_t kFarthest = 4096;  // bytes of unknown code that are looked at
-constexpr size_t kMostInstructions = 256;
+constexpr size_t kMaxInstructions = 256;
 
 bool is_discovered(const CodeRange& r) { return r.fde && r.fde->made && r.names.empty() && !r.fragment; }
 
@@ -108,7 +108,7 @@ bool inherits_registers(const Image& image, OldRange range) {
   std::map<OldAddr, RegisterSet> as_left;  // by the caller, when control is there
   std::vector<OldAddr> to_do;
   const auto reach = [&](OldAddr at, RegisterSet registers) {
-    if (!range.contains(at) || as_left.size() > kMostInstructions) return;
+    if (!range.contains(at) || as_left.size() > kMaxInstructions) return;
     const auto [found, is_new] = as_left.try_emplace(at);
     if (!is_new && (found->second | registers) == found->second) return;
     found->second |= registers;
@@ -195,7 +195,7 @@ bool ends_signal(const Code& code) {
 }
 
 // gcc -fsplit-stack: a function compares its stack pointer with a word of the thread, which is reserved for that, and
-// if necessary does `call __morestack; ret`. __morestack goes on one byte behind its return address, behind the `ret`.
+// if necessary does `call __morestack; ret`. __morestack goes on one byte after its return address, after the `ret`.
 // In the copy the hook would be there.
 bool splits_stack(const Code& code) {
   return std::ranges::any_of(code.insns,
@@ -370,10 +370,10 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   for (const ReturnWord& w : program.frame_tables.words)
     if (const ptrdiff_t i = program.range_of(w.return_address - 1); i >= 0)
       if (!ends_with_call(program.code(program.ranges[size_t(i)]), w.return_address))
-        stays(i, {ReasonCode::frame_behind_no_call, w.return_address});
+        stays(i, {ReasonCode::frame_after_no_call, w.return_address});
   const InlineDataUse inline_data = find_inline_data(program);
   for (uint32_t g : inline_data.skipping) program.groups[g].stay(ReasonCode::changes_return_address);
-  for (const InlineData& d : inline_data.calls) program.groups[d.group].stay({ReasonCode::data_behind_call, d.at});
+  for (const InlineData& d : inline_data.calls) program.groups[d.group].stay({ReasonCode::data_after_call, d.at});
   keep_what_inherits_registers(program);
   for (const CodeAccess& a : accesses)
     if (a.is_comparison) stays(a.range, {ReasonCode::place_compared, a.at});

@@ -226,7 +226,7 @@ std::vector<AddressUse> follow_addresses(const Program& program, const Group& gr
   size_t first = 0;
   do {
     PointerFlow(program, group, code, followed, first, uses).run();
-    first += kMostAddresses - kArguments;
+    first += kMaxAddresses - kArguments;
   } while (first < followed.addresses.size());
   std::ranges::sort(uses);
   uses.erase(std::unique(uses.begin(), uses.end()), uses.end());

@@ -27,7 +27,7 @@ namespace profld {
 namespace {
 
 constexpr uint8_t kWord = 8;
-constexpr size_t kMostStackWords = 256;  // per state; about words that do not fit, nothing is known
+constexpr size_t kMaxStackWords = 256;  // per state; about words that do not fit, nothing is known
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void PointerState::store(const PointerValue& address, uint8_t size, AddressSet m
   const auto to =
       std::ranges::lower_bound(stack_words, std::pair(address.frame, address.offset + size), {}, &StackWord::at);
   const auto place = stack_words.erase(from, to);
-  if (made_from != 0 && size == kWord && stack_words.size() < kMostStackWords)
+  if (made_from != 0 && size == kWord && stack_words.size() < kMaxStackWords)
     stack_words.insert(place, {address.place(), made_from});
 }
 
@@ -85,7 +85,7 @@ bool PointerState::merge(const PointerState& other, AddressSet& lost) {
 
 bool PointerState::unite(const PointerState& other) {
   for (const StackWord& s : other.stack_words)
-    if (stack_word(s.at) == 0 && stack_words.size() < kMostStackWords)
+    if (stack_word(s.at) == 0 && stack_words.size() < kMaxStackWords)
       stack_words.insert(std::ranges::lower_bound(stack_words, s.at, {}, &StackWord::at), {s.at, 0});
   return merge_with(other, [](AddressSet& here, AddressSet there) {
     const bool changed = (there & ~here) != 0;
@@ -167,7 +167,7 @@ AddressSet PointerSteps::named(OldAddr a) const {
   const auto it = std::ranges::lower_bound(addresses_, a);
   if (it == addresses_.end() || *it != a) return 0;
   const size_t i = size_t(it - addresses_.begin());
-  return i < first_ || i - first_ >= kMostAddresses - kArguments ? 0 : AddressSet(1) << (i - first_ + kArguments);
+  return i < first_ || i - first_ >= kMaxAddresses - kArguments ? 0 : AddressSet(1) << (i - first_ + kArguments);
 }
 
 bool PointerSteps::may_be_address(int64_t number) const {
@@ -296,8 +296,8 @@ bool PointerSteps::is_about_order(uint32_t comparison) const {
 }
 
 uint64_t PointerSteps::extent(int64_t length) {
-  constexpr int64_t kMost = 1 << 24;
-  return length >= 0 && length <= kMost ? uint64_t(length) : 0;
+  constexpr int64_t kMax = 1 << 24;
+  return length >= 0 && length <= kMax ? uint64_t(length) : 0;
 }
 
 void PointerSteps::pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to) {

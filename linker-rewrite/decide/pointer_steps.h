@@ -21,11 +21,11 @@ namespace profld {
 // A set of followed addresses, a bit for each; the first six are the function's arguments. A value with such a set is
 // certainly made from one of them. About a value with an empty set nothing is known.
 using AddressSet = uint64_t;
-inline constexpr unsigned kMostAddresses = 64;
+inline constexpr unsigned kMaxAddresses = 64;
 inline constexpr AddressSet kOfArguments = (AddressSet(1) << kArguments) - 1;
 
 // The set of a value that is one or the other. An argument is joined only with itself: if it seems to meet another
-// value, control probably never takes one of the two paths, behind a call that does not return.
+// value, control probably never takes one of the two paths, after a call that does not return.
 AddressSet met(AddressSet a, AddressSet b);
 
 struct PointerValue {
@@ -93,7 +93,7 @@ class PointerSteps {
   void call(PointerState& state, uint32_t insn);
   // Control leaves the function, or goes on in an unknown place.
   void jump_away(const PointerState& state, uint32_t insn);
-  // Control goes on behind the last instruction of a part: in another function, or nowhere.
+  // Control goes on after the last instruction of a part: in another function, or nowhere.
   void run_on(const PointerState& state, uint32_t insn);
   // A return.
   void returns(const PointerState& state, uint32_t insn);

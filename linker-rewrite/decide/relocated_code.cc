@@ -38,8 +38,8 @@ bool depends_on_place(const Relocation& r) {
 // The relocations that change bytes of `range`.
 template <class F>
 void for_each_relocation(const Image& image, OldRange range, F f) {
-  constexpr uint64_t kLargest = 8;
-  for (const auto& [where, index] : image.relocations_in({range.start - (kLargest - 1), range.end})) {
+  constexpr uint64_t kMax = 8;
+  for (const auto& [where, index] : image.relocations_in({range.start - (kMax - 1), range.end})) {
     const Relocation& r = image.relocations()[index];
     if (where + size_of(r) > range.start) f(r);
   }

@@ -9,7 +9,7 @@
 //     written over.
 //         cmpl $0xc105cafe,-8(%rax); jne 1f; cmpl $0xca7a7a6f,-4(%rax); jne ...; 1: ... call *%rax
 //   * At the entry, which jumps over it (clang -fsanitize=function before): the first four bytes are compared with that
-//     jump and what follows it; if they agree, the distance behind them leads to the data. See length_of_type_data.
+//     jump and what follows it; if they agree, the distance after them leads to the data. See length_of_type_data.
 //         cmpl $0x327606eb,(%rbx); jne 1f; movslq 4(%rbx),%rax; mov (%rax,%rbx,1),%rdx; cmp ...; 1: call *%rbx
 //
 // Pointers keep their old values, so all this is read at the old entries. It has to stay as it is there, which is seen to

@@ -3,11 +3,11 @@
 //
 // A jump within the window may be a tail call of a function that nobody calls. It is taken for one if the stack is as at
 // the entry, if compilers would let a function start at its target, if nothing but such jumps leads there, and if the
-// target is behind all other code of the body: a function has no gaps.
+// target is after all other code of the body: a function has no gaps.
 //
 // A call of a function that returns may not return itself, such as error(1, ...), and what follows belongs to another
 // path. That is seen where the two paths meet with stacks of different heights; then all begins again without it. If it
-// is not seen, no harm is done: a copy has its instructions in the original's order, and goes on behind the call as that
+// is not seen, no harm is done: a copy has its instructions in the original's order, and goes on after the call as that
 // does.
 //
 // The state is kept at leaders, and joined where paths meet, until nothing changes. Then all is gone through once more,
@@ -135,8 +135,8 @@ class Explorer {
 
   Body explore(const std::vector<BodyEntry>& entries) {
     if (!body_.is_understood) return std::move(body_);
-    constexpr unsigned kMostTimes = 64;
-    for (unsigned i = 0; i == 0 || (std::exchange(wrong_, false) && i < kMostTimes); ++i) {
+    constexpr unsigned kMaxTimes = 64;
+    for (unsigned i = 0; i == 0 || (std::exchange(wrong_, false) && i < kMaxTimes); ++i) {
       begin_again();
       follow(entries);
     }
@@ -245,7 +245,7 @@ class Explorer {
     for (uint32_t o = from; body_.is_understood;) {
       if (o != from && leaders_.contains(o)) return reach(o, state, Way::other);
       if (o >= body_.window.size()) {
-        // Behind a call and in front of a function, control does not come there.
+        // After a call and in front of a function, control does not come there.
         if (!behind_call_ || !may_start_function(image_, body_.window.end))
           leave(last_, body_.window.end, false, state);
         return;
@@ -305,7 +305,7 @@ class Explorer {
            body_.window.contains(code_.target(insn));
   }
 
-  // Padding behind a call stands before a loop, or the call does not return and another function follows.
+  // Padding after a call stands before a loop, or the call does not return and another function follows.
   bool skips_padding(uint32_t from, const StackState& state) {
     uint32_t o = from;
     while (o < body_.window.size()) {

@@ -17,7 +17,7 @@ struct BodyExit {
   OldAddr target;
   bool is_jump = false;  // unconditional
   StackState state;
-  bool leads_to_next = false;  // an unconditional jump to the instruction behind it
+  bool leads_to_next = false;  // an unconditional jump to the instruction after it
 };
 
 struct FrameRow {
@@ -34,7 +34,7 @@ struct Body {
   std::vector<BodyExit> jumps;       // indirect jumps that are not understood (so far), without a target
   std::vector<OldAddr> calls;        // what is called directly
   std::vector<OldAddr> called_next;  // where it goes on at once, by a call
-  std::vector<OldAddr> waiting;      // of these, what may not return: nothing was followed behind the call
+  std::vector<OldAddr> waiting;      // of these, what may not return: nothing was followed after the call
   std::vector<OldAddr> code;  // addresses of code that it takes, or, at a fixed address, numbers that may be some
   std::vector<OldAddr> data;  // addresses that it names, outside of code
   // Where it goes on by nothing but jumps with an empty stack, ascending: these may be tail calls.
@@ -76,8 +76,8 @@ struct BodyEntry {
 Body explore(const Image& image, OldRange window, const std::vector<BodyEntry>& entries,
              const std::vector<OldAddr>& inside, const Surroundings& surroundings);
 
-// True if a function may start there: at an aligned address, behind padding, an instruction that ends control, or a call
-// (which may not return); or behind zeros that follow an instruction that ends control.
+// True if a function may start there: at an aligned address, after padding, an instruction that ends control, or a call
+// (which may not return); or after zeros that follow an instruction that ends control.
 bool may_start_function(const Image& image, OldAddr a);
 
 // True if a path ends in front of `a`, as far as the instruction there tells, or there is padding.

@@ -9,8 +9,8 @@
 //
 // What is wrong with that? An address that is taken may be a label's. It is taken for a function's only if control does
 // not come there otherwise, and if the code there keeps what functions keep. At a fixed address numbers may be no
-// addresses at all; so it has to be where compilers let functions start, too, and behind no jump that is not understood.
-// Functions that seldom run are not aligned, and only data names many of them: such a place has to be right behind the code
+// addresses at all; so it has to be where compilers let functions start, too, and after no jump that is not understood.
+// Functions that seldom run are not aligned, and only data names many of them: such a place has to be right after the code
 // of another function of which all is known (Search::accept_unaligned). Parts of functions that have a frame call with a
 // stack that the ABI does not allow; so code that does is no function's start. A jump may be a tail call or not: see
 // body.cc. Where functions of libraries never return, bodies seem to run on into others, until callers give them away
@@ -103,7 +103,7 @@ bool height_is_known(const StackState& s) {
 }
 
 // Compilers jump to no other function while the frame is in place. So the height is not right: a function that was called
-// takes its arguments off the stack, perhaps. (Behind a call that does not return a body seems to run on.)
+// takes its arguments off the stack, perhaps. (After a call that does not return a body seems to run on.)
 bool seems_to_leave_in_frame(const Search& search, OldAddr start, const BodyExit& exit) {
   if (!exit.is_jump) return false;
   const auto to = search.starts().find(exit.target);
@@ -152,7 +152,7 @@ void append_found(std::vector<FoundRange>& found, const Image& image, const Sear
 // At a fixed address a label may be taken for a function's start before the function is known that it lies in, whose code
 // then seems to end there. Once more functions are known, by calls, all begins again with them.
 std::unique_ptr<Search> find_starts(const Program& program, Roots& roots, const std::function<void(double)>& show) {
-  constexpr unsigned kMostTimes = 4;
+  constexpr unsigned kMaxTimes = 4;
   double shown = 0;
   const auto show_more = [&](double share) {
     if (share > shown) show(shown = share);
@@ -160,7 +160,7 @@ std::unique_ptr<Search> find_starts(const Program& program, Roots& roots, const 
   for (unsigned times = 1;; ++times) {
     auto search = std::make_unique<Search>(program, roots, show_more);
     search->run();
-    if (program.image->is_position_independent() || times == kMostTimes) return search;
+    if (program.image->is_position_independent() || times == kMaxTimes) return search;
     const size_t known = roots.starts.size();
     for (const auto& [start, s] : search->starts())
       if (s.kind == Start::Kind::function) roots.starts.push_back(start);

@@ -8,11 +8,11 @@
 //   * A function is a piece of code without gaps, but for a part that is seldom run and far away (cold). Cold parts are not
 //     aligned, so there is no padding in front of a place in them. A place that has padding in front of it, and another
 //     function between it and where the jump is, is a function.
-//   * Behind its epilogue a function goes on to nothing but the end of another path of its own. So a jump behind one, to
+//   * After its epilogue a function goes on to nothing but the end of another path of its own. So a jump after one, to
 //     code that makes a frame, is a tail call.
 //   * Hardly any compiler makes conditional tail calls.
-//   * All else may be either, such as an aligned place behind the end of the function that jumps there, any place in front
-//     of its start, one that other functions separate from it, or one right behind the jump: a function just runs on there.
+//   * All else may be either, such as an aligned place after the end of the function that jumps there, any place in front
+//     of its start, one that other functions separate from it, or one right after the jump: a function just runs on there.
 //
 // A number that may be an address, in a program at a fixed address: it may be the label of a jump table. A label lies
 // inside a function, so the code in front of it belongs to that. If all code in front of a place belongs to a function of
@@ -20,11 +20,11 @@
 // says for certain. So if that function has one, the number must not be one of those that stand where tables do: in data that
 // nobody writes to.) Else it may be either, and all that follows it up to the next function that is certain. In
 // position-independent code labels have no pointers, but those of computed gotos and of __builtin_setjmp. So what stands
-// behind a function whose jumps are not understood may be its label, if that takes the address, or goes through an array of
+// after a function whose jumps are not understood may be its label, if that takes the address, or goes through an array of
 // addresses of which another is a label's (Search::accept_behind_jumps, has_labels).
 //
 // Such a place is reported, and stays, whatever is known of the code in front of it (Start::is_guess). So does a number that
-// leads behind code that is not known, where functions are not aligned: it may lead into the middle of something.
+// leads after code that is not known, where functions are not aligned: it may lead into the middle of something.
 //
 // A start that may be either stays as it is, and so does what only such starts lead to.
 
@@ -47,7 +47,7 @@ struct Place {
   uint32_t root = kNobody;           // the place of the only function that leads there, or kSeveral
   bool is_certain = false;           // there is a function
   bool reached_within = false;       // by a conditional jump, or from the instruction in front of it
-  bool follows_epilogue = false;     // a jump behind an epilogue leads there
+  bool follows_epilogue = false;     // a jump after an epilogue leads there
   bool follows_jump = false;         // the jump right in front of it leads there
   bool goes_back = false;            // it goes on in the middle of another place's code
   bool has_table = false;          // of a root: one of its jumps, or of its parts', leads to places inside the function
@@ -69,8 +69,8 @@ class Judge {
       p.is_certain = p.start->kind == Start::Kind::function ||
                      (p.start->kind == Start::Kind::pointer && !fixed && may_be_certain(p));
     // What is known of one place tells more of others.
-    constexpr unsigned kMostPasses = 16;
-    for (unsigned pass = 0; pass < kMostPasses; ++pass) {
+    constexpr unsigned kMaxPasses = 16;
+    for (unsigned pass = 0; pass < kMaxPasses; ++pass) {
       find_roots();
       find_unknown_jumps();
       if (!find_more()) break;
@@ -203,7 +203,7 @@ class Judge {
     return {is_behind_other(p, before), is_behind_other(p, before)};
   }
 
-  // True if code of another function is between the function that leads to `p` and `p`, which is behind it.
+  // True if code of another function is between the function that leads to `p` and `p`, which is after it.
   bool is_behind_other(const Place& p, const Place* before) const {
     return before && p.root < kSeveral && places_[p.root].at < p.at && before->root != p.root;
   }

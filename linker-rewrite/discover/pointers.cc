@@ -27,7 +27,7 @@ bool Search::is_worth_trying(OldAddr a, bool cautiously) const {
         if (!std::ranges::binary_search(b.jumped_to, a) || !may_start_function(image_, a)) return false;
       } else if (!b.jumps.empty() &&
                  (cautiously || !may_start_function(image_, a) || std::ranges::find(b.code, a) != b.code.end())) {
-        return false;  // behind a jump that is not understood: a label, perhaps
+        return false;  // after a jump that is not understood: a label, perhaps
       }
     }
   }
@@ -137,7 +137,7 @@ Body Search::explored_up_to_last_calls(OldAddr start) const {
   return explore(image_, window(start), entries_of(start), starts_.at(start).inside, UpToLastCalls(*this));
 }
 
-// What a body comes to only behind a call that seems never to return: a function, or a label.
+// What a body comes to only after a call that seems never to return: a function, or a label.
 bool Search::accept_behind_last_calls() {
   bool any = false;
   for (OldAddr a : pointers_) {
@@ -179,8 +179,8 @@ bool Search::goes_on_to_functions(const Body& body) const {
 }
 
 // At a fixed address, where functions are not aligned: numbers in code, and in data. The code must do what a function
-// does, and nothing else. If it begins right behind another function's, it is one. `doubtful`: if it does not, but is
-// behind the end of a path, it may be one; but for words that the program cannot write to, as those of jump tables.
+// does, and nothing else. If it begins right after another function's, it is one. `doubtful`: if it does not, but is
+// after the end of a path, it may be one; but for words that the program cannot write to, as those of jump tables.
 bool Search::accept_unaligned(bool doubtful) {
   if (image_.is_position_independent()) return false;
   std::vector<OldAddr> numbers = doubtful ? roots_.written : roots_.in_data, tried;

@@ -3,7 +3,7 @@
 // the code that is known to belong to the body, and more of what follows only when an entry of a table leads there.
 //
 // Labels of computed gotos are known by their addresses, which the function's code takes, or words of data hold. Where the
-// stack is empty, a jump by such an address may be a tail call as well, of a function behind this one. If all that tells is
+// stack is empty, a jump by such an address may be a tail call as well, of a function after this one. If all that tells is
 // whether such code is looked at, the jump is not understood.
 
 #include "resolved_jumps.h"
@@ -92,7 +92,7 @@ std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, c
   return labels;
 }
 
-// `end`: of the code that certainly belongs to the body. `names_more`: it takes addresses behind the code that was looked
+// `end`: of the code that certainly belongs to the body. `names_more`: it takes addresses after the code that was looked
 // at, which may be those of labels.
 ResolvedJumps take_result(const Image& image, const DataReferences& data, const FunctionCode& function,
                           const IndirectJumps& indirect, OldAddr end, bool names_more) {
@@ -157,13 +157,13 @@ BodyPart part_of(const Image& image, const DataReferences& data, const Body& bod
 
 ResolvedJumps resolve(const Image& image, const EhFrame& frames, const LastCalls& last_calls,
                       const DataReferences& data, const Surroundings& surroundings, std::vector<BodyPart> parts) {
-  constexpr unsigned kMostAttempts = 24;
+  constexpr unsigned kMaxAttempts = 24;
   ResolvedJumps last;
   for (BodyPart& p : parts) p.end = p.first_end;
   const auto part_with = [&](OldAddr a) {
     return std::ranges::find_if(parts, [&](const BodyPart& p) { return p.may_be_longer && p.window.contains(a); });
   };
-  for (unsigned attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (unsigned attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const auto function = code_of(image, surroundings, parts);
     if (!function) break;
     const auto indirect = resolve_indirect_jumps(image, frames, last_calls, data, *function, true);

@@ -29,14 +29,14 @@ void Search::run() {
   for (OldAddr a : roots_.starts) add(a, Start::Kind::function, StackState::at_entry());
   pointers_.insert(roots_.pointers.begin(), roots_.pointers.end());
   find_objects();
-  constexpr unsigned kMostRenewals = 16;  // one changes exits, and so may bring the next
+  constexpr unsigned kMaxRenewals = 16;  // one changes exits, and so may bring the next
   for (unsigned renewals = 0;;) {
     explore_queued();
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
     forget_targets_behind_new_starts();
     if (!queue_.empty() || resolve_jumps()) continue;
     if (accept_pointers(roots_.in_data, true)) continue;
-    if (renewals < kMostRenewals && renew_arrivals() && ++renewals) continue;
+    if (renewals < kMaxRenewals && renew_arrivals() && ++renewals) continue;
     if (accept_unaligned(false)) continue;
     if (accept_behind_jumps()) continue;
     if (accept_behind_last_calls()) continue;
@@ -92,8 +92,8 @@ std::map<OldAddr, Start>::iterator Search::owner(OldAddr a) {
 }
 
 OldAddr Search::root_of(OldAddr start) const {
-  constexpr unsigned kMostSteps = 16;
-  for (unsigned i = 0; i < kMostSteps; ++i) {
+  constexpr unsigned kMaxSteps = 16;
+  for (unsigned i = 0; i < kMaxSteps; ++i) {
     const auto s = starts_.find(start);
     if (s == starts_.end() || s->second.kind != Start::Kind::jumped || s->second.from == OldAddr()) break;
     start = s->second.from;
@@ -320,7 +320,7 @@ void Search::set_returns(OldAddr start) {
 }
 
 // What is known of a place that other bodies go on to, its state and its function, is joined from all that lead there.
-// But as long as not all functions are known, a body may run on into the next function, behind a call that does not
+// But as long as not all functions are known, a body may run on into the next function, after a call that does not
 // return, and lead from there to places that are none of its business. It is explored again when that function is found;
 // what it told before stays joined. So in the end all this is taken once more from the exits that there are.
 
@@ -383,7 +383,7 @@ bool Search::renew_arrivals() {
 // only among fragments of that function, or if it goes on in the middle of the function. (At a fixed address an entry may have
 // been taken for a pointer to a function before.)
 //
-// A table may lead to what nothing else calls, and only that tells what comes behind these calls. So tables that are
+// A table may lead to what nothing else calls, and only that tells what comes after these calls. So tables that are
 // understood are followed while others are not yet.
 
 // Where objects begin: a table without a known bound ends there. Code that was not found yet has tables as well. So the
@@ -441,7 +441,7 @@ const DataReferences& Search::data_references() {
 }
 
 // True if code at `a` stands where fragments of the function at `root` do, which compilers put close together. What follows
-// the function's table in memory may be that of a function behind it. So code behind the last fragment may be that function's.
+// the function's table in memory may be that of a function after it. So code after the last fragment may be that function's.
 bool Search::is_close(OldAddr a, OldAddr root, const StackState& state) const {
   const auto after = starts_.upper_bound(a);
   if (after == starts_.begin()) return false;
@@ -488,7 +488,7 @@ void Search::add_fragments(OldAddr root, OldAddr from, const StackState& state, 
   }
 }
 
-// What was looked at behind a body may belong to a start that was found since.
+// What was looked at after a body may belong to a start that was found since.
 void Search::forget_targets_behind_new_starts() {
   for (auto& [at, s] : starts_) {
     if (s.targets.empty() || s.resolved_up_to <= window(at).end) continue;
@@ -501,7 +501,7 @@ void Search::forget_targets_behind_new_starts() {
   }
 }
 
-// True if a word of the array leads behind the function's known code, or behind where another word leads, to what is no
+// True if a word of the array leads after the function's known code, or after where another word leads, to what is no
 // function's start. Then the others may be labels as well.
 bool Search::has_labels(OldAddr array, OldAddr start) {
   const std::vector<OldAddr>& objects = data_references().object_starts;

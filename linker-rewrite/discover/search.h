@@ -36,7 +36,7 @@ struct Start {
   std::vector<OldAddr> inside;                      // see explore()
   std::map<OldAddr, std::vector<OldAddr>> targets;  // of its indirect jumps; see Surroundings
   std::optional<Reason> unresolved;                 // why one of these is not understood
-  // One of these leaves by an array of numbers, which may be functions' addresses, or labels behind what is known.
+  // One of these leaves by an array of numbers, which may be functions' addresses, or labels after what is known.
   bool may_have_more = false;
   OldAddr resolved_up_to;      // the end of the window that `targets` were found in
   std::vector<OldAddr> tried;  // these jumps, and the ends of the windows that they were looked at in

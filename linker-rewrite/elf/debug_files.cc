@@ -37,7 +37,7 @@ std::vector<std::string> debuginfod_caches() {
 
 void read_debuglink(std::string_view section, DebugLink& link) {
   const size_t end = section.find('\0');
-  const size_t crc_at = end == std::string_view::npos ? end : (end + 4) / 4 * 4;  // behind the NUL, at a multiple of 4
+  const size_t crc_at = end == std::string_view::npos ? end : (end + 4) / 4 * 4;  // after the NUL, at a multiple of 4
   if (crc_at > section.size() || section.size() - crc_at < sizeof link.crc) return;
   // A name, not a path: else a program could have any file be read.
   const std::string_view name = section.substr(0, end);
@@ -88,7 +88,7 @@ bool has_crc(const std::string& path, uint32_t crc) {
 
 std::optional<std::string> unpack_xz(std::string_view packed) {
   // A thousand times of what the largest programs have: a few bytes can be made to unpack to any number.
-  constexpr size_t kMost = size_t(256) << 20;
+  constexpr size_t kMax = size_t(256) << 20;
   constexpr uint64_t kMemory = uint64_t(256) << 20;
   lzma_stream stream = LZMA_STREAM_INIT;
   if (lzma_stream_decoder(&stream, kMemory, 0) != LZMA_OK) return {};
@@ -97,14 +97,14 @@ std::optional<std::string> unpack_xz(std::string_view packed) {
   stream.next_in = reinterpret_cast<const uint8_t*>(packed.data());
   stream.avail_in = packed.size();
   lzma_ret result = LZMA_OK;
-  while (result == LZMA_OK && bytes.size() <= kMost) {
+  while (result == LZMA_OK && bytes.size() <= kMax) {
     stream.next_out = buffer.data();
     stream.avail_out = buffer.size();
     result = lzma_code(&stream, LZMA_FINISH);
     bytes.append(reinterpret_cast<const char*>(buffer.data()), buffer.size() - stream.avail_out);
   }
   lzma_end(&stream);
-  if (result != LZMA_STREAM_END || bytes.size() > kMost) return {};
+  if (result != LZMA_STREAM_END || bytes.size() > kMax) return {};
   return bytes;
 }
 

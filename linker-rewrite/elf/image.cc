@@ -93,9 +93,9 @@ GElf_Shdr counts_of(const GElf_Shdr& h) {
 bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= total && size <= total - offset; }
 
 constexpr uint64_t kPageSize = 4096;
-constexpr uint64_t kMostAddress = uint64_t(1) << 47;  // of programs, with page tables of four levels
+constexpr uint64_t kMaxAddress = uint64_t(1) << 47;  // of programs, with page tables of four levels
 
-// How many bytes of the file, with the zeros behind its end, its segments have: memory is mapped by pages, and the last one
+// How many bytes of the file, with the zeros after its end, its segments have: memory is mapped by pages, and the last one
 // is filled up with zeros. So a file may end before its last segment does.
 size_t size_with_zeros(ByteView file) {
   Elf64_Ehdr header;
@@ -164,7 +164,7 @@ void Image::read_segments() {
     if (s.p_type == PT_NULL || s.p_type == PT_GNU_STACK) continue;
     if (s.p_filesz != 0 && !inside(s.p_offset, s.p_filesz, file_.size())) throw Error(kTruncated);
     if (s.p_type != PT_LOAD || (s.p_filesz == 0 && s.p_memsz == 0)) continue;  // nothing is mapped for an empty one
-    if (s.p_filesz > s.p_memsz || !inside(s.p_vaddr, s.p_memsz, kMostAddress))
+    if (s.p_filesz > s.p_memsz || !inside(s.p_vaddr, s.p_memsz, kMaxAddress))
       throw Error("damaged program headers: a segment is larger in the file than in memory, or lies out of range");
     if (!first && s.p_vaddr < span_.end.value)
       throw Error("damaged program headers: segments overlap or are not in order");
@@ -358,13 +358,13 @@ void Image::sort_relocations() {
     relocations_by_address_.emplace_back(r.where, uint32_t(relocations_by_address_.size()));
   if (!std::ranges::is_sorted(relocations_by_address_)) parallel_sort(relocations_by_address_);
   if (code_.empty()) return;
-  constexpr uint64_t kLargest = 8;  // bytes that a relocation changes
+  constexpr uint64_t kMax = 8;  // bytes that a relocation changes
   const auto number_before = [&](OldAddr a) {
     const auto it = std::ranges::lower_bound(relocations_by_address_, std::pair(a, uint32_t(0)));
     return size_t(it - relocations_by_address_.begin());
   };
   const OldAddr start = code_.front().start;  // of the whole file, where headers and code are one segment
-  before_code_ = number_before(start - std::min(start.value, kLargest));
+  before_code_ = number_before(start - std::min(start.value, kMax));
   in_code_ = number_before(code_.back().end) - before_code_;
 }
 

@@ -21,7 +21,7 @@ struct Note {
   bool is_original_build_id() const;     // profld's: the descriptor is the original's build-id, or empty
 };
 
-// Calls `f` for each note of a section or segment until it returns true. Returns whether it did. Notes behind a damaged
+// Calls `f` for each note of a section or segment until it returns true. Returns whether it did. Notes after a damaged
 // one are left out. `align`: 4 or 8 bytes.
 bool each_note(ByteView notes, uint64_t align, const std::function<bool(const Note&)>& f);
 

@@ -163,7 +163,7 @@ class Values {
 // What remains of an address where it meets an unknown value.
 enum class JoinPolicy : uint8_t {
   sound,       // unknown
-  optimistic,  // the address: control may never take the other path, which may begin behind a call that does not return
+  optimistic,  // the address: control may never take the other path, which may begin after a call that does not return
 };
 
 // Which of two states that meet has the addresses and the stack pointer of both; see State::is_doubtful.

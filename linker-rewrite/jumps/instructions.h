@@ -37,7 +37,7 @@ class Instructions {
   bool contains(OldAddr a) const { return parts_.number(a).has_value(); }
   // Instructions with a field that holds an address or another constant of 4 or 8 bytes, ascending.
   const std::vector<uint32_t>& with_constants() const { return with_constants_; }
-  // True for the first instruction of each part, and for the targets of direct jumps and the instructions behind them.
+  // True for the first instruction of each part, and for the targets of direct jumps and the instructions after them.
   const std::vector<bool>& leaders() const { return leaders_; }
 
  private:

@@ -39,7 +39,7 @@ class Interpreter {
   // The stack pointer's value in entry_state.
   static Value stack_at_entry();
   void step(State& state, uint32_t insn);
-  // The same as `step` for a call that ends with an exception: control goes on at a landing pad, not behind the call.
+  // The same as `step` for a call that ends with an exception: control goes on at a landing pad, not after the call.
   void catch_exception(State& state, uint32_t insn);
   // Adds to the state what a conditional jump tells if it is taken (or not taken).
   void branch(State& state, uint32_t insn, bool taken);

@@ -511,16 +511,16 @@ bool JumpAnalysis::takes_address_of_other_table(const IndirectJumps& result) con
 
 // The kind of a jump for which no table was understood.
 Expected<JumpKind, Unresolved> JumpAnalysis::kind_of(const Jump& j, uint32_t insn) {
-  constexpr uint64_t kMostLabels = 4096;
+  constexpr uint64_t kMaxLabels = 4096;
   const Value& v = j.target;
   const bool array = v.kind == Kind::entry && v.size == 8;
   if (j.table >= 0 && !(array && tables_[size_t(j.table)].entries.foreign))
     return tables_[size_t(j.table)].entries.why.value_or(
         Unresolved{{ReasonCode::jump_not_understood, code_.address(insn)}});
-  const uint64_t last = std::min(v.index_bound(), kMostLabels);
+  const uint64_t last = std::min(v.index_bound(), kMaxLabels);
   const auto is_above = [&](const auto& w) { return w.first.value - v.address <= last * 8; };
   const auto is_below = [&](const auto& w) {
-    return v.index_may_be_negative() && v.address - w.first.value <= kMostLabels * 8;
+    return v.index_may_be_negative() && v.address - w.first.value <= kMaxLabels * 8;
   };
   const bool goes_to_labels =
       array ? std::ranges::any_of(label_words_.certain, is_above) ||

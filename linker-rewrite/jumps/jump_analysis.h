@@ -44,7 +44,7 @@ class Pending {
 // What an analysis takes for granted.
 struct Assumptions {
   Noreturn* noreturn = nullptr;  // the calls that never return; null: all return
-  Noreturn* likely = nullptr;    // the calls behind which states are doubtful; null: none
+  Noreturn* likely = nullptr;    // the calls after which states are doubtful; null: none
   bool calls_preserve = false;   // this and the next: see Interpreter::trust
   JoinPolicy policy = JoinPolicy::sound;
 };

@@ -6,7 +6,7 @@
 // is added to the address of its fourth entry; one over 3 to 9, to an address three entries in front of the table, where
 // other data lies. An address that the code names is in the table, or its entry 0 would be. So entries are looked for around
 // there, and read upwards, and downwards unless the index is known not to be negative. All entries of a table lead into its
-// function. So it begins behind a word that leads into another function. If such a word leads to code of which it is not known
+// function. So it begins after a word that leads into another function. If such a word leads to code of which it is not known
 // whose it is, that may be the function's, and the table is not understood.
 //
 // But entries that are distances are counted from the table's label by all compilers, which is where it begins. In front of it
@@ -183,8 +183,8 @@ TableEntries read_upwards(const TableSource& source, const TableForm& form, uint
       result.why->elsewhere = entries_elsewhere(end, required_end);
       result.between = entries_elsewhere(end, 0);
     }
-    constexpr uint64_t kMostPerhaps = 256;
-    for (uint64_t i = end; i < std::min(available, end + kMostPerhaps) && image.is_code(target(i)); ++i) {
+    constexpr uint64_t kMaxPerhaps = 256;
+    for (uint64_t i = end; i < std::min(available, end + kMaxPerhaps) && image.is_code(target(i)); ++i) {
       if (form.first + i * form.size >= next) break;
       if (!is_valid(i)) result.perhaps.push_back(target(i));
     }

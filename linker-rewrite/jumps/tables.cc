@@ -13,7 +13,7 @@
 // copy of the function gets a table of its own, so code that reads the address for another reason would read the wrong
 // data.
 //
-// Paths that control never takes spoil what is known: those behind calls that do not return (noreturn.h), or
+// Paths that control never takes spoil what is known: those after calls that do not return (noreturn.h), or
 // that keep no register. So there are several attempts, each of which believes a little more than the one before it.
 
 #include "tables.h"

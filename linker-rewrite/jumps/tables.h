@@ -21,7 +21,7 @@ struct Unresolved {
   // caller may know that it is a fragment of the function, and try again with it.
   OldAddr outside{};
   // Where entries of its tables lead that are outside the function, and certainly belong to the tables: a comparison
-  // asks for them, or entries behind them lead into the function. Sorted.
+  // asks for them, or entries after them lead into the function. Sorted.
   std::vector<OldAddr> elsewhere{};
   // Where what follows these entries leads, up to the next object in the data: that may be entries as well. Sorted.
   std::vector<OldAddr> perhaps{};

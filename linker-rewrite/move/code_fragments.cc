@@ -45,8 +45,8 @@ OldRange code_of_modules(const Image& image, OldRange in_assembly) {
 
 // Whether one of the few instructions before the call has that address in it: that of the first argument.
 bool passes(const Image& image, const Code& code, size_t call, OldAddr address) {
-  constexpr size_t kMost = 8;
-  for (size_t i = call; i-- > 0 && call - i <= kMost && code.insns[i].flow == Flow::next;) {
+  constexpr size_t kMax = 8;
+  for (size_t i = call; i-- > 0 && call - i <= kMax && code.insns[i].flow == Flow::next;) {
     const Insn& insn = code.insns[i];
     if (insn.rip_relative && takes_address(code, insn) && code.target(insn) == address) return true;
     const Semantics op = semantics_of(code, insn);

@@ -87,7 +87,7 @@ class Emitter {
     return tail_call(code_.target(insn));
   }
 
-  // The end of a tail call that stands behind a condition: the jump, and what is called before it.
+  // The end of a tail call that stands after a condition: the jump, and what is called before it.
   static uint32_t length_of_tail(const Change& change) {
     return (change.counts_import() ? kCallLength : 0) + kHookLength + kJumpLength;
   }
@@ -144,7 +144,7 @@ class Emitter {
     count(counter.number, counter.increment);
     out_.copy(counter.again);
   }
-  // Puts in what stands behind the instruction before the next.
+  // Puts in what stands after the instruction before the next.
   void end_insn() {
     if (has_edge(next_ - 1, false)) {
       const EdgeRecord& edge = (*plan_.edges)[edge_];

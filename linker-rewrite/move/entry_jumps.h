@@ -12,7 +12,7 @@ namespace profld {
 // A jump in the old text. `from` and what it overwrites lie in functions that moved, or in the padding after them.
 struct EntryJump {
   OldAddr arrival;  // where control arrives: an instruction of a range that moved; the jump leads to this one's copy
-  OldAddr from;     // where the jump starts: at `arrival`, or behind what is kept there (length_kept_at_entry)
+  OldAddr from;     // where the jump starts: at `arrival`, or after what is kept there (length_kept_at_entry)
   OldAddr island;   // 0: a 5-byte jump at `from`. Else a 2-byte jump at `from` to a 5-byte jump here.
   uint32_t range;
 };

@@ -1,8 +1,8 @@
 // Compilers and linkers align functions, and fill the room before them with instructions that do nothing or with zeros.
 // That is room for jumps to copies. Bytes are padding if control cannot come to them, and nothing names them:
 //
-//   * no-operations behind a function that moved: its old code is dead.
-//   * no-operations in unknown code (start-up code has no unwind tables), behind an instruction that passes control on
+//   * no-operations after a function that moved: its old code is dead.
+//   * no-operations in unknown code (start-up code has no unwind tables), after an instruction that passes control on
 //     for good, up to an aligned address or the next function. Such code is decoded by a linear sweep: there a
 //     no-operation of one byte proves nothing, but one of several bytes does.
 //   * zeros between two sections.

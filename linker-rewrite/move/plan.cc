@@ -1,8 +1,8 @@
 // A copy is the original, instruction by instruction, with these differences:
 //
-//   entry          call _profin before the first instruction (behind ENDBR64, which must stay first)
+//   entry          call _profin before the first instruction (after ENDBR64, which must stay first)
 //   ret            call _profout; ret
-//   tail call      call _proftail; jmp to the body of f, behind its hook, which _proftail does the work of
+//   tail call      call _proftail; jmp to the body of f, after its hook, which _proftail does the work of
 //   jcc f (tail)   jncc 1f; call _proftail; jmp to the body of f; 1:
 //   jmp *pointer   call _profjump; jmp *pointer: f may have a hook. So before a stub of the linker, which leads to another
 //                  library; and call _profout before a tail call of a function that certainly has no hook
@@ -13,7 +13,7 @@
 //   disp(%rip)     the displacement leads to the old address still: data does not move, and the address
 //                  of a function is that of its original. Only labels and jump tables have those of the copies.
 //   profld -b      incq counter, before some instructions (blocks/block_counters.cc)
-//   profld --trace the code of a record in each basic block, and behind the copy, out of line, what jumps lead to first
+//   profld --trace the code of a record in each basic block, and after the copy, out of line, what jumps lead to first
 //                  whose way has a record, and what records need when a window is full (x86/record_code.h)
 //   falling off    a range whose last instruction goes on into the next range gets a jump there;
 //                  into a function: a tail call
@@ -250,7 +250,7 @@ class Planner {
   RangePlan plan_;
   std::vector<uint32_t> short_inside_;  // branches within the range that are short so far
   std::vector<uint32_t> at_;  // offset of each instruction in the copy, with what stands before it; last: the end
-  uint32_t body_ = 0;         // offset of the first instruction behind the entry hook
+  uint32_t body_ = 0;         // offset of the first instruction after the entry hook
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ inline uint32_t length_of(const EdgeRecord& edge) {
 struct HookSlots {
   explicit HookSlots(NewAddr start) : enter(start), leave(start + 8), tail(start + 16), jump(start + 24) {}
   NewAddr enter, leave;
-  NewAddr tail;  // before a jump behind the enter hook of another function
+  NewAddr tail;  // before a jump after the enter hook of another function
   NewAddr jump;  // before one that may lead to a function with hooks
 };
 
@@ -74,9 +74,9 @@ struct RangePlan {
   uint32_t range = 0;                                   // index in Program::ranges
   uint32_t enter_hook_before = kNone;                   // index of the instruction before which the entry hook stands
   std::vector<Change> changes;                          // ascending by insn
-  const std::vector<CounterPlace>* counters = nullptr;  // increments, behind the entry hook; null: there are none
+  const std::vector<CounterPlace>* counters = nullptr;  // increments, after the entry hook; null: there are none
   const std::vector<EdgeRecord>* edges = nullptr;       // ascending by insn, one for each; null: there are none
-  bool falls_off = false;                               // needs a jump behind its last instruction
+  bool falls_off = false;                               // needs a jump after its last instruction
   bool leave_hook_at_end = false;  // and before that jump a hook: the range runs on into another function
   uint64_t returns = 0, tail_jumps = 0;
 };

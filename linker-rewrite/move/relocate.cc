@@ -147,7 +147,7 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
   const NewAddr base = t.base == t.address ? t.named_in_clone(clone) : copies_.jump_target(t.base);
   for (OldAddr target : t.targets) {
     NewAddr to = copies_.jump_target(target);
-    // The end of a range stands for an index that cannot occur. Use the address behind the copy.
+    // The end of a range stands for an index that cannot occur. Use the address after the copy.
     for (const Code& part : group.code.parts)
       if (target == part.range.end && program_.range_of(target) < 0)
         to = copies_.find(part.range.start)->address(target);

@@ -34,12 +34,12 @@ class Relocator {
   CopyMap take_copies() { return std::move(copies_); }         // when nothing else is wanted
   uint64_t returns() const { return returns_; }                // exits through ret that got a hook
   uint64_t tail_jumps() const { return tail_jumps_; }          // exits through jumps that got one
-  const ImportThunks& thunks() const { return thunks_; }       // they stand behind the copies
-  NewAddr library_start() const { return library_start_at_; }  // behind the thunks; 0 if there is none
+  const ImportThunks& thunks() const { return thunks_; }       // they stand after the copies
+  NewAddr library_start() const { return library_start_at_; }  // after the thunks; 0 if there is none
   FramelessCode frameless() const { return frameless_; }       // thunks and the code that a library starts with
   uint64_t jump_tables() const;
 
-  // Writes the copies' jump tables, for an address behind the copies. Then writes the copies on all cores, and calls
+  // Writes the copies' jump tables, for an address after the copies. Then writes the copies on all cores, and calls
   // `meanwhile` at the same time: other work that only needs the size of the tables. Returns the changes that lead the
   // relocations in code to the copies.
   std::vector<Patch> emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,

@@ -25,7 +25,7 @@ OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool
   return at;
 }
 
-// Of the no-operations behind an instruction that passes control on for good those are fillings that reach an aligned
+// Of the no-operations after an instruction that passes control on for good those are fillings that reach an aligned
 // address, or the end of the unknown bytes. One of a single byte proves nothing there, since the decoding is blind.
 UnknownCode find_unknown_code(const Program& program) {
   const Image& image = *program.image;

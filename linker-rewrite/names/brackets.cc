@@ -17,7 +17,7 @@ constexpr std::string_view kWord = "operator";
 
 }  // namespace
 
-// Of the word at `at` with the signs behind it, if it is `operator'; else 0.
+// Of the word at `at` with the signs after it, if it is `operator'; else 0.
 size_t Brackets::operator_length(size_t at) const {
   const std::string_view rest = text_.substr(at);
   if (!rest.starts_with(kWord) || (at > 0 && is_of_identifier(text_[at - 1]))) return 0;
@@ -38,7 +38,7 @@ bool Brackets::is_behind_operand(size_t at) const {
          std::string_view(" >)]}*&").find(before.back()) == std::string_view::npos;
 }
 
-// The position behind what begins at `at` and holds no brackets although it may look so; `at` itself if nothing does.
+// The position after what begins at `at` and holds no brackets although it may look so; `at` itself if nothing does.
 size_t Brackets::skipped(size_t at) const {
   const std::string_view rest = text_.substr(at);
   if (rest.starts_with("->")) return at + 2;
@@ -58,7 +58,7 @@ bool Brackets::match() {
     if (const size_t length = operator_length(at)) {
       operators_[at] = uint32_t(at + length);
       at += length;
-      // Behind operator() a < is a bracket, and so is a parenthesis.
+      // After operator() a < is a bracket, and so is a parenthesis.
       if (at < text_.size() && text_[at] == '<') {
         open.push_back(uint32_t(at));
         ++at;

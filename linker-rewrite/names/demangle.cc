@@ -57,7 +57,7 @@ std::optional<std::string> demangled_by_language(const std::string& symbol, Lang
   return languages.has_fortran ? outside_fortran_modules(symbol) : std::nullopt;
 }
 
-// What GCC and LLVM append to the names of the functions that they make of others, each word behind a dot: .part.0,
+// What GCC and LLVM append to the names of the functions that they make of others, each word after a dot: .part.0,
 // .constprop.1.isra.0, .cold, .llvm.123, ._omp_fn.2; .2 of a local one; .avx2.1, .default and .resolver of target_clones. Go
 // has dots in names of its own, main.run, so it is not any word.
 bool is_clone_word(std::string_view word) {
@@ -93,7 +93,7 @@ std::string demangled(const std::string& symbol, Languages languages) {
   return plain;
 }
 
-// What stands in front of a name on some systems, and its version behind it, stay.
+// What stands in front of a name on some systems, and its version after it, stay.
 std::string demangled_by_binutils(const std::string& symbol) {
   const size_t begin = std::min(symbol.find_first_not_of(".$"), symbol.size());
   const size_t end = std::min(symbol.find('@', begin), symbol.size());

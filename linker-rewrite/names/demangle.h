@@ -25,7 +25,7 @@ class Languages {
 };
 
 // The symbol made readable, in a file of these languages; without a symbol's version. Symbols of C stay as they are, and
-// so does what a compiler put behind them: solve.part.0, and of C++ solve() [clone .part.0].
+// so does what a compiler put after them: solve.part.0, and of C++ solve() [clone .part.0].
 std::string demangled(const std::string& symbol, Languages languages = {});
 
 // As the programs of GNU binutils show it, gprof for one: names of C++ and Rust made readable, all others left as they are.

@@ -6,7 +6,7 @@ namespace prof_names {
 
 namespace {
 
-// What may stand behind the parameters of a function.
+// What may stand after the parameters of a function.
 constexpr std::string_view kQualifiers[] = {"const", "volatile", "&&", "&", "noexcept"};
 
 class Reader {
@@ -142,7 +142,7 @@ class Reader {
     return end;
   }
 
-  // Behind the last blank, of those before the name of an operator, and not of qualifiers. "virtual thunk to f()" is no
+  // After the last blank, of those before the name of an operator, and not of qualifiers. "virtual thunk to f()" is no
   // return type: the thunk is another function than f.
   size_t start_of_path(const Span& function) const {
     size_t start = function.start;

@@ -16,7 +16,7 @@
 namespace prof_names {
 
 struct Parts {
-  std::string_view type;               // what stands before the path, with the blank behind it
+  std::string_view type;               // what stands before the path, with the blank after it
   std::vector<std::string_view> path;  // with template arguments; at least one
   std::string_view separator;          // between the parts of the path: :: or, in names of D and Ada, a full stop
   std::string_view parameters;         // with the parentheses; or empty

@@ -200,7 +200,7 @@ class Simplifier {
            text_.substr(behind).starts_with("::") && last_path(out).starts_with("std::");
   }
 
-  // The arguments in the brackets from `start` to `end`, behind the name that `out` ends with.
+  // The arguments in the brackets from `start` to `end`, after the name that `out` ends with.
   void add_template(size_t start, size_t end, std::string& out) const {
     std::vector<std::string> arguments;
     std::vector<size_t> ends = brackets_.commas(start + 1, end);

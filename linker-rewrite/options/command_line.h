@@ -36,7 +36,7 @@ struct Form {
   const char* word;      // "": it has none
   const char* argument;  // as help calls it: "GLOB"; "[GLOB]": it may be left out; "": there is none
   const char* help;      // "": help does not have it
-  bool ends = false;     // what stands behind it is not looked at
+  bool ends = false;     // what stands after it is not looked at
 };
 
 template <class Values>
@@ -72,7 +72,7 @@ void add(Values& values, const Given& given) {
 
 struct Command {
   const char* name;    // for "see prof run --help"
-  bool stops = false;  // options end at the first word that is none: what is behind it belongs to another program
+  bool stops = false;  // options end at the first word that is none: what is after it belongs to another program
   unsigned bit = ~0u;  // in Option::commands
 };
 
@@ -86,7 +86,7 @@ class Scanner {
     size_t form;  // which of them
     Given given;
   };
-  // Nothing behind the last one. Throws UsageError.
+  // Nothing after the last one. Throws UsageError.
   std::optional<Found> next();
 
   // What is left: no options.

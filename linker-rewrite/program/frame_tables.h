@@ -13,7 +13,7 @@ namespace profld {
 // The word of a frame descriptor that holds the return address it is for.
 struct ReturnWord {
   OldAddr word;
-  OldAddr return_address;  // behind a call
+  OldAddr return_address;  // after a call
   FileOffset at;           // where the address is in the file: the word itself, or the addend of its relocation
 };
 

@@ -1,6 +1,6 @@
 // The linker's stubs, which lead to the functions of other files, come in many forms:
 //
-//   jmp *word(%rip)                                     GNU ld, gold, lld; behind it what binds the word lazily
+//   jmp *word(%rip)                                     GNU ld, gold, lld; after it what binds the word lazily
 //   endbr64; [bnd] jmp *word(%rip)                      the same for IBT and for MPX, wild
 //   endbr64; mov $number, %r11d; jmp *word(%rip)        mold
 //   mov word(%rip), %r11; jmp 1f                        lld -z retpolineplt -z now
@@ -20,7 +20,7 @@ namespace profld {
 
 namespace {
 
-constexpr unsigned kMostInstructions = 12;  // of a stub, with what it leads to
+constexpr unsigned kMaxInstructions = 12;  // of a stub, with what it leads to
 
 // Follows a stub, instruction by instruction.
 class StubWalk {
@@ -28,7 +28,7 @@ class StubWalk {
   StubWalk(const Image& image, OldAddr stub) : image_(image), at_(stub) {}
 
   std::optional<OldAddr> got_entry() {
-    for (unsigned i = 0; i < kMostInstructions; ++i) {
+    for (unsigned i = 0; i < kMaxInstructions; ++i) {
       const ByteView bytes = image_.bytes_from(at_);
       const CachedInsn* in = DecodeCache::of_this_thread().find(bytes);
       if (!in || in->unusable || !in->has_semantics) return std::nullopt;

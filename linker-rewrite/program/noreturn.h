@@ -1,4 +1,4 @@
-// Calls that do not return. The code behind such a call belongs to some other path. An analysis that goes on there
+// Calls that do not return. The code after such a call belongs to some other path. An analysis that goes on there
 // would mix up what it knows on the two paths.
 
 #ifndef LINKER_REWRITE_PROGRAM_NORETURN_H
@@ -16,14 +16,14 @@ namespace profld {
 
 // Functions that seem never to return, because code ends where they are called.
 //
-// What is behind a call that does not return is another path's, and an analysis that goes on there mixes the two up. The
+// What is after a call that does not return is another path's, and an analysis that goes on there mixes the two up. The
 // functions of other files that never return cannot be told from this one (xexit of libbfd, Perl_croak), and a list of
-// names has only those of the C and C++ libraries. But compilers know, and put nothing behind their calls:
+// names has only those of the C and C++ libraries. But compilers know, and put nothing after their calls:
 // where such a call is the last thing that a function does, the function's code ends with it.
 //
 // That is no proof. error(1, ...) does not return, and error(0, ...) does. A C++ function that forgets to return a value
 // may end with any call. So this is asked only where the jumps of a function are not understood otherwise, and paths go
-// on behind such calls. But what they bring is doubtful: where they meet others, it does not spoil what is known of
+// on after such calls. But what they bring is doubtful: where they meet others, it does not spoil what is known of
 // addresses (State::is_doubtful). Should such a path be taken, it must have the address of a table all the same, where a
 // jump needs one. So all tables that the function takes addresses of have to be known
 // (JumpAnalysis::takes_address_of_other_table).
@@ -38,7 +38,7 @@ std::optional<OldAddr> target_of_last_call(const Image& image, OldRange range);
 class LastCalls {
  public:
   // The calls that the program's ranges end with, if unwind tables describe these: an entry that is made may be for a part
-  // of a function only, and counts if another function begins behind it.
+  // of a function only, and counts if another function begins after it.
   explicit LastCalls(const Program& program);
 
   void add(OldAddr target) { targets_.insert(target); }

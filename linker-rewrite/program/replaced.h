@@ -23,7 +23,7 @@ struct ReplacedFunction {
 // Of the C library; none of other files.
 std::vector<ReplacedFunction> replaced_functions(const Image& image);
 
-// The jumps. `slots`: the word that holds the address of the first replacement, those of the others behind it. The
+// The jumps. `slots`: the word that holds the address of the first replacement, those of the others after it. The
 // functions must stay where they are. Throws Error if one of them has no room for a jump.
 std::vector<Patch> replacement_patches(const Program& program, NewAddr slots);
 

@@ -18,7 +18,7 @@ struct ExpressionOperation {
   uint8_t opcode = 0;           // DW_OP_*
   std::optional<uint64_t> reg;  // the register whose value it takes, by DWARF's number
   int64_t offset = 0;           // that it adds to it
-  ByteView operands;            // the bytes behind the opcode
+  ByteView operands;            // the bytes after the opcode
   ByteView bytes;               // all of it
 
   bool is_jump() const;  // it goes on elsewhere in the expression

@@ -58,7 +58,7 @@ class EhFrameReader {
   size_t cie_at(size_t position);
   Cie read_cie(size_t position);
   void read_fde(OldAddr record, Reader& r, size_t end, size_t cie);
-  // Positions `r` behind the length field of the record there. The end of the record, or nullopt at a terminator.
+  // Positions `r` after the length field of the record there. The end of the record, or nullopt at a terminator.
   std::optional<size_t> read_length(Reader& r) const;
 
   const Image& image_;
@@ -67,7 +67,7 @@ class EhFrameReader {
   // Where to start reading.
   std::vector<size_t> starts_;
   // More records may follow a terminator: linkers concatenate inputs that each end with one. If there is a section
-  // header, which says where the table ends, we just read on. Else we stop, and go on at the records behind it that the
+  // header, which says where the table ends, we just read on. Else we stop, and go on at the records after it that the
   // header's table lists.
   bool section_ = false;
   EhFrame frames_;

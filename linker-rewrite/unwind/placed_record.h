@@ -9,7 +9,7 @@
 namespace profld {
 
 struct PlacedRecord {
-  uint32_t at, size;  // offset in the copy, and bytes, with the jump behind it
+  uint32_t at, size;  // offset in the copy, and bytes, with the jump after it
   OldAddr place;      // the instruction of the original whose row and handlers hold in it
   RecordCode code;
   bool is_full_window;  // it is the code for the record's full window

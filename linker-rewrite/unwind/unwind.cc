@@ -281,7 +281,7 @@ void UnwindWriter::write_fde(const Fde& fde, const PartCopy& part) {
   }
 }
 
-// One FDE for records, or parts of them, that stand behind a copy, one behind the other.
+// One FDE for records, or parts of them, that stand after a copy, one after the other.
 void UnwindWriter::write_out_of_line(const Fde& fde, const PartCopy& part, std::span<const PlacedRecord> records) {
   const auto start_of = [&](const PlacedRecord& r) { return part.copy->start + r.at; };
   const NewRange code{start_of(records.front()), start_of(records.back()) + records.back().size};

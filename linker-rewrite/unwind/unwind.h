@@ -6,7 +6,7 @@
 // registers it). The original's tables of handlers (LSDAs) remain true for the original text, and the new section
 // refers to them where they are.
 //
-// Records of a trace (x86/record_code.h) are code of their own in a copy, or behind it, out of line. Whoever unwinds from
+// Records of a trace (x86/record_code.h) are code of their own in a copy, or after it, out of line. Whoever unwinds from
 // there, since a signal came, must find the frame as it is at the instruction in whose place the record stands: with the
 // same callers, and the same handlers if the thread is cancelled or the signal's handler throws. So rows of records are
 // those of their instructions, but for the stack pointer (register_rules.h). What is out of line has FDEs of its own, which
@@ -38,7 +38,7 @@ struct AddedCode {
   CopyMap copies;
 };
 
-// New code with nothing on the stack but the return address, everywhere: functions, one behind the other, that call
+// New code with nothing on the stack but the return address, everywhere: functions, one after the other, that call
 // others but never throw.
 struct FramelessCode {
   NewAddr start;

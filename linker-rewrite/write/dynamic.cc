@@ -197,7 +197,7 @@ std::string HookImports::string_at(uint64_t offset) const {
   return std::string(bytes.begin(), std::ranges::find(bytes, 0));
 }
 
-// The index for the new entry for libprof.so: before the C library's, else behind the last.
+// The index for the new entry for libprof.so: before the C library's, else after the last.
 size_t HookImports::place_of_need() const {
   const std::vector<Elf64_Dyn>& entries = dynamic_.entries();
   size_t place = 0;

@@ -97,7 +97,7 @@ class HookImports {
   DynamicSection dynamic_;          // with all entries that it will have; some values are still missing
   size_t need_;                     // which of them is DT_NEEDED for libprof.so
   uint32_t symbol_count_;           // of the original .dynsym
-  std::vector<NamedPart> copies_;   // their symbols are behind those of the slots
+  std::vector<NamedPart> copies_;   // their symbols are after those of the slots
   Table symbols_, strings_, versions_, hash_, gnu_hash_, rela_;
   std::optional<GnuHashTable> gnu_layout_;  // of gnu_hash_
   uint32_t buckets_ = 0, chains_ = 0;       // of hash_

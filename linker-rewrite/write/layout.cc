@@ -12,17 +12,17 @@
 //   R    cloned jump tables, .eh_frame, tables of exception handlers, .eh_frame_hdr
 //
 // The sizes of all but the last two are known once it is known what moves, before code is emitted, so code can be emitted at its final address.
-// Behind the last segment come the sections that are not mapped: .prof.map, .prof.steps, .prof.imports, .prof.coverage, symbols,
+// After the last segment come the sections that are not mapped: .prof.map, .prof.steps, .prof.imports, .prof.coverage, symbols,
 // section headers, and what the program looks for at the end of its file (sections.cc).
 //
 // strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
-// the ELF header, they put them immediately behind the segment before, without regard to their place in a page, and the
+// the ELF header, they put them immediately after the segment before, without regard to their place in a page, and the
 // addresses of all that follows in the same segment come out wrong, unless the place in the page happens to be the
 // same, the next section follows immediately, and no section covers the headers themselves. So we make all three true.
 // And the writable segment comes first, because we can choose where it ends, unlike the original's last segment.
 //
 // Everything old that is not mentioned here stays: PT_INTERP, RELRO, GNU_STACK, GNU_PROPERTY, their order, and each
-// section's index. The kernel starts the heap (brk) behind the last segment, wherever that is. Programs that cannot do
+// section's index. The kernel starts the heap (brk) after the last segment, wherever that is. Programs that cannot do
 // with that have the new segments in front, in the same order (decide/heap_place.cc).
 
 #include "layout.h"
@@ -173,7 +173,7 @@ ProgramLayout::ProgramLayout(const Image& image, const RuntimeFile& runtime, con
   place_read_only();
 }
 
-// Places what comes before the copies, and the copies behind it.
+// Places what comes before the copies, and the copies after it.
 void ProgramLayout::place_read_only() {
   const Segment& before = imports_ ? writable_ : runtime_.data();
   read_only_ = Segment(PF_R, before.next_page() + before.end().value % kPage);

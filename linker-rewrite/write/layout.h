@@ -42,7 +42,7 @@ struct Contents {
   std::vector<CountedFunction> counted;     // profld -b
   uint32_t counters = 0;                    // of their blocks; profld --trace: words of the trace segment
   bool counters_are_of_process = false;     // all threads increment the same
-  Bytes trace;                              // what that holds behind its first page
+  Bytes trace;                              // what that holds after its first page
   bool is_thread_pointer_doubtful = false;  // decide/segment_registers.h
   std::optional<Coverage> coverage;         // of the code, if readers are to tell
 };
@@ -75,7 +75,7 @@ class Layout {
   virtual NewAddr text() const = 0;  // page aligned; the text may have any size below 1 GiB
   // profld --trace: a word that holds the address of the runtime's function for full windows.
   NewAddr trace_slot() const { return hook_slots() + 32; }
-  // For so many counters of blocks, behind the text; also for the trace segment.
+  // For so many counters of blocks, after the text; also for the trace segment.
   NewAddr counters_start(uint64_t text_size) const;
   NewAddr read_only_start(uint64_t text_size, uint32_t counters = 0) const;  // for tables, then unwind tables
   // What a library starts with; nullopt for programs.

@@ -24,7 +24,7 @@ class Runtime {
   void place(NewAddr start);
   const std::vector<Segment>& segments() const { return segments_; }
   std::vector<Segment>& segments() { return segments_; }
-  Segment& data() { return segments_.back(); }  // writable; more may be put behind the runtime's own data
+  Segment& data() { return segments_.back(); }  // writable; more may be put after the runtime's own data
   // The hook slots: words through which the program calls the hooks.
   NewAddr hook_slots() const { return address("_profhooks"); }
   NewAddr tail() const { return address("_proftail"); }

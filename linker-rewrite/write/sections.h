@@ -9,11 +9,11 @@
 
 namespace profld {
 
-// How many bytes of the original file, from its start, the output needs. Symbols and section headers behind them are
+// How many bytes of the original file, from its start, the output needs. Symbols and section headers after them are
 // left out, because they are written anew.
 uint64_t kept_file_size(const Image& image);
 
-// Where in the original file its payload starts: what stands behind all that its headers name, to the end of the file. The
+// Where in the original file its payload starts: what stands after all that its headers name, to the end of the file. The
 // file's size if it has none. See sections.cc.
 FileOffset payload_start(const Image& image);
 

@@ -1,4 +1,4 @@
-// New segments go behind the original's last one, .bss included, at the next page: addresses of everything old stay,
+// New segments go after the original's last one, .bss included, at the next page: addresses of everything old stay,
 // and so does the distance from any code to any data. Their order, ascending, is that of layout.cc.
 //
 // One of them holds the program headers, which need more room than the original has for them. This has a trap. A
@@ -7,13 +7,13 @@
 // were long enough: AT_PHDR = first address - its offset + e_phoff. If the table is elsewhere, the program looks for it
 // at a wrong address, and crashes before the first instruction of its own. There are three solutions:
 //
-// - Leave the table where it is and move the sections behind it (.interp, notes) away. There is seldom room for the
+// - Leave the table where it is and move the sections after it (.interp, notes) away. There is seldom room for the
 //   eight or so headers that are needed, and tools and start-up code know where those sections were.
 // - Overwrite another header (PT_NOTE): takes the note away, and one is not enough.
 // - Place the new segments so that the old kernel's sum comes out right: offset = address - (first address - its
 //   offset). The file then has a hole of .bss's size, which occupies no disk, as nothing is written there.
 //
-// We do the third. (In front of the original's first segment new ones lie only if the program needs what is behind the last
+// We do the third. (In front of the original's first segment new ones lie only if the program needs what is after the last
 // one itself: decide/heap_place.cc.) Only if the hole would be very large (kMaxHole), the new segments follow the file's end, and the
 // output needs Linux 5.18. In every case, offset and address agree modulo the page size.
 

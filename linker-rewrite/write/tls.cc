@@ -12,7 +12,7 @@
 // block like this. Offsets that count from the block's start rather than from the thread pointer grow by `size`:
 //
 // - symbols of type TLS (symtab.cc);
-// - dynamic relocations against module offsets (DTPOFF64, TPOFF64, TLSDESC; the word behind a DTPMOD64 without symbol).
+// - dynamic relocations against module offsets (DTPOFF64, TPOFF64, TLSDESC; the word after a DTPMOD64 without symbol).
 //   When linkers make a program they turn all of these into distances from the thread pointer (local-exec). So a static
 //   PIE hardly ever has any, and a static non-PIE has none: linkers refuse code that they cannot convert;
 // - DWARF's location expressions, which only a debugger that knows the thread library of a static program evaluates.

@@ -37,7 +37,7 @@ class ThreadLocalRoom {
   uint64_t old_block_;  // bytes from the old image's first byte to the thread pointer
   uint64_t size_;
   NewAddr image_start_, image_end_;
-  uint64_t padding_ = 0;            // bytes behind image_end_
+  uint64_t padding_ = 0;            // bytes after image_end_
   std::vector<Relocation> packed_;  // relocations in .relr.dyn whose word moves
   NewAddr rela_place_;              // of the longer .rela.dyn that they need
   uint64_t rela_size_ = 0;          // bytes

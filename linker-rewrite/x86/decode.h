@@ -65,8 +65,8 @@ struct Code {
   std::optional<size_t> index(OldAddr a) const;
   // Index of the instruction that covers `a`, which must lie in the range.
   size_t covering(OldAddr a) const;
-  // True if a jump to `a` makes sense: an instruction starts there, or goes on there behind some of its prefixes
-  // (hand-written code jumps behind a lock prefix where there is only one thread).
+  // True if a jump to `a` makes sense: an instruction starts there, or goes on there after some of its prefixes
+  // (hand-written code jumps after a lock prefix where there is only one thread).
   bool is_target(OldAddr a) const;
 
  private:

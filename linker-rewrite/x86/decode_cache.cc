@@ -17,7 +17,7 @@ namespace profld {
 
 namespace {
 
-constexpr size_t kMostNodes = 1 << 14;  // of 512 bytes; a large compiler takes about a third
+constexpr size_t kMaxNodes = 1 << 14;  // of 512 bytes; a large compiler takes about a third
 
 Flow flow_of(const ZydisDecodedInstruction& in) {
   switch (in.meta.category) {
@@ -96,7 +96,7 @@ bool names(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operand
   });
 }
 
-// Length of these first bytes: all before the displacement and the immediates. 3DNow! has its opcode behind them.
+// Length of these first bytes: all before the displacement and the immediates. 3DNow! has its opcode after them.
 size_t length_of_head(const ZydisDecodedInstruction& in) {
   if (in.opcode_map == ZYDIS_OPCODE_MAP_0F0F) return in.length;
   if (in.raw.disp.size != 0) return in.raw.disp.offset;
@@ -188,7 +188,7 @@ const CachedInsn* DecodeCache::learn(ByteView code) {
   if (s.has_semantics) s.semantics = semantics_of(in, operands, s.insn.flow);
 
   const size_t head = length_of_head(in);
-  if (nodes_.size() + head > kMostNodes || cached_.size() == kLeaf) {
+  if (nodes_.size() + head > kMaxNodes || cached_.size() == kLeaf) {
     not_kept_ = s;
     return &not_kept_;
   }

@@ -40,7 +40,7 @@ struct CachedInsn {
   Semantics semantics;
 
   bool is_no_operation() const;  // what compilers and linkers fill up code with: nops, int3
-  bool ends_control() const;     // control does not go on behind it
+  bool ends_control() const;     // control does not go on after it
   // A system call, of any of the ways to make one. It may not return (exit), or return twice (fork).
   bool enters_kernel() const;
   bool sets_thread_pointer() const;  // wrfsbase

@@ -86,7 +86,7 @@ inline constexpr uint8_t kAdd = 0x01, kSubtract = 0x29, kCompareWith = 0x39, kCo
                          kWithNumber32 = 0x81, kWithNumber8 = 0x83, kExchange = 0x87, kStore = 0x89, kLoad = 0x8b,
                          kLea = 0x8d, kMoveNumber = 0xc7, kCall = 0xe8, kIncrement = 0xff, kJumpThrough = 0xff,
                          kCallThrough = 0xff, kCallThroughRipRelative = 0x15;  // the last: its ModRM byte
-inline constexpr uint8_t kMoveNumberToRegister = 0xb8;  // of the first register; the seven behind it: of the others
+inline constexpr uint8_t kMoveNumberToRegister = 0xb8;  // of the first register; the seven after it: of the others
 inline constexpr uint8_t kOfThread = 0x64, kOperandSize = 0x66, kBnd = 0xf2;  // prefixes
 
 constexpr bool is_legacy_prefix(uint8_t byte) {
@@ -95,7 +95,7 @@ constexpr bool is_legacy_prefix(uint8_t byte) {
 }
 constexpr bool is_rex(uint8_t byte) { return (byte & 0xf0) == 0x40; }
 constexpr bool is_rex_w(uint8_t byte) { return (byte & 0xf8) == 0x48; }  // operands are words of 8 bytes
-// The SIB byte gives the address of the operand in memory, without a displacement behind it.
+// The SIB byte gives the address of the operand in memory, without a displacement after it.
 constexpr bool has_sib(uint8_t modrm) { return (modrm & 0xc7) == 0x04; }
 constexpr bool is_rip_relative(uint8_t modrm) { return (modrm & 0xc7) == 0x05; }
 constexpr bool has_no_base(uint8_t sib) { return (sib & 0x07) == 0x05; }
@@ -243,7 +243,7 @@ std::optional<int32_t> number_moved_to_eax(ByteView insn);
 inline bool is_system_call(ByteView insn) { return insn.size() == 2 && insn[0] == 0x0f && insn[1] == 0x05; }
 
 // For bytes of which nothing says where their instructions start. Whether two of them may be syscall, sysenter or
-// int $0x80; or, behind 0f, the end of wrfsbase.
+// int $0x80; or, after 0f, the end of wrfsbase.
 inline bool may_enter_kernel(uint8_t first, uint8_t second) {
   return (first == 0x0f && (second == 0x05 || second == 0x34)) || (first == 0xcd && second == 0x80);
 }
@@ -288,7 +288,7 @@ inline std::optional<int32_t> displacement_of_last_call(ByteView code) {
   return last_number<int32_t>(last);
 }
 
-// The functions below look at the instructions that `code` starts with; `code` may end anywhere behind them.
+// The functions below look at the instructions that `code` starts with; `code` may end anywhere after them.
 
 bool starts_with_endbr64(ByteView code);
 

@@ -24,7 +24,7 @@ struct FlagEffect {
   Flags overwrites = 0;           // whatever its operands are
   Flags overwrites_if_shift = 0;  // if its immediate is the count of a shift, and not 0
 
-  // The flags that are live in front of it if those are that are live behind.
+  // The flags that are live in front of it if those are that are live after.
   Flags live_before(Flags behind) const { return Flags((behind & ~overwrites) | reads); }
 
   // Doing it once more changes nothing, if its registers have not changed: it compares registers or numbers, and does

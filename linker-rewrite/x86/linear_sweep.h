@@ -16,7 +16,7 @@
 namespace profld {
 
 // Calls `found` for each instruction that `range` may have and that decoding comes to from a start in `part`; some of them
-// may overlap. `part` is the range or a piece of it, cut at aligned addresses (pieces_to_sweep). Instructions behind the part
+// may overlap. `part` is the range or a piece of it, cut at aligned addresses (pieces_to_sweep). Instructions after the part
 // may be found, and be found again for the next one. `found` takes the address of an instruction, what it is (a CachedInsn,
 // valid until the next one is looked up), and its target if it names one relative to itself (std::optional<OldAddr>).
 template <class Found>

@@ -58,7 +58,7 @@ uint32_t depth_of(const RecordCode& code) {
   return kRedZone + (code.saves_rax ? kWord : 0) + (code.saves_second ? kWord : 0) + (code.saves_scratch ? kWord : 0);
 }
 
-// Writes the instructions that move the stack pointer, and notes where it is behind each.
+// Writes the instructions that move the stack pointer, and notes where it is after each.
 class StackWriter {
  public:
   StackWriter(InstructionWriter& out, uint32_t depth, std::vector<StackDepth>* depths)
@@ -210,7 +210,7 @@ void write_full_window(InstructionWriter& out, const RecordCode& code, const Tra
 }
 
 constexpr size_t kEnough = 1024;  // bytes, for each of the two
-static_assert(prof_format::kMostRecordValues * 7 < kEnough - 128);
+static_assert(prof_format::kMaxRecordValues * 7 < kEnough - 128);
 
 }  // namespace
 

@@ -4,10 +4,10 @@
 // CURSOR, where the next record goes, and the LIMIT, where the window is full (libprof/trace/trace.cc).
 //
 //     mov   %gs:cursor, %r
-//     addq  $length, %gs:cursor  takes the place; a signal handler's records come before or behind it
+//     addq  $length, %gs:cursor  takes the place; a signal handler's records come before or after it
 //     add   $length, %r          the end of the place, if no record came in between
 //     cmp   %r, %gs:cursor
-//     jne   full                 one did: far away, behind the copy, the runtime finds the place that was taken, and changes r
+//     jne   full                 one did: far away, after the copy, the runtime finds the place that was taken, and changes r
 //     cmp   %gs:limit, %r
 //     jae   full                 the runtime sees to it that there is room, and may change r
 //     movl  $number, -length(%r)
@@ -19,7 +19,7 @@
 // This needs a register, and changes the flags. Where one is dead and they are, that is all. Else what is live is kept, on
 // the stack below the red zone, or in rax.
 //
-// With profld --trace=memory, values stand behind the number (libprof/format/trace.h): registers, for the addresses that the
+// With profld --trace=memory, values stand after the number (libprof/format/trace.h): registers, for the addresses that the
 // block computes from them. They are moved there one by one, and then the record is marked as whole:
 //
 //     movl  $number, -length(%r)
@@ -50,7 +50,7 @@ struct RecordCode {
   bool saves_scratch = false;  // it is live
   bool keeps_flags = false;    // they are live; they are kept in rax, which is not the scratch register then
   bool saves_rax = false;      // with keeps_flags: rax is live
-  // Behind the number, which has 4 bytes then. Not the scratch registers.
+  // After the number, which has 4 bytes then. Not the scratch registers.
   std::vector<uint8_t> values{};
   uint8_t second = kNoRegister;  // another scratch register, where values need it
   bool saves_second = false;     // it is live

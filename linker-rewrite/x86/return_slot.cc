@@ -1,5 +1,5 @@
 // The depth of the stack, in bytes from the return address, is followed from one instruction to the next and along jumps
-// forward. Behind a jump, where no way is known to lead, it is the greatest so far: that of the function's body.
+// forward. After a jump, where no way is known to lead, it is the greatest so far: that of the function's body.
 //
 // Only a few functions of thousands do anything else with that word than to return. To follow the address through all of
 // them would take longer than all the rest of the analysis, so WordSearch finds those few by looking at bytes, once. It
@@ -28,7 +28,7 @@ struct Operand {
 struct Bytes3 {
   bool wide = false, extended_base = false, extended_register = false;
   uint8_t opcode = 0, modrm = 0;
-  ByteView rest;  // behind ModRM
+  ByteView rest;  // after ModRM
 
   explicit Bytes3(ByteView insn) {
     size_t at = 0;
@@ -252,7 +252,7 @@ struct AnyBytes {
   }
 };
 
-// Follows the stack pointer and its copies until an instruction uses the word of the return address. Behind a jump the
+// Follows the stack pointer and its copies until an instruction uses the word of the return address. After a jump the
 // state is that of one of the jumps that lead there: more is taken for certain than is, but nothing is missed.
 class WordSearch {
  public:

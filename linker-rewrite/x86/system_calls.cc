@@ -11,7 +11,7 @@ namespace profld {
 
 namespace {
 
-// Whether a branch of `code` leads behind the instruction `first`, at most to the instruction `last`.
+// Whether a branch of `code` leads after the instruction `first`, at most to the instruction `last`.
 bool is_entered_between(const Code& code, size_t first, size_t last) {
   const OldAddr from = code.next(code.insns[first]), to = code.address(code.insns[last]);
   return std::ranges::any_of(code.insns, [&](const Insn& insn) {

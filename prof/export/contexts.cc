@@ -49,7 +49,7 @@ class Depths {
     for (size_t m = 0; m < sum.size(); ++m) add_up(sum[m], self[m]);
   }
 
-  // Moves them behind the others.
+  // Moves them after the others.
   void flush(std::vector<Context>& contexts) {
     if (sums_.empty()) return;
     contexts.push_back({Context::kBetween, kDeepest, {}});

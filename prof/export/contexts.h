@@ -27,8 +27,8 @@ namespace prof {
 // runs, that of the run with times on a processor.
 enum class Measure { calls, time, processor, waiting };
 
-constexpr size_t kMostMeasures = 3;
-using Values = std::array<uint64_t, kMostMeasures>;  // as many of them as there are measures
+constexpr size_t kMaxMeasures = 3;
+using Values = std::array<uint64_t, kMaxMeasures>;  // as many of them as there are measures
 
 // Those that a profile has; the first is what its views sort by.
 std::vector<Measure> measures_of(const Analysis& analysis);

@@ -16,11 +16,11 @@ namespace prof {
 
 namespace {
 
-constexpr size_t kMostFunctions = 400;
+constexpr size_t kMaxFunctions = 400;
 // dot reads no string of more than 16,384 bytes, and nobody a name of so many. Bytes of a name at its beginning and at its end.
 constexpr size_t kBeginning = 2000, kEnd = 2000;
 
-// The first place at or behind `at` where a character of UTF-8 begins.
+// The first place at or after `at` where a character of UTF-8 begins.
 size_t next_character(const std::string& text, size_t at) {
   while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
   return at;
@@ -70,7 +70,7 @@ class Dot {
     }
     std::stable_sort(chosen_.begin(), chosen_.end(),
                      [&](uint32_t a, uint32_t b) { return graph_.total[a][0] > graph_.total[b][0]; });
-    chosen_.resize(std::min(chosen_.size(), kMostFunctions));
+    chosen_.resize(std::min(chosen_.size(), kMaxFunctions));
     left_out_ = all - chosen_.size();
     is_chosen_.resize(graph_.total.size());
     for (const uint32_t f : chosen_) is_chosen_[f] = true;

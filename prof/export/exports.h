@@ -21,7 +21,7 @@ class Export {
 
   // Throw Error if something cannot be written.
   virtual void add(const Analysis& part) = 0;
-  virtual void finish() {}  // to be called once, behind the last part
+  virtual void finish() {}  // to be called once, after the last part
 };
 
 // Each writes to `out`, which must outlive it and is finished by the caller.

@@ -2,7 +2,7 @@
 //
 //     main;nseq;step 3000046112
 //
-// Readers split a line at ";" and take the number behind the last blank. flamegraph.pl takes a second number before it,
+// Readers split a line at ";" and take the number after the last blank. flamegraph.pl takes a second number before it,
 // too, if there is one, and others take a line that begins with # for a comment. A name must not look like either.
 //
 // A name stands in the line of each context below it, and C++ has names of thousands of bytes. Long ones are cut, and told
@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kLongestName = 250;  // bytes
 
-// Text without ";", and without a number behind a blank at its end, in the escapes of printable.h.
+// Text without ";", and without a number after a blank at its end, in the escapes of printable.h.
 std::string escaped_frame(const std::string& text) {
   std::string frame;
   const size_t digits = text.find_last_not_of("0123456789.");

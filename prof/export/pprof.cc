@@ -1,7 +1,7 @@
 // Profiles for pprof: messages of github.com/google/pprof/proto/profile.proto, compressed with gzip.
 //
 // A sample there is a context with its own values, and names its functions by locations, the innermost first. Ours has
-// one location for each function, at its entry. The tables of functions and strings stand behind the samples, which are
+// one location for each function, at its entry. The tables of functions and strings stand after the samples, which are
 // written one by one: the fields of a message may come in any order.
 
 #include <zlib.h>
@@ -63,8 +63,8 @@ enum { id = 1, name, system_name };
 class Gzip {
  public:
   explicit Gzip(Output& out) : out_(out) {
-    constexpr int kFast = 1, kLargestWindow = 15, kGzip = 16, kUsualMemory = 8;
-    if (deflateInit2(&stream_, kFast, Z_DEFLATED, kLargestWindow + kGzip, kUsualMemory, Z_DEFAULT_STRATEGY) != Z_OK)
+    constexpr int kFast = 1, kMaxWindow = 15, kGzip = 16, kUsualMemory = 8;
+    if (deflateInit2(&stream_, kFast, Z_DEFLATED, kMaxWindow + kGzip, kUsualMemory, Z_DEFAULT_STRATEGY) != Z_OK)
       throw Error(out.name() + ": cannot compress: out of memory");
   }
   Gzip(const Gzip&) = delete;
@@ -243,7 +243,7 @@ class Pprof : public Export {
 
   Gzip gzip_;
   std::string message_;  // that is being written
-  std::string tables_;   // functions, locations and mappings, as they come behind the samples
+  std::string tables_;   // functions, locations and mappings, as they come after the samples
   std::unordered_map<std::string, int64_t> string_numbers_;
   std::vector<std::string> strings_;
   std::vector<bool> is_written_;  // by function

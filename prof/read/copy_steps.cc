@@ -70,7 +70,7 @@ uint64_t CopySteps::original(uint64_t address) const {
     end = entry.original_size;
   }
   if (end == 0) return entry.original;
-  // Behind the last instruction there may be a jump back to the original.
+  // After the last instruction there may be a jump back to the original.
   return entry.original + std::min({offset - delta, end - 1, uint64_t(entry.original_size) - 1});
 }
 

@@ -90,7 +90,7 @@ void bound_times(Calls& calls, const prof_format::Header& header) {
 
 // Takes the nodes that are not kept out of a tree.
 void leave_out(std::vector<RecordedNode>& nodes, const std::vector<bool>& kept) {
-  std::vector<uint32_t> place(nodes.size() + 1);  // of each node, or of the first that is kept behind it
+  std::vector<uint32_t> place(nodes.size() + 1);  // of each node, or of the first that is kept after it
   for (size_t i = 0; i < nodes.size(); ++i) place[i + 1] = place[i] + kept[i];
   for (RecordedNode& node : nodes) {
     const uint32_t first = node.first_child, end = first + node.child_count;

@@ -76,7 +76,7 @@ void DebugInfo::read_units() {
 
 void DebugInfo::add_functions(Dwarf_Die& parent, unsigned depth, Ranges& to) {
   Dwarf_Die child;
-  if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return;
+  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return;
   do {
     if (is_exhausted()) return;
     const size_t before = to.size();
@@ -104,7 +104,7 @@ uint64_t DebugInfo::add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<I
                                 std::map<const void*, size_t>& known) {
   uint64_t covered = 0;
   Dwarf_Die child;
-  if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return 0;
+  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return 0;
   do {
     if (is_exhausted()) break;
     const int tag = dwarf_tag(&child);
@@ -140,7 +140,7 @@ std::optional<SourceLine> DebugInfo::line_at(uint64_t address) {
 
 void DebugInfo::add_labels(Dwarf_Die& parent, unsigned depth, std::vector<SourceLabel>& to) {
   Dwarf_Die child;
-  if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return;
+  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return;
   do {
     if (is_exhausted()) return;
     const int tag = dwarf_tag(&child);

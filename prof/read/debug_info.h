@@ -88,7 +88,7 @@ class DebugInfo {
   using Ranges = std::vector<Range>;  // by start
 
   static const Range* find(const Ranges& ranges, uint64_t address);
-  bool is_exhausted() { return ++steps_ > kMostSteps; }
+  bool is_exhausted() { return ++steps_ > kMaxSteps; }
   void add_ranges(Dwarf_Die& entry, Ranges& to);
   uint64_t bytes_of(Dwarf_Die& entry);
   void read_units();
@@ -97,8 +97,8 @@ class DebugInfo {
   uint64_t add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<InlinedFunction>& to,
                        std::map<const void*, size_t>& known);
 
-  static constexpr uint64_t kMostSteps = 100'000'000;
-  static constexpr unsigned kMostDepth = 200;
+  static constexpr uint64_t kMaxSteps = 100'000'000;
+  static constexpr unsigned kMaxDepth = 200;
 
   DwarfFile dwarf_;
   uint64_t steps_ = 0;

@@ -161,7 +161,7 @@ uint64_t end_of(const Snapshot& snapshot, const RawThread& thread, uint64_t last
 uint64_t waiting_at_end(const Snapshot& snapshot, const RawThread& thread, uint64_t end) {
   const uint64_t until = lived_until(snapshot, thread);
   if (!has_waiting(snapshot.header()) || until < end || end < thread.tsc_start) return 0;
-  const uint64_t off = until - end;  // its clock is behind the counter by what it was off its processor
+  const uint64_t off = until - end;  // its clock is after the counter by what it was off its processor
   return off > thread.away ? off - thread.away : 0;
 }
 

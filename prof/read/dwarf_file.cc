@@ -16,8 +16,8 @@ namespace {
 
 constexpr unsigned kZstd = 2;  // ELFCOMPRESS_ZSTD, the highest that is known; elf.h may be older
 // More than any real section unpacks to, as libelf has it for zlib: a few bytes could be made to unpack to any number.
-constexpr uint64_t kMostOfOneByte = 1032;
-constexpr unsigned kMostNamed = 2;
+constexpr uint64_t kMaxOfOneByte = 1032;
+constexpr unsigned kMaxNamed = 2;
 
 // A section of debug information; .zdebug_ is an older way to compress one, and libdw knows it.
 bool is_of_debug_info(const char* name) {
@@ -43,7 +43,7 @@ std::optional<std::string> unpacked(std::string_view section, uint64_t& alignmen
   if (section.size() < sizeof header) return {};
   std::memcpy(&header, section.data(), sizeof header);
   const std::string_view packed = section.substr(sizeof header);
-  if (header.ch_size / kMostOfOneByte > packed.size()) return {};
+  if (header.ch_size / kMaxOfOneByte > packed.size()) return {};
   std::string bytes(header.ch_size, '\0');
   if (ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()) != bytes.size()) return {};
   alignment = header.ch_addralign;
@@ -236,8 +236,8 @@ std::string DwarfFile::problem() const {
   std::string text = "a part of its debug information, in ";
   unsigned named = 0;
   for (const std::string& name : missing_)
-    if (++named <= kMostNamed) text += (named > 1 ? ", " : "") + name;
-  if (missing_.size() > kMostNamed) text += " and " + std::to_string(missing_.size() - kMostNamed) + " more";
+    if (++named <= kMaxNamed) text += (named > 1 ? ", " : "") + name;
+  if (missing_.size() > kMaxNamed) text += " and " + std::to_string(missing_.size() - kMaxNamed) + " more";
   text += " (-gsplit-dwarf), is not there or cannot be read";
   if (is_file(path_ + ".dwp")) text += "; nor can " + path_ + ".dwp: files .dwp are not read";
   return text;

@@ -21,7 +21,7 @@ class Descriptor {
   int fd_;
 };
 
-// What stands behind the last slash; all of it if there is none.
+// What stands after the last slash; all of it if there is none.
 inline std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // When the bytes of a file were last changed, in nanoseconds since the epoch; none if it is not there.

@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kMagic = "gmon";
 constexpr uint32_t kVersionOfLdProfile = 0x1ffff;
 constexpr uint32_t kVersionOf44Bsd = 0x51879;
-constexpr uint32_t kRateOfOldBsd = 100;               // ticks per second; the file does not say, and gprof takes this
-constexpr uint64_t kLargestFile = uint64_t(1) << 31;  // bytes
+constexpr uint32_t kRateOfOldBsd = 100;           // ticks per second; the file does not say, and gprof takes this
+constexpr uint64_t kMaxFile = uint64_t(1) << 31;  // bytes
 constexpr size_t kDimensionSize = 15;
 
 // How a machine writes numbers.
@@ -287,15 +287,15 @@ std::string other_machine(std::string_view bytes, const std::string& name) {
 // Whether these are the first bytes of a file of BSD's, `size` bytes long. The old format has nothing to know it by, so its
 // numbers have to agree with each other; that of x86-64 may have been cut off.
 bool has_bsd_header(std::string_view bytes, const Form& form, uint64_t size) {
-  constexpr uint64_t kMostAddresses = uint64_t(1) << 47, kLargestBin = 1024;
+  constexpr uint64_t kMaxAddresses = uint64_t(1) << 47, kMaxBin = 1024;
   if (bytes.size() < form.old_header()) return false;
   auto number = [&](size_t at, size_t n) { return number_at(bytes, at, n, form.is_big_endian); };
   if (bytes.size() >= form.header_of_44() && number(form.old_header(), 4) == kVersionOf44Bsd) return true;
   const uint64_t low = number(0, form.word), high = number(form.word, form.word), end = number(2 * form.word, 4);
-  if (low >= high || high > kMostAddresses || end < form.old_header() + 2 || end % 2 != 0) return false;
+  if (low >= high || high > kMaxAddresses || end < form.old_header() + 2 || end % 2 != 0) return false;
   const uint64_t bins = (end - form.old_header()) / 2;
   const bool is_whole = end <= size && (size - end) % (3 * form.word) == 0;
-  return bins <= high - low && (high - low) / bins <= kLargestBin && (is_whole || form.is_of_x86());
+  return bins <= high - low && (high - low) / bins <= kMaxBin && (is_whole || form.is_of_x86());
 }
 
 }  // namespace
@@ -327,7 +327,7 @@ Gmon read_gmon(const std::string& path) {
   struct stat status;
   if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
   if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file, so it is no gmon.out");
-  if (uint64_t(status.st_size) > kLargestFile) throw Error(path + ": is too large for a gmon.out");
+  if (uint64_t(status.st_size) > kMaxFile) throw Error(path + ": is too large for a gmon.out");
   std::string bytes(size_t(status.st_size), '\0');
   bytes.resize(read_at(file.get(), bytes.data(), bytes.size(), 0, path));
   return decode_gmon(bytes, path);

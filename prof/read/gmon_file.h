@@ -1,6 +1,6 @@
 // Files gmon.out, read: those of programs that gcc -pg built, of prof -g, and of others that write them for gprof.
 //
-// There are three formats. GNU's begins with "gmon"; then come records of three kinds in any order, each behind a byte
+// There are three formats. GNU's begins with "gmon"; then come records of three kinds in any order, each after a byte
 // that is its kind: histograms, arcs, and counts of basic blocks. BSD's old one has no such beginning: it is the bounds
 // of one histogram, its size, its bins, and arcs up to the end. That of 4.4BSD is the same with a longer header, which
 // has a version and a rate. (gprof/gmon_out.h of binutils; sys/gmon.h of 4.4BSD.)

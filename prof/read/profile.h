@@ -74,7 +74,7 @@ struct Thread {
   // PROFTYPE=sample: samples that are in no node, and how many signals brought all of them.
   uint64_t hook_samples = 0, sample_signals = 0;
 
-  // The root first, parents before their children, the children of a node one behind the other in order of their first
+  // The root first, parents before their children, the children of a node one after the other in order of their first
   // calls. Empty if the root could not be read.
   std::vector<RecordedNode> nodes;
 

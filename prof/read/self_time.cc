@@ -18,8 +18,8 @@ SelfTimeLimit::SelfTimeLimit(const prof_format::Header& header, uint64_t end)
       end_(end) {}
 
 SelfTime samples_of(uint64_t raw) {
-  constexpr uint64_t kMost = uint64_t(1) << 40;
-  return {std::min(raw, kMost), raw <= kMost};
+  constexpr uint64_t kMax = uint64_t(1) << 40;
+  return {std::min(raw, kMax), raw <= kMax};
 }
 
 SelfTime SelfTimeLimit::of(uint64_t raw, uint64_t since) const {

@@ -18,8 +18,8 @@ namespace prof {
 
 namespace {
 
-constexpr uint64_t kLargest = uint64_t(1) << 30;  // bytes of a skeleton that is read
-constexpr uint64_t kMostPacked = 1032;            // what zlib's format can make of one byte
+constexpr uint64_t kMax = uint64_t(1) << 30;  // bytes of a skeleton that is read
+constexpr uint64_t kMaxPacked = 1032;         // what zlib's format can make of one byte
 
 std::string_view view_of(const Elf_Data* data) {
   return data && data->d_buf ? std::string_view(static_cast<const char*>(data->d_buf), data->d_size)
@@ -260,7 +260,7 @@ void find_skeletons(const Snapshot& snapshot, std::vector<Module>& modules) {
     if (at < snapshot.header().header_size || snapshot.read_behind(&skeleton, sizeof skeleton, at) < sizeof skeleton)
       return;
     const uint64_t packed = skeleton.packed_size;
-    if (packed == 0 || packed > kLargest || skeleton.size > std::min(kLargest, packed * kMostPacked) ||
+    if (packed == 0 || packed > kMax || skeleton.size > std::min(kMax, packed * kMaxPacked) ||
         snapshot.read_behind(&last, 1, bytes + packed - 1) < 1)
       return;
     for (Module& module : modules)

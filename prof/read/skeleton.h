@@ -15,7 +15,7 @@
 //   - sections with all that ElfFile reads: the map of copies and the names of imports, symbols with their names and
 //     versions, notes, .gnu_debuglink and .gnu_debugdata. Of .debug_info it has the name alone
 //   - segments: the interpreter, the dynamic section, notes and .eh_frame_hdr, elsewhere in the file than they were. Of
-//     segments of code it has the headers alone, which tell addresses from offsets in the real file. Behind these, the
+//     segments of code it has the headers alone, which tell addresses from offsets in the real file. After these, the
 //     strings of the dynamic section are a segment: a reader takes the last one that has an address.
 //
 // A file that is there is preferred, if it still is the one that was profiled: it has more.

@@ -82,7 +82,7 @@ const FrameChunk* Snapshot::frames(Block block) const {
   const auto* chunk = structure<FrameChunk>(block);
   if (!chunk) return nullptr;
   // Chunks do not overlap, but damaged ones might: no more is looked at of each than there can be.
-  const uint64_t size = std::min((uint64_t(blocks()) - block) * PROF_BLOCK_SIZE, prof_format::kLargestChunk);
+  const uint64_t size = std::min((uint64_t(blocks()) - block) * PROF_BLOCK_SIZE, prof_format::kMaxChunk);
   return chunk->capacity <= (size - sizeof *chunk) / sizeof(prof_format::Frame) ? chunk : nullptr;
 }
 

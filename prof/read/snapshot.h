@@ -44,7 +44,7 @@ class Snapshot {
   // What could not be read, one phrase each.
   const std::vector<std::string>& damage() const { return damage_; }
 
-  // The structure T that starts at a block, or null unless all of it was read and it lies behind the header. It lives
+  // The structure T that starts at a block, or null unless all of it was read and it lies after the header. It lives
   // as long as the snapshot.
   template <class T>
   const T* structure(Block block) const {
@@ -52,13 +52,13 @@ class Snapshot {
     return reinterpret_cast<const T*>(now_.bytes.get() + uint64_t(block) * PROF_BLOCK_SIZE);
   }
 
-  // The frames in a block, with all that lie behind the structure, or null if no frames can be there.
+  // The frames in a block, with all that lie after the structure, or null if no frames can be there.
   const prof_format::FrameChunk* frames(Block block) const;
 
   // `size` bytes from the start of a block on; empty if not all were read, or they lie in the header.
   std::string_view bytes(Block block, uint64_t size) const;
 
-  // Reads what the process did not write: bytes behind the blocks that it used, as they are in the file now. Returns how
+  // Reads what the process did not write: bytes after the blocks that it used, as they are in the file now. Returns how
   // many there were.
   uint64_t read_behind(void* to, uint64_t size, uint64_t offset) const;
 

@@ -25,8 +25,8 @@ namespace prof {
 
 namespace {
 
-// What ordinary users may lock for each processor is 516 KiB: the page of the head and 512 KiB behind it.
-constexpr uint64_t kMostPages = 128, kFewestPages = 4;
+// What ordinary users may lock for each processor is 516 KiB: the page of the head and 512 KiB after it.
+constexpr uint64_t kMaxPages = 128, kMinPages = 4;
 
 int open_event(pid_t process, int processor, const PerfSettings& settings) {
   perf_event_attr a;
@@ -57,7 +57,7 @@ int PerfRing::open(pid_t process, int processor, const PerfSettings& settings) {
 int PerfRing::map_memory() {
   const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
   int error = 0;
-  for (uint64_t pages = kMostPages; pages >= kFewestPages; pages /= 2) {
+  for (uint64_t pages = kMaxPages; pages >= kMinPages; pages /= 2) {
     void* memory = mmap(nullptr, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     if (memory != MAP_FAILED) {
       page_ = static_cast<perf_event_mmap_page*>(memory);
@@ -167,7 +167,7 @@ uint64_t cost_of_sample(const PerfSettings& settings) {
 
 constexpr int kRound = 100;  // milliseconds from one look at the buffers to the next
 
-// Values from the bytes of a record, in order; zeros behind its end.
+// Values from the bytes of a record, in order; zeros after its end.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : rest_(bytes) {}

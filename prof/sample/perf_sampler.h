@@ -51,7 +51,7 @@ class PerfRing {
   void start();
   void stop();
 
-  // Calls `take` with each record that is there. The bytes behind the header are valid as long as the call lasts, and
+  // Calls `take` with each record that is there. The bytes after the header are valid as long as the call lasts, and
   // as many as the header says.
   void read(const std::function<void(const perf_event_header&, std::string_view bytes)>& take);
 
@@ -59,7 +59,7 @@ class PerfRing {
   int map_memory();
 
   int fd_ = -1;
-  perf_event_mmap_page* page_ = nullptr;  // the buffer is behind it
+  perf_event_mmap_page* page_ = nullptr;  // the buffer is after it
   uint64_t size_ = 0;                     // bytes of the buffer, a power of two
 };
 

@@ -20,11 +20,11 @@ using nlohmann::json;
 constexpr char kFormat[] = "prof.samples";
 constexpr size_t kFormatWithin = 1000;  // bytes from the start, whoever wrote it again
 constexpr uint64_t kVersion = 1;
-constexpr uint64_t kLargestFile = uint64_t(1) << 31;  // bytes
-constexpr uint64_t kMostSamples = uint64_t(1) << 50;  // of one address, or thread: no program runs so long
+constexpr uint64_t kMaxFile = uint64_t(1) << 31;      // bytes
+constexpr uint64_t kMaxSamples = uint64_t(1) << 50;   // of one address, or thread: no program runs so long
 constexpr uint64_t kLongestPeriod = 1'000'000'000;    // nanoseconds
 constexpr uint64_t kLongestTime = uint64_t(1) << 62;  // nanoseconds
-constexpr size_t kMostModules = 1 << 20;
+constexpr size_t kMaxModules = 1 << 20;
 constexpr double kGreatestWeight = 1e9;
 
 // One line of JSON, with what is no UTF-8 replaced.
@@ -81,7 +81,7 @@ class Reader {
   }
   const json& list_of(const json& object, const char* name) const {
     const json& value = member(object, name);
-    if (!value.is_array() || value.size() > kMostModules) refuse(std::string(name) + " is no list");
+    if (!value.is_array() || value.size() > kMaxModules) refuse(std::string(name) + " is no list");
     return value;
   }
 
@@ -96,7 +96,7 @@ SampledModule module_of(const json& value, const Reader& reader) {
   if (!addresses.is_array()) reader.refuse("addresses is no list");
   for (const json& pair : addresses) {
     if (!pair.is_array() || pair.size() != 2) reader.refuse("an address has no count");
-    module.counts[reader.number(pair[0], "an offset", UINT64_MAX)] += reader.number(pair[1], "a count", kMostSamples);
+    module.counts[reader.number(pair[0], "an offset", UINT64_MAX)] += reader.number(pair[1], "a count", kMaxSamples);
   }
   return module;
 }
@@ -112,7 +112,7 @@ Samples samples_of(const json& document, const Reader& reader) {
   if (s.period == 0) reader.refuse("period_ns is 0");
   const json& kernel = reader.member(document, "kernel_samples");
   s.has_kernel = !kernel.is_null();
-  if (s.has_kernel) s.kernel = reader.number(kernel, "kernel_samples", kMostSamples);
+  if (s.has_kernel) s.kernel = reader.number(kernel, "kernel_samples", kMaxSamples);
   s.lost = reader.number_of(document, "lost_samples", UINT64_MAX);
   s.weight = reader.weight_of(document, "samples_at_once");
   s.user_time = reader.number_of(document, "user_time_ns", kLongestTime);
@@ -123,16 +123,16 @@ Samples samples_of(const json& document, const Reader& reader) {
     s.modules.push_back(module_of(value, reader));
     for (const auto& [offset, count] : s.modules.back().counts) {
       sum += count;
-      if (sum > kMostSamples) reader.refuse("there are more samples than there can be");
+      if (sum > kMaxSamples) reader.refuse("there are more samples than there can be");
     }
   }
-  s.user = reader.number_of(document, "user_samples", kMostSamples);
+  s.user = reader.number_of(document, "user_samples", kMaxSamples);
   if (s.user != sum) reader.refuse("its counts do not add up to user_samples");
   for (const json& value : reader.list_of(document, "threads")) {
     s.threads.push_back({uint32_t(reader.number_of(value, "process", UINT32_MAX)),
                          uint32_t(reader.number_of(value, "thread", UINT32_MAX)), reader.text_of(value, "name"),
-                         reader.number_of(value, "user_samples", kMostSamples),
-                         reader.number_of(value, "kernel_samples", kMostSamples)});
+                         reader.number_of(value, "user_samples", kMaxSamples),
+                         reader.number_of(value, "kernel_samples", kMaxSamples)});
   }
   return s;
 }
@@ -199,7 +199,7 @@ Samples read_samples(const std::string& path) {
   struct stat status;
   if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
   const std::string is_none = path + ": is no file of samples; prof run --true leaves them as prof.samples";
-  if (!S_ISREG(status.st_mode) || uint64_t(status.st_size) > kLargestFile) throw Error(is_none);
+  if (!S_ISREG(status.st_mode) || uint64_t(status.st_size) > kMaxFile) throw Error(is_none);
   std::string text(size_t(status.st_size), '\0');
   text.resize(read_at(file.get(), text.data(), text.size(), 0, path));
   const Reader reader(path);

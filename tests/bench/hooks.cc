@@ -249,7 +249,7 @@ struct Case {
   }
 };
 constexpr Case kCases[] = {{"idle", 1, 1.1}, {"busy", 1.4, 2.5}};  // more: the loop was interrupted
-constexpr size_t kFewest = 30;                                     // batches that a figure is made of
+constexpr size_t kMin = 30;                                        // batches that a figure is made of
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -258,7 +258,7 @@ double median_of(const Batches& all, const Case& which, double fastest) {
   for (const Batch& b : all) {
     if (which.has(b, fastest)) cycles.push_back(b.cycles);
   }
-  if (cycles.size() < kFewest) return kNone;
+  if (cycles.size() < kMin) return kNone;
   std::sort(cycles.begin(), cycles.end());
   return cycles[cycles.size() / 2];
 }

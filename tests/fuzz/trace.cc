@@ -21,8 +21,8 @@ namespace {
 
 using namespace prof_format;
 
-constexpr unsigned kMostRuns = 2000;  // a few bytes can stand for billions of instructions
-constexpr uint64_t kMostRepeated = 50;
+constexpr unsigned kMaxRuns = 2000;  // a few bytes can stand for billions of instructions
+constexpr uint64_t kMaxRepeated = 50;
 
 std::string file_of(const std::string& input) {
   if (input.starts_with(std::string(kTraceMagic, sizeof kTraceMagic))) return input;
@@ -47,12 +47,12 @@ class Some : public prof::TraceConsumer {
   void new_run(const prof::TraceRun& run, const prof::TraceMemory& memory) override { to_.new_run(run, memory); }
   void run(prof::TracedThread thread, const prof::TraceRun& run, std::span<const prof::AccessValue> accesses) override {
     accesses_.assign(accesses.begin(), accesses.end());
-    for (prof::AccessValue& access : accesses_) access.count = std::min(access.count, kMostRepeated);
+    for (prof::AccessValue& access : accesses_) access.count = std::min(access.count, kMaxRepeated);
     to_.run(thread, run, accesses_);
     ++runs_;
   }
   void event(prof::TracedThread thread, const prof::TraceEvent& event) override { to_.event(thread, event); }
-  bool is_done() const override { return runs_ >= kMostRuns || to_.is_done(); }
+  bool is_done() const override { return runs_ >= kMaxRuns || to_.is_done(); }
 
  private:
   prof::TraceConsumer& to_;

@@ -1,4 +1,4 @@
-// Unwind tables: the first piece of the input is .eh_frame, the second what lies behind it, LSDAs perhaps. What is
+// Unwind tables: the first piece of the input is .eh_frame, the second what lies after it, LSDAs perhaps. What is
 // understood of them is rewritten for copies of the functions, and the result must be readable.
 
 #include "fuzz.h"

@@ -12,7 +12,7 @@ using namespace prof_test;
 namespace {
 
 constexpr uint64_t kMilli = 1'000'000;
-constexpr uint64_t kCopies = 0x100000;  // how far behind a function its copy is
+constexpr uint64_t kCopies = 0x100000;  // how far after a function its copy is
 
 // Names as compilers make them: templates of C++ with 300 characters, Rust's paths, letters that are not ASCII.
 const std::string kVisit =
@@ -116,7 +116,7 @@ class Run {
     h.cpu_end = 1 + 6'420 * kMilli;
     for (const Code* code : code_) code->add_to(writer_);
   }
-  // Arguments, each with a NUL behind it.
+  // Arguments, each with a NUL after it.
   void set_command_line(const std::string& arguments) {
     std::string& bytes = writer_.bytes();
     const Block at = Block(bytes.size() / PROF_BLOCK_SIZE);

@@ -10,7 +10,7 @@
 #define HOOKED(f) HOOKED_WITH(f, "")
 
 // The same, but if the body returns anything but 0, there is a tail call of `to` with that in place of the return:
-// HOOKED_TAIL jumps behind its hook, HOOKED_JUMP to wherever a word says that it is.
+// HOOKED_TAIL jumps after its hook, HOOKED_JUMP to wherever a word says that it is.
 #define HOOKED_TAIL(f, to) HOOKED_WITH(f, UNLESS_ZERO("_proftail", ".byte 0xe9; .long " #to "_behind_hook - . - 4"))
 #define HOOKED_JUMP(f, to) HOOKED_WITH(f, UNLESS_ZERO("_profjump", "jmp *" #to "@GOTPCREL(%rip)"))
 
@@ -22,7 +22,7 @@
   "        " jump "\n"                              \
   "1:\n"
 
-// `end`: instructions behind the body.
+// `end`: instructions after the body.
 #define HOOKED_WITH(f, end)                         \
   asm(".text\n"                                     \
       ".globl " #f "\n"                             \

@@ -1,5 +1,5 @@
 // stack_use: prints how many bytes of the program's stack the hooks need below the stack pointer at their call, at most: in
-// the first hook of a thread, when a node is made, in fast paths, in tail calls and in exits, and behind a sleep, when hooks ask
+// the first hook of a thread, when a node is made, in fast paths, in tail calls and in exits, and after a sleep, when hooks ask
 // how long that was. Signals of samples have a stack of their own: what the kernel needs for them is not the hooks'.
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Two functions that are called through pointers only, with jump tables one behind the other. Each compares its index in
+// Two functions that are called through pointers only, with jump tables one after the other. Each compares its index in
 // memory and then loads it.
 #include <stdio.h>
 

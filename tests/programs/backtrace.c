@@ -9,8 +9,8 @@
 
 #include "calls.h"
 
-enum { kMost = 100, kWanted = 400 };
-static void* bottom[kMost];  // where main was called from, outermost last
+enum { kMax = 100, kWanted = 400 };
+static void* bottom[kMax];  // where main was called from, outermost last
 static int bottom_depth;
 static volatile int seen, complete, deepest;
 static volatile int sink;
@@ -18,8 +18,8 @@ static volatile int sink;
 KEPT static void on_timer(int number) {
   CALLED("on_timer");
   (void)number;
-  void* frames[kMost];
-  const int depth = backtrace(frames, kMost);
+  void* frames[kMax];
+  const int depth = backtrace(frames, kMax);
   if (depth > bottom_depth && !memcmp(frames + depth - bottom_depth, bottom, (size_t)bottom_depth * sizeof *bottom))
     ++complete;
   if (depth > deepest) deepest = depth;
@@ -67,8 +67,8 @@ KEPT static int choose(int n) {
 
 int main(void) {
   CALLED("main");
-  void* frames[kMost];
-  const int depth = backtrace(frames, kMost);
+  void* frames[kMax];
+  const int depth = backtrace(frames, kMax);
   bottom_depth = depth - 1;
   memcpy(bottom, frames + 1, (size_t)bottom_depth * sizeof *bottom);
   signal(SIGALRM, on_timer);

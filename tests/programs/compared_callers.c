@@ -1,4 +1,4 @@
-// Functions that ask where they were called from: in the program's text, in a section, behind a variable's address. Told by
+// Functions that ask where they were called from: in the program's text, in a section, after a variable's address. Told by
 // other functions, after a tail call, through a pointer.
 #include <stdint.h>
 #include <string.h>

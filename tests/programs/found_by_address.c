@@ -3,7 +3,7 @@
 //   moved, stored  their addresses are numbers of 8 bytes, and of 4 that are stored at once (at a fixed address)
 //   listed_*       are not aligned; a table that nobody writes to names them
 //   leans          is not aligned either, and calls a function of its own file without aligning the stack
-//   comes_back     stores the address of a label, as __builtin_setjmp does; so it returns, and what is behind its call runs
+//   comes_back     stores the address of a label, as __builtin_setjmp does; so it returns, and what is after its call runs
 //   gotos          goes to labels by addresses that it has put below the stack pointer
 //   endless        is called by the instruction in front of it
 //   lower_half     reads a part of what it has put below the stack pointer, and is only jumped to

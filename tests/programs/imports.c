@@ -44,7 +44,7 @@ KEPT static double kept(double x, int n) {
   return a + b + c;
 }
 
-// Tail jumps to imports, plain and behind a condition.
+// Tail jumps to imports, plain and after a condition.
 KEPT static int tail(int n) {
   CALLED("tail");
   return plain(2 * n);

@@ -1,5 +1,5 @@
-// Functions that are only jumped to, each by one function: by the one behind it, by one of those behind others, by the one in
-// front of it. They may be parts of that, so they stay. What is called stands among them. (And `named`: the function behind it
+// Functions that are only jumped to, each by one function: by the one after it, by one of those after others, by the one in
+// front of it. They may be parts of that, so they stay. What is called stands among them. (And `named`: the function after it
 // takes its address, which at a fixed address is a number, and what is in front of it is not known.)
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Numbers behind calls, which the callees find by their return addresses and skip, in several ways. Their bytes are
+// Numbers after calls, which the callees find by their return addresses and skip, in several ways. Their bytes are
 // instructions as well: je, nop, nop.
 #include "calls.h"
 

@@ -13,7 +13,7 @@ __asm__(
     // In front of other code of the function.
     FUNCTION("between") "test %rdi,%rdi\n jne 2f\n jmp 1f\n.p2align 4\n1: movzbl %dil,%eax\n add $7,%eax\n ret\n"
     ".p2align 4\n2: lea 1(%rdi),%rax\n ret\n" END("between")
-    // Behind all of it.
+    // After all of it.
     FUNCTION("at_end") "test %rdi,%rdi\n jne 2f\n jmp 1f\n2: lea 1(%rdi),%rax\n ret\n"
     ".p2align 4\n1: movzbl %dil,%eax\n add $7,%eax\n ret\n" END("at_end")
     // It has what was put into rax before.

@@ -1,12 +1,12 @@
-// Functions of a library that never return, which nothing in the program says. Behind a call of one is another path's code, where
+// Functions of a library that never return, which nothing in the program says. After a call of one is another path's code, where
 // registers hold something else. Built with LIBRARY it is that library; with TABLES the program has unwind tables for the assembly.
 //
-// `run' jumps through a table whose address is in %r13. Behind its call of `usage', where %r13 is something else, is the code of a
+// `run' jumps through a table whose address is in %r13. After its call of `usage', where %r13 is something else, is the code of a
 // case. `give_up' and `usage' end with a call of `quit', which gives the latter away. What follows `usage' is `behind': only a case
 // of `run' takes its address.
 //
 // `note' returns, most often. `careless' ends with a call of it all the same. `masked' has a greater index on the path that calls
-// `note'. `two_tables' and `offsets' take another table on that path, one behind the call and one in front of it.
+// `note'. `two_tables' and `offsets' take another table on that path, one after the call and one in front of it.
 #include <stdio.h>
 #include <stdlib.h>
 

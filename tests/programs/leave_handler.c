@@ -1,4 +1,4 @@
-/* leave_handler FAULTS: of 30 rounds of a loop, as many as FAULTS end by a bad store, behind branches. The handler of its signal goes
+/* leave_handler FAULTS: of 30 rounds of a loop, as many as FAULTS end by a bad store, after branches. The handler of its signal goes
    elsewhere by siglongjmp. */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// All functions but one have unwind tables. Only an address leads to that one: a number in code right behind a function that
+// All functions but one have unwind tables. Only an address leads to that one: a number in code right after a function that
 // has one (UNALIGNED), or else a word of data.
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ __asm__(".text\n.p2align 4\n"  //
             ".p2align 4\n"
 #endif
         FUNCTION("bare") "lea 2(%rdi),%rax\n ret" END("bare")
-        // Something else behind it.
+        // Something else after it.
         ".p2align 4\n" FUNCTION("last") ".cfi_startproc\n lea 3(%rdi),%rax\n ret\n .cfi_endproc" END("last"));
 long described(long n), bare(long n), last(long n);
 

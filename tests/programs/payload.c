@@ -1,4 +1,4 @@
-// Finds the data behind its own file's end in the way that its argument says. The last 24 bytes of the file are its mark, the
+// Finds the data after its own file's end in the way that its argument says. The last 24 bytes of the file are its mark, the
 // payload's offset in the file, and its length with these bytes.
 #include <elf.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Runs plain instructions in many forms, and prints what became of them: memory, registers and flags behind each, 248 bytes. It does
+/* Runs plain instructions in many forms, and prints what became of them: memory, registers and flags after each, 248 bytes. It does
    so once more for each word on its command line, with other values. Without libc, and with a stack of its own, so that addresses are
    the same each time. */
 

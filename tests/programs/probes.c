@@ -18,7 +18,7 @@ __asm__(".pushsection .stapsdt.base, \"a\", @progbits\nprobes_base: .space 1\n.p
 // The semaphore is not 0 while somebody listens.
 __attribute__((section(".probes"), used)) volatile unsigned short listeners;
 
-// One at the very entry, inside the jump to the copy, and one behind.
+// One at the very entry, inside the jump to the copy, and one after.
 int at_entry(int x);
 __asm__(
     ".text\n.balign 16\n.globl at_entry\n.type at_entry, @function\nat_entry: .cfi_startproc\n"

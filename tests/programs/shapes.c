@@ -53,7 +53,7 @@ __asm__(
     ".pushsection .text.unlikely,\"ax\",@progbits\n.type framed.cold,@function\nframed.cold: framed_unlikely: .cfi_startproc\n .cfi_def_cfa_offset 16\n"
     " .cfi_offset %rbx,-16\n call bnd_ret\n jmp framed_back\n.cfi_endproc\n.size framed.cold, . - framed.cold\n.popsection\n"
 
-    // Data between the instructions, jumped over, and behind a call that does not return there.
+    // Data between the instructions, jumped over, and after a call that does not return there.
     // (It cannot be moved, so it does not count.)
     "FUNCTION over_data\n lea 1f(%rip),%rdx\n and $3,%edi\n jmp 2f\n1: .byte 11,0xe9,0x0f,44\n2: movzbl (%rdx,%rdi),%eax\n ret\nEND over_data\n"
     "FUNCTION stops\n COUNT stops\n test %rdi,%rdi\n js 1f\n mov %rdi,%rax\n ret\n1: ud2\nEND stops\n");

@@ -104,7 +104,7 @@ KEPT int tail_three(int n) {
   return n - 3;
 }
 
-// Each case is a tail call: some compilers put the callees themselves, or jumps to them, behind the table.
+// Each case is a tail call: some compilers put the callees themselves, or jumps to them, after the table.
 KEPT int dispatch(int operation, int n) {
   CALLED("dispatch");
   switch (operation) {

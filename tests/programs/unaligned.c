@@ -1,4 +1,4 @@
-// Functions that are not aligned, one behind the other, as compilers put those that seldom run. Only a word of data leads to
+// Functions that are not aligned, one after the other, as compilers put those that seldom run. Only a word of data leads to
 // each of them. And parts of a function among them, which only its table leads to; to one of these leads a number in data.
 #include <stdlib.h>
 

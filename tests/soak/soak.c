@@ -48,7 +48,7 @@ enum {
 static const char* const names[kKinds] = {"tree",         "deep",   "wide",       "leaf",          "in_handler",
                                           "handler_leaf", "jumper", "leaper",     "fiber",         "fiber_step",
                                           "thread",       "child",  "jump_there", "jump_somewhere"};
-enum { kRecords = 20000, kMostThreads = 12, kFibers = 6, kFiberStack = 16384, kCallsPerThread = 3 };
+enum { kRecords = 20000, kMaxThreads = 12, kFibers = 6, kFiberStack = 16384, kCallsPerThread = 3 };
 
 struct Record {
   int32_t pid, generation;
@@ -391,9 +391,9 @@ int main(int argc, char** argv) {
   if (generation > 0) child((int)(random_number() % 8));
   start_timer();
   for (;;) {
-    pthread_t threads[kMostThreads];
+    pthread_t threads[kMaxThreads];
     int joined = 0;
-    for (int i = 0; i < kMostThreads; i++) {
+    for (int i = 0; i < kMaxThreads; i++) {
       if (pthread_create(&threads[joined], NULL, thread, (void*)(intptr_t)i)) return 1;
       if (i % 3 == 0) {
         pthread_detach(threads[joined]);
@@ -403,6 +403,6 @@ int main(int argc, char** argv) {
     }
     for (int i = 0; i < joined; i++) pthread_join(threads[i], NULL);
     some_work();
-    while (__atomic_load_n(&mine->threads, __ATOMIC_RELAXED) > kMostThreads) usleep(100);
+    while (__atomic_load_n(&mine->threads, __ATOMIC_RELAXED) > kMaxThreads) usleep(100);
   }
 }

@@ -37,7 +37,7 @@ void check_listable(const std::string& folder) {
 
 namespace {
 
-// What stands behind $ORIGIN in a name of a folder that begins with it; else none.
+// What stands after $ORIGIN in a name of a folder that begins with it; else none.
 std::optional<std::string> behind_origin(const std::string& searched) {
   for (const std::string token : {"$ORIGIN", "${ORIGIN}"}) {
     if (!searched.starts_with(token)) continue;

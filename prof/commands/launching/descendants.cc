@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFirstPause = 5, kLongestPause = 200;  // milliseconds between two looks
-constexpr size_t kMostSeen = 500;                    // at a look
+constexpr size_t kMaxSeen = 500;                     // at a look
 constexpr double kWorthTelling = 0.1;                // seconds of the processor
 
 std::string read_all(const std::string& path) {
@@ -85,7 +85,7 @@ bool has_ended(pid_t process, int pidfd, int pause) {
 
 void Descendants::look_at_children(pid_t process) {
   std::vector<pid_t> rest = children_of(process);
-  for (size_t i = 0; i < rest.size() && i < kMostSeen; ++i) {
+  for (size_t i = 0; i < rest.size() && i < kMaxSeen; ++i) {
     const pid_t child = rest[i];
     const std::string program = program_of(child);
     if (program.empty()) continue;  // it is gone, or somebody else's

@@ -6,7 +6,7 @@
 // write; this is asked first, and if the answer is no, nothing is appended. A file system without leases leaves the number of
 // the process.
 //
-// Skeletons are appended behind the file's end, and the header gets their place as the last thing: whoever reads the
+// Skeletons are appended after the file's end, and the header gets their place as the last thing: whoever reads the
 // profile meanwhile finds all of them or none.
 
 #ifndef PROF_COMMANDS_LAUNCHING_KEEP_SKELETONS_H

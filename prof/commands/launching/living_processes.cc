@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostNamed = 3;
+constexpr size_t kMaxNamed = 3;
 
 // What /proc/PID/maps says of each of these files: device and inode, and on file systems that have several of these, the path.
 class Files {
@@ -95,9 +95,9 @@ std::string remark_on_living(const std::vector<uint32_t>& living, const std::str
   if (living.empty()) return "";
   const bool is_one = living.size() == 1;
   std::string numbers;
-  for (size_t i = 0; i < std::min(living.size(), kMostNamed); ++i)
+  for (size_t i = 0; i < std::min(living.size(), kMaxNamed); ++i)
     numbers += (i ? ", " : "") + std::to_string(living[i]);
-  if (living.size() > kMostNamed) numbers += " ...";
+  if (living.size() > kMaxNamed) numbers += " ...";
   const std::string prefix = directory == "." ? "" : directory + "/";
   return name + (is_one ? ": process " : ": processes ") + numbers +
          (is_one ? ", which it started, goes" : ", which it started, go") + " on; prof " +

@@ -27,7 +27,7 @@ std::string help_text() {
       "Shows where a program that profld rewrote spent its time and what it called, or (prof run) rewrites a "
       "program, runs it, and shows that on standard error. Without a profile: the newest run in the current "
       "directory. Without a program: the one that the profile is of. A profile is a file prof.PID, the PID of a "
-      "process, or a folder of such files; or a gmon.out, behind its program. prof diff shows what is different "
+      "process, or a folder of such files; or a gmon.out, after its program. prof diff shows what is different "
       "between two of them; prof compare runs a program as it is, profiled, and as gcc -pg built it. prof top shows "
       "what a running program does now, anew every second; prof ctl tells from when to when its calls are "
       "recorded. prof trace writes a trace of the instructions that a program runs, prof itrace prints it, and prof "

@@ -205,7 +205,7 @@ void print_code(const Options& options, Analysis& analysis, Output& out) {
   }
 }
 
-constexpr double kLeastShareInGraph = 0.005;  // as pprof has it
+constexpr double kMinShareInGraph = 0.005;  // as pprof has it
 
 // Who made the calls that are shown next.
 std::string heading(const Analysis& part, std::optional<size_t> columns) {
@@ -219,13 +219,13 @@ std::string heading(const Analysis& part, std::optional<size_t> columns) {
 
 // On a terminal there are only so many lines, and whoever sits there looks for where the time goes.
 TreeOptions tree_form(const Options& options) {
-  constexpr double kLeastPercent = 0.5;
+  constexpr double kMinPercent = 0.5;
   TreeOptions form = options.tree;
   const bool is_short = options.table.columns && !options.all;
   form.columns = options.table.columns;
   if (form.columns && options.wide) form.columns = UINT32_MAX;  // a line of a terminal goes on in the next
   form.chains = form.chains || is_short;
-  form.pruning.percent = options.percent.value_or(is_short ? kLeastPercent : 0);
+  form.pruning.percent = options.percent.value_or(is_short ? kMinPercent : 0);
   return form;
 }
 
@@ -259,7 +259,7 @@ void print(const Options& options, const Analysis& analysis, Output& out) {
       print_suggestion(analysis, out);
       break;
     case Options::View::dot:
-      print_dot(analysis, kLeastShareInGraph, out);
+      print_dot(analysis, kMinShareInGraph, out);
       break;
     case Options::View::gprof:
       print_gprof_report(options, analysis, out);

@@ -22,7 +22,7 @@ struct DiffOptions {
   bool help = false;
   // A function that became slower by more than this part of all the time of A, in percent, is a failure.
   std::optional<double> fail_above;
-  // Of each side: its runs, as choose.h takes a profile, a folder or a process; each behind the program that it is of, or
+  // Of each side: its runs, as choose.h takes a profile, a folder or a process; each after the program that it is of, or
   // not. All of them are in the first list if the command line does not tell the sides apart.
   std::array<std::vector<std::string>, 2> arguments;
 };

@@ -220,7 +220,7 @@ void take_demangling(const std::string& style, GprofOptions& options, std::vecto
 
 // How outputs look.
 bool take_style(int letter, const char* argument, GprofOptions& options, std::vector<std::string>& remarks) {
-  constexpr unsigned kMost = 1'000'000;
+  constexpr unsigned kMax = 1'000'000;
   switch (letter) {
     case 'b':
       options.brief = true;
@@ -239,13 +239,13 @@ bool take_style(int letter, const char* argument, GprofOptions& options, std::ve
       options.format = format_of(argument);
       return true;
     case 't':
-      options.table_length = prof_options::number_of<unsigned>({"gprof -t", argument}, 0, kMost, "a number of lines");
+      options.table_length = prof_options::number_of<unsigned>({"gprof -t", argument}, 0, kMax, "a number of lines");
       return true;
     case 'T':
       options.traditional = true;
       return true;
     case 'w':
-      options.width = prof_options::number_of<unsigned>({"gprof -w", argument}, 0, kMost, "a number of columns");
+      options.width = prof_options::number_of<unsigned>({"gprof -w", argument}, 0, kMax, "a number of columns");
       return true;
     case 'x':
       options.all_lines = true;
@@ -392,10 +392,10 @@ std::string gprof_help_text() {
          "  -T, --traditional                 as BSD's gprof prints it\n"
          "  -w, --width N                     columns of the index of functions\n"
          "  -L, --print-path                  whole paths of sources\n"
-         "  --inline-file-names               sources behind names of functions\n"
+         "  --inline-file-names               sources after names of functions\n"
          "  --demangle[=STYLE], --no-demangle\n"
          "  -I, --directory-path FOLDERS      where sources are, with colons between\n"
-         "  -t, --table-length N              the N lines that ran most, behind sources\n"
+         "  -t, --table-length N              the N lines that ran most, after sources\n"
          "  -x, --all-lines                   a count beside each line\n"
          "  -y, --separate-files              sources to files, SOURCE-ann\n"
          "  -d, --debug[=LEVEL]               how the figures came about\n"

@@ -7,7 +7,7 @@
 
 namespace prof::gprof {
 
-// Cycles, and an order in which callers come behind what they call: as gprof finds them (model/tree/call_cycles.h), from each function
+// Cycles, and an order in which callers come after what they call: as gprof finds them (model/tree/call_cycles.h), from each function
 // in order of address, along the arcs from the newest to the oldest. Cycles are numbered by the address of their heads. So they
 // are numbered and printed, and floating-point numbers are added up, in the order of gprof.
 

@@ -4,7 +4,7 @@
 //
 //     symbols.h       the functions of a program, as gprof takes them from its symbols
 //     build.h         struct Gmon (read/gmon.h) laid over them: ticks and calls
-//     assemble.h      depth-first numbering, which finds cycles and puts callers behind what they call; then
+//     assemble.h      depth-first numbering, which finds cycles and puts callers after what they call; then
 //                     times of functions given on to their callers, by the number of calls: gprof's guess
 //     measured.h      or the same graph of a profile with a tree, in which these times are known
 //     order.h         what stands before what, and the number in brackets
@@ -68,7 +68,7 @@ struct Arc {
 };
 
 struct CallGraph {
-  // By address, and behind them one entry for each cycle: cycle n is functions[function_count + n - 1].
+  // By address, and after them one entry for each cycle: cycle n is functions[function_count + n - 1].
   std::vector<Function> functions;
   uint32_t function_count = 0;  // without cycles
   std::vector<Arc> arcs;        // in the order in which they were first seen, which decides how cycles are numbered

@@ -51,7 +51,7 @@ class TreeGraph {
   }
 
  private:
-  // In order of address, as gprof has them, one object after the other; behind them what stands for unknown callers.
+  // In order of address, as gprof has them, one object after the other; after them what stands for unknown callers.
   void add_functions() {
     const std::vector<prof::Function>& functions = analysis_.functions.functions();
     std::vector<uint32_t> order(analysis_.sums.size());

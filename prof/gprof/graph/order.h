@@ -24,7 +24,7 @@ std::vector<uint32_t> callees_in_order(const CallGraph& graph, uint32_t function
 // The members of a cycle, the one with the most time first.
 std::vector<uint32_t> members_in_order(const CallGraph& graph, uint32_t cycle);
 
-// Functions for the index, by name, and behind them all cycles. Without `unused' those only that were called or have time.
+// Functions for the index, by name, and after them all cycles. Without `unused' those only that were called or have time.
 std::vector<uint32_t> by_name(const CallGraph& graph, bool unused);
 
 }  // namespace prof::gprof

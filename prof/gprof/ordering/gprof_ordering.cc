@@ -24,7 +24,7 @@ namespace prof::gprof {
 
 namespace {
 
-constexpr double kManyCalls = 0.9, kMostCalls = 0.99;  // of all
+constexpr double kManyCalls = 0.9, kMaxCalls = 0.99;  // of all
 constexpr size_t kFunctionsForOneUsedMost = 80;
 constexpr uint64_t kFewArcs = 5;  // that lead to a function
 
@@ -150,7 +150,7 @@ class Placement {
       Link& link = links_[l];
       sum += link.calls;
       if (link.is_placed) continue;
-      const bool is_rare = !all && double(sum) / total > kMostCalls;
+      const bool is_rare = !all && double(sum) / total > kMaxCalls;
       if (is_rare || places_[link.callee].is_placed || places_[link.caller].is_placed || !join(link)) left.push_back(l);
     }
     print_chains(links);
@@ -184,7 +184,7 @@ class Placement {
     return {f, distance};
   }
 
-  // The end of the chain behind a function, or if nothing is behind it, the begin.
+  // The end of the chain after a function, or if nothing is after it, the begin.
   uint32_t other_end(uint32_t f) const {
     return end_of_chain(f, places_[f].next != kNone ? &Place::next : &Place::previous).function;
   }

@@ -23,7 +23,7 @@ struct Link {
 };
 
 constexpr double kSharedPart = 0.9, kChainedPart = 0.99;  // of all calls
-constexpr double kMostShared = 0.0125;                    // of the functions in question
+constexpr double kMaxShared = 0.0125;                     // of the functions in question
 
 // The first arcs, that with the most calls first, that make a part of all calls.
 std::vector<Link> making_up(const std::vector<Link>& links, double part) {
@@ -47,7 +47,7 @@ std::vector<uint32_t> shared_items(const std::vector<Item>& items, const std::ve
     if (from.size() > 1) shared.push_back(callee);
   std::stable_sort(shared.begin(), shared.end(),
                    [&](uint32_t a, uint32_t b) { return items[a].calls > items[b].calls; });
-  shared.resize(std::min(shared.size(), size_t(kMostShared * double(items.size()))));
+  shared.resize(std::min(shared.size(), size_t(kMaxShared * double(items.size()))));
   return shared;
 }
 

@@ -14,8 +14,8 @@ namespace prof::gprof {
 
 namespace {
 
-constexpr double kLeastShare = 0.001;  // of the whole time
-constexpr double kGrain = 1e-6;        // of the same: differences that differ by less are equal
+constexpr double kMinShare = 0.001;  // of the whole time
+constexpr double kGrain = 1e-6;      // of the same: differences that differ by less are equal
 
 struct Row {
   uint32_t arc;
@@ -44,7 +44,7 @@ void print_fallacy(const Analysis& analysis, std::optional<size_t> most_rows, Ou
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return rank(a) < rank(b); });
   if (most_rows) rows.resize(std::min(rows.size(), *most_rows));
-  const double least = most_rows ? 0 : kLeastShare * measured.total_ticks;
+  const double least = most_rows ? 0 : kMinShare * measured.total_ticks;
   std::erase_if(rows, [&](const Row& row) { return std::abs(row.difference()) <= least; });
   if (rows.empty()) {
     out.text("gprof would have been right: no arc differs by more than 0.1% of the time.\n");

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kMagic = "gmon";
 constexpr uint32_t kVersion44 = 0x00051879;  // of 4.4BSD's format
 
-// The number at an offset, or 0 behind the end.
+// The number at an offset, or 0 after the end.
 template <class T>
 T number_at(std::string_view bytes, uint64_t offset) {
   T number = 0;

@@ -1,6 +1,6 @@
 // gprof's layouts, to the blank.
 //
-// gprof prints seconds with two digits behind the point, which is enough for samples. Times that were measured are known
+// gprof prints seconds with two digits after the point, which is enough for samples. Times that were measured are known
 // better: where all of them are less than ten seconds they are printed in milliseconds, or in microseconds.
 
 #ifndef PROF_GPROF_REPORT_REPORT_H
@@ -17,12 +17,12 @@
 namespace prof::gprof {
 
 struct ReportOptions {
-  bool explains = false;    // behind each table, what its columns are; gprof: without -b
+  bool explains = false;    // after each table, what its columns are; gprof: without -b
   bool bsd = false;         // -T: as BSD's gprof printed it
   bool unused = false;      // -z: functions that were not called and have no time, too
   bool full_paths = false;  // -L: of source files
   bool demangled = true;    // --no-demangle
-  bool lines = false;       // functions are lines of the source (-l): names have FILE:LINE behind them
+  bool lines = false;       // functions are lines of the source (-l): names have FILE:LINE after them
   bool file_names = false;  // --inline-file-names: the same of functions
   unsigned width = 80;      // -w: columns of the index
 };
@@ -43,7 +43,7 @@ class Report {
   // if there are arcs.
   void print();
 
-  // The name of a function or cycle as the tables have it; with ` <cycle N>' and ` [N]' behind it. The second is kept: the call
+  // The name of a function or cycle as the tables have it; with ` <cycle N>' and ` [N]' after it. The second is kept: the call
   // graph has it once for each caller and each function called.
   std::string name(uint32_t function) const;
   const std::string& name_with_index(uint32_t function);

@@ -12,7 +12,7 @@
 
 namespace prof::gprof {
 
-// For numbers and short words. Names, which may be long, are put behind.
+// For numbers and short words. Names, which may be long, are put after.
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
   char text[1024];

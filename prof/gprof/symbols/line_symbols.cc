@@ -45,7 +45,7 @@ std::vector<Function> line_symbols(const std::vector<Function>& functions, const
     Function symbol;
     symbol.address = range.start;
     symbol.name = lines.functions()[range.function];
-    if (symbol.name.empty() && around != kNone) symbol.name = functions[around].name;  // in the padding behind it
+    if (symbol.name.empty() && around != kNone) symbol.name = functions[around].name;  // in the padding after it
     if (symbol.name.empty()) continue;
     symbol.file = lines.files()[range.file];
     symbol.line = range.line;

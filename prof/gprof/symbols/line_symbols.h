@@ -21,7 +21,7 @@ TextBounds text_bounds(const ElfFile& file);
 // Sets file and line of functions, as the tables of lines have them for the first instruction.
 void add_first_lines(std::vector<Function>& functions, const SourceLines& lines);
 
-// Functions, and the lines that begin behind their first instructions, by address. Calls lead to functions only.
+// Functions, and the lines that begin after their first instructions, by address. Calls lead to functions only.
 std::vector<Function> line_symbols(const std::vector<Function>& functions, const SourceLines& lines, TextBounds text);
 
 }  // namespace prof::gprof

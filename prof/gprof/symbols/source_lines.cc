@@ -13,8 +13,8 @@ namespace prof::gprof {
 
 namespace {
 
-constexpr unsigned kMostDepth = 200;
-constexpr uint64_t kMostEntries = 100'000'000;  // more come from damaged files
+constexpr unsigned kMaxDepth = 200;
+constexpr uint64_t kMaxEntries = 100'000'000;  // more come from damaged files
 
 // Texts, each once.
 class Texts {
@@ -92,7 +92,7 @@ class Reader {
     std::optional<uint32_t> name;
     Dwarf_Addr base = 0, start = 0, end = 0;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(&entry, at, &base, &start, &end)) > 0;) {
-      if (start >= end || ++entries_ > kMostEntries) continue;
+      if (start >= end || ++entries_ > kMaxEntries) continue;
       if (!name) name = functions.index_of(name_of(entry));
       bodies.push_back({start, end, *name});
     }
@@ -100,9 +100,9 @@ class Reader {
 
   void read_functions(Dwarf_Die& parent, unsigned depth) {
     Dwarf_Die child;
-    if (depth > kMostDepth || dwarf_child(&parent, &child) != 0) return;
+    if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return;
     do {
-      if (++entries_ > kMostEntries) return;
+      if (++entries_ > kMaxEntries) return;
       const int tag = dwarf_tag(&child);
       if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) add_body(child);
       if (dwarf_haschildren(&child) > 0) read_functions(child, depth + 1);

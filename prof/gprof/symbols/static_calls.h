@@ -13,7 +13,7 @@ namespace prof::gprof {
 // already stay as they are. Before assemble.h.
 
 // Those that gprof finds, faults and all: it takes each byte E8 of .text for a call, as far as there are histograms; it
-// takes the distance behind it for a positive number, and so misses functions in front of their callers; nothing is left
+// takes the distance after it for a positive number, and so misses functions in front of their callers; nothing is left
 // out for -k; and of the last function it sees no code.
 void add_static_calls_of_gprof(CallGraph& graph, const ElfFile& program, const std::vector<GmonHistogram>& histograms,
                                const Trace& trace = {});

@@ -29,7 +29,7 @@ class NameReader {
   std::string_view table_;
 };
 
-// Behind a dot: numbers, with dots in between. `name' is at the dot, and after it at the end, or at the next dot.
+// After a dot: numbers, with dots in between. `name' is at the dot, and after it at the end, or at the next dot.
 bool skip_number(NameReader& name) {
   for (const std::string_view clone : {".clone.", ".constprop."}) {
     const std::string_view rest = name.rest();
@@ -47,7 +47,7 @@ bool skip_number(NameReader& name) {
 }
 
 // Whether gprof takes a local symbol of this name. `table': the string table from there on, since gprof does not stop at
-// the end of a name that ends with a number behind a dot.
+// the end of a name that ends with a number after a dot.
 bool is_local_name(std::string_view table) {
   const std::string_view name = table.substr(0, table.find('\0'));
   if (name.empty() || name.starts_with("__gnu_compiled") || name.starts_with("___gnu_compiled")) return false;

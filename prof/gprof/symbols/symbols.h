@@ -10,8 +10,8 @@
 //   the label, then the one without `_' in front, without `_' in the second place, and else the first in the file.
 //
 // Two faults of gprof 2.40 are here too, since the numbers would be others without them. It takes the last function to end
-// where .text does. That is mostly _fini, in a section behind .text, which so ends before it begins, and calls of it are
-// lost. And of a local name that it accepts for the number behind a dot it does not stop at the end, but looks through the
+// where .text does. That is mostly _fini, in a section after .text, which so ends before it begins, and calls of it are
+// lost. And of a local name that it accepts for the number after a dot it does not stop at the end, but looks through the
 // next name of the string table as well. If there is a dot in that one, the function is mostly lost, as one with a dot of
 // another kind is: so it depends on the names beside it whether gprof knows parse.constprop.0.
 //

@@ -203,11 +203,11 @@ struct StepOptions {
   std::vector<std::string> program;  // and its arguments
 };
 
-constexpr uint64_t kLeastBuffer = 1024, kMostBuffer = 1 << 20;
+constexpr uint64_t kMinBuffer = 1024, kMaxBuffer = 1 << 20;
 
 uint64_t buffer_of(const Given& given) {
   const uint64_t size = prof_options::size_of(given);
-  if (size != 0 && (size < kLeastBuffer || size > kMostBuffer))
+  if (size != 0 && (size < kMinBuffer || size > kMaxBuffer))
     prof_options::refuse(given, "size", "0, or a size from 1K to 1M");
   return size;
 }
@@ -232,7 +232,7 @@ const prof_options::Table<StepOptions> kOptions = {
       "run what always runs as a whole at once; several times faster, but without the memory that is read and written"},
      set<&StepOptions::by_blocks>},
     {{0, "step-each", "",
-      "stop the program behind each instruction; without it proftarget runs most of them in its stead, many times "
+      "stop the program after each instruction; without it proftarget runs most of them in its stead, many times "
       "faster"},
      set<&StepOptions::steps_each>},
     {{0, "follow-forks", "", "step processes that the program makes, too"}, set<&StepOptions::follows_forks>},

@@ -12,7 +12,7 @@ namespace prof::remote {
 
 namespace {
 
-constexpr int kMostAttempts = 5;  // to send a packet that the other side refuses
+constexpr int kMaxAttempts = 5;  // to send a packet that the other side refuses
 
 // Packets are small and answered one by one: they must not wait for each other.
 void send_at_once(int descriptor) {
@@ -51,7 +51,7 @@ bool Connection::fill() {
 
 bool Connection::send(std::string_view payload) {
   const std::string sent = framed(payload);
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     if (!write(sent)) return false;
     if (!acknowledges_) return true;
     Received answer = reader_.next();

@@ -18,9 +18,9 @@ namespace prof::remote {
 
 namespace {
 
-constexpr size_t kMostFiles = 64;
-constexpr size_t kMostRegisters = 4096;
-constexpr unsigned kMostBits = 4096;  // of a register
+constexpr size_t kMaxFiles = 64;
+constexpr size_t kMaxRegisters = 4096;
+constexpr unsigned kMaxBits = 4096;  // of a register
 
 // In the order of RegisterNumber.
 constexpr const char* kNames[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp",    "r8",      "r9",
@@ -49,7 +49,7 @@ bool number_of(const std::string& text, unsigned& to) {
 // Each file once: they may include each other. `read`: those that were.
 void read_file(const std::function<std::string(const std::string&)>& file, const std::string& name,
                std::set<std::string>& read, std::vector<Described>& to) {
-  if (read.size() == kMostFiles || !read.insert(name).second) return;
+  if (read.size() == kMaxFiles || !read.insert(name).second) return;
   const std::string text = file(name);
   for (size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1)) {
     const size_t end = text.find('>', at);
@@ -57,10 +57,10 @@ void read_file(const std::function<std::string(const std::string&)>& file, const
     std::string tag = text.substr(at, end - at);
     std::replace(tag.begin(), tag.end(), '\n', ' ');
     if (tag.starts_with("<xi:include ")) read_file(file, attribute(tag, "href"), read, to);
-    if (!tag.starts_with("<reg ") || to.size() >= kMostRegisters) continue;
+    if (!tag.starts_with("<reg ") || to.size() >= kMaxRegisters) continue;
     Described made;
     made.name = attribute(tag, "name");
-    if (!number_of(attribute(tag, "bitsize"), made.bits) || made.bits > kMostBits) continue;
+    if (!number_of(attribute(tag, "bitsize"), made.bits) || made.bits > kMaxBits) continue;
     if (!number_of(attribute(tag, "regnum"), made.number)) made.number = to.empty() ? 0 : to.back().number + 1;
     to.push_back(made);
   }
@@ -121,9 +121,9 @@ VectorRegisters TargetDescription::vectors(std::string_view bytes) const {
 
 namespace {
 
-constexpr size_t kPiece = 0x1000;                // bytes to a packet of a file or an object
-constexpr size_t kMostBytes = size_t(16) << 20;  // of one
-constexpr int kNotified = SIGTRAP;               // si_code of a stop that the kernel makes before a handler begins
+constexpr size_t kPiece = 0x1000;               // bytes to a packet of a file or an object
+constexpr size_t kMaxBytes = size_t(16) << 20;  // of one
+constexpr int kNotified = SIGTRAP;              // si_code of a stop that the kernel makes before a handler begins
 constexpr uint64_t kMmap = 9, kMprotect = 10, kMunmap = 11, kMremap = 25;
 constexpr uint64_t kClone = 56, kExecve = 59, kExit = 60, kExitGroup = 231, kExecveat = 322, kClone3 = 435;
 
@@ -217,7 +217,7 @@ std::string GdbserverClient::ask(std::string_view packet) {
 // An object of qXfer; "" if there is none.
 std::string GdbserverClient::object(const std::string& name, const std::string& annex) {
   std::string all;
-  while (all.size() < kMostBytes) {
+  while (all.size() < kMaxBytes) {
     const std::string piece = ask("qXfer:" + name + ":read:" + annex + ":" + prof_text::hexadecimal_digits(all.size()) +
                                   "," + prof_text::hexadecimal_digits(kPiece));
     if (!piece.starts_with("m") && !piece.starts_with("l")) break;
@@ -234,7 +234,7 @@ std::string GdbserverClient::file(const std::string& path) {
   std::string_view rest = opened;
   if (!take_word(rest, "F") || rest.starts_with("-")) return all;
   const std::string number(rest);
-  while (all.size() < kMostBytes) {
+  while (all.size() < kMaxBytes) {
     const std::string piece = ask("vFile:pread:" + number + "," + prof_text::hexadecimal_digits(kPiece) + "," +
                                   prof_text::hexadecimal_digits(all.size()));
     const size_t data = piece.find(';');

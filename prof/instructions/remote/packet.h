@@ -46,7 +46,7 @@ class PacketReader {
 
   std::string bytes_;    // from begin_ on not yet looked at
   size_t begin_ = 0;     // of what is next
-  size_t searched_ = 0;  // behind begin_: where no # was found up to now
+  size_t searched_ = 0;  // after begin_: where no # was found up to now
   std::string payload_;
 };
 

@@ -6,7 +6,7 @@ namespace prof::remote {
 
 namespace {
 
-constexpr uint64_t kMostValues = 65536;  // of an event
+constexpr uint64_t kMaxValues = 65536;  // of an event
 constexpr size_t kVectorBytes = 64;
 
 uint64_t zigzag(uint64_t value) { return value << 1 ^ (value >> 63 ? ~uint64_t(0) : 0); }
@@ -209,7 +209,7 @@ bool RecordReader::read(const RecordsHeader& packet, RecordSink& sink) {
       read_vectors(in, vectors_);
     } else if (kind == record_event) {
       const uint64_t event = in.varint(), n = in.varint();
-      if (n > kMostValues) return false;
+      if (n > kMaxValues) return false;
       std::vector<uint64_t> values;
       for (uint64_t i = 0; i < n && !in.is_bad(); ++i) values.push_back(in.varint());
       if (!in.is_bad()) sink.event(event, values);

@@ -15,10 +15,10 @@
 //   record_vectors    what vector registers have now that differs: a set of registers, for each how many bytes, and the
 //                     bytes, the rest being zeros; a set of mask registers, for each its value
 //   record_event      TraceEventKind, how many values, the values
-//   record_block      so many instructions ran, one behind the other, from the address of the next record on (see below)
+//   record_block      so many instructions ran, one after the other, from the address of the next record on (see below)
 //   record_maps       size, text: the memory of the process is now as /proc/PID/maps has it
 //
-// Behind what a step says of registers follows its address, signed, less that of the step before. All is as it was before
+// After what a step says of registers follows its address, signed, less that of the step before. All is as it was before
 // the step; a step is told when it has been made. The first registers of a thread differ from 0.
 //
 // Block steps: record_block is followed by the address, signed, and how many instructions there are. Their registers are not
@@ -52,7 +52,7 @@ class RecordWriter {
   void maps(std::string_view text);
 
   size_t size() const { return bytes_.size(); }
-  // What was written; the buffer is empty behind it.
+  // What was written; the buffer is empty after it.
   std::string take() { return std::exchange(bytes_, {}); }
 
  private:

@@ -31,7 +31,7 @@ class StepRecorder {
   // The instruction ran.
   void step(TracedThread thread, const Registers& before, const VectorRegisters* vectors);
 
-  // So many instructions ran, one behind the other, of which no registers are known: without accesses.
+  // So many instructions ran, one after the other, of which no registers are known: without accesses.
   void block(TracedThread thread, uint64_t address, uint64_t instructions);
 
   void event(TracedThread thread, prof_format::TraceEventKind kind, const std::vector<uint64_t>& values);
@@ -53,7 +53,7 @@ class StepRecorder {
   std::map<uint32_t, std::unordered_map<uint64_t, Code>> code_;
   std::map<uint32_t, std::map<uint64_t, TracedModule>> modules_;  // by process and start
   std::map<std::string, std::string> build_ids_;
-  std::map<TracedThread, Registers> held_off_;  // behind an instruction that holds off the trap: its registers
+  std::map<TracedThread, Registers> held_off_;  // after an instruction that holds off the trap: its registers
   std::vector<TraceAccess> accesses_;
 };
 

@@ -151,8 +151,8 @@ constexpr Memory kMemory[] = {
 constexpr RegisterNumber kArguments[] = {
     reg_rdi, reg_rsi, reg_rdx, RegisterNumber(reg_r8 + 2), reg_r8, RegisterNumber(reg_r8 + 1)};
 constexpr size_t kLongestString = 4096;  // PATH_MAX
-constexpr uint64_t kMostBuffers = 1024;  // UIO_MAXIOV
-constexpr uint64_t kMostErrors = 4095;   // results from -4095 to -1 are errors
+constexpr uint64_t kMaxBuffers = 1024;   // UIO_MAXIOV
+constexpr uint64_t kMaxErrors = 4095;    // results from -4095 to -1 are errors
 
 // What the kernel has for a call that a signal interrupted, before the program sees it (include/linux/errno.h), and that then.
 constexpr uint64_t kFirstRestart = uint64_t(-516), kLastRestart = uint64_t(-512), kInterrupted = uint64_t(-4);
@@ -216,7 +216,7 @@ SystemCall::SystemCall(const Registers& before, const MemorySource& memory) : nu
 
 void SystemCall::add_list(uint64_t address, uint64_t count, bool is_write, const MemorySource& memory) {
   constexpr size_t kEntry = 16;  // struct iovec
-  const std::string list = memory(address, size_t(std::min(count, kMostBuffers)) * kEntry);
+  const std::string list = memory(address, size_t(std::min(count, kMaxBuffers)) * kEntry);
   ranges_.push_back({address, list.size(), false});
   for (size_t at = 0; at + kEntry <= list.size(); at += kEntry) {
     Range range = {word_at(list, at), word_at(list, at + 8), is_write};
@@ -228,7 +228,7 @@ void SystemCall::add_list(uint64_t address, uint64_t count, bool is_write, const
 std::vector<uint64_t> SystemCall::event(uint64_t result) const {
   if (result >= kFirstRestart && result <= kLastRestart) result = kInterrupted;
   std::vector<uint64_t> values = {number_, result};
-  const bool has_failed = result > ~kMostErrors;
+  const bool has_failed = result > ~kMaxErrors;
   uint64_t rest = has_failed ? 0 : result;  // of what fills the buffers of a list
   for (const Range& range : ranges_) {
     if (has_failed && range.is_write) continue;  // it may have written a part of it: that is not told

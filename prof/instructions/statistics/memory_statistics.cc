@@ -50,13 +50,13 @@ void ReuseDistances::touch(uint64_t line) {
 
 namespace {
 
-constexpr uint64_t kLargestCache = uint64_t(1) << 32;  // bytes
+constexpr uint64_t kMaxCache = uint64_t(1) << 32;  // bytes
 
 }  // namespace
 
 const char* problem_of(const CacheShape& shape) {
   if (!std::has_single_bit(shape.line) || shape.line < 16) return "a line has a power of two of bytes, 16 or more";
-  if (shape.ways == 0 || shape.size == 0 || shape.size > kLargestCache || shape.size % shape.line != 0 ||
+  if (shape.ways == 0 || shape.size == 0 || shape.size > kMaxCache || shape.size % shape.line != 0 ||
       shape.size / shape.line % shape.ways != 0)
     return "the size is no multiple of the ways times the line";
   if (!std::has_single_bit(shape.size / shape.line / shape.ways)) return "the sets are no power of two";

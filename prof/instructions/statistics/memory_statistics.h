@@ -74,7 +74,7 @@ struct WorkingSetWindow {
 class WorkingSet {
  public:
   static constexpr unsigned kPageBits = 12, kLineBits = 6;
-  static constexpr size_t kMostWindows = 1 << 20;
+  static constexpr size_t kMaxWindows = 1 << 20;
 
   // `window`: instructions, more than 0.
   explicit WorkingSet(uint64_t window) : window_(window) {}
@@ -111,8 +111,8 @@ class WorkingSet {
     current_.code_lines = code_lines_.size();
     current_.data_pages = data_pages_.size();
     current_.data_lines = data_lines_.size();
-    if (windows_.size() == kMostWindows)
-      throw Error("there are more than " + std::to_string(kMostWindows) + " windows; use a larger --window");
+    if (windows_.size() == kMaxWindows)
+      throw Error("there are more than " + std::to_string(kMaxWindows) + " windows; use a larger --window");
     windows_.push_back(current_);
     current_ = {current_.first_instruction + current_.instructions};
     for (AddressSet* set : {&code_pages_, &code_lines_, &data_pages_, &data_lines_}) set->clear();

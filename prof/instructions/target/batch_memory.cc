@@ -12,8 +12,8 @@ namespace prof::target {
 
 namespace {
 
-constexpr uint64_t kMostAddress = uint64_t(1) << 47;  // what is above is not the program's, or needs care
-constexpr size_t kMostPieces = 64;                    // to a system call
+constexpr uint64_t kMaxAddress = uint64_t(1) << 47;  // what is above is not the program's, or needs care
+constexpr size_t kMaxPieces = 64;                    // to a system call
 
 }  // namespace
 
@@ -33,7 +33,7 @@ BatchMemory::Page* BatchMemory::find(uint64_t number) {
   const size_t slot = (number ^ number >> 6) % kPages;
   Page& page = pages_[slot];
   if (page.batch == batch_ && page.number == number) return &page;
-  if (number >= kMostAddress / kPage) return nullptr;
+  if (number >= kMaxAddress / kPage) return nullptr;
   if (page.batch == batch_ && page.has_news) {
     hand_back(page);
     std::erase(with_news_, slot);
@@ -96,7 +96,7 @@ size_t BatchMemory::read_code(uint64_t address, void* to, size_t size) {
 
 // Byte by byte where it has to be, in as few system calls as can be.
 void BatchMemory::hand_back(Page& page) {
-  iovec here[kMostPieces], there[kMostPieces];
+  iovec here[kMaxPieces], there[kMaxPieces];
   size_t pieces = 0, all = 0;
   const auto write = [&] {
     if (pieces == 0) return;
@@ -122,7 +122,7 @@ void BatchMemory::hand_back(Page& page) {
     here[pieces] = {page.bytes.data() + begin, i - begin};
     there[pieces] = {reinterpret_cast<void*>(page.number * kPage + begin), i - begin};
     all += i - begin;
-    if (++pieces == kMostPieces) write();
+    if (++pieces == kMaxPieces) write();
   }
   write();
   page.has_news = false;

@@ -14,7 +14,7 @@ namespace prof::target {
 namespace {
 
 constexpr uint64_t kMapType = 0xf;  // of the flags of mmap
-constexpr uint64_t kMostHeap = uint64_t(1) << 40;
+constexpr uint64_t kMaxHeap = uint64_t(1) << 40;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ bool Mappings::leaves(const user_regs_struct& before) const {
     case SYS_munmap:
       return !has_code(before.rdi, before.rsi);
     case SYS_brk:  // memory above was taken, or is new
-      return !has_code(before.rdi, kMostHeap);
+      return !has_code(before.rdi, kMaxHeap);
     case SYS_read:
     case SYS_write:
     case SYS_pread64:

@@ -5,7 +5,7 @@
 //
 // Code may be run only where the kernel lets it be run; memory that can be read is not enough. A program may count on the fault.
 //
-// Mappings change only with system calls, and are looked at anew behind those that may have changed what is asked for here.
+// Mappings change only with system calls, and are looked at anew after those that may have changed what is asked for here.
 
 #ifndef PROF_INSTRUCTIONS_TARGET_MAPPINGS_H
 #define PROF_INSTRUCTIONS_TARGET_MAPPINGS_H

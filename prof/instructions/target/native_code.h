@@ -2,7 +2,7 @@
 // operand in memory that each may have.
 //
 // All general registers but the stack pointer have the values of the frame while such a computation runs, and so do the status
-// flags; what becomes of them is in the frame behind it. The stack stays that of this process, so that signals may come.
+// flags; what becomes of them is in the frame after it. The stack stays that of this process, so that signals may come.
 
 #ifndef PROF_INSTRUCTIONS_TARGET_NATIVE_CODE_H
 #define PROF_INSTRUCTIONS_TARGET_NATIVE_CODE_H

@@ -1,4 +1,4 @@
-// System calls behind which a program is only stepped.
+// System calls after which a program is only stepped.
 //
 // Some make memory, or control, something that proftarget does not understand well enough to run instructions for the program: keys
 // that protect memory, faults that the program handles by itself, stacks that the processor checks returns against, processes that

@@ -11,10 +11,10 @@ namespace {
 
 using Kind = PlainInstruction::Kind;
 
-constexpr size_t kLongest = 15;             // bytes of an instruction
-constexpr size_t kMostItems = 32;           // of a block
-constexpr size_t kMostInstructions = 4096;  // to a batch: then signals, and other threads, have their turn
-constexpr uint64_t kMostAddress = uint64_t(1) << 47;
+constexpr size_t kLongest = 15;            // bytes of an instruction
+constexpr size_t kMaxItems = 32;           // of a block
+constexpr size_t kMaxInstructions = 4096;  // to a batch: then signals, and other threads, have their turn
+constexpr uint64_t kMaxAddress = uint64_t(1) << 47;
 constexpr uint64_t kUserCode = 0x33;  // the segment of 64-bit code
 constexpr uint64_t kCarry = 1, kParity = 4, kZero = 0x40, kSign = 0x80, kTrap = 0x100, kDirection = 0x400,
                    kOverflow = 0x800, kResume = 0x10000, kPrivilege = 0x3000, kNested = 0x4000, kAligned = 0x40000,
@@ -89,7 +89,7 @@ bool can_divide(const PlainInstruction& plain, const NativeFrame& before, uint64
          !(dividend == least && extended(divisor, plain.width) == -1);
 }
 
-// Where control always goes on behind it; 0 if that is not known.
+// Where control always goes on after it; 0 if that is not known.
 uint64_t next_of(const PlainInstruction& plain, uint64_t address) {
   const uint64_t behind = address + plain.size;
   switch (plain.kind) {
@@ -123,7 +123,7 @@ void put_state(const PlainState& from, user_regs_struct& to) {
   to.r15 = r[15];
   to.eflags = from.general.flags & ~kResume;  // which holds for one instruction
   to.rip = from.at;
-  to.orig_rax = ~0ull;  // no system call is behind it that the kernel might make again
+  to.orig_rax = ~0ull;  // no system call is after it that the kernel might make again
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ bool PlainCode::may_run(uint64_t address) const {
 void PlainCode::forget() { blocks_.clear(); }
 
 const PlainCode::Block* PlainCode::find(uint64_t address, BatchMemory& memory, Watcher& watcher) {
-  std::array<char, (kMostItems + 1) * kLongest> now;
+  std::array<char, (kMaxItems + 1) * kLongest> now;
   const auto known = blocks_.find(address);
   if (known != blocks_.end()) {
     const std::string& bytes = known->second.bytes;
@@ -154,7 +154,7 @@ const PlainCode::Block* PlainCode::find(uint64_t address, BatchMemory& memory, W
   if (code.empty()) return nullptr;
   Block made;
   size_t size = 0;
-  for (bool goes_on = true; goes_on && made.items.size() < kMostItems;) {
+  for (bool goes_on = true; goes_on && made.items.size() < kMaxItems;) {
     const auto plain = decode_plain(code.substr(size));
     if (!plain) break;
     const void* native = nullptr;
@@ -187,7 +187,7 @@ size_t PlainCode::run(user_regs_struct& registers, BatchMemory& memory, Watcher&
     has_changed_ = false;
     for (auto item = block->items.begin(); item != block->items.end() && !is_stopped && !has_changed_;) {
       is_stopped =
-          count == kMostInstructions || (state.general.flags & kAligned) != 0 || !execute(*item, state, after, memory);
+          count == kMaxInstructions || (state.general.flags & kAligned) != 0 || !execute(*item, state, after, memory);
       if (is_stopped) break;
       const bool goes_on = !item->plain.is_repeated || after.at != state.at;
       watcher.ran(state, goes_on ? item->plain.size : 0);
@@ -330,7 +330,7 @@ bool PlainCode::pass_control(const PlainInstruction& plain, const PlainState& be
         return false;
       break;
   }
-  if (after.at >= kMostAddress) return false;  // whether that fails here or there is the processor's choice
+  if (after.at >= kMaxAddress) return false;  // whether that fails here or there is the processor's choice
   if (plain.kind != Kind::call && plain.kind != Kind::call_to) return true;
   registers[plain_rsp] -= sizeof behind;
   return write(memory, registers[plain_rsp], &behind, sizeof behind);

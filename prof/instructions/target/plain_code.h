@@ -1,11 +1,11 @@
 // Runs plain instructions (plain_instruction.h) of a stopped thread, in this process.
 //
-// To stop a thread behind each instruction takes a hundred times as long as to read what the instruction needs, have it computed
+// To stop a thread after each instruction takes a hundred times as long as to read what the instruction needs, have it computed
 // here, and write what became of it. So a thread that is stopped is advanced here, instruction by instruction, as far as all of them
 // are plain and have the memory that they need; what is not so the thread does itself, from where it then stands. An instruction
 // either is run here as a whole, or leaves no trace.
 //
-// Instructions that lie one behind the other are decoded together, up to one that may go elsewhere. Before each time that they run
+// Instructions that lie one after the other are decoded together, up to one that may go elsewhere. Before each time that they run
 // their bytes are compared; a write to them ends that time. So code that changes itself is run as it is.
 
 #ifndef PROF_INSTRUCTIONS_TARGET_PLAIN_CODE_H
@@ -49,7 +49,7 @@ class PlainCode {
   static bool can_run(const user_regs_struct& registers);
   // False if a look at the instruction there has shown that it is not plain. It may have changed.
   bool may_run(uint64_t address) const;
-  // Runs what can be run, and says how many instructions that were. `registers` are those behind them.
+  // Runs what can be run, and says how many instructions that were. `registers` are those after them.
   size_t run(user_regs_struct& registers, BatchMemory& memory, Watcher& watcher);
   void forget();
 
@@ -60,7 +60,7 @@ class PlainCode {
   };
   struct Block {
     std::vector<Item> items;
-    std::string bytes;  // of the items, and behind them as many as found() tells of the last one
+    std::string bytes;  // of the items, and after them as many as found() tells of the last one
   };
   // Null if there is no code to be had.
   const Block* find(uint64_t address, BatchMemory& memory, Watcher& watcher);

@@ -1,4 +1,4 @@
-// Instructions that proftarget runs by itself, instead of having the program stopped behind each: which ones they are, and what
+// Instructions that proftarget runs by itself, instead of having the program stopped after each: which ones they are, and what
 // they need.
 //
 // They are those of general purpose whose every effect is on the general registers, the status flags, memory that they name, and
@@ -50,7 +50,7 @@ struct PlainInstruction {
     nothing,     // but going on
     address,     // lea
     direction,   // cld; std, if `immediate` is not 0
-    jump,        // to `immediate` behind the next instruction
+    jump,        // to `immediate` after the next instruction
     branch,      // the same, if `condition` is so
     call,        // the same, always
     jump_to,     // where the operand says

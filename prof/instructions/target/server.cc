@@ -25,13 +25,13 @@ constexpr char kOk[] = "OK", kFailed[] = "E01", kUnknown[] = "";
 constexpr char kFeatures[] =
     "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\">"
     "<target><architecture>i386:x86-64</architecture><osabi>GNU/Linux</osabi></target>";
-constexpr size_t kMostMemory = 0x8000;  // bytes of memory to a packet
-constexpr size_t kGeneral = 17;         // registers of 8 bytes in `g`, the last one the instruction pointer; then
-constexpr size_t kShort = 7;            // of 4 bytes: flags, cs, ss, ds, es, fs, gs
+constexpr size_t kMaxMemory = 0x8000;  // bytes of memory to a packet
+constexpr size_t kGeneral = 17;        // registers of 8 bytes in `g`, the last one the instruction pointer; then
+constexpr size_t kShort = 7;           // of 4 bytes: flags, cs, ss, ds, es, fs, gs
 
 std::string byte_text(int value) { return prof_text::hexadecimal_of(std::string(1, char(value))); }
 
-// As it stands behind `end`, the first letter of W and X packets.
+// As it stands after `end`, the first letter of W and X packets.
 std::string end_text(int status) {
   return WIFSIGNALED(status) ? "X" + byte_text(remote::to_protocol_signal(WTERMSIG(status)))
                              : "W" + byte_text(WEXITSTATUS(status));
@@ -124,7 +124,7 @@ std::string Server::answer(std::string_view packet) {
 
 std::string Server::query(std::string_view packet) {
   if (packet.starts_with("Supported"))
-    return "PacketSize=" + prof_text::hexadecimal_digits(kMostMemory * 2 + 64) +
+    return "PacketSize=" + prof_text::hexadecimal_digits(kMaxMemory * 2 + 64) +
            ";QStartNoAckMode+;vContSupported+;qXfer:features:read+;prof.records+";
   if (packet == "C") return "QC" + prof_text::hexadecimal_digits(uint64_t(thread_));
   if (packet == "Attached") return "0";
@@ -250,7 +250,7 @@ std::string Server::memory(std::string_view packet) {
   const bool has_comma = take_word(packet, ",");
   const auto size = take_number(packet);
   if (!address || !has_comma || !size) return kFailed;
-  const std::string bytes = read_memory(thread_, *address, std::min<size_t>(*size, kMostMemory));
+  const std::string bytes = read_memory(thread_, *address, std::min<size_t>(*size, kMaxMemory));
   return bytes.empty() && *size != 0 ? kFailed : prof_text::hexadecimal_of(bytes);
 }
 

@@ -24,7 +24,7 @@ namespace prof::target {
 
 namespace {
 
-// Records what plain_code.h runs: each instruction with its registers, or how many ran one behind the other.
+// Records what plain_code.h runs: each instruction with its registers, or how many ran one after the other.
 class PlainRecorder : public PlainCode::Watcher {
  public:
   PlainRecorder(remote::RecordWriter& records, bool by_blocks) : records_(records), by_blocks_(by_blocks) {}
@@ -42,7 +42,7 @@ class PlainRecorder : public PlainCode::Watcher {
  private:
   remote::RecordWriter& records_;
   const bool by_blocks_;
-  uint64_t start_ = 0, end_ = 0, count_ = 0;  // instructions one behind the other, not recorded yet
+  uint64_t start_ = 0, end_ = 0, count_ = 0;  // instructions one after the other, not recorded yet
 };
 
 remote::Registers registers_of(const PlainState& from) {

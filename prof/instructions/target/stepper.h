@@ -14,9 +14,9 @@
 // Most instructions need no stop: they are run here, by plain_code.h, from where a thread has stopped to the next instruction that
 // has to be the thread's own. They are recorded as those are, with their registers and with memory as it is. No instruction is run so
 // while the kernel may have something in hand with the thread: a signal to deliver, a system call to make again, an event to tell. So
-// the first instruction behind a system call, and of a handler, is always the thread's own: the kernel delivers before it what the
+// the first instruction after a system call, and of a handler, is always the thread's own: the kernel delivers before it what the
 // call has sent, or let through.
-// With blocks, a stretch then begins at an instruction that has to be the thread's own, and what lies behind it runs along up to the
+// With blocks, a stretch then begins at an instruction that has to be the thread's own, and what lies after it runs along up to the
 // next jump: one stop for all of them, where they would be some.
 //
 // All threads are stepped side by side, each when it has stopped. They are on one processor, so which of them goes on is
@@ -54,7 +54,7 @@ struct StepSettings {
   size_t buffer = 0;           // bytes of records that are gathered before they are sent; 0: each step is sent
   bool follows_forks = false;  // processes that the program makes are stepped, too; else they go on by themselves
   bool by_blocks = false;      // only which instructions ran is recorded
-  bool steps_each = false;     // the processor stops behind each instruction, or at the end of a stretch
+  bool steps_each = false;     // the processor stops after each instruction, or at the end of a stretch
 };
 
 class Stepper {
@@ -88,7 +88,7 @@ class Stepper {
     user_regs_struct raw = {};                // its registers, as it is stopped
     std::string_view code;                    // what it is about to run; of Process::code
     std::optional<remote::SystemCall> call;   // if that is a system call
-    std::optional<user_regs_struct> restart;  // behind a system call that was interrupted: the kernel may make it again
+    std::optional<user_regs_struct> restart;  // after a system call that was interrupted: the kernel may make it again
     TrapFlag trap_flag;
     bool is_known = false;                         // raw, code and call are what it is about to do
     std::optional<StraightCode::Stretch> stretch;  // that it runs

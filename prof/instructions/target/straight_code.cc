@@ -7,8 +7,8 @@ namespace prof::target {
 namespace {
 
 constexpr uint64_t kLongest = 15;  // bytes of an instruction
-constexpr size_t kMostPieces = 8;  // of a stretch
-constexpr uint32_t kMostInstructions = 4096;
+constexpr size_t kMaxPieces = 8;   // of a stretch
+constexpr uint32_t kMaxInstructions = 4096;
 
 unsigned byte_at(std::string_view code, size_t at) { return at < code.size() ? uint8_t(code[at]) : 0; }
 
@@ -130,7 +130,7 @@ void StraightCode::learn(uint64_t address, std::string_view code, uint64_t next)
   stretches_.clear();  // some may be longer now
 }
 
-// Adds what lies one behind the other from `at` on; `at` then is where control goes on. False if nothing does.
+// Adds what lies one after the other from `at` on; `at` then is where control goes on. False if nothing does.
 bool StraightCode::add_piece(Stretch& to, uint64_t& at) const {
   Piece piece;
   piece.start = at;
@@ -140,7 +140,7 @@ bool StraightCode::add_piece(Stretch& to, uint64_t& at) const {
     piece.bytes += instruction.code;
     const bool goes_on = *instruction.next == at + instruction.code.size();
     at = *instruction.next;
-    if (!goes_on || piece.instructions == kMostInstructions) break;
+    if (!goes_on || piece.instructions == kMaxInstructions) break;
   }
   if (piece.instructions == 0) return false;
   to.pieces.push_back(std::move(piece));
@@ -152,7 +152,7 @@ const StraightCode::Stretch* StraightCode::find(uint64_t start) {
   Stretch& stretch = found->second;
   if (is_new) {
     stretch.end = start;
-    while (stretch.pieces.size() < kMostPieces) {
+    while (stretch.pieces.size() < kMaxPieces) {
       uint64_t at = stretch.end;
       if (!add_piece(stretch, at)) break;
       // An address that comes twice would not tell how far control has come.

@@ -38,7 +38,7 @@ bool pops_flags(std::string_view code);
 
 class StraightCode {
  public:
-  // Instructions that lie one behind the other.
+  // Instructions that lie one after the other.
   struct Piece {
     uint64_t start = 0;
     uint32_t instructions = 0;

@@ -122,8 +122,8 @@ remote::Registers registers_of(const user_regs_struct& from) {
 
 remote::VectorRegisters vectors_of(pid_t thread) {
   static const StateLayout layout = layout_of_state();
-  constexpr size_t kLowHalves = 160, kMost = 16384;  // the xmm registers stand in the part that fxsave has
-  std::string state(kMost, '\0');
+  constexpr size_t kLowHalves = 160, kMax = 16384;  // the xmm registers stand in the part that fxsave has
+  std::string state(kMax, '\0');
   iovec area = {state.data(), state.size()};
   remote::VectorRegisters to;
   if (ptrace(PTRACE_GETREGSET, thread, NT_X86_XSTATE, &area) != 0) return to;

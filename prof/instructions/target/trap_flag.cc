@@ -14,7 +14,7 @@ namespace prof::target {
 namespace {
 
 constexpr uint64_t kTrapFlag = 0x100;
-constexpr uint64_t kFlagsOfHandler = 8 + offsetof(ucontext_t, uc_mcontext.gregs[REG_EFL]);  // behind a return address
+constexpr uint64_t kFlagsOfHandler = 8 + offsetof(ucontext_t, uc_mcontext.gregs[REG_EFL]);  // after a return address
 
 // It stands in the second byte of the flags.
 void correct_pushed(pid_t thread, uint64_t flags) {

@@ -11,7 +11,7 @@ using namespace prof_format;
 
 namespace {
 
-constexpr uint64_t kLargestAccess = uint64_t(1) << 34;  // bytes of a repeated one
+constexpr uint64_t kMaxAccess = uint64_t(1) << 34;  // bytes of a repeated one
 
 // From the word that has bit 0 to the one that has this bit, a register's of as many bytes.
 uint64_t distance_of_bit(uint64_t bit, unsigned size) {
@@ -49,7 +49,7 @@ BlockTable::BlockTable(std::string_view bytes) {
     operand += block.operands;
     if (operand > operands_.size() || block.code > code_.size() || block.size > code_.size() - block.code ||
         (block.size == 0) != (block.instructions == 0) ||
-        (block.size == 0 && block.before == 0 && !(block.flags & kBlockWrites)) || block.values > kMostRecordValues)
+        (block.size == 0 && block.before == 0 && !(block.flags & kBlockWrites)) || block.values > kMaxRecordValues)
       throw DamagedTrace("the table of blocks has a block that cannot be");
     uint32_t instruction = 0;
     for (uint64_t i = operand - block.operands; i < operand; ++i) {
@@ -72,7 +72,7 @@ void BlockTable::find_chains() {
       chain.push_back(at);
       if (blocks_[at].before > blocks_.size())
         throw DamagedTrace("the table of blocks names one before another that is not there");
-      if (chain.size() > kMostBlocksBefore + 1)
+      if (chain.size() > kMaxBlocksBefore + 1)
         throw DamagedTrace("the table of blocks has too many blocks before another");
       if (blocks_[at].before == 0) {
         length[at] = 1;
@@ -83,7 +83,7 @@ void BlockTable::find_chains() {
       const size_t at = chain.back();
       chain.pop_back();
       if (length[at] == 0) length[at] = length[blocks_[at].before - 1] + 1;
-      if (length[at] > kMostBlocksBefore + 1)
+      if (length[at] > kMaxBlocksBefore + 1)
         throw DamagedTrace("the table of blocks has too many blocks before another");
     }
   }
@@ -144,7 +144,7 @@ BlockTable::Known BlockTable::accesses(uint64_t block, uint64_t bias, std::span<
     address += value_of(operand.segment);
     if (operand.form & kAddressBit) address += distance_of_bit(value_of(operand.count), operand.size);
     if (operand.flags & kAccessRepeated) count = value_of(operand.count);
-    if (operand.size && count > kLargestAccess / operand.size) throw DamagedTrace("an access is too large");
+    if (operand.size && count > kMaxAccess / operand.size) throw DamagedTrace("an access is too large");
     access = {address, count};
   }
   return known;

@@ -9,13 +9,13 @@
 namespace prof {
 
 // The problem. Most blocks of a rewritten program write nothing (linker-rewrite/blocks/silent_blocks.cc): which of them ran is told
-// by two words, one behind the other. Some of these blocks are the same whatever ran before, and the table names them (`before`).
+// by two words, one after the other. Some of these blocks are the same whatever ran before, and the table names them (`before`).
 // For the others, it has the ways on from each block: from one that writes, what can be reached by way of such as do not is a tree,
 // and so the next word says which of its branches ran.
 //
 // Signals. A handler's words stand between two of the code that it came to. So if the next word is not in the tree, that code
 // was interrupted, and is kept, as a program keeps it on its stack. A handler's first word is of a block that tells by itself
-// what ran before it; so does the first one behind a call. They are marked: from outside. No tree has both such ones and some that
+// what ran before it; so does the first one after a call. They are marked: from outside. No tree has both such ones and some that
 // depend on where it begins. So trees with such ones need not be kept, and when another one comes, a tree that it is in was
 // interrupted, and goes on.
 //
@@ -26,14 +26,14 @@ namespace prof {
 // another one that went on: the one that was taken is moved to those that are left, which are asked last.
 //
 // What cannot be told: what ran before the first word of a thread that has no beginning: in a ring, or in a child that a handler
-// forked. Elsewhere, it is a gap. Nor what ran behind the last word of code that does not go on.
+// forked. Elsewhere, it is a gap. Nor what ran after the last word of code that does not go on.
 
 using namespace prof_format;
 
 namespace {
 
-constexpr uint64_t kMostReached = uint64_t(1) << 25;  // of all trees together; real ones have some dozens each
-constexpr size_t kMostInterrupted = 256;
+constexpr uint64_t kMaxReached = uint64_t(1) << 25;  // of all trees together; real ones have some dozens each
+constexpr size_t kMaxInterrupted = 256;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ const BlockWays::Tree& BlockWays::behind(uint32_t from) {
   std::vector<Reached>& reached = at->second.reached;
   const auto add = [&](uint32_t before) {
     for (const uint32_t to : table_.next(before)) reached.push_back({to, before});
-    if (size_ + reached.size() > kMostReached) throw DamagedTrace("the table of blocks has too many ways");
+    if (size_ + reached.size() > kMaxReached) throw DamagedTrace("the table of blocks has too many ways");
   };
   add(from);
   for (size_t i = 0; i < reached.size(); ++i) {
@@ -66,7 +66,7 @@ bool BlockWays::find(uint32_t from, uint32_t to, std::vector<uint32_t>& way) {
   if (at == tree.end() || at->block != to) return false;
   const size_t first = way.size();
   for (; at->before != from; at = place(at->before)) {
-    if (way.size() - first == kMostBlocksBefore) throw DamagedTrace("the table of blocks has a way that is too long");
+    if (way.size() - first == kMaxBlocksBefore) throw DamagedTrace("the table of blocks has a way that is too long");
     way.push_back(at->before);
   }
   std::reverse(way.begin() + ptrdiff_t(first), way.end());
@@ -74,7 +74,7 @@ bool BlockWays::find(uint32_t from, uint32_t to, std::vector<uint32_t>& way) {
 }
 
 void BlockSequence::keep(uint32_t block) {
-  if (interrupted_.size() == kMostInterrupted) {
+  if (interrupted_.size() == kMaxInterrupted) {
     leave(interrupted_.front());
     interrupted_.erase(interrupted_.begin());
     ++never_resumed_;
@@ -84,14 +84,14 @@ void BlockSequence::keep(uint32_t block) {
 
 void BlockSequence::leave(uint32_t block) {
   if (std::ranges::find(left_, block) != left_.end()) return;
-  if (left_.size() == kMostInterrupted) {
+  if (left_.size() == kMaxInterrupted) {
     left_.erase(left_.begin());
     has_forgotten_ = true;
   }
   left_.push_back(block);
 }
 
-// Whether the block is what comes behind something that was interrupted.
+// Whether the block is what comes after something that was interrupted.
 bool BlockSequence::resume(uint32_t block, std::vector<uint32_t>& ran) {
   const size_t first = ran.size();
   uint32_t chosen = kNone;
@@ -183,7 +183,7 @@ void BlocksDecoder::records(std::string_view bytes) {
   while (bytes.size() >= sizeof(uint32_t)) {
     uint32_t word;
     std::memcpy(&word, bytes.data(), sizeof word);
-    const size_t values = word >> kRecordValuesShift & kMostRecordValues;
+    const size_t values = word >> kRecordValuesShift & kMaxRecordValues;
     const size_t size = sizeof word + values * sizeof(uint64_t);
     if (size > bytes.size()) break;
     if (word != 0) {
@@ -198,7 +198,7 @@ void BlocksDecoder::records(std::string_view bytes) {
 }
 
 void BlocksDecoder::end_window() {
-  if (!rest_.empty()) throw DamagedTrace("a record goes on behind its window");
+  if (!rest_.empty()) throw DamagedTrace("a record goes on past its window");
 }
 
 }  // namespace prof

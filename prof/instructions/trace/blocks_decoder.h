@@ -62,7 +62,7 @@ class BlockSequence {
   bool begins_inside() const { return begins_inside_; }
   // So many instructions may be others than those that were told.
   uint64_t doubtful() const { return doubtful_; }
-  // How often handlers came to code that did not go on: what it ran behind its last word is not told. There may be more: where
+  // How often handlers came to code that did not go on: what it ran after its last word is not told. There may be more: where
   // the next word may be of what comes from outside, nothing shows it.
   uint64_t never_resumed() const { return never_resumed_ + interrupted_.size(); }
   // The last word is none that control leaves the function with.

@@ -6,9 +6,9 @@ namespace prof {
 
 namespace {
 
-constexpr size_t kMostRuns = size_t(1) << 26;
-constexpr uint64_t kLongestInstruction = 15;            // bytes
-constexpr uint64_t kLargestAccess = uint64_t(1) << 16;  // bytes; xsave touches some thousands
+constexpr size_t kMaxRuns = size_t(1) << 26;
+constexpr uint64_t kLongestInstruction = 15;        // bytes
+constexpr uint64_t kMaxAccess = uint64_t(1) << 16;  // bytes; xsave touches some thousands
 
 TraceRun decode(uint64_t count, std::string_view shape) {
   TraceRun run;
@@ -24,7 +24,7 @@ TraceRun decode(uint64_t count, std::string_view shape) {
     run.lengths.push_back(uint8_t(length));
     for (; accesses; --accesses) {
       const uint64_t access = bytes.varint();
-      if (access / 8 > kLargestAccess) throw DamagedTrace("an access is too large");
+      if (access / 8 > kMaxAccess) throw DamagedTrace("an access is too large");
       run.accesses.push_back({uint32_t(i), uint32_t(access / 8), uint8_t(access % 8)});
     }
   }
@@ -48,7 +48,7 @@ const TraceRun& RunTable::find(uint32_t process, uint64_t start, uint64_t count,
 }
 
 const TraceRun& RunTable::add(TraceRun run) {
-  if (runs_.size() >= kMostRuns) throw DamagedTrace("it has more code than programs have");
+  if (runs_.size() >= kMaxRuns) throw DamagedTrace("it has more code than programs have");
   run.number = uint32_t(runs_.size());
   return runs_.emplace_back(std::move(run));
 }

@@ -1,4 +1,4 @@
-// The runs of a trace: instructions that lie one behind the other, and ran so, each known by one number wherever it occurs.
+// The runs of a trace: instructions that lie one after the other, and ran so, each known by one number wherever it occurs.
 // There are as many as the program's code has, however long the trace is.
 
 #ifndef PROF_INSTRUCTIONS_TRACE_RUN_TABLE_H

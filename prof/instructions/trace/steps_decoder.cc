@@ -8,7 +8,7 @@ namespace {
 
 using namespace prof_format;
 
-constexpr uint64_t kLargestAccess = uint64_t(1) << 34;  // bytes of a repeated one
+constexpr uint64_t kMaxAccess = uint64_t(1) << 34;  // bytes of a repeated one
 
 std::string_view flow_of(std::string_view bytes) {
   TraceBytes all(bytes);
@@ -62,7 +62,7 @@ void StepsDecoder::read_addresses(Known& known) {
     uint64_t count = 1;
     if (access.flags & kAccessRepeated) {
       count = addresses_.varint();
-      if (access.size && count > kLargestAccess / access.size) throw DamagedTrace("an access is too large");
+      if (access.size && count > kMaxAccess / access.size) throw DamagedTrace("an access is too large");
     }
     accesses_[i] = {address, count};
     prediction = {address, prediction.is_known ? address - prediction.address : 0, true};
@@ -77,7 +77,7 @@ void StepsDecoder::enter(uint32_t number) {
   run_ = known.run;
   last_end_ = run_->end;
   instructions_ += run_->lengths.size();
-  if (instructions_ > kMostChunkInstructions) throw DamagedTrace("a chunk has more instructions than it can have");
+  if (instructions_ > kMaxChunkInstructions) throw DamagedTrace("a chunk has more instructions than it can have");
   read_addresses(known);
 }
 

@@ -12,7 +12,7 @@ using namespace prof_format;
 
 constexpr uint64_t kLongestRun = 256;           // instructions
 constexpr size_t kFullChunk = size_t(1) << 20;  // bytes
-static_assert(kFullChunk < kMostChunkBytes / 4);
+static_assert(kFullChunk < kMaxChunkBytes / 4);
 
 // Of the flow, in front of the numbers of runs.
 enum Flow : uint64_t { flow_new_run, flow_times, flow_event, flow_run };
@@ -25,7 +25,7 @@ uint8_t flags_of(const TraceAccess& access) {
 }  // namespace
 
 bool StepsEncoder::is_full() const {
-  return flow_.size() + addresses_.size() >= kFullChunk || instructions_ >= kMostChunkInstructions / 2;
+  return flow_.size() + addresses_.size() >= kFullChunk || instructions_ >= kMaxChunkInstructions / 2;
 }
 
 bool StepsEncoder::is_repetition(uint64_t address, std::span<const TraceAccess> accesses) const {

@@ -18,7 +18,7 @@ struct TraceAccess {
   uint64_t address = 0;
   uint32_t size = 0;  // bytes; of one element if it is repeated
   bool is_write = false;
-  bool is_repeated = false;  // by a prefix rep: `count` elements one behind the other
+  bool is_repeated = false;  // by a prefix rep: `count` elements one after the other
   bool is_down = false;      // repeated to lower addresses: the direction flag is set
   uint64_t count = 1;        // of elements; 0 if rep found that there was nothing to do
 };

@@ -96,7 +96,7 @@ std::string TraceFile::some_bytes(const TraceChunkPlace& chunk, uint64_t from, u
 }
 
 std::string TraceFile::bytes(const TraceChunkPlace& chunk) const {
-  if (chunk.head.encoding != kTraceRaw && chunk.head.size > kMostChunkBytes)
+  if (chunk.head.encoding != kTraceRaw && chunk.head.size > kMaxChunkBytes)
     throw DamagedTrace("a chunk is larger than it can be");
   std::string stored = some_bytes(chunk, 0, chunk.head.stored);
   if (stored.size() < chunk.head.stored) throw DamagedTrace("the file became shorter");

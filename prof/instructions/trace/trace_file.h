@@ -34,7 +34,7 @@ class TraceFile {
 
   // How the program ended; none: the trace has no end, or bytes in front of it are damaged.
   const std::optional<prof_format::TraceEnd>& end() const { return end_; }
-  // Something behind the last whole chunk is no chunk, or not a whole one.
+  // Something after the last whole chunk is no chunk, or not a whole one.
   bool is_torn() const { return is_torn_; }
 
   // The bytes of a chunk that is not of blocks, unpacked. Throws DamagedTrace if they cannot be, and Error.

@@ -46,7 +46,7 @@ using namespace prof_format;
 
 namespace {
 
-constexpr size_t kMostModules = 1 << 14;
+constexpr size_t kMaxModules = 1 << 14;
 
 }  // namespace
 
@@ -61,8 +61,7 @@ void TraceMemory::map(uint32_t process, std::string_view bytes) {
     return m.path == file.path && m.build_id == file.build_id && m.bias == file.bias;
   };
   auto at = std::find_if(modules_.begin(), modules_.end(), is_same);
-  if (at == modules_.end() && modules_.size() == kMostModules)
-    throw DamagedTrace("it has more files than programs map");
+  if (at == modules_.end() && modules_.size() == kMaxModules) throw DamagedTrace("it has more files than programs map");
   if (at == modules_.end()) at = modules_.insert(at, std::move(file));
   spaces_.map(process, {head.start, head.end, head.offset, uint32_t(at - modules_.begin())});
   if (head.bias != kUnknownBias) biases_[{process, head.number}] = head.bias;

@@ -30,9 +30,9 @@ uint64_t difference_of(TraceBytes& bytes, uint32_t form) {
 }  // namespace
 
 std::string unpacked_records(std::string_view packed, uint64_t size) {
-  if (size > kMostChunkBytes) throw DamagedTrace("a chunk is larger than it can be");
+  if (size > kMaxChunkBytes) throw DamagedTrace("a chunk is larger than it can be");
   TraceBytes bytes(packed);
-  std::vector<uint64_t> last(kPackedSlots + kMostRecordValues);
+  std::vector<uint64_t> last(kPackedSlots + kMaxRecordValues);
   std::vector<uint32_t> words(kPackedSlots);
   uint32_t before = 0;  // the slot of the word before
   std::string records;
@@ -46,7 +46,7 @@ std::string unpacked_records(std::string_view packed, uint64_t size) {
     append(word);
     before = packed_slot(word);
     unsigned shift = 1;
-    for (uint32_t i = 0; i < (word >> kRecordValuesShift & kMostRecordValues); ++i, shift += 2) {
+    for (uint32_t i = 0; i < (word >> kRecordValuesShift & kMaxRecordValues); ++i, shift += 2) {
       if (shift > kLastPackedShift) {
         control = bytes.read<uint8_t>();
         shift = 0;

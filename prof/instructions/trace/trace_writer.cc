@@ -160,7 +160,7 @@ void TraceWriter::step(TracedThread thread, uint64_t address, std::string_view b
     std::string& code = new_code_[thread.process];
     code += bytes_of(TraceCode{address, bytes.size()});
     code += bytes;
-    if (code.size() >= kMostChunkBytes / 2) flush();
+    if (code.size() >= kMaxChunkBytes / 2) flush();
   }
   StepsEncoder& steps = steps_of(thread);
   if (steps.step(address, uint8_t(bytes.size()), accesses)) ++instructions_;

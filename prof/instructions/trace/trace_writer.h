@@ -58,7 +58,7 @@ class TraceWriter {
   // Before the next step of the thread. `values`: see TraceEventKind.
   void event(TracedThread thread, prof_format::TraceEventKind kind, std::span<const uint64_t> values);
 
-  // What is gathered goes to the file, but for the last instructions that each thread ran one behind the other.
+  // What is gathered goes to the file, but for the last instructions that each thread ran one after the other.
   void flush();
 
   // The last call.

@@ -29,7 +29,7 @@ inline void append_varint(std::string& out, uint64_t value) {
 inline uint64_t folded_sign(uint64_t difference) { return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0); }
 inline uint64_t unfolded_sign(uint64_t value) { return value >> 1 ^ (value & 1 ? UINT64_MAX : 0); }
 
-// Reads forward through bytes that are nobody's word. Throws DamagedTrace in place of reading behind their end.
+// Reads forward through bytes that are nobody's word. Throws DamagedTrace in place of reading after their end.
 class TraceBytes {
  public:
   explicit TraceBytes(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}

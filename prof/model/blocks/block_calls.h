@@ -2,7 +2,7 @@
 //
 // A function was called as often as its first block ran, without what its own jumps brought there. A call in the code was
 // made as often as its block ran, if it says what it calls; so was a jump to another function; a conditional one as often as
-// its block ran and control did not go on behind it. What remains of a function's calls was made through pointers, or by
+// its block ran and control did not go on after it. What remains of a function's calls was made through pointers, or by
 // code that is not counted, and nobody knows where.
 //
 // Of functions for which the counts allow several answers nothing is said.

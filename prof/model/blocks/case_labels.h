@@ -1,7 +1,7 @@
 // The labels of switch statements in a source.
 //
-// A compiler makes code of what stands behind `case 3:', and none of the label, so the line table does not have it where it
-// stands in a line of its own. gcov shows how often control came there, which is how often the code behind it was begun. Only
+// A compiler makes code of what stands after `case 3:', and none of the label, so the line table does not have it where it
+// stands in a line of its own. gcov shows how often control came there, which is how often the code after it was begun. Only
 // the text tells where these labels are. So that no label is taken for one that the compiler never saw (#ifdef), nothing may
 // stand between it and the code but other labels, declarations and comments.
 
@@ -16,7 +16,7 @@
 
 namespace prof {
 
-// By number, the lines that have labels and no code, and the lines of the code behind them. `has_code`: of a line.
+// By number, the lines that have labels and no code, and the lines of the code after them. `has_code`: of a line.
 std::map<uint32_t, uint32_t> case_labels(const std::vector<std::string>& text,
                                          const std::function<bool(uint32_t)>& has_code);
 

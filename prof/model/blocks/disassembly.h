@@ -15,7 +15,7 @@ namespace prof {
 struct DisassembledInstruction {
   uint64_t address = 0;
   std::optional<uint64_t> executions = {};
-  std::string text;  // as AT&T writes it; behind it what it refers to: <main+0x1c>
+  std::string text;  // as AT&T writes it; after it what it refers to: <main+0x1c>
   // What it was made of: a path as the compiler saw it; empty, and 0, if nothing tells.
   std::string file;
   uint32_t line = 0;

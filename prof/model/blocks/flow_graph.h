@@ -4,7 +4,7 @@
 // block is what came into it, and so is what comes into it. If all arcs of a block but one are known, that one is. Where
 // this leads to nothing, or flow is not in the graph, that is said:
 //
-//     A call may not come back (exit, throw), so less may go on behind it.
+//     A call may not come back (exit, throw), so less may go on after it.
 //     An indirect jump leads to places that its bytes do not tell.
 //     A landing pad is entered by the unwinder.
 //

@@ -129,7 +129,7 @@ class Part {
     uint64_t count;
   };
 
-  // Takes away a round from a block through those behind it in the list, if there is one, and returns how often it was
+  // Takes away a round from a block through those after it in the list, if there is one, and returns how often it was
   // gone.
   uint64_t round_from(uint32_t first) {
     if (!is_entered_from_behind(first)) return 0;

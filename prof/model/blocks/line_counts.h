@@ -12,7 +12,7 @@
 // Code that was compiled without optimization (-O0) has the compiler's flow graph still, and then the counts are gcov's.
 // What the machine's code has besides is left out for that:
 //
-//     Where a function begins is the line of its name, and not that of the brace behind its parameters. (In optimized code
+//     Where a function begins is the line of its name, and not that of the brace after its parameters. (In optimized code
 //     the line table names several lines for one address. Then the last of them ran as well.)
 //     A jump back to a line may have that line. It is no part of it.
 //     The instructions by which a function with a result ends, at its closing brace, are of no line.

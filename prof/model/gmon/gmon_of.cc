@@ -12,10 +12,10 @@ namespace prof {
 
 namespace {
 
-constexpr uint64_t kMostTicks = UINT16_MAX;  // that a record of a file has room for; more are several records
+constexpr uint64_t kMaxTicks = UINT16_MAX;   // that a record of a file has room for; more are several records
 constexpr uint64_t kEnoughRecords = 20'000;  // of histograms; more take gprof seconds to read
 constexpr uint64_t kEnoughBytes = 16'000'000;
-constexpr uint32_t kLeastRate = 100;       // ticks per second
+constexpr uint32_t kMinRate = 100;         // ticks per second
 constexpr uint32_t kProgram = 0;           // index of the program among the objects
 constexpr uint32_t kOutside = UINT32_MAX;  // in the place of a function's index
 
@@ -70,9 +70,9 @@ uint32_t choose_rate(const Recorded& recorded, const std::map<uint64_t, uint64_t
     sum += recorded.seconds(c);
     greatest = std::max(greatest, recorded.seconds(c));
   }
-  constexpr double kMostInGprof = INT32_MAX;  // per bin: gprof adds them up in an int
+  constexpr double kMaxInGprof = INT32_MAX;  // per bin: gprof adds them up in an int
   uint32_t rate = 1'000'000;
-  while (rate > kLeastRate && (greatest * rate > kMostInGprof || sum * rate / kMostTicks > double(kEnoughRecords)))
+  while (rate > kMinRate && (greatest * rate > kMaxInGprof || sum * rate / kMaxTicks > double(kEnoughRecords)))
     rate /= 10;
   return rate;
 }
@@ -82,7 +82,7 @@ uint64_t bytes_of(const std::vector<GmonHistogram>& histograms) {
   uint64_t bytes = 0;
   for (const GmonHistogram& h : histograms) {
     const uint64_t most = h.bins.empty() ? 0 : *std::ranges::max_element(h.bins);
-    bytes += (most / kMostTicks + 1) * h.bins.size() * sizeof(uint16_t);
+    bytes += (most / kMaxTicks + 1) * h.bins.size() * sizeof(uint16_t);
   }
   return bytes;
 }
@@ -112,7 +112,7 @@ std::vector<GmonHistogram> histograms_of(const Recorded& recorded, const Shown& 
     std::map<uint64_t, uint64_t> ticks;
     for (const auto& [address, c] : cycles) ticks[address] = uint64_t(std::llround(recorded.seconds(c) * rate));
     std::vector<GmonHistogram> histograms = histograms_at(ticks, borders, rate);
-    if (rate <= kLeastRate || bytes_of(histograms) <= kEnoughBytes) return histograms;
+    if (rate <= kMinRate || bytes_of(histograms) <= kEnoughBytes) return histograms;
   }
 }
 

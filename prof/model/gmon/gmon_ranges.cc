@@ -10,9 +10,9 @@ namespace prof {
 namespace {
 
 constexpr uint64_t kBin = 2;
-constexpr uint64_t kMost = 1 << 20;    // bytes of code in a histogram, whatever gprof -c says
+constexpr uint64_t kMax = 1 << 20;     // bytes of code in a histogram, whatever gprof -c says
 constexpr uint64_t kBehind = 1 << 12;  // the same, outside of all functions
-constexpr uint64_t kMostOfAll =
+constexpr uint64_t kMaxOfAll =
     1 << 28;  // of all histograms; beyond that they are as small as can be: damaged profiles have
               // addresses anywhere
 
@@ -27,7 +27,7 @@ Range range_around(uint64_t address, const std::vector<uint64_t>& borders) {
   const auto next = std::upper_bound(borders.begin(), borders.end(), address);
   const bool is_inside = next != borders.begin() && next != borders.end();
   const uint64_t start = next == borders.begin() ? 0 : *std::prev(next);
-  const uint64_t size = is_inside ? kMost : kBehind;
+  const uint64_t size = is_inside ? kMax : kBehind;
   const uint64_t low = start + (address - start) / size * size;
   const uint64_t end = next == borders.end() ? UINT64_MAX : *next;
   return {low, end - low < size ? end : low + size};
@@ -60,10 +60,10 @@ std::vector<GmonHistogram> histograms_at(const std::map<uint64_t, uint64_t>& tic
   std::vector<GmonHistogram> histograms;
   uint64_t all = 0;
   for (const auto& [address, count] : ticks) {
-    if (address >= UINT64_MAX - 2 * kMost) continue;
+    if (address >= UINT64_MAX - 2 * kMax) continue;
     if (histograms.empty() || address >= histograms.back().high) {
       Range range = range_around(address, borders);
-      if (all > kMostOfAll) range = {address, address + kBin};
+      if (all > kMaxOfAll) range = {address, address + kBin};
       all += range.high - range.low;
       GmonHistogram& fresh = histograms.emplace_back();
       fresh.low = range.low;

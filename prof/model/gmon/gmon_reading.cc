@@ -35,7 +35,7 @@ class CodePlaces {
   // Index of the function in the table; none if the address is in front of all, or no code.
   std::optional<uint32_t> function_at(uint64_t address) const;
 
-  // The next address behind this one, in units of so many bytes, at which a function begins; UINT64_MAX if there is none.
+  // The next address after this one, in units of so many bytes, at which a function begins; UINT64_MAX if there is none.
   uint64_t next_start(uint64_t unit_number, uint64_t unit) const;
 
  private:
@@ -80,7 +80,7 @@ constexpr uint64_t kUnit = 2;    // bytes of code that gprof counts as one
 constexpr double kSecond = 1e9;  // nanoseconds, which stand for cycles
 constexpr uint32_t kFastestClock =
     10'000;  // ticks per second; more were no samples, but times that were written as such
-constexpr size_t kMostContexts = 20'000;
+constexpr size_t kMaxContexts = 20'000;
 
 // What one object did, with functions as the table has them.
 class Reading {
@@ -228,7 +228,7 @@ class GmonReader {
               : slowest_ <= kFastestClock ? FigureType::gmon
                                           : FigureType::gmon_clock;
     a_.sample_period = a_.by_samples() ? uint64_t(kSecond) / slowest_ : 0;
-    UnfoldedTree unfolded = unfold(graph, kMostContexts);
+    UnfoldedTree unfolded = unfold(graph, kMaxContexts);
     a_.tree = std::move(unfolded.tree);
     folded_ = unfolded.folded;
     for (uint32_t f = 0; f < functions; ++f) add_sum(f, graph.functions()[f]);
@@ -266,7 +266,7 @@ class GmonReader {
     if (!dimension_.empty())
       remarks_.push_back(name + ": its ticks are " + dimension_ + ", and are shown as if they were seconds");
     if (folded_ > 0)
-      remarks_.push_back(name + ": there are too many contexts; what is beyond " + std::to_string(kMostContexts) +
+      remarks_.push_back(name + ": there are too many contexts; what is beyond " + std::to_string(kMaxContexts) +
                          " of them is at the outermost level of the tree");
   }
 

@@ -47,7 +47,7 @@ class FunctionTable {
   // A symbol of a file, for people.
   std::string name_of(const std::string& symbol, const Object& file) const;
 
-  // The function's name with its library behind it, "inflate [libz.so.1]".
+  // The function's name with its library after it, "inflate [libz.so.1]".
   std::string name_with_module(const Function& function) const;
 
   // What patterns (names/pattern.h) are compared with.

@@ -143,7 +143,7 @@ std::vector<CodeRange> OriginalCode::ranges_of(uint64_t entry) const {
 std::string OriginalCode::import_at(uint64_t address) const {
   if (const std::string* name = object_.import_name(address)) return *name;
   if (const auto at = got_.find(address); at != got_.end()) return at->second;
-  // A stub jumps to what a word of the GOT says, behind an ENDBR64 and a number maybe; or it loads that into r11, for a
+  // A stub jumps to what a word of the GOT says, after an ENDBR64 and a number maybe; or it loads that into r11, for a
   // retpoline (linker-rewrite/program/imports.cc).
   constexpr uint64_t kStub = 16;
   constexpr std::string_view kWordToR11 = "\x4c\x8b\x1d";

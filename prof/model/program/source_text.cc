@@ -10,9 +10,9 @@ namespace prof {
 
 namespace {
 
-constexpr uintmax_t kLargest = 256 << 20;  // bytes of a source
+constexpr uintmax_t kMax = 256 << 20;  // bytes of a source
 constexpr size_t kTabStop = 8;
-constexpr size_t kMostNamed = 3;
+constexpr size_t kMaxNamed = 3;
 
 std::string with_blanks(const std::string& line) {
   std::string text;
@@ -27,7 +27,7 @@ std::string with_blanks(const std::string& line) {
 
 std::optional<std::vector<std::string>> read(const std::string& path) {
   std::error_code e;
-  if (!std::filesystem::is_regular_file(path, e) || std::filesystem::file_size(path, e) > kLargest) return {};
+  if (!std::filesystem::is_regular_file(path, e) || std::filesystem::file_size(path, e) > kMax) return {};
   std::ifstream in(path, std::ios::binary);
   if (!in) return {};
   std::vector<std::string> lines;
@@ -77,8 +77,8 @@ namespace {
 // "a.c, b.c, c.c and 2 more: the sources are"; "" for none.
 std::string sources_are(const std::vector<std::string>& paths) {
   std::string text;
-  for (size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) text += (i ? ", " : "") + paths[i];
-  if (paths.size() > kMostNamed) text += " and " + std::to_string(paths.size() - kMostNamed) + " more";
+  for (size_t i = 0; i < std::min(paths.size(), kMaxNamed); ++i) text += (i ? ", " : "") + paths[i];
+  if (paths.size() > kMaxNamed) text += " and " + std::to_string(paths.size() - kMaxNamed) + " more";
   return paths.empty() ? "" : text + (paths.size() == 1 ? ": the source is" : ": the sources are");
 }
 

@@ -1,4 +1,4 @@
-// Cycles of functions that call each other, and an order in which callers come behind what they call.
+// Cycles of functions that call each other, and an order in which callers come after what they call.
 //
 // The search goes through the graph depth first, from each function in the order of their numbers, along the calls in the order in
 // which they are given. A function that it meets again while it is still below it closes a cycle: all functions between the two
@@ -25,7 +25,7 @@ struct CallCycles {
   static constexpr uint32_t kNone = UINT32_MAX;
   std::vector<uint32_t> numbers;  // from 1 on without gaps, callees before their callers, members of a cycle alike
   std::vector<uint32_t> heads;    // of its cycle; itself if it is in none with others
-  std::vector<uint32_t> next;     // behind it in the list of its cycle, which begins with the head; kNone for the last
+  std::vector<uint32_t> next;     // after it in the list of its cycle, which begins with the head; kNone for the last
 };
 
 struct CallsToSearch {

@@ -114,7 +114,7 @@ Tree callees_of(const Tree& tree, const FunctionSet& functions) {
 
 CallersTree callers_of(const Tree& tree, const FunctionSet& functions) {
   // Chains of callers are as long as the tree is deep, and each activation has its own; nodes and steps have to end.
-  constexpr size_t kMostNodes = 4'000'000, kMostSteps = 64'000'000;
+  constexpr size_t kMaxNodes = 4'000'000, kMaxSteps = 64'000'000;
   const std::vector<CallNode>& nodes = tree.nodes;
   const std::vector<uint32_t> function_of = functions_of(tree);
   std::vector<uint32_t> parents;  // beside each other in memory, since chains go all over the tree
@@ -140,7 +140,7 @@ CallersTree callers_of(const Tree& tree, const FunctionSet& functions) {
   size_t steps = 0;
   do {
     steps += overlay.last_members();
-    is_cut = level > 0 && (steps > kMostSteps || overlay.nodes() + overlay.last_members() > kMostNodes);
+    is_cut = level > 0 && (steps > kMaxSteps || overlay.nodes() + overlay.last_members() > kMaxNodes);
     if (is_cut && overlay.last_members() != 0) callers.levels = level;
     ++level;
   } while (overlay.descend(follow));

@@ -14,9 +14,9 @@ std::optional<prof_format::CodeCoverage> read_coverage(const ElfFile& file) {
   if (bytes.size() < sizeof code) return {};
   std::memcpy(&code, bytes.data(), sizeof code);
   if (std::memcmp(code.magic, prof_format::kCoverageMagic, sizeof code.magic) != 0) return {};
-  constexpr uint64_t kMost = uint64_t(1) << 40;  // bytes; so that sums have room
+  constexpr uint64_t kMax = uint64_t(1) << 40;  // bytes; so that sums have room
   for (uint64_t bytes_of : {code.hooked, code.stays, code.not_chosen, code.stubs, code.padding, code.unknown})
-    if (bytes_of > kMost) return {};
+    if (bytes_of > kMax) return {};
   return code;
 }
 

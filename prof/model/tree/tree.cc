@@ -93,7 +93,7 @@ TreeBuilder::~TreeBuilder() = default;
 std::string TreeFaults::damage() const {
   std::string text;
   if (broken_links)
-    text = std::to_string(broken_links) + " of the links in its tree are broken, the calls behind them are missing";
+    text = std::to_string(broken_links) + " of the links in its tree are broken, the calls below them are missing";
   if (impossible_counts)
     text += (text.empty() ? "" : "; ") + std::to_string(impossible_counts) +
             " of its counts are greater than any can be, and shown with ?";

@@ -357,17 +357,17 @@ class TreePrinter {
   }
 
   void print_line(const ComparedContext& c) {
-    constexpr size_t kSign = 1, kLeastName = 8;
+    constexpr size_t kSign = 1, kMinName = 8;
     const bool is_both = c.occurs[0] && c.occurs[1];
     const std::string figures = figures_of(c, is_both);
     out_.text(is_both ? " " : c.occurs[1] ? "+" : "-");
-    out_.text(indent_at(level_, kSign + kLeastName + figures.size()));
+    out_.text(indent_at(level_, kSign + kMinName + figures.size()));
     const std::string& name = names_[c.function];
     if (!options_.columns || options_.wide) {
       out_.text(name);
     } else {
       const size_t room = *options_.columns - std::min(*options_.columns, kSign + figures.size());
-      const size_t indent = indents_.columns_at(level_, room - std::min(room, kLeastName));
+      const size_t indent = indents_.columns_at(level_, room - std::min(room, kMinName));
       out_.text(fitted(name, room - std::min(room, indent)));
     }
     out_.text(figures + "\n");

@@ -29,7 +29,7 @@ struct DifferenceOptions {
 void print_difference(const Difference& difference, const DifferenceOptions& options, Output& out);
 
 // A line for each context in which something changed, and for those that lead there: `name:time->time/calls->calls`,
-// behind + if it is on side B only, and behind - if it is on side A only.
+// after + if it is on side B only, and after - if it is on side A only.
 void print_difference_tree(const Difference& difference, const DifferenceOptions& options, Output& out);
 
 // Everything, for programs. `type`: the PROFTYPE.

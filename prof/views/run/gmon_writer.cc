@@ -12,11 +12,11 @@ namespace prof {
 
 namespace {
 
-constexpr uint64_t kMostTicksPerRecord = UINT16_MAX;
-constexpr uint64_t kMostCallsPerRecord = UINT32_MAX;
+constexpr uint64_t kMaxTicksPerRecord = UINT16_MAX;
+constexpr uint64_t kMaxCallsPerRecord = UINT32_MAX;
 // Bytes of the records that great numbers need besides their first ones, which is enough for 10^17 calls; more come from
 // damaged profiles.
-constexpr uint64_t kMostOfSplits = uint64_t(1) << 29;
+constexpr uint64_t kMaxOfSplits = uint64_t(1) << 29;
 constexpr size_t kDimensionSize = 15, kSizeOfArc = 21;
 
 class GmonFile {
@@ -29,8 +29,8 @@ class GmonFile {
 
   void histogram(const GmonHistogram& h) {
     const uint64_t most = h.bins.empty() ? 0 : *std::ranges::max_element(h.bins);
-    count_splits(most / kMostTicksPerRecord, h.bins.size() * sizeof(uint16_t));
-    for (uint64_t done = 0; done == 0 || done < most; done += kMostTicksPerRecord) {
+    count_splits(most / kMaxTicksPerRecord, h.bins.size() * sizeof(uint16_t));
+    for (uint64_t done = 0; done == 0 || done < most; done += kMaxTicksPerRecord) {
       out_.byte(0);
       number<uint64_t>(h.low);
       number<uint64_t>(h.high);
@@ -41,15 +41,15 @@ class GmonFile {
       out_.text(dimension);
       out_.byte(h.abbreviation);
       for (const uint64_t ticks : h.bins)
-        number<uint16_t>(uint16_t(std::min(ticks - std::min(ticks, done), kMostTicksPerRecord)));
+        number<uint16_t>(uint16_t(std::min(ticks - std::min(ticks, done), kMaxTicksPerRecord)));
     }
   }
 
   void arc(const GmonArc& arc) {
-    count_splits(arc.calls / kMostCallsPerRecord, kSizeOfArc);
+    count_splits(arc.calls / kMaxCallsPerRecord, kSizeOfArc);
     uint64_t calls = arc.calls;
     for (bool first = true; first || calls > 0; first = false) {
-      const uint64_t now = std::min(calls, kMostCallsPerRecord);
+      const uint64_t now = std::min(calls, kMaxCallsPerRecord);
       calls -= now;
       out_.byte(1);
       number<uint64_t>(arc.from);
@@ -73,7 +73,7 @@ class GmonFile {
  private:
   // Before a number is written that needs so many more records, of `size' bytes or little more.
   void count_splits(uint64_t records, uint64_t size) {
-    const uint64_t left = kMostOfSplits - split_;
+    const uint64_t left = kMaxOfSplits - split_;
     if (records > left / std::max<uint64_t>(size, 1))
       throw Error(out_.name() + ": the numbers in the profile are too great for it");
     split_ += records * size;

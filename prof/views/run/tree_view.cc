@@ -27,13 +27,13 @@ std::string more(const Chain& chain, size_t functions) {
 
 // The names of a chain of calls on one line; of a long one the two at either end.
 std::string joined(const Chain& chain) {
-  constexpr size_t kMostNames = 4;
+  constexpr size_t kMaxNames = 4;
   std::string text;
   const size_t size = chain.names.size();
   for (size_t i = 0; i < size; ++i) {
-    if (size > kMostNames && i == kMostNames / 2) {
-      text += more(chain, size - kMostNames);
-      i = size - kMostNames / 2;
+    if (size > kMaxNames && i == kMaxNames / 2) {
+      text += more(chain, size - kMaxNames);
+      i = size - kMaxNames / 2;
     } else if (i != 0) {
       text += chain.arrow;
     }
@@ -214,7 +214,7 @@ class TreeWriter {
     return columns ? joined_in(chain, *columns) : joined(chain);
   }
 
-  // What stands behind a name; and what goes with it where there is room.
+  // What stands after a name; and what goes with it where there is room.
   struct Figures {
     std::string time_and_calls, others;
   };
@@ -254,10 +254,10 @@ class TreeWriter {
       return;
     }
     // What a narrow terminal has no room for beside a name: first the deeper indentation, then the other figures.
-    constexpr size_t kLeastName = 8;
+    constexpr size_t kMinName = 8;
     const size_t columns = *options_.columns;
     auto room = [&] {
-      const size_t taken = kLeastName + figures.time_and_calls.size() + figures.others.size();
+      const size_t taken = kMinName + figures.time_and_calls.size() + figures.others.size();
       return columns - std::min(columns, taken);
     };
     if (indents_.columns_at(level_, room()) > room()) figures.others.clear();

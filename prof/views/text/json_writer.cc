@@ -12,8 +12,8 @@ namespace prof {
 
 namespace {
 
-constexpr size_t kMostBeforeName = 2, kMostAroundName = 3, kMostDigits = 20;
-constexpr size_t kLongestName = kMostBeforeName + kMostAroundName + JsonName::kLongest;
+constexpr size_t kMaxBeforeName = 2, kMaxAroundName = 3, kMaxDigits = 20;
+constexpr size_t kLongestName = kMaxBeforeName + kMaxAroundName + JsonName::kLongest;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void JsonWriter::name(JsonName name) {
 }
 
 void JsonWriter::natural_member(JsonName its_name, uint64_t number) {
-  char piece[kLongestName + kMostDigits];
+  char piece[kLongestName + kMaxDigits];
   char* digits = begin_member(its_name, piece);
   out_.text({piece, size_t(std::to_chars(digits, piece + sizeof piece, number).ptr - piece)});
 }

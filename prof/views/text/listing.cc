@@ -12,7 +12,7 @@ namespace prof {
 namespace {
 
 constexpr size_t kTabStop = 8;
-constexpr size_t kLeastText = 16;  // columns
+constexpr size_t kMinText = 16;  // columns
 
 // As much of a text as fits, with a mark where it was cut off.
 std::string cut_off(const std::string& text, size_t columns) {
@@ -37,7 +37,7 @@ Listing::Listing(const std::vector<std::string>& titles, std::vector<size_t> wid
     used += widths_[c] + (c ? 2 : 0);
   }
   const size_t start = (used / kTabStop + 1) * kTabStop;
-  if (terminal) room_ = std::max(*terminal, start + kLeastText) - start;
+  if (terminal) room_ = std::max(*terminal, start + kMinText) - start;
   print(titles, "");
 }
 

@@ -18,7 +18,7 @@ struct ListingLine {
   std::string text;                // printable
 };
 
-// Columns flushed right, two apart, and a text behind a tab, line by line.
+// Columns flushed right, two apart, and a text after a tab, line by line.
 class Listing {
  public:
   // Prints the titles. `widths`: of the columns, by title, at least; a title may be wider. `terminal`: the columns of the terminal

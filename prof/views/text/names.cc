@@ -17,7 +17,7 @@ namespace {
 
 using prof_names::Brackets;
 
-constexpr size_t kFewestColumns = 8;
+constexpr size_t kMinColumns = 8;
 
 // What stands for something that was left out.
 struct Ellipsis {
@@ -47,7 +47,7 @@ Character character_at(std::string_view text) {
 
 // Where the template arguments of a name are, and how deep in others.
 struct Arguments {
-  size_t start, end;  // of < and behind >
+  size_t start, end;  // of < and after >
   size_t depth;       // 1 for the outermost
 };
 
@@ -140,7 +140,7 @@ bool has_utf8_locale() {
 }
 
 std::string fitted(const std::string& name, size_t columns, bool utf8) {
-  columns = std::max(columns, kFewestColumns);
+  columns = std::max(columns, kMinColumns);
   const Ellipsis& ellipsis = utf8 ? kUtf8 : kAscii;
   auto fits = [&](const std::string& text) { return columns_of(text) <= columns; };
   if (fits(name)) return name;
@@ -169,7 +169,7 @@ std::string fitted(const std::string& name, size_t columns, bool utf8) {
 }
 
 std::string middle_cut(const std::string& text, size_t columns, bool utf8) {
-  columns = std::max(columns, kFewestColumns);
+  columns = std::max(columns, kMinColumns);
   return columns_of(text) <= columns ? text : without_middle(text, columns, (utf8 ? kUtf8 : kAscii).middle);
 }
 

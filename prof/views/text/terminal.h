@@ -12,7 +12,7 @@ struct TerminalSize {
   size_t rows, columns;
 };
 
-// The size of the terminal behind a file descriptor; none if it is no terminal. The environment variable COLUMNS, where
+// The size of the terminal after a file descriptor; none if it is no terminal. The environment variable COLUMNS, where
 // it is a number, goes before what the terminal says; 80 columns and 24 rows where neither is known.
 std::optional<TerminalSize> terminal_size(int descriptor);
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kTabStop = 8;
 // What is left for names, before columns are left out, and for lines of more than a name.
-constexpr size_t kLeastName = 16, kLeastBelow = 36;
-constexpr size_t kFewestColumns = 8;
+constexpr size_t kMinName = 16, kMinBelow = 36;
+constexpr size_t kMinColumns = 8;
 
 // As printf's %*s: at least `width` wide, flushed right.
 std::string right(const std::string& text, size_t width) {
@@ -47,8 +47,8 @@ std::string fitted_to(const TextWithName& text, size_t columns) {
   const std::string whole = text.before + text.name + text.after;
   if (columns_of(whole) <= columns) return whole;
   const size_t room = columns - std::min(columns, columns_of(text.before));
-  if (text.name.empty() || room < 2 * kFewestColumns) return middle_cut(whole, columns);
-  const std::string after = middle_cut(text.after, room - kFewestColumns);
+  if (text.name.empty() || room < 2 * kMinColumns) return middle_cut(whole, columns);
+  const std::string after = middle_cut(text.after, room - kMinColumns);
   return text.before + fitted(text.name, room - columns_of(after)) + after;
 }
 
@@ -60,10 +60,10 @@ void print_columns(std::vector<TextColumn> columns, const std::vector<NamedLine>
   for (const TextColumn& column : columns) widths.push_back(width_of(column));
   if (terminal) {
     const bool has_below = std::any_of(lines.begin(), lines.end(), [](const NamedLine& l) { return !l.below.empty(); });
-    leave_out(columns, widths, has_below ? std::min(kLeastBelow, *terminal / 2) : kLeastName, *terminal);
+    leave_out(columns, widths, has_below ? std::min(kMinBelow, *terminal / 2) : kMinName, *terminal);
   }
   const size_t used = sum_of(widths), start = start_of_name(used);
-  const size_t room = terminal ? std::max(*terminal, start + kFewestColumns) - start : 0;
+  const size_t room = terminal ? std::max(*terminal, start + kMinColumns) - start : 0;
 
   for (size_t c = 0; c < columns.size(); ++c) out.text((c ? "  " : "") + right(columns[c].title, widths[c]));
   out.text("\tName\n");

@@ -1,4 +1,4 @@
-// Columns of text with a name behind them, as all tables have them.
+// Columns of text with a name after them, as all tables have them.
 
 #ifndef PROF_VIEWS_TEXT_TEXT_COLUMNS_H
 #define PROF_VIEWS_TEXT_TEXT_COLUMNS_H
@@ -20,7 +20,7 @@ struct TextColumn {
   std::vector<std::string> cells = {};  // one for each line
 };
 
-// A name with what stands before and behind it, which is not shortened as long as eight columns are left for it. Printable
+// A name with what stands before and after it, which is not shortened as long as eight columns are left for it. Printable
 // (libprof/printable.h).
 struct TextWithName {
   std::string before, name, after;
@@ -32,7 +32,7 @@ struct NamedLine {
   bool is_function = true;               // what is left out of its name first is in names.h; else it is the middle
 };
 
-// The titles and the lines: columns flushed right, two apart, and the name behind a tab. `terminal`: the columns of the
+// The titles and the lines: columns flushed right, two apart, and the name after a tab. `terminal`: the columns of the
 // terminal that is printed on, which no line is wider than; none where lines may have any length.
 void print_columns(std::vector<TextColumn> columns, const std::vector<NamedLine>& lines, std::optional<size_t> terminal,
                    Output& out);

@@ -50,7 +50,7 @@ links="no-pie static" found unaligned.c
 doubtful=2 links=pie found inner_starts.c
 links=no-pie found inner_starts.c
 links="pie no-pie" found inner_starts.c -rdynamic
-# What is in front of the function that jumps there, behind it, and at a distance.
+# What is in front of the function that jumps there, after it, and at a distance.
 doubtful=5 links=pie found in_front.c
 doubtful=6 links=no-pie found in_front.c
 

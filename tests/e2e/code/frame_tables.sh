@@ -44,7 +44,7 @@ damaged camlDemo__frametable 8 '\1\0\0\0'
 damaged camlDemo__frametable 16 '\44\0'
 damaged caml_frametable 0 '\1\0\0\0'
 
-# Tables of the same bytes, each of which is right: the last word of a descriptor is the number of those behind it. All of them
+# Tables of the same bytes, each of which is right: the last word of a descriptor is the number of those after it. All of them
 # together would take gigabytes.
 gcc -nostdlib -static -o overlapping -x assembler - <<'END' || fail "overlapping tables do not assemble"
     .globl _start, caml_frametable

@@ -1,4 +1,4 @@
-# Functions that call what reads or skips the bytes behind the call stay, as does what skips them; the others are counted.
+# Functions that call what reads or skips the bytes after the call stay, as does what skips them; the others are counted.
 . "${0%/*}/../common.inc"
 
 for link in $links; do

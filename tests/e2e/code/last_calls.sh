@@ -1,4 +1,4 @@
-# What never returns, as only the code of its callers shows: jumps are understood in spite of what is behind its calls; where
+# What never returns, as only the code of its callers shows: jumps are understood in spite of what is after its calls; where
 # a call is the last of some function and goes on in another, nothing is concluded.
 . "${0%/*}/../common.inc"
 

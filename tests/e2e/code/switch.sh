@@ -11,7 +11,7 @@ may_skip="far_above_zero differences" matrix negative_index.c
 JOBS=1 "$tests/switches/run" "$BUILD" 1-4 gcc clang -O2 pie no-pie >totals 2>&1 || fail "$(grep -m 1 -A 3 '^FAIL' totals || tail -n 3 totals)"
 JOBS=1 "$tests/switches/run" "$BUILD" 5-6 gcc -O2 no-pie -b >totals 2>&1 || fail "$(grep -m 1 -A 3 '^FAIL' totals || tail -n 3 totals)"
 
-# Functions that only pointers lead to have tables one behind the other, and no name: none is a part of the one before.
+# Functions that only pointers lead to have tables one after the other, and no name: none is a part of the one before.
 compile adjacent_tables "$programs/adjacent_tables.c" -O2 -fPIE -no-pie -s
 rewrite adjacent_tables
 jq -e 'all(.skipped[]; .reason | startswith("indirect jump") | not)' adjacent_tables.report >/dev/null ||

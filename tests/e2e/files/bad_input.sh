@@ -65,7 +65,7 @@ cp small phnum && byte phnum 56 ff fe
 refused phnum
 
 # Truncated: every offset in the headers, then in steps of a prime, as far as the segments go; but for the last page of them, which
-# the kernel fills up. (Without what stands behind them a program runs: headers.sh.)
+# the kernel fills up. (Without what stands after them a program runs: headers.sh.)
 size=$(($(readelf -lW small | awk '$1 == "LOAD" { end = strtonum($2) + strtonum($5); if (end > last) last = end } END { print last }' last=0) / 4096 * 4096))
 cut_at() {
   head -c "$1" small >cut
@@ -92,7 +92,7 @@ run profld -o self self
 compile unnamed small.c -O2 -fno-asynchronous-unwind-tables -s
 expected_status=3 refused unnamed "no functions found: neither unwind tables nor symbols name any"
 
-# A program that has its heap begin right behind its data, and one that calls the same functions for other ends.
+# A program that has its heap begin right after its data, and one that calls the same functions for other ends.
 cat >dumped.c <<'C'
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -136,12 +136,12 @@ for compiler in gcc clang; do
     case $link in no-pie | static) continue ;; esac # there the heap has its place: heap_place.sh
     # shellcheck disable=SC2046 # lists of words
     CC=$compiler compile dumped dumped.c -O1 $(link_flags "$link")
-    refused dumped "it takes the memory behind its data for its heap, as dumped Lisps do, and copies have new segments there; use perf"
+    refused dumped "it takes the memory after its data for its heap, as dumped Lisps do, and copies have new segments there; use perf"
   done
   CC=$compiler compile dumped dumped.c -O1 -s
-  refused dumped "it takes the memory behind its data for its heap"
+  refused dumped "it takes the memory after its data for its heap"
   CC=$compiler compile dumped dumped.c -O1 -no-pie -fno-pie -Wl,-Ttext-segment=0x11000
-  refused dumped "it takes the memory behind its data for its heap"
+  refused dumped "it takes the memory after its data for its heap"
 done
 
 refused small.prof already
@@ -150,7 +150,7 @@ refused setuid set-
 cp small setgid && chmod 2755 setgid
 refused setgid set-
 
-# A library that is damaged behind its headers.
+# A library that is damaged after its headers.
 compile library.so small.c -shared -fPIC
 cp library.so damaged.so
 objcopy --dump-section .eh_frame=eh_frame library.so 2>objcopy.log

@@ -94,7 +94,7 @@ done
 compile high base.c -O2 -fPIE -pie -Wl,-Ttext-segment=0x555555554000
 right high high
 
-# A table of the dynamic linker's in two segments, one behind the other.
+# A table of the dynamic linker's in two segments, one after the other.
 compile long base.c -O2 -no-pie -fno-pie
 for length in 2000 2400 2600 2700 5000; do
   cp long "long-$length"

@@ -1,4 +1,4 @@
-# Without randomization the heap begins right behind the data: programs that take what is there for their heap find it.
+# Without randomization the heap begins right after the data: programs that take what is there for their heap find it.
 . "${0%/*}/../common.inc"
 
 cat >heap.cc <<'C'

@@ -1,4 +1,4 @@
-# What stands behind the end of a program's file: the copy finds it as the original does.
+# What stands after the end of a program's file: the copy finds it as the original does.
 . "${0%/*}/../common.inc"
 
 # append PROGRAM ALIGNMENT: a payload, at a multiple of that, and its trailer.

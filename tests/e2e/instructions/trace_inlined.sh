@@ -111,7 +111,7 @@ for link in -static -pie; do
   done
 done
 
-# What ran behind the last record of code that a handler left for good is missing, and that is said.
+# What ran after the last record of code that a handler left for good is missing, and that is said.
 compile leave_handler "$programs/leave_handler.c" -O1
 for trace in --trace --trace=memory; do
   profld $trace -o leave_handler.prof leave_handler || fail "leave_handler $trace: profld"

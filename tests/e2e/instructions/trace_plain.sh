@@ -1,5 +1,5 @@
 # prof trace: what proftarget runs in the program's stead does what the program does by itself, and is recorded as it is when the
-# program stops behind each instruction.
+# program stops after each instruction.
 . "${0%/*}/../common.inc"
 
 # Plain instructions in all forms: the same results, and the same trace.
@@ -50,7 +50,7 @@ for how in --buffer=64K --blocks --step-each; do
   [ "$(prof istat trace | head -n 1)" = "6 instructions" ] || fail "ends, $how: $(prof istat trace | head -n 1), $(cat stderr)"
 done
 
-# The processor stops behind an instruction because of a flag. The program does not see it: not in what it pushes, nor when it goes on
+# The processor stops after an instruction because of a flag. The program does not see it: not in what it pushes, nor when it goes on
 # by itself, whether because the trace takes no more or because it is another process.
 cat >flags.S <<'END'
   .globl _start

@@ -31,7 +31,7 @@ for how in --buffer=64K --gdbserver; do
     prof itrace trace | grep -q "# signal $(number $signal)\$" && prof istat trace | sed -n 2p | grep -q "signal $(number $signal)\$" ||
       fail "$how $signal: $(prof istat trace | sed -n 2p), $(prof itrace trace | grep signal)"
   done
-  # Behind the end of the trace, too: those with a handler, and the one that kills.
+  # After the end of the trace, too: those with a handler, and the one that kills.
   { timeout $forever prof trace $how --limit 3K -o trace -- ./signals "$(number USR1)" 3 >stdout 2>stderr; } 2>/dev/null
   status=$?
   [ $status = $((128 + $(number USR2))) ] && grep -q 'takes no more' stderr || fail "$how --limit: status $status, $(cat stderr)"

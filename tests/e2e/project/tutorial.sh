@@ -1,6 +1,6 @@
 # docs/tutorial is true: its commands, typed one after the other on a terminal of 100 columns, print what it shows.
 #
-# A block of the page that begins with "    $ " is a part of the transcript. The commands behind "$ " are run by one shell, in
+# A block of the page that begins with "    $ " is a part of the transcript. The commands after "$ " are run by one shell, in
 # an empty folder; what they print is compared with the lines below each. Two things are the same if they differ only
 #
 # - in figures with a point, a unit or a percent sign, in ranges of such, and in a 0, which stands for no time: figures that were

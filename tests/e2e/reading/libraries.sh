@@ -51,7 +51,7 @@ loaded() {
   [ "$status" = 0 ] && [ -f "$profile" ] || fail "$2 with $1: $status, $profile, $(cat stderr)"
 }
 
-# Names: the soname behind those of the library, nothing behind the program's own and those of its imports; of several the one
+# Names: the soname after those of the library, nothing after the program's own and those of its imports; of several the one
 # that a person would use.
 loaded copy host.prof
 run prof "$profile"

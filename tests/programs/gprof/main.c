@@ -1,4 +1,4 @@
-/* For tests/e2e/gprof/options.sh. Calls that are in the code, and not made, lead to functions behind their callers. */
+/* For tests/e2e/gprof/options.sh. Calls that are in the code, and not made, lead to functions after their callers. */
 #include <stdio.h>
 
 #include "parts.h"

@@ -131,7 +131,7 @@ join: dec %esi
     return guessed[size_t(b - graph.blocks().begin())];
   };
   CHECK(at("out") < at("one"));
-  CHECK(at("one") < at("two"));  // behind a jump, which goes forward
+  CHECK(at("one") < at("two"));  // after a jump, which goes forward
   CHECK(at("two") < at("again"));
   CHECK(at("one") + at("two") == doctest::Approx(at("join")));
 }
@@ -370,7 +370,7 @@ loop: test $1, %dil
     done f
 )");
   const BlockCounters blocks = place_trace_records(m.program, {});
-  // One each for what is jumped over, one for the loop, and what is before and behind it.
+  // One each for what is jumped over, one for the loop, and what is before and after it.
   CHECK(places_in(m, blocks, "f").size() + blocks.edges_of(m.range("f"))->size() == 6);
   for (const auto& [insn, place] : places_in(m, blocks, "f")) CHECK(place.number < blocks.records);
 }
@@ -426,7 +426,7 @@ TEST_CASE("with memory, a block is silent only while its values stay in register
   CHECK(silent("xor %edi, %edi\n") == 3);
 }
 
-TEST_CASE("with memory, what a block in between touches is told by each record behind it, in its own way") {
+TEST_CASE("with memory, what a block in between touches is told by each record after it, in its own way") {
   const Moving m(R"(
     function f
     xor %eax, %eax

@@ -137,7 +137,7 @@ class Thread {
   };
   uint32_t below(size_t n) { return uint32_t(random_() % n); }
   void begin() { running_.push_back({entries_[below(entries_.size())], {}}); }
-  // Some of those that are interrupted, or have called others, goes on behind a call of its own.
+  // Some of those that are interrupted, or have called others, goes on after a call of its own.
   void leap() {
     running_.resize(1 + below(running_.size() - 1));
     const uint32_t call = calls_[below(calls_.size())];
@@ -169,7 +169,7 @@ TEST_CASE("a block that one of two ways goes through needs a record, those betwe
   CHECK(told->by_ways[4]);
 }
 
-TEST_CASE("a block behind a call, where other ways meet it, does not depend on what ran before") {
+TEST_CASE("a block after a call, where other ways meet it, does not depend on what ran before") {
   // 0 -> 1, 2; 1 calls, and goes on to 2; 2 -> 3
   RecordNode call = node({2});
   call.leaves = true;

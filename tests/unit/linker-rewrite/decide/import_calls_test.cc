@@ -130,7 +130,7 @@ TEST_CASE("import calls: the hooks stand around calls and before tail jumps") {
   CHECK(found[11].second == thunks.count(0).value);
   CHECK(found[14].second == thunks.count(1).value);
 
-  // What is behind a call begins behind the hook: a handler's range that begins there does not cover the hook.
+  // What is after a call begins after the hook: a handler's range that begins there does not cover the hook.
   const Code& code = s.program.code(s.program.ranges[s.assembled.range("f")]);
   CHECK(f.offset(code.insns[2].offset) - f.offset(code.insns[1].offset) == code.insns[1].length + 2 * kCallLength);
 

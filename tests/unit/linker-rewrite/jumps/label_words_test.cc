@@ -26,7 +26,7 @@ TEST_CASE("a table of labels is one whose address the function names") {
   CHECK(r.doubtful == words({0x9000}));
 }
 
-TEST_CASE("the address named may lie before the first label, but not behind it") {
+TEST_CASE("the address named may lie before the first label, but not after it") {
   CHECK(tell_label_words(words({0x2100}), {OldAddr(0x2000)}).certain.size() == 1);
   CHECK(tell_label_words(words({0x2108}), {OldAddr(0x2000)}).certain.empty());
   CHECK(tell_label_words(words({0x1ff8}), {OldAddr(0x2000)}).certain.empty());

@@ -39,7 +39,7 @@ TEST_CASE("coverage: each byte of code is counted once, by what becomes of it") 
   CHECK(c.stays == 32);
   CHECK(c.not_chosen == 64);
   CHECK(before.hooked == c.hooked + 32 + 64);
-  CHECK(c.unknown >= 100 + 10);  // the blob, and what is behind the last function
+  CHECK(c.unknown >= 100 + 10);  // the blob, and what is after the last function
   CHECK(c.unknown < 100 + 32);
   CHECK(c.padding >= 16 + 28);
   CHECK(c.stubs >= 16);

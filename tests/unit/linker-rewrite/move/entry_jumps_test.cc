@@ -25,7 +25,7 @@ struct Placed {
   }
 };
 
-// 64 bytes, and then the function f of these instructions, and directly behind it another.
+// 64 bytes, and then the function f of these instructions, and directly after it another.
 std::string function_between(const std::string& instructions) {
   return R"(
     function before
@@ -45,7 +45,7 @@ std::string function_between(const std::string& instructions) {
 
 }  // namespace
 
-TEST_CASE("entry jumps: five bytes at the entry, behind ENDBR64") {
+TEST_CASE("entry jumps: five bytes at the entry, after ENDBR64") {
   Assembled a(function_between("mov $1, %eax\n ret") +
               "function checked\n endbr64\n mov $1, %eax\n ret\n done checked\n");
   const Placed p(a);
@@ -118,7 +118,7 @@ TEST_CASE("entry jumps: a function without room for one stays") {
   }
 }
 
-TEST_CASE("entry jumps: padding behind a function is room for its jump") {
+TEST_CASE("entry jumps: padding after a function is room for its jump") {
   Assembled a(R"(
     .balign 16
     function f

@@ -6,7 +6,7 @@ using namespace code_fixture;
 
 namespace {
 
-// What is padding in the program, between two of its symbols: its size, and behind which range it has to move, if any.
+// What is padding in the program, between two of its symbols: its size, and after which range it has to move, if any.
 struct Found {
   uint64_t size = 0;
   ptrdiff_t if_moved = -1;
@@ -59,7 +59,7 @@ TEST_CASE("code outside functions is what no table describes") {
   for (const OldRange& r : outside) CHECK(a.program.range_of(r.start) < 0);
 }
 
-TEST_CASE("padding: no-operations and int3 behind a function, if it moves") {
+TEST_CASE("padding: no-operations and int3 after a function, if it moves") {
   for (const std::string bytes : {".skip 15, 0xcc", ".skip 15, 0x90", ".nops 15"}) {
     CAPTURE(bytes);
     const Assembled a = with_bytes_behind_function(bytes);
@@ -78,7 +78,7 @@ TEST_CASE("padding: data is none, and neither is what something names") {
         5);
 }
 
-TEST_CASE("padding: behind code that no table describes, no-operations of several bytes up to an aligned address") {
+TEST_CASE("padding: after code that no table describes, no-operations of several bytes up to an aligned address") {
   const auto behind_unknown_code = [](const std::string& fill) {
     return padding_between(Assembled(R"(
     .balign 16

@@ -91,7 +91,7 @@ TEST_CASE("plan: without hooks a copy is its original") {
   CHECK(p.copy.steps.size() == 1);
 }
 
-TEST_CASE("plan: hooks at the entry, behind ENDBR64, and before each return") {
+TEST_CASE("plan: hooks at the entry, after ENDBR64, and before each return") {
   Assembled a(R"(
     function f
     test %edi, %edi
@@ -160,7 +160,7 @@ TEST_CASE("plan: a branch that is lengthened may put another out of reach") {
   CHECK(p.growth() == 3 * kHookLength + 2 * (kJumpIfLength - kShortJumpLength));
 }
 
-TEST_CASE("plan: a loop to the first instruction leads behind the entry hook") {
+TEST_CASE("plan: a loop to the first instruction leads after the entry hook") {
   Assembled a(R"(
     function f
 1:  .skip 125, 0x90
@@ -194,7 +194,7 @@ TEST_CASE("plan: jumps out of a function are as long as they can be, and tail ca
   CHECK(plain.copy.size == 2 + kJumpIfLength + (2 + kShortJumpLength + kJumpLength) + kJumpLength);
 }
 
-TEST_CASE("plan: a function that goes on behind its last instruction gets a jump there") {
+TEST_CASE("plan: a function that goes on after its last instruction gets a jump there") {
   Assembled a(R"(
     function f
     nop
@@ -224,7 +224,7 @@ TEST_CASE("emit: a copy's instructions are those of its plan") {
   CHECK(e.flows(e.copy(a, "f")) == std::vector{F::call_indirect, F::next, F::jump_if, F::call_indirect, F::jump,
                                                F::jump_if_short, F::jump, F::call_indirect, F::jump, F::call_indirect,
                                                F::jump});
-  // The last jump leads to the copy of `other`, behind the entry hook.
+  // The last jump leads to the copy of `other`, after the entry hook.
   const RangeCopy& f = e.copy(a, "f");
   const auto distance = last_number<int32_t>(e.bytes(f).last(kJumpLength));
   REQUIRE(distance);

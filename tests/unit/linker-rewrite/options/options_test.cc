@@ -70,14 +70,14 @@ TEST_CASE("options are taken by letter, word and abbreviation, in any order") {
   CHECK(parsed({"--", "-a"}).rest == Words{"-a"});
 }
 
-TEST_CASE("what is behind the program belongs to the program") {
+TEST_CASE("what is after the program belongs to the program") {
   const Line line = parsed({"-a", "x", "-f"}, true);
   CHECK(line.values.all);
   CHECK(line.rest == Words{"x", "-f"});
   CHECK(parsed({"-a", "--", "-f"}, true).rest == Words{"-f"});
 }
 
-TEST_CASE("what stands behind --help is not looked at") {
+TEST_CASE("what stands after --help is not looked at") {
   CHECK(parsed({"-h", "--nothing"}).values.help);
   CHECK(parsed({"-h", "--nothing"}).problem == "");
 }

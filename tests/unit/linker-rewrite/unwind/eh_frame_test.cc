@@ -254,7 +254,7 @@ TEST_CASE("eh_frame: terminators in the middle, long lengths, empty, overlapping
   t.fde(second, 0x1200, 0x100, {}, true);
   t.fde(cie, 0x1210, 0x10);
   t.fde(cie, 0x1000, 0x40);
-  t.fde(cie, 0x1400, uint64_t(-0x200));  // ends behind the code, if at all
+  t.fde(cie, 0x1400, uint64_t(-0x200));  // ends after the code, if at all
   t.number(0, 4);
   const EhFrame frames = t.read();
   CHECK(ranges(frames) == Ranges{{0x1000, 0x40}, {0x1100, 0x40}, {0x1200, 0x100}, {0x1210, 0x10}});
@@ -267,7 +267,7 @@ TEST_CASE("eh_frame: terminators in the middle, long lengths, empty, overlapping
   CHECK(start_of(frames.find(OldAddr(0x1300))) == 0);
   CHECK(start_of(frames.find(OldAddr(0x0fff))) == 0);
 
-  // Without sections, the sorted table leads to the records behind a terminator.
+  // Without sections, the sorted table leads to the records after a terminator.
   SmallElf elf = t.elf();
   Bytes& bytes = elf.loads[1].bytes;
   bytes.resize(align_up(bytes.size(), 4));

@@ -153,7 +153,7 @@ struct Programs {
 };
 
 // Rewrites by hand: `hooked` has five bytes of no-operations, which become a jump to a copy that calls the hook and
-// goes on behind them.
+// goes on after them.
 Bytes rewrite(const Image& image, const std::string& runtime) {
   auto layout = Layout::begin(image, runtime);
   Contents c;

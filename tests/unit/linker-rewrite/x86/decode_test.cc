@@ -117,7 +117,7 @@ TEST_CASE("the instruction at an address, and the one around it") {
   }
 }
 
-TEST_CASE("control may be passed to an instruction behind its lock prefix, and nowhere else inside one") {
+TEST_CASE("control may be passed to an instruction after its lock prefix, and nowhere else inside one") {
   const Bytes bytes = {0x90, 0xf0, 0x48, 0x0f, 0xb1, 0x0f};  // nop; lock cmpxchg %rcx, (%rdi)
   OldAddr start;
   const Image image = program(bytes, &start);

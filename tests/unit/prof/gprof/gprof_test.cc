@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kFirst = 0x1000, kSize = 0x10;
 
-// Functions of 16 bytes, one behind the other; what comes behind them takes no time.
+// Functions of 16 bytes, one after the other; what comes after them takes no time.
 std::vector<gprof::Function> functions_of(const std::vector<std::string>& names) {
   std::vector<gprof::Function> functions;
   for (const std::string& name : names) {
@@ -146,7 +146,7 @@ TEST_CASE("gprof: time is given to callers by the number of calls, and calls of 
 TEST_CASE("gprof: ticks of a bin go to the functions that it covers, but never to the last") {
   std::vector<gprof::Function> functions = functions_of({"one", "two"});
   Gmon gmon;
-  // From the middle of the first to the middle of the second, and from there to far behind the end.
+  // From the middle of the first to the middle of the second, and from there to far after the end.
   gmon.histograms.push_back({kFirst + 8, kFirst + 8 + 32, 100, "seconds", 's', {10, 10}});
   gmon.histograms.push_back({kFirst + 8, kFirst + 8 + 32, 100, "seconds", 's', {2, 0}});
   const gprof::CallGraph graph = gprof::call_graph_of(functions, gmon);

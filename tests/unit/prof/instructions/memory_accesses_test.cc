@@ -19,7 +19,7 @@ Registers made_registers() {
   return r;
 }
 
-// Each access as "address+size", behind it w if it is a store.
+// Each access as "address+size", after it w if it is a store.
 std::string accesses(const std::string& code, Registers registers = made_registers(),
                      const VectorRegisters& vectors = {}) {
   const DecodedInstruction instruction = decode_memory(code);

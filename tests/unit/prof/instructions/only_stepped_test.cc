@@ -1,4 +1,4 @@
-// Behind which system calls proftarget runs no instructions in a program's stead any more.
+// After which system calls proftarget runs no instructions in a program's stead any more.
 
 #include "prof/instructions/target/only_stepped.h"
 
@@ -24,7 +24,7 @@ bool is_beyond(uint64_t number, uint64_t first = 0, uint64_t second = 0, bool ha
 
 }  // namespace
 
-TEST_CASE("calls behind which proftarget only steps a program") {
+TEST_CASE("calls after which proftarget only steps a program") {
   CHECK(is_beyond(SYS_pkey_alloc));
   CHECK(is_beyond(SYS_userfaultfd));
   CHECK(is_beyond(SYS_perf_event_open));

@@ -39,7 +39,7 @@ TEST_CASE("packet: bytes may come one by one, and repetitions are undone") {
   CHECK(reader.payload() == "00001");
 }
 
-TEST_CASE("packet: damage is told, and what comes behind it is read") {
+TEST_CASE("packet: damage is told, and what comes after it is read") {
   for (const char* damaged : {"$a#00", "$a#zz", "$*!#4b", "$}#7d", "$a*\x01#8c"}) {
     PacketReader reader;
     reader.add(damaged + framed("b"));

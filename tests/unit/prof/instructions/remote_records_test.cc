@@ -82,7 +82,7 @@ TEST_CASE("records: what makes no sense is told") {
   Told told;
   CHECK(!records_header(""));
   CHECK(!records_header("OK"));
-  CHECK(!records_header(std::string("X\x01\x01\x05", 4)));  // definitions behind the end
+  CHECK(!records_header(std::string("X\x01\x01\x05", 4)));  // definitions after the end
   const auto reads = [&](const std::string& records) {
     const std::string packet = records_packet(1, 1, "", records);
     return RecordReader().read(*records_header(packet), told);

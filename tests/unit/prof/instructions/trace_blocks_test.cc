@@ -157,7 +157,7 @@ class BlocksTrace {
     add(kChunkBlockTable, table);
   }
   void add_end() { add(kChunkEnd, bytes_of(TraceEnd{kEndExit, 0, kUnknownTotal, kUnknownTotal})); }
-  // Records, one behind the other.
+  // Records, one after the other.
   void add_records(const std::string& records, uint64_t sequence = 0) { add(kChunkBlocks, records, 4, sequence); }
   std::string write(const TemporaryDirectory& directory) const {
     const std::string path = directory / "trace";
@@ -230,7 +230,7 @@ TEST_CASE("the address of an access is made of all kinds of values") {
   CHECK(all.remarks[0].starts_with("lacks the addresses of some accesses"));
 }
 
-TEST_CASE("a record may be read in two pieces, and does not go on behind its window") {
+TEST_CASE("a record may be read in two pieces, and does not go on after its window") {
   const TemporaryDirectory directory;
   BlocksTrace trace;
   trace.add_module();
@@ -246,7 +246,7 @@ TEST_CASE("a record may be read in two pieces, and does not go on behind its win
   torn.add_table();
   torn.add_records(block(0, {0x5000, 0x8000}).substr(0, 16));
   torn.add_end();
-  CHECK(listed(torn.write(directory)).remarks[0] == "is damaged: a record goes on behind its window");
+  CHECK(listed(torn.write(directory)).remarks[0] == "is damaged: a record goes on past its window");
 }
 
 TEST_CASE("a block that never gets its values is told") {
@@ -275,7 +275,7 @@ TEST_CASE("windows of a ring are read in their order") {
   CHECK(all.is_partial);
 }
 
-TEST_CASE("windows that were written behind the file and begun again are read once, in their order") {
+TEST_CASE("windows that were written after the file and begun again are read once, in their order") {
   const TemporaryDirectory directory;
   BlocksTrace trace;
   trace.add_module();
@@ -323,7 +323,7 @@ TEST_CASE("packed records are unpacked") {
   CHECK_THROWS_AS(prof::unpacked_records(packed, records.size() - 1), prof::DamagedTrace);
   CHECK_THROWS_AS(prof::unpacked_records(packed, records.size() + 1), prof::DamagedTrace);
   CHECK_THROWS_AS(prof::unpacked_records(std::string("\0", 1), 4), prof::DamagedTrace);  // a word that never came
-  CHECK_THROWS_AS(prof::unpacked_records(packed, kMostChunkBytes + 1), prof::DamagedTrace);
+  CHECK_THROWS_AS(prof::unpacked_records(packed, kMaxChunkBytes + 1), prof::DamagedTrace);
 
   const TemporaryDirectory directory;
   BlocksTrace trace;

@@ -150,6 +150,6 @@ TEST_CASE("a way has an end") {
     sequence.write(silent + 1, ran);
     return ran.size();
   };
-  CHECK(follow(kMostBlocksBefore) == kMostBlocksBefore);
-  CHECK_THROWS_AS(follow(kMostBlocksBefore + 1), prof::DamagedTrace);
+  CHECK(follow(kMaxBlocksBefore) == kMaxBlocksBefore);
+  CHECK_THROWS_AS(follow(kMaxBlocksBefore + 1), prof::DamagedTrace);
 }

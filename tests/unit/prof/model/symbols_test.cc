@@ -169,7 +169,7 @@ TEST_CASE("program counters in copies are counted for the original's entry, what
   const uint32_t one = resolver.find(0x70001005);
   CHECK(table.functions()[one].name == "one");
   CHECK(table.functions()[one].address == 0x100);
-  CHECK(resolver.find(0x70001020) == one);  // the return address behind a call at the very end of the copy
+  CHECK(resolver.find(0x70001020) == one);  // the return address after a call at the very end of the copy
   CHECK(resolver.find(0x70001045) == one);
   CHECK(table.functions()[resolver.find(0x70001085)].name == "#1139");
   const uint32_t outside = resolver.find(0x1234567);

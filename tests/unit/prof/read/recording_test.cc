@@ -14,7 +14,7 @@ using prof_format::BlockCounters;
 
 namespace {
 
-// main calls a and b, a calls c. The first thread's block is behind the header's six.
+// main calls a and b, a calls c. The first thread's block is after the header's six.
 struct Example {
   Example() {
     thread = w.add_thread();
