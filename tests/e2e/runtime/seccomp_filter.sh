@@ -1,5 +1,5 @@
 # The runtime answers for the kernel what a seccomp filter will say: it must say the same.
-. "$(dirname "$0")/common.inc"
+. "${0%/*}/../common.inc"
 
 made filter g++ -std=c++20 -O1 -I"$tests/.." -o filter "$tests/libprof/seccomp_filter.cc" "$tests/../libprof/kernel/seccomp_filter.cc" 2>compile.log ||
   fail "cannot compile: $(head -n 3 compile.log)"
