@@ -246,7 +246,7 @@ bench-libraries: all | check-packages bench-packages
 	@tests/bench/where_time $(BUILD)
 
 format-check: | format-packages
-	clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
+	$(Q)clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
 # A source is looked at again when its object has been made anew, which knows the headers. g++ knows attributes that clang does not.
 tidy: $(patsubst %,$(BUILD)/tidy/%,$(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES)))
