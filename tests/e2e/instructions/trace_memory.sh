@@ -2,8 +2,11 @@
 # seen by stepping; handlers of signals, threads and forked children write down their own.
 . "${0%/*}/../common.inc"
 
-# Where nothing is random, and names are as long as others, the stack is at the same place.
-alike() { run timeout $forever env -i PATH="$PATH" PROFDIR="$PWD" PROFLAST="${PROFLAST-}" setarch -R "$@"; }
+# Where nothing is random, and the program's name and its environment are as long each time, the stack is at the same place.
+alike() {
+  local last=${PROFLAST-} fill=--------
+  run timeout $forever env -i PATH="$PATH" PROFDIR="$PWD" PROFLAST="$last" FILL="${fill:${#last}}" setarch -R "$@"
+}
 
 # What both tell of memory: the working set, distances between uses of the same line, and caches.
 of_memory() { prof istat --only working-set,reuse,cache --reuse --cache --all --window 500 "$1" 2>remarks | tail -n +4; }
