@@ -148,7 +148,7 @@ void check(const GivenForms& given, const std::vector<Exclusion>& exclusions,
   }
   for (const Requirement& rule : requirements)
     if (!first_of(given, {rule.option}).empty() && first_of(given, {rule.other}).empty())
-      throw UsageError(std::string(rule.option) + " is nothing without " + rule.other + (rule.why[0] ? "; " : "") +
+      throw UsageError(std::string(rule.option) + " needs " + rule.other + (rule.why[0] ? "; " : "") +
                        rule.why);
 }
 

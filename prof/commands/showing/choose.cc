@@ -118,7 +118,7 @@ Named tell_apart(const std::vector<std::string>& arguments) {
     } else if (is_samples_file(path)) {
       throw Error(path + ": is a file of samples, not a profile; prof --true " + path + " shows it with one");
     } else if (i == 0) {
-      throw Error(path + ": is neither a program nor a profile");
+      throw Error(path + ": is neither a program nor a profile; name a program, or what it left as prof.PID");
     } else {
       throw Error(path + ": is not a profile; programs rewritten by profld leave them as prof.<pid>");
     }
@@ -191,7 +191,7 @@ Choice choose(const Options& options) {
   const bool is_named = !choice.profiles.empty() || !named.folder.empty();
   if (!named.folder.empty()) {
     const std::vector<std::string> all = profiles_in(named.folder);
-    if (all.empty()) throw Error(named.folder + ": has no profiles prof.* in it");
+    if (all.empty()) throw Error(named.folder + ": there are no profiles prof.* in this folder; name one that has them, or profiles");
     // The first run's first process decides which program is shown.
     choice.profiles = Runs(named.folder).run_of(all.back());
     for (const std::string& path : all)
@@ -203,14 +203,14 @@ Choice choose(const Options& options) {
     if (!is_named) choice.profiles = of_process(*options.process);
     std::erase_if(choice.profiles, [&](const std::string& path) { return read_header(path).pid != *options.process; });
     if (choice.profiles.empty())
-      throw Error("no profile of process " + std::to_string(*options.process) + " among those named");
+      throw Error("no profile of process " + std::to_string(*options.process) + " is among those named; leave -p out to see whose they are");
     add_to(choice.remarks, leave_out_earlier_processes(choice.profiles));
     if (!is_named) choice.profiles = alike_the_last(std::move(choice.profiles));
   }
   if (!choice.profiles.empty()) return choice;
   choice.profiles = newest_run(choice.program, choice.remarks);
   if (choice.profiles.empty() && choice.program.empty()) throw Error(kNone);
-  if (choice.profiles.empty()) throw Error(choice.program + ": no profile of it, prof.*, in the current directory");
+  if (choice.profiles.empty()) throw Error(choice.program + ": no profile of it, prof.*, is in the current directory; run its copy, or name one");
   if (options.apart == Apart::processes) {
     choice.profiles = alike(std::move(choice.profiles), choice.remarks);
     return choice;
@@ -272,7 +272,7 @@ Choice choose_gmon(const Options& options) {
     } else if (i == 0 && kind_of_file(path) == FileKind::elf) {
       choice.program = path;
     } else {
-      throw Error(path + ": is no gmon.out; with one there can only be others, and first the program");
+      throw Error(path + ": is not a gmon.out; write one program, and after it only files gmon.out");
     }
   }
   if (choice.program.empty() && std::filesystem::exists(kUsualProgram)) choice.program = kUsualProgram;
@@ -286,7 +286,7 @@ Choice choose_gmon(const Options& options) {
     const auto library =
         std::ranges::find_if(*libraries, [&](const Library& l) { return path.ends_with("." + l.name); });
     if (library == libraries->end())
-      throw Error(path + ": has the name of a library's, and " + choice.program + " is linked with none of that name");
+      throw Error(path + ": is named after a library, and " + choice.program + " is linked with none of this name; rename it to show it");
     choice.gmon_libraries[path] = library->path;
   }
   return choice;

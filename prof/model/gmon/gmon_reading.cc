@@ -153,7 +153,7 @@ class GmonReader {
   uint64_t read() {
     std::map<uint32_t, Gmon> files;  // by object
     for (const std::string& path : input_.paths) {
-      if (!is_gmon_file(path)) throw Error(path + ": is no gmon.out, and cannot be added to one");
+      if (!is_gmon_file(path)) throw Error(path + ": is not a gmon.out, and cannot be added to one; leave it out");
       add_gmon(files[object_of(path)], read_gmon(path), path);
     }
     for (const auto& [object, gmon] : files) add_object(object, gmon);

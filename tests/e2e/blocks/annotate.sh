@@ -150,7 +150,7 @@ mv gmon.out.blocks expected.blocks
 prof -g gmon.out --gprof-blocks loops loops.profiles/prof.* 2>prof.log || fail "prof -g --gprof-blocks: $(cat prof.log)"
 [ ! -s prof.log ] && [ ! -e gmon.out.blocks ] && cmp -s gmon.out expected.blocks || fail "--gprof-blocks: $(cat prof.log; ls)"
 run prof --gprof-blocks loops loops.profiles/prof.*
-[ "$status" = 2 ] && grep -q '^prof: --gprof-blocks is nothing without -g' stderr || fail "--gprof-blocks without -g: $status $(cat stderr)"
+[ "$status" = 2 ] && grep -q '^prof: --gprof-blocks needs -g' stderr || fail "--gprof-blocks without -g: $status $(cat stderr)"
 # What gprof shows of blocks is true: of lines that were compiled to one block each, the numbers are those of prof --annotate. A line
 # in the middle of a block has its own, too.
 counted loops loops.c

@@ -132,7 +132,7 @@ refused "version 9" pg later
 refused "none of its addresses" pg elsewhere
 refused "cut off" pg many
 refused "name that first" one
-refused "is no gmon.out" pg one pg
+refused "is not a gmon.out" pg one pg
 cp one two.libnone.so.1
 refused "linked with none of that name" pg one two.libnone.so.1
 for options in -t -p1 --processes --suggest; do

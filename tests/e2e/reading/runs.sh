@@ -70,7 +70,7 @@ has in_parent 1 family.prof
 has in_parent 1 family
 [ "$(prof --processes --json family.prof | jq length)" = 5 ] || fail "two runs are mixed"
 run prof "$BUILD/bin/prof"
-[ "$status" = 1 ] && grep -q 'prof: no profile of it, prof.\*, in the current directory$' stderr || fail "no profile: $(cat stderr)"
+[ "$status" = 1 ] && grep -q 'prof: no profile of it, prof.\*, is in the current directory; run its copy, or name one$' stderr || fail "no profile: $(cat stderr)"
 
 # A child that becomes another program.
 rm prof.*
@@ -93,7 +93,7 @@ run prof run --dir here/profiles ./family
 [ "$status" = 1 ] && grep -q '^prof: here/profiles: has profiles of another run in it; ' stderr || fail "--dir again: $(cat stderr)"
 mkdir empty
 run prof empty
-[ "$status" = 1 ] && grep -q '^prof: empty: has no profiles prof.\* in it$' stderr || fail "empty folder: $(cat stderr)"
+[ "$status" = 1 ] && grep -q '^prof: empty: there are no profiles prof.\* in this folder; name one' stderr || fail "empty folder: $(cat stderr)"
 
 # What prof can do, prof run can.
 run prof run --type count --processes ./family

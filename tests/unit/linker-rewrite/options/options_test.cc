@@ -98,7 +98,7 @@ TEST_CASE("options exclude and need others") {
   CHECK(parsed({"--rows", "1", "-a"}).problem == "-a and --rows exclude each other; why");
   CHECK(parsed({"--libs=x", "--all"}).problem == "--all and --libs exclude each other; why");
   CHECK(parsed({"--libs", "--all"}).problem == "");
-  CHECK(parsed({"--size", "1"}).problem == "--size is nothing without -f; it is of FILE");
+  CHECK(parsed({"--size", "1"}).problem == "--size needs -f; it is of FILE");
   CHECK(parsed({"--size", "1", "-f", "x"}).problem == "");
 }
 
