@@ -10,16 +10,17 @@ namespace prof {
 namespace {
 
 // Lists have whole numbers.
-uint64_t whole_cycles(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
+uint64_t whole(double count) { return uint64_t(std::min(count, 0x1p62)); }
+uint64_t whole(RawCycles cycles) { return whole(cycles.count); }
 
-// A node has times that it waited, or samples of others.
+// A node has times, or samples.
 BlockCounters counters_in(const RecordedNode& node) {
   return {.calls = node.calls,
-          .cycles = whole_cycles(node.cycles),
+          .cycles = whole(node.cycles) + whole(node.own_samples),
           .block = node.block,
           .timed = node.timed,
-          .blocked = whole_cycles(node.blocked + node.library_samples),
-          .preempted = whole_cycles(node.preempted + node.kernel_samples)};
+          .blocked = whole(node.blocked) + whole(node.library_samples),
+          .preempted = whole(node.preempted) + whole(node.kernel_samples)};
 }
 
 // What a list has of a block; zeros if nothing.
@@ -51,10 +52,13 @@ void change_counters(Calls& calls, const prof_format::Header& header, const std:
         if (!is_possible_count(node.calls)) continue;
         const BlockCounters c = apply(node.block, counters_in(node));
         node.calls = c.calls;
-        node.cycles = double(c.cycles);
         node.timed = c.timed;
-        (is_sampled(header) ? node.library_samples : node.blocked) = double(c.blocked);
-        (is_sampled(header) ? node.kernel_samples : node.preempted) = double(c.preempted);
+        const double of_list[] = {double(c.cycles), double(c.blocked), double(c.preempted)};
+        if (is_sampled(header)) {
+          node.own_samples = of_list[0], node.library_samples = of_list[1], node.kernel_samples = of_list[2];
+        } else {
+          node.cycles = {of_list[0]}, node.blocked = {of_list[1]}, node.preempted = {of_list[2]};
+        }
       }
     }
   }
@@ -65,27 +69,32 @@ void bound_times(Calls& calls, const prof_format::Header& header) {
   const bool is_estimated = header.type == prof_format::kAdaptive;
   for (Thread& thread : calls.threads) {
     for (RecordedNode& address : thread.addresses)
-      address.cycles = double(samples_of(whole_cycles(address.cycles)).cycles);
+      address.own_samples = double(samples_of(whole(address.own_samples)).count);
     if (thread.nodes.empty()) continue;
     const SelfTimeLimit limit(header, thread.end);
-    const double lived = thread.end > thread.start ? double(thread.end - thread.start) : 0;
-    const double whole = std::min(lived, thread.nodes[0].cycles), longest_wait = double(thread.waited);
+    const RawCycles lived{thread.end > thread.start ? double(thread.end - thread.start) : 0};
+    const RawCycles all = std::min(lived, thread.nodes[0].cycles), longest_wait{double(thread.waited)};
     for (RecordedNode& node : thread.nodes) {
       node.variance = 0;
       if (is_sampled(header)) {
-        for (double* samples : {&node.cycles, &node.library_samples, &node.kernel_samples})
-          *samples = double(samples_of(whole_cycles(*samples)).cycles);
+        for (double* samples : {&node.own_samples, &node.library_samples, &node.kernel_samples})
+          *samples = double(samples_of(whole(*samples)).count);
       } else if (is_estimated) {
-        node.cycles = std::min(node.cycles, whole);
+        node.cycles = std::min(node.cycles, all);
       } else {
-        const SelfTime self = limit.of(whole_cycles(node.cycles));
-        node.cycles = double(self.cycles);
+        const SelfTime self = limit.of(whole(node.cycles));
+        node.cycles = {double(self.cycles)};
         node.has_impossible_time |= !self.is_possible;
         node.blocked = std::min(node.blocked, longest_wait);
         node.preempted = std::min(node.preempted, longest_wait);
       }
     }
   }
+}
+
+bool has_counted(const RecordedNode& node) {
+  const bool has_cycles = (node.cycles + node.blocked + node.preempted).count != 0;
+  return node.calls != 0 || has_cycles || node.own_samples + node.library_samples + node.kernel_samples != 0;
 }
 
 // Takes the nodes that are not kept out of a tree.
@@ -144,8 +153,7 @@ void leave_out_empty_nodes(Calls& calls) {
     std::vector<RecordedNode>& nodes = thread.nodes;
     std::vector<bool> kept(nodes.size());
     for (size_t i = nodes.size(); i-- > 0;) {
-      kept[i] = i == 0 || nodes[i].calls != 0 || nodes[i].cycles != 0 || nodes[i].blocked != 0 ||
-                nodes[i].preempted != 0 || nodes[i].library_samples != 0 || nodes[i].kernel_samples != 0;
+      kept[i] = i == 0 || has_counted(nodes[i]);
       const uint32_t first = nodes[i].first_child;
       for (uint32_t c = first; c < first + nodes[i].child_count && !kept[i]; ++c) kept[i] = kept[c];
     }

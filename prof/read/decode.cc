@@ -30,7 +30,7 @@ namespace {
 // but a frame, with the time stamp of its entry if it is timed. If it is not, it is older than the frames above it.
 
 struct Estimate {
-  double cycles = 0;    // inclusive, the probe's cost and all
+  RawCycles cycles;     // inclusive
   double variance = 0;  // of the estimate; cycles^2
 };
 
@@ -44,18 +44,18 @@ class Estimator {
   Estimate inclusive(Block block, const prof_format::Node& node) const;
 
   // Of the root: cycles that the thread lived.
-  double whole() const { return whole_; }
+  RawCycles whole() const { return whole_; }
 
  private:
   // Calls of a node that have not returned.
   struct Open {
     uint64_t calls = 0;
     uint64_t weight = 0;  // of those that are timed
-    double cycles = 0;    // that they have taken so far, as far as it is known
+    RawCycles cycles;     // that they have taken so far, as far as it is known
   };
   void find_open(const Snapshot& snapshot, const prof_format::Thread& thread, uint64_t end);
 
-  double whole_;
+  RawCycles whole_;
   std::unordered_map<Block, Open> open_;
 };
 
@@ -76,7 +76,7 @@ double sum_of_weights_beyond_one(uint64_t count) {
 }
 
 Estimator::Estimator(const Snapshot& snapshot, const prof_format::Thread& thread, uint64_t end)
-    : whole_(end > thread.tsc_start ? double(end - thread.tsc_start) : 0) {
+    : whole_{end > thread.tsc_start ? double(end - thread.tsc_start) : 0} {
   find_open(snapshot, thread, end);
 }
 
@@ -104,7 +104,7 @@ void Estimator::find_open(const Snapshot& snapshot, const prof_format::Thread& t
       Open& open = open_[f->node];
       ++open.calls;
       open.weight += weight;
-      open.cycles += double(until - latest);
+      open.cycles.count += double(until - latest);
     }
     stack = first->next_stack;
   }
@@ -120,7 +120,7 @@ Estimate Estimator::inclusive(Block block, const prof_format::Node& node) const 
     const double mean = double(node.timed_cycles) / double(weight);
     const double unit = double(prof_format::kSquareUnit);
     const double squares = double(node.timed_squares) * unit * unit / double(weight);
-    e.cycles = mean * double(calls);
+    e.cycles = {mean * double(calls)};
     e.variance = std::max(squares - mean * mean, 0.0) * sum_of_weights_beyond_one(node.count);
   }
   e.cycles = std::min(e.cycles + open.cycles, whole_);
@@ -192,8 +192,8 @@ class NodeDecoder {
         has_waiting_(has_waiting(snapshot.header())),
         is_sampled_(is_sampled(snapshot.header())),
         waiting_since_(waiting_at_end(snapshot, thread, end)),
-        lifetime_(double(std::max(lived_until(snapshot, thread), end + thread.away)) -
-                  double(snapshot.header().tsc_start)) {
+        lifetime_{double(std::max(lived_until(snapshot, thread), end + thread.away)) -
+                  double(snapshot.header().tsc_start)} {
     running_ = node_on_top(snapshot, thread.frames);
     if (snapshot.header().type == prof_format::kAdaptive) estimator_.emplace(snapshot, thread, end);
   }
@@ -206,42 +206,42 @@ class NodeDecoder {
     node.calls = block == root_ ? 0 : raw.count;
     node.block = block;
     if (has_waiting_) {
-      node.blocked = double(raw.blocked_cycles) + (block == running_ ? double(waiting_since_) : 0);
-      node.preempted = double(raw.preempted_cycles);
+      node.blocked = {double(raw.blocked_cycles) + (block == running_ ? double(waiting_since_) : 0)};
+      node.preempted = {double(raw.preempted_cycles)};
       bound_waiting(node);
     }
     if (is_sampled_) {
-      node.cycles = samples(raw.samples, node);
+      node.own_samples = samples(raw.samples, node);
       node.library_samples = samples(raw.library_samples, node);
       node.kernel_samples = samples(raw.kernel_samples, node);
-      const double all = node.cycles + node.library_samples + node.kernel_samples;
+      const double all = node.own_samples + node.library_samples + node.kernel_samples;
       if (all > 0) node.sample_weight = std::clamp(double(raw.sample_squares) / all, 1.0, all);
     } else if (estimator_) {
       node.timed = raw.timed;
-      const Estimate e = block == root_ ? Estimate{estimator_->whole(), 0} : estimator_->inclusive(block, raw);
+      const Estimate e = block == root_ ? Estimate{estimator_->whole()} : estimator_->inclusive(block, raw);
       node.cycles = e.cycles;
       node.variance = e.variance;
     } else {
       // The time since the last hook belongs to the node that runs, but is not in it yet.
       const SelfTime self = limit_.of(raw.cycles, block == running_ ? since_last_hook_ : 0);
       node.has_impossible_time |= !self.is_possible;
-      node.cycles = double(self.cycles);
+      node.cycles = {double(self.cycles)};
     }
     return node;
   }
 
  private:
   static double samples(uint64_t raw, RecordedNode& node) {
-    const SelfTime found = samples_of(raw);
+    const SampleCount found = samples_of(raw);
     node.has_impossible_time |= !found.is_possible;
-    return double(found.cycles);
+    return double(found.count);
   }
 
   // What was waited longer than the process lived is impossible, too.
   void bound_waiting(RecordedNode& node) const {
     constexpr double kSlack = 1 << 20;  // cycles; stamps of two processors may differ
-    const double longest = std::max(lifetime_, 0.0);
-    if (node.blocked + node.preempted <= longest * 65 / 64 + kSlack) return;
+    const RawCycles longest = std::max(lifetime_, RawCycles());
+    if ((node.blocked + node.preempted).count <= longest.count * 65 / 64 + kSlack) return;
     node.blocked = std::min(node.blocked, longest);
     node.preempted = std::min(node.preempted, longest - node.blocked);
     node.has_impossible_time = true;
@@ -253,7 +253,7 @@ class NodeDecoder {
   uint64_t since_last_hook_;  // cycles
   bool has_waiting_, is_sampled_;
   uint64_t waiting_since_;  // cycles
-  double lifetime_;         // of the thread at the longest, cycles
+  RawCycles lifetime_;      // of the thread at the longest
 };
 
 // Decodes the trees of all threads. A node that is in several places is taken where it is met first.
@@ -416,8 +416,8 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
       thread.preempted_times = raw->preempted;
     }
     if (is_sampled(snapshot.header())) {
-      thread.hook_samples = samples_of(raw->hook_samples).cycles;
-      thread.sample_signals = samples_of(raw->sample_signals).cycles;
+      thread.hook_samples = samples_of(raw->hook_samples).count;
+      thread.sample_signals = samples_of(raw->sample_signals).count;
     }
     const NodeDecoder nodes(snapshot, *raw, last_tsc, end);
     thread.nodes = trees.decode(raw->root, nodes, expected);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cycles.h"
 #include "libprof/format/format.h"
 #include "recording.h"
 
@@ -45,13 +46,13 @@ struct RecordedNode {
   uint64_t pc = 0;  // 0 in a root
   uint64_t calls = 0;
   // Self time, up to when the thread ended or the profile was read; of PROFTYPE=adaptive an estimate of the inclusive
-  // time, at most the thread's. The probe's cost is included.
-  double cycles = 0;
+  // time, at most the thread's.
+  RawCycles cycles;
   double variance = 0;  // of an estimate; cycles^2
-  // Cycles, apart from these, that its thread was off its processor: of its own wish, and because another got it.
-  double blocked = 0, preempted = 0;
-  // PROFTYPE=sample: `cycles` are samples of the function itself, and these of libraries that it called, and of the kernel.
-  double library_samples = 0, kernel_samples = 0;
+  // Apart from these: its thread was off its processor, of its own wish, or because another got it.
+  RawCycles blocked, preempted;
+  // PROFTYPE=sample has no cycles, but samples: of the function itself, of libraries that it called, and of the kernel.
+  double own_samples = 0, library_samples = 0, kernel_samples = 0;
   double sample_weight = 1;  // how many of them came at once, on average over all
   uint64_t timed = 0;        // PROFTYPE=adaptive: calls that were timed
   Block block = 0;           // where it lay; siblings in order of their first calls have ascending blocks
@@ -78,8 +79,8 @@ struct Thread {
   // calls. Empty if the root could not be read.
   std::vector<RecordedNode> nodes;
 
-  // PROFTYPE=sample: a root and below it the addresses that samples found outside the kernel, as `pc`, with samples as
-  // `cycles`; those of the root found no room. Empty if there are none.
+  // PROFTYPE=sample: a root and below it the addresses that samples found outside the kernel, as `pc`, with
+  // `own_samples`; those of the root found no room. Empty if there are none.
   std::vector<RecordedNode> addresses;
 };
 

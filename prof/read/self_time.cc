@@ -17,7 +17,7 @@ SelfTimeLimit::SelfTimeLimit(const prof_format::Header& header, uint64_t end)
       start_(header.tsc_start),
       end_(end) {}
 
-SelfTime samples_of(uint64_t raw) {
+SampleCount samples_of(uint64_t raw) {
   constexpr uint64_t kMax = uint64_t(1) << 40;
   return {std::min(raw, kMax), raw <= kMax};
 }

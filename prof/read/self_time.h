@@ -1,4 +1,4 @@
-// The self times in a profile's nodes (libprof/format/format.h), as cycles.
+// The self times in a profile's nodes (libprof/format/format.h), as raw cycles (cycles.h).
 //
 // A time longer than the thread ran is impossible. That does not make its node and its count wrong. So it is kept, as
 // the nearest time that is possible, and marked. Of a count less can be said: it may be greater than the cycles that
@@ -21,8 +21,12 @@ struct SelfTime {
   bool is_possible = true;  // false: what the node holds is impossible, and `cycles` is the nearest possible time
 };
 
-// Of PROFTYPE=sample: a number of samples in a node, as `cycles`. A node that ran for a hundred years has 2^40.
-SelfTime samples_of(uint64_t raw);
+// Of PROFTYPE=sample: a number of samples in a node. One that ran for a hundred years has 2^40.
+struct SampleCount {
+  uint64_t count = 0;
+  bool is_possible = true;  // as in SelfTime
+};
+SampleCount samples_of(uint64_t raw);
 
 // How long the self times of one thread can be, which ran up to `end`, a time stamp.
 class SelfTimeLimit {

@@ -77,8 +77,8 @@ class Collection {
 
  private:
   void add_node(const Profile& profile, const RecordedNode& node, SampledThread& sum) {
-    const uint64_t count = whole(node.cycles);
-    squares_ += node.sample_weight * (node.cycles + node.kernel_samples);
+    const uint64_t count = whole(node.own_samples);
+    squares_ += node.sample_weight * (node.own_samples + node.kernel_samples);
     sum.kernel += whole(node.kernel_samples);
     sum.user += count;
     if (count == 0) return;

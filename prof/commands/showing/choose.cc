@@ -191,7 +191,8 @@ Choice choose(const Options& options) {
   const bool is_named = !choice.profiles.empty() || !named.folder.empty();
   if (!named.folder.empty()) {
     const std::vector<std::string> all = profiles_in(named.folder);
-    if (all.empty()) throw Error(named.folder + ": there are no profiles prof.* in this folder; name one that has them, or profiles");
+    if (all.empty())
+      throw Error(named.folder + ": there are no profiles prof.* in this folder; name one that has them, or profiles");
     // The first run's first process decides which program is shown.
     choice.profiles = Runs(named.folder).run_of(all.back());
     for (const std::string& path : all)
@@ -203,14 +204,16 @@ Choice choose(const Options& options) {
     if (!is_named) choice.profiles = of_process(*options.process);
     std::erase_if(choice.profiles, [&](const std::string& path) { return read_header(path).pid != *options.process; });
     if (choice.profiles.empty())
-      throw Error("no profile of process " + std::to_string(*options.process) + " is among those named; leave -p out to see whose they are");
+      throw Error("no profile of process " + std::to_string(*options.process) +
+                  " is among those named; leave -p out to see whose they are");
     add_to(choice.remarks, leave_out_earlier_processes(choice.profiles));
     if (!is_named) choice.profiles = alike_the_last(std::move(choice.profiles));
   }
   if (!choice.profiles.empty()) return choice;
   choice.profiles = newest_run(choice.program, choice.remarks);
   if (choice.profiles.empty() && choice.program.empty()) throw Error(kNone);
-  if (choice.profiles.empty()) throw Error(choice.program + ": no profile of it, prof.*, is in the current directory; run its copy, or name one");
+  if (choice.profiles.empty())
+    throw Error(choice.program + ": no profile of it, prof.*, is in the current directory; run its copy, or name one");
   if (options.apart == Apart::processes) {
     choice.profiles = alike(std::move(choice.profiles), choice.remarks);
     return choice;
@@ -286,7 +289,8 @@ Choice choose_gmon(const Options& options) {
     const auto library =
         std::ranges::find_if(*libraries, [&](const Library& l) { return path.ends_with("." + l.name); });
     if (library == libraries->end())
-      throw Error(path + ": is named after a library, and " + choice.program + " is linked with none of this name; rename it to show it");
+      throw Error(path + ": is named after a library, and " + choice.program +
+                  " is linked with none of this name; rename it to show it");
     choice.gmon_libraries[path] = library->path;
   }
   return choice;

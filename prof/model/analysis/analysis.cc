@@ -61,7 +61,7 @@ class Part {
     const bool scaled = a_.tsc_hz > 0 && hz > 0 && std::abs(hz / a_.tsc_hz - 1) > 0.001;
     Resolver resolver(a_.functions, profile);
     std::vector<std::string> damage = profile.damage();
-    const TreeFaults faults = builder_.add(profile, resolver, scaled ? a_.tsc_hz / hz : 1);
+    const TreeFaults faults = builder_.add(profile, resolver, {scaled ? a_.tsc_hz / hz : 1});
     if (!faults.damage().empty()) damage.push_back(faults.damage());
     for (std::string& remark : a_.functions.take_remarks()) a_.remarks.push_back(std::move(remark));
     if (!damage.empty()) {

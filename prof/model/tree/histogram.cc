@@ -20,9 +20,9 @@ const std::vector<RecordedNode>& addresses_in(const Profile& profile, const Thre
 void Histogram::add(const Profile& profile, FunctionTable& functions) {
   for (const Thread& thread : profile.threads()) {
     const std::vector<RecordedNode>& nodes = addresses_in(profile, thread);
-    if (!nodes.empty()) add_up(without_room_, whole(nodes[0].cycles));
+    if (!nodes.empty()) add_up(without_room_, whole(nodes[0].own_samples));
     for (size_t i = 1; i < nodes.size(); ++i)
-      if (nodes[i].cycles > 0) add_node(profile, nodes[i], functions);
+      if (nodes[i].own_samples > 0) add_node(profile, nodes[i], functions);
   }
 }
 
@@ -35,7 +35,7 @@ void Histogram::add_node(const Profile& profile, const RecordedNode& node, Funct
     const std::vector<ElfFile>& files = functions.objects()[object].files();
     uint64_t address = node.pc - module.bias;
     if (!files.empty()) address = steps_.try_emplace(object, files[0]).first->second.original(address);
-    return add(object, address, whole(node.cycles));
+    return add(object, address, whole(node.own_samples));
   }
 }
 

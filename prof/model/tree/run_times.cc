@@ -13,8 +13,8 @@ namespace prof {
 namespace {
 
 // Cycles that a thread had a processor, by its own clock: the times of all nodes, or the root's if they are inclusive.
-double processor_cycles(const Thread& thread, bool is_inclusive) {
-  double cycles = 0;
+RawCycles processor_cycles(const Thread& thread, bool is_inclusive) {
+  RawCycles cycles;
   for (const RecordedNode& node : thread.nodes) {
     cycles += node.cycles;
     if (is_inclusive) break;
@@ -25,18 +25,18 @@ double processor_cycles(const Thread& thread, bool is_inclusive) {
 // What the roots stand for. An estimate has none.
 double outside_seconds(const Profile& profile, double hz) {
   if (!has_waiting(profile.header())) return 0;
-  double cycles = 0;
+  RawCycles cycles;
   for (const Thread& thread : profile.threads())
     if (!thread.nodes.empty()) cycles += thread.nodes[0].cycles;
-  return cycles / hz;
+  return cycles.count / hz;
 }
 
 std::optional<double> processor_seconds(const Profile& profile, double hz) {
   const prof_format::Header& h = profile.header();
   if (uses_cpu_clock(h)) {
-    double cycles = 0;
+    RawCycles cycles;
     for (const Thread& thread : profile.threads()) cycles += processor_cycles(thread, h.type == prof_format::kAdaptive);
-    return cycles / hz;
+    return cycles.count / hz;
   }
   const bool is_told = (h.flags & prof_format::kEnded) && h.cpu_start != 0 && h.cpu_end >= h.cpu_start;
   if (!is_told || profile.recording().is_limited()) return {};

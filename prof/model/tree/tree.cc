@@ -12,13 +12,15 @@ namespace {
 
 // Cycles, not negative, as a whole number. Those of damaged profiles may not fit into one.
 uint64_t whole(double cycles) { return uint64_t(std::min(cycles, 0x1p62)); }
+uint64_t whole(ScaledCycles cycles) { return whole(cycles.count); }
 
 }  // namespace
 
 struct TreeBuilder::State {
   Tree tree;
   std::vector<uint32_t> last_child;
-  std::vector<UncertainCost> probe;   // that is in the self time of each node
+  std::vector<ScaledCycles> self;     // measured, of each node
+  std::vector<UncertainCost> probe;   // that is in it
   std::vector<UncertainCost> inside;  // that its calls brought upon itself
   std::vector<UncertainCost> pairs;   // that they brought upon it and its parent
   bool is_sampled = false;            // variances are those of self times, and add up
@@ -41,6 +43,7 @@ struct TreeBuilder::State {
     node.parent = parent;
     tree.nodes.push_back(node);
     last_child.push_back(0);
+    self.emplace_back();
     probe.emplace_back();
     inside.emplace_back();
     pairs.emplace_back();
@@ -54,7 +57,7 @@ struct TreeBuilder::State {
   void lower_folded_cost() {
     const std::vector<CallNode>& nodes = tree.nodes;
     for (size_t i = 1; i < nodes.size(); ++i) {
-      const double missing = probe[i].likely - double(nodes[i].self);
+      const double missing = probe[i].likely - self[i].count;
       if (missing <= 0) continue;
       UncertainCost all;
       for (uint32_t c = nodes[i].first_child; c != 0; c = nodes[c].next_sibling) all.add(outside(c));
@@ -106,7 +109,7 @@ namespace {
 struct Child {
   const RecordedNode* node;  // null: of what libraries or the kernel did for the parent
   uint32_t function = 0;
-  double self = 0, inclusive = 0;  // cycles; one is known, and the other 0
+  ScaledCycles self = {}, inclusive = {};  // one is known, and the other 0
   double variance = 0;
   // Of the probe's: that is still in the node's own time, and what its calls cost the caller.
   UncertainCost inside = {}, outside = {};
@@ -114,18 +117,18 @@ struct Child {
   bool has_doubtful_calls = false;
 };
 
-// `period`: cycles that a sample stands for; `weight`: how many samples came at once.
-Child sampled(uint32_t function, double samples, double weight, double period) {
+// `period`: what a sample stands for; `weight`: how many samples came at once.
+Child sampled(uint32_t function, double samples, double weight, ScaledCycles period) {
   Child c{nullptr, function};
-  c.self = samples * period;
-  c.variance = samples * weight * period * period;
+  c.self = period * samples;
+  c.variance = samples * weight * period.count * period.count;
   return c;
 }
 
-Child self_timed(const RecordedNode& node, uint32_t function, const ProbeCost& probe, double scale) {
+Child self_timed(const RecordedNode& node, uint32_t function, const ProbeCost& probe, ClockScale scale) {
   Child c{&node, function};
   c.has_doubtful_calls = !is_possible_count(node.calls);
-  c.self = node.cycles * scale;
+  c.self = scale(node.cycles);
   // No cost is subtracted for an impossible number of calls.
   const double calls = c.has_doubtful_calls ? 0 : double(node.calls);
   c.inside = probe.inside * calls;
@@ -142,16 +145,16 @@ Child self_timed(const RecordedNode& node, uint32_t function, const ProbeCost& p
   return c;
 }
 
-Child estimated(const RecordedNode& node, uint32_t function, const ProbeCost& probe, double scale) {
+Child estimated(const RecordedNode& node, uint32_t function, const ProbeCost& probe, ClockScale scale) {
   Child c{&node, function};
   c.has_doubtful_calls = !is_possible_count(node.calls);
   const double calls = c.has_doubtful_calls ? 0 : double(node.calls);
   const double timed = std::min(double(std::min(node.timed, node.calls)), calls);
   // The cost inside is subtracted here, since the time is compared with those of others; not so what it may be instead.
   const UncertainCost inside = probe.inside * calls;
-  c.inclusive = std::max(node.cycles * scale - inside.likely, 0.0);
+  c.inclusive = {std::max(scale(node.cycles).count - inside.likely, 0.0)};
   c.inside = {0, inside.low - inside.likely, inside.high - inside.likely};
-  c.variance = node.variance * scale * scale;
+  c.variance = node.variance * scale.factor * scale.factor;
   c.outside = probe.inside * timed;
   c.outside.add(probe.outside * timed);
   c.outside.add(probe.counted * (calls - timed));
@@ -165,17 +168,17 @@ Child estimated(const RecordedNode& node, uint32_t function, const ProbeCost& pr
 // Lays the trees of one profile over what is there.
 class TreeBuilder::Overlay {
  public:
-  Overlay(State& state, const Profile& profile, Resolver& resolver, double scale)
+  Overlay(State& state, const Profile& profile, Resolver& resolver, ClockScale scale)
       : state_(state),
         resolver_(resolver),
         scale_(scale),
-        probe_(profile.header(), scale),
+        probe_(profile.header(), scale.factor),
         is_estimated_(profile.header().type == prof_format::kAdaptive),
         is_sampled_(is_sampled(profile.header())) {
     state_.is_sampled = state_.is_sampled || is_sampled_;
     if (!is_sampled_) return;
     const double hz = time_stamp_rate(profile.header());
-    period_ = double(profile.header().sample_period) * 1e-9 * rate_or_default(hz) * scale;
+    period_ = scale({double(profile.header().sample_period) * 1e-9 * rate_or_default(hz)});
     libraries_ = resolver.uncalled("[libraries]");
     kernel_ = resolver.uncalled("[kernel]");
   }
@@ -188,14 +191,14 @@ class TreeBuilder::Overlay {
     const RecordedNode& root = thread.nodes[0];
     faults_.impossible_times += root.has_impossible_time;
     if (is_sampled_) {
-      add_self(state_.tree.nodes[0], sampled(0, root.cycles, root.sample_weight, period_));
+      add_self(0, sampled(0, root.own_samples, root.sample_weight, period_));
       state_.tree.nodes[0].has_doubtful_self |= root.has_impossible_time;
     } else if (!is_estimated_) {
-      state_.tree.nodes[0].self += whole(root.cycles * scale_);
+      add_cycles(0, scale_(root.cycles));
       add_waiting(state_.tree.nodes[0], root);
       state_.tree.nodes[0].has_doubtful_self |= root.has_impossible_time;
     }
-    pending_.push_back({&root, 0, is_estimated_ ? root.cycles * scale_ : 0});
+    pending_.push_back({&root, 0, is_estimated_ ? scale_(root.cycles) : ScaledCycles()});
     while (!pending_.empty()) {
       const Pending parent = pending_.back();
       pending_.pop_back();
@@ -211,23 +214,25 @@ class TreeBuilder::Overlay {
   struct Pending {
     const RecordedNode* recorded;
     uint32_t node;  // in the tree
-    double inclusive;
+    ScaledCycles inclusive;
   };
 
   Child child_of(const RecordedNode& node) {
     const uint32_t function = resolver_.find(node.pc);
     if (is_estimated_) return estimated(node, function, probe_, scale_);
     if (!is_sampled_) return self_timed(node, function, probe_, scale_);
-    Child c = sampled(function, node.cycles, node.sample_weight, period_);
+    Child c = sampled(function, node.own_samples, node.sample_weight, period_);
     c.node = &node;
     c.has_doubtful_calls = !is_possible_count(node.calls);
     return c;
   }
 
-  static void add_self(CallNode& node, const Child& c) {
-    node.self += whole(c.self);
-    node.self_variance += c.variance;
-    node.total_variance += c.variance;
+  void add_cycles(uint32_t index, ScaledCycles cycles) { state_.self[index].count += double(whole(cycles)); }
+
+  void add_self(uint32_t index, const Child& c) {
+    add_cycles(index, c.self);
+    state_.tree.nodes[index].self_variance += c.variance;
+    state_.tree.nodes[index].total_variance += c.variance;
   }
 
   void read_children(const Thread& thread, const RecordedNode& parent) {
@@ -247,23 +252,23 @@ class TreeBuilder::Overlay {
 
   // Of estimated times: makes the children's fit into the parent's, and gives it the rest.
   void share_out(const Pending& parent) {
-    double all = 0, rest = parent.inclusive;
-    for (const Child& c : children_) all += c.inclusive + c.outside.likely;
+    ScaledCycles all, rest = parent.inclusive;
+    for (const Child& c : children_) all += c.inclusive + ScaledCycles{c.outside.likely};
     const double part = all > rest ? rest / all : 1;
     for (Child& c : children_) {
-      c.inclusive *= part;
+      c.inclusive = c.inclusive * part;
       c.outside = c.outside * part;
       rest -= c.inclusive;
       state_.tree.nodes[parent.node].self_variance += c.variance;
     }
-    state_.tree.nodes[parent.node].self += whole(std::max(rest, 0.0));
+    add_cycles(parent.node, std::max(rest, ScaledCycles()));
   }
 
   static bool has_others(const RecordedNode& node) { return node.library_samples > 0 || node.kernel_samples > 0; }
 
   void add_waiting(CallNode& node, const RecordedNode& recorded) const {
-    node.self_waiting += whole((recorded.blocked + recorded.preempted) * scale_);
-    node.self_preempted += whole(recorded.preempted * scale_);
+    node.self_waiting += whole(scale_(recorded.blocked + recorded.preempted));
+    node.self_preempted += whole(scale_(recorded.preempted));
   }
 
   void add_children(const Pending& parent) {
@@ -273,7 +278,7 @@ class TreeBuilder::Overlay {
     for (const Child& c : children_) {
       const uint32_t index = state_.child(parent.node, c.function);
       CallNode& node = state_.tree.nodes[index];
-      add_self(node, c);
+      add_self(index, c);
       if (!c.node) continue;
       node.has_tail_calls |= c.node->is_tail_call;
       add_up(node.calls, c.node->calls);
@@ -287,7 +292,7 @@ class TreeBuilder::Overlay {
       if (c.node->child_count != 0 || c.node->children != RecordedNode::Children::whole || has_others(*c.node)) {
         pending_.push_back({c.node, index, c.inclusive});
       } else {
-        node.self += whole(c.inclusive);
+        add_cycles(index, c.inclusive);
       }
     }
     std::reverse(pending_.begin() + pushed, pending_.end());
@@ -295,17 +300,17 @@ class TreeBuilder::Overlay {
 
   State& state_;
   Resolver& resolver_;
-  const double scale_;
+  const ClockScale scale_;
   const ProbeCost probe_;
   const bool is_estimated_, is_sampled_;
-  double period_ = 0;  // cycles that a sample stands for, scaled
+  ScaledCycles period_;  // what a sample stands for
   uint32_t libraries_ = 0, kernel_ = 0;
   std::vector<Pending> pending_;  // whose children are to be added, the next one last
   std::vector<Child> children_;   // of the parent that is being filled
   TreeFaults faults_;
 };
 
-TreeFaults TreeBuilder::add(const Profile& profile, Resolver& resolver, double scale) {
+TreeFaults TreeBuilder::add(const Profile& profile, Resolver& resolver, ClockScale scale) {
   size_t nodes = state_->tree.nodes.size();
   for (const Thread& thread : profile.threads()) nodes += thread.nodes.size();
   state_->tree.nodes.reserve(nodes);
@@ -321,9 +326,10 @@ Tree TreeBuilder::finish(bool subtract_probe) {
   std::vector<UncertainCost> below(tree.nodes.size());  // of the calls in each node's subtree but its own
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     CallNode& node = tree.nodes[i];
+    const double measured = state_->self[i].count;
+    node.self = whole(measured);
     node.self_range = {double(node.self), double(node.self)};
     if (subtract_probe) {
-      const double measured = double(node.self);
       node.self_probe = std::min(node.self, whole(std::max(state_->probe[i].likely, 0.0) + 0.5));
       node.self -= node.self_probe;
       node.self_range = range_of(measured, state_->probe[i], double(node.self));

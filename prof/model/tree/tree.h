@@ -45,8 +45,9 @@ struct CallNode {
   uint32_t first_child = 0;   // children stand in order of first call; 0: none
   uint32_t next_sibling = 0;  // 0: none
   uint64_t calls = 0;
-  uint64_t self = 0;              // cycles
-  uint64_t total = 0;             // cycles, of the whole subtree
+  // Cycles, scaled, without what the hooks cost (read/cycles.h): also all others here.
+  uint64_t self = 0;
+  uint64_t total = 0;             // of the whole subtree
   Range self_range, total_range;  // of self and total, but for what the variances say
   uint64_t self_probe = 0;        // cycles of the probe's that were subtracted from self
   uint64_t total_probe = 0;       // from total
@@ -136,8 +137,8 @@ class TreeBuilder {
   TreeBuilder();
   ~TreeBuilder();
 
-  // Lays a profile's trees over what is there. Its cycles are multiplied with `scale`.
-  TreeFaults add(const Profile& profile, Resolver& resolver, double scale);
+  // Lays a profile's trees over what is there.
+  TreeFaults add(const Profile& profile, Resolver& resolver, ClockScale scale);
 
   // The tree, with the probe's cost subtracted if `subtract_probe`. To be called once.
   Tree finish(bool subtract_probe);

@@ -134,7 +134,7 @@ refused "cut off" pg many
 refused "name that first" one
 refused "is not a gmon.out" pg one pg
 cp one two.libnone.so.1
-refused "linked with none of that name" pg one two.libnone.so.1
+refused "linked with none of this name" pg one two.libnone.so.1
 for options in -t -p1 --processes --suggest; do
   run prof $options pg one
   [ "$status" = 2 ] && [ "$(wc -l <stderr)" = 1 ] || fail "prof $options: $status $(cat stderr)"

@@ -102,7 +102,7 @@ TEST_CASE("a running program's profile is whole at whatever moment it is read, a
       prof::FunctionTable functions(prof::Object("program", prof::Object::Kind::program), true);
       prof::Resolver resolver(functions, profile);
       prof::TreeBuilder builder;
-      said += builder.add(profile, resolver, 1).damage();
+      said += builder.add(profile, resolver, {1}).damage();
       for (const std::string& damage : profile.damage()) said += damage;
       const prof::Tree tree = builder.finish(false);
       uint64_t now = 0;

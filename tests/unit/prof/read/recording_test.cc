@@ -50,7 +50,7 @@ std::string text(const std::vector<prof::RecordedNode>& nodes, const prof::Recor
   for (uint32_t i = parent.first_child; i < parent.first_child + parent.child_count; ++i) {
     const prof::RecordedNode& n = nodes[i];
     s += (s.empty() ? "" : " ") + std::to_string(n.pc) + ":" + std::to_string(n.calls) + ":" +
-         std::to_string(uint64_t(n.cycles));
+         std::to_string(uint64_t(n.cycles.count));
     if (n.child_count) s += "(" + text(nodes, n) + ")";
   }
   return s;
@@ -112,7 +112,7 @@ TEST_CASE("counters of blocks that are no nodes change nothing") {
 TEST_CASE("an impossible time in a list is shown as the nearest possible one, and marked") {
   Example e;
   const Profile p = e.limited(false, {{1, UINT64_MAX, e.main}, {1, 7, e.b}});
-  CHECK(node(p, e.main)->cycles == double(kEnd - kStart));
+  CHECK(node(p, e.main)->cycles.count == double(kEnd - kStart));
   CHECK(node(p, e.main)->has_impossible_time);
   CHECK_FALSE(node(p, e.b)->has_impossible_time);
 }
@@ -141,7 +141,7 @@ TEST_CASE("a function that runs has its time up to the moment of the change") {
   for (const BlockCounters& c : prof::list_counters(Profile::read_whole(e.path).calls()))
     cycles += c.block == e.b ? c.cycles : 0;
   CHECK(cycles == 3600);
-  CHECK(node(e.limited(true, {{0, 100, e.b}}), e.b)->cycles == 3500);
+  CHECK(node(e.limited(true, {{0, 100, e.b}}), e.b)->cycles.count == 3500);
 }
 
 TEST_CASE("what is damaged is left to those who tell of it") {
