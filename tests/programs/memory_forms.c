@@ -100,6 +100,9 @@ __attribute__((noinline)) static void addresses(unsigned long i) {
 }
 
 __attribute__((noinline)) static long of_thread(unsigned long i) {
+#ifdef WITHOUT_FS
+  return (long)i;
+#endif
   long a, b;
   __asm__ volatile("mov %%fs:8, %0\n mov %%fs:(,%2,8), %1\n add %1, %0\n mov %0, %%fs:32(%3)"
                    : "=&r"(a), "=&r"(b)

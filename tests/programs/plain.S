@@ -327,8 +327,9 @@ again:
   checks "push %cx", "pop %bx"
   checks "push %rbp", "mov %rsp, %rbp", "sub $64, %rsp", "and $-16, %rsp", "mov %rbx, (%rsp)", "leave"
   checks "sub $128, %rsp", "add $120, %rsp", "inc %rsp", "dec %rsp", "neg %rsp", "neg %rsp"
-  checks "xchg %rsp, %rbx", "xchg %rsp, %rbx"
-  checks "mov %rsp, %rax", "mov %rax, %rsp", "xor %rbx, %rsp", "xor %rbx, %rsp"
+  /* A stack pointer that is no address would be a fault on processors of AMD's whenever they are interrupted there, as by a step. */
+  checks "shr $17, %rbx", "xchg %rsp, %rbx", "xchg %rsp, %rbx"
+  checks "mov %rsp, %rax", "mov %rax, %rsp", "shr $17, %rbx", "xor %rbx, %rsp", "xor %rbx, %rsp"
   checks "enter $16, $0", "leave"
   checks "call 1f", "inc %rbx", "1: pop %rax"
   checks "lea 1f(%rip), %rax", "jmp *%rax", "inc %rbx", "1:"

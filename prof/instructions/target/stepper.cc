@@ -89,10 +89,6 @@ bool is_interrupted(const user_regs_struct& registers) {
   return long(registers.orig_rax) >= 0 && remote::is_interrupted(registers.rax);
 }
 
-bool set_debug_register(pid_t thread, size_t number, uint64_t value) {
-  return ptrace(PTRACE_POKEUSER, thread, offsetof(user, u_debugreg) + number * sizeof(long), value) == 0;
-}
-
 bool maps_code(const user_regs_struct& before) {
   return before.rax == SYS_mmap && (before.rdx & PROT_EXEC) && int(before.r8) >= 0;
 }
@@ -371,18 +367,17 @@ bool Stepper::is_unchanged(const Thread& thread, const StraightCode::Stretch& st
   return true;
 }
 
-// A debug register of the processor, which the kernel keeps for each thread.
 bool Stepper::set_breakpoint(Thread& thread, uint64_t address) const {
-  constexpr long kEnabled = 1;  // the first register; stops before the instruction runs
   if (thread.has_breakpoint && thread.breakpoint == address) return true;
-  if (!set_debug_register(thread.number, 0, address)) return false;
-  if (!thread.has_breakpoint && !set_debug_register(thread.number, 7, kEnabled)) return false;
+  if (!set_debug_register(thread.number, kFirstBreakpoint, address)) return false;
+  if (!thread.has_breakpoint && !set_debug_register(thread.number, kBreakpointControl, kFirstEnabled)) return false;
   thread.has_breakpoint = true;
   thread.breakpoint = address;
   return true;
 }
 
 bool Stepper::run_stretch(Thread& thread) {
+  if (!has_breakpoints_) return false;
   StraightCode& straight = processes_[thread.process].straight;
   const StraightCode::Stretch* const stretch = straight.find(thread.raw.rip);
   if (!stretch) return false;
@@ -520,7 +515,7 @@ void Stepper::let_go(pid_t stopped) {
       if (waitpid(number, &status, __WALL) != number || !WIFSTOPPED(status)) continue;
       if (status >> 16 == 0 && WSTOPSIG(status) != SIGTRAP) signal = WSTOPSIG(status);
     }
-    if (thread->has_breakpoint) set_debug_register(number, 7, 0);
+    if (thread->has_breakpoint) set_debug_register(number, kBreakpointControl, 0);
     if (has_trap_to_come(number)) {
       ptrace(PTRACE_CONT, number, nullptr, 0L);
       if (waitpid(number, &status, __WALL) != number || !WIFSTOPPED(status)) continue;

@@ -60,7 +60,10 @@ struct StepSettings {
 class Stepper {
  public:
   Stepper(remote::Connection& connection, const StepSettings& settings)
-      : connection_(connection), settings_(settings), runs_plain_(!settings.steps_each) {}
+      : connection_(connection),
+        settings_(settings),
+        runs_plain_(!settings.steps_each),
+        has_breakpoints_(settings.by_blocks && has_breakpoints()) {}
 
   // Takes a thread that is stopped.
   void take(pid_t thread);
@@ -128,6 +131,7 @@ class Stepper {
   remote::Connection& connection_;
   const StepSettings settings_;
   bool runs_plain_;
+  const bool has_breakpoints_;  // else blocks are stepped, too
   BatchMemory batch_;
   std::map<pid_t, std::unique_ptr<Thread>> threads_;
   // Made, but not in threads_ yet, or the other way round. The one that made it may end before its first stop is told.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -23,6 +24,8 @@ namespace prof::target {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+
+[[gnu::noipa]] void run_into_breakpoint() {}
 
 // Runs in the child: waits until it is traced, and becomes the program.
 [[noreturn]] void become(const std::vector<std::string>& arguments, int go, int failed) {
@@ -93,6 +96,34 @@ pid_t start_program(const std::vector<std::string>& arguments) {
   int error = ESRCH;
   if (read(failed.ends[0], &error, sizeof error) != sizeof error) error = ESRCH;
   throw Error(arguments[0] + ": " + system_error(error));
+}
+
+bool set_debug_register(pid_t thread, size_t number, uint64_t value) {
+  return ptrace(PTRACE_POKEUSER, thread, offsetof(user, u_debugreg) + number * sizeof(long), value) == 0;
+}
+
+// A child runs into one, or past it.
+bool has_breakpoints() {
+  const pid_t child = fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    raise(SIGSTOP);
+    run_into_breakpoint();
+    _exit(0);
+  }
+  int status = 0;
+  bool stops = false;
+  if (waitpid(child, &status, __WALL) == child && WIFSTOPPED(status) &&
+      set_debug_register(child, kFirstBreakpoint, reinterpret_cast<uint64_t>(&run_into_breakpoint)) &&
+      set_debug_register(child, kBreakpointControl, kFirstEnabled) &&
+      ptrace(PTRACE_CONT, child, nullptr, 0L) == 0 && waitpid(child, &status, __WALL) == child)
+    stops = WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+  if (!WIFEXITED(status) && !WIFSIGNALED(status)) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, __WALL);
+  }
+  return stops;
 }
 
 void stay_on_one_processor() {

@@ -19,6 +19,15 @@ namespace prof::target {
 // that it makes will be traced, and die when this process does. Throws Error if it cannot be started.
 pid_t start_program(const std::vector<std::string>& arguments);
 
+// A debug register of the processor, which the kernel keeps for each thread.
+bool set_debug_register(pid_t thread, size_t number, uint64_t value);
+// Address of the first breakpoint, and which are enabled: the first, before an instruction runs.
+inline constexpr size_t kFirstBreakpoint = 0, kBreakpointControl = 7;
+inline constexpr uint64_t kFirstEnabled = 1;
+
+// Whether the processor stops at breakpoints that are set there. Virtual ones may take them and go on.
+bool has_breakpoints();
+
 // Keeps this process, and what it starts, on the processor that it is on. A step then needs no other processor to wake up.
 void stay_on_one_processor();
 

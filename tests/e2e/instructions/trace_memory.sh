@@ -11,11 +11,24 @@ alike() {
 # What both tell of memory: the working set, distances between uses of the same line, and caches.
 of_memory() { prof istat --only working-set,reuse,cache --reuse --cache --all --window 500 "$1" 2>remarks | tail -n +4; }
 
+# Where programs may not read the base of fs, the trace lacks what is relative to it, and says so.
+reads_fs=$((($(LD_SHOW_AUXV=1 /bin/true | awk '/^AT_HWCAP2/ { print $2 }') & 2) != 0)) # HWCAP2_FSGSBASE
+without_fs=-DWITHOUT_FS
+[ $reads_fs = 0 ] || without_fs=
+if [ $reads_fs = 0 ]; then
+  made forms gcc -w -O1 -static -nostdlib -no-pie -fno-pie -o forms "$programs/memory_forms.c" || fail "does not compile"
+  profld --trace=memory --no-hooks -o forme forms || fail "fs: profld"
+  alike ./forme
+  prof itrace --lackey trace.[0-9]* 2>remarks >listed
+  grep -q 'lacks the addresses of some accesses that such a trace cannot tell$' remarks || fail "fs: $(cat remarks)"
+  grep -q '^ [LS] 0*[0-9a-f]*[1-9a-f][0-9a-f]*,' listed || fail "fs: no accesses: $(head listed)"
+fi
+
 # Without a C library all is the same each time.
 without_library="-static -nostdlib -no-pie -fno-pie -fno-stack-protector"
 for level in -O0 -O1 -O2; do
   # shellcheck disable=SC2086 # several words
-  made forms gcc -w $level $without_library -o forms "$programs/memory_forms.c" || fail "$level: does not compile"
+  made forms gcc -w $level $without_fs $without_library -o forms "$programs/memory_forms.c" || fail "$level: does not compile"
   ./forms
   expected=$?
   rm -f trace.*
@@ -68,7 +81,7 @@ cmp listed listed1G || fail "packed records are others"
 
 # What cannot be told is said.
 # shellcheck disable=SC2086 # several words
-made forms gcc -w -DUNKNOWN -O1 $without_library -o forms "$programs/memory_forms.c" || fail "-DUNKNOWN: does not compile"
+made forms gcc -w -DUNKNOWN -O1 $without_fs $without_library -o forms "$programs/memory_forms.c" || fail "-DUNKNOWN: does not compile"
 rm -f trace.*
 profld --trace=memory --no-hooks --report report -o forme forms || fail "-DUNKNOWN: profld"
 grep -q '"accesses_without_address": 1' report || fail "-DUNKNOWN: $(grep accesses_without report)"
