@@ -10,6 +10,11 @@ Bequest bequest;
 
 // The first page of the profile once more, to be read only: this mapping is the one that children inherit.
 const Header* header_page;
+const Header* parents_page;
+
+void unmap_page(const Header* page) {
+  if (page) unmap_memory(const_cast<Header*>(page), kPage);
+}
 
 }  // namespace
 
@@ -20,9 +25,15 @@ Bequest bequeathed() { return bequest; }
 void forget_bequest() { bequest = {nullptr, 0}; }
 
 void bequeath_header(int64_t fd) {
-  if (header_page) unmap_memory(const_cast<Header*>(header_page), kPage);
+  unmap_page(parents_page);
+  parents_page = header_page;
   const int64_t at = syscall6(__NR_mmap, 0, kPage, kProtectRead, kMapShared, uint64_t(fd), 0);
   header_page = is_error(at) ? nullptr : reinterpret_cast<const Header*>(at);
+}
+
+void leave_header_of_parent() {
+  unmap_page(parents_page);
+  parents_page = nullptr;
 }
 
 bool parent_records(bool otherwise) {

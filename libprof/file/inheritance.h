@@ -27,6 +27,10 @@ void forget_bequest();
 // Gives the children of this process the open file of its profile, whose header tells them whether recording is on.
 void bequeath_header(int64_t fd);
 
+// To be called when that header has been written. By the page of its parent's profile that a process has mapped others know
+// whose child it is as long as its own is none yet (prof/commands/launching/living_processes.h).
+void leave_header_of_parent();
+
 // In a child: whether its parent's recording is on; `otherwise` if that cannot be known. Before bequeath_header.
 bool parent_records(bool otherwise);
 

@@ -194,6 +194,7 @@ Phase begin(Process* p) {
   }
   auto* header = at<Header>(p->base, 0);
   fill_in_header(header, is_child ? recording_process : int32_t(syscall4(__NR_getppid, 0)));
+  leave_header_of_parent();
   recording_process = process_id();
   recording_start = header->start_time;
   use_hooks_of_type(false);
