@@ -173,6 +173,7 @@ void read_settings() {
   }
   set_directory(found.directory);
   if (&libprof_records_addresses) {
+    settings.has_no_samples = settings.type == prof_format::kCount;
     settings.type = prof_format::kAddresses;
     settings.starts_off = false;
     settings.node_limit = kDefaultNodes;

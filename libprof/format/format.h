@@ -133,6 +133,7 @@ enum HeaderFlags : uint32_t {
   kNoSampling = 128,    // the process got no signal: there are no samples
   // A static program set a thread pointer that leads to no room for the runtime's word: nothing was recorded from then on.
   kGivenUp = 256,
+  kNotToSample = 512,  // kAddresses: no samples were asked for; PROFTYPE=count
 };
 
 // Header::control: this bit, and above it the number of changes that prof ctl made to it since. The runtime always

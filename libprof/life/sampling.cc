@@ -66,6 +66,7 @@
 #include <linux/signal.h>
 
 #include "libprof/data/frames.h"
+#include "libprof/data/settings.h"
 #include "libprof/file/modules.h"
 #include "libprof/file/tree.h"
 #include "libprof/kernel/next_function.h"
@@ -255,6 +256,11 @@ void check_signal(int number) {
 void begin_sampling(Header* header) {
   header->sample_period = kSamplePeriod;
   timers = 0;
+  store(&sampling_signal, 0);
+  if (settings.has_no_samples) {
+    header->flags |= prof_format::kNotToSample;
+    return;
+  }
   const uint64_t kept = kept_signals();
   int found = 0;
   if (kept == kKeptByGlibc && take_signal(32)) found = 32;

@@ -7,7 +7,8 @@
 // The way taken. profld --no-hooks makes the copy, and this library is its runtime: libprof.so, and pthread_create and
 // thrd_create as well, which stand before the C library's and have new threads begin here. With profld -b a thread gets its
 // own counters of blocks then. A forked child is told of by the C library
-// (fork.cc). What is recorded are addresses alone, whatever PROFTYPE says (format.h: kAddresses).
+// (fork.cc). What is recorded are addresses alone (format.h: kAddresses), or with PROFTYPE=count, if
+// somebody else takes samples, nothing but the counts of blocks.
 //
 // It is a library of its own so that no other copy has functions of ours in the place of pthread_create.
 //

@@ -6,9 +6,9 @@
 
 #include <charconv>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "command_line.h"
 
@@ -43,7 +43,7 @@ Number number_of(const Given& given, Number least, Number most, const char* righ
 
 // The value of one of some words. `what`: what they are, "key".
 template <class Value>
-Value one_of(const Given& given, const char* what, std::initializer_list<std::pair<const char*, Value>> values) {
+Value one_of(const Given& given, const char* what, const std::vector<std::pair<const char*, Value>>& values) {
   std::vector<std::string> words;
   for (const auto& [word, value] : values) {
     if (given.argument == word) return value;

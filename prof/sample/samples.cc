@@ -194,6 +194,8 @@ bool is_samples_file(const std::string& path) {
   return start[0] == '{' && std::string_view(start, sizeof start).find(kFormat) != std::string_view::npos;
 }
 
+std::string samples_beside(const std::string& profile) { return profile + ".samples"; }
+
 Samples read_samples(const std::string& path) {
   const Descriptor file(open_to_read(path));
   struct stat status;

@@ -52,6 +52,9 @@ void write_samples(const Samples& samples, int fd, const std::string& path);
 // Whether a file looks like one of samples, whatever else is in it.
 bool is_samples_file(const std::string& path);
 
+// Where prof run --type auto leaves the samples of the run that a profile is of: beside the profile.
+std::string samples_beside(const std::string& profile);
+
 // Throws Error if the file cannot be read or is no such file.
 Samples read_samples(const std::string& path);
 

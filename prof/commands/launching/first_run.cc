@@ -16,11 +16,12 @@ namespace prof {
 
 namespace {
 
-constexpr unsigned kSamplesPerSecond = 5000;
+// A second of a sampled program. A sample takes some 5 us, which the first of two runs may cost, and the only one may not.
+constexpr unsigned kOfFirstRun = 5000, kOfOnlyRun = 1000;
 
 class FromOutside : public FirstRun {
  public:
-  explicit FromOutside(std::string program) : program_(std::move(program)), sampler_(kSamplesPerSecond) {}
+  FromOutside(std::string program, unsigned per_second) : program_(std::move(program)), sampler_(per_second) {}
   const std::string& program() const override { return program_; }
   std::string remark() const override { return ""; }
   void begin(pid_t process) override { sampler_.attach(process); }
@@ -39,6 +40,7 @@ class FromInside : public FirstRun {
   std::string remark() const override {
     return "perf events are not allowed, so its first run is one of a copy that samples itself, 250 times a second";
   }
+  std::vector<std::string> not_in_environment() const override { return {"PROFTYPE"}; }  // count: without samples
   void begin(pid_t) override {}
 
   void watch(pid_t process) override {
@@ -79,13 +81,19 @@ class FromInside : public FirstRun {
 std::unique_ptr<FirstRun> first_run(const std::string& program) {
   PerfSettings settings;
   const int error = may_sample(settings);
-  if (!error) return std::make_unique<FromOutside>(program);
+  if (!error) return std::make_unique<FromOutside>(program, kOfFirstRun);
   if (!can_sample_itself(program))
     throw Error("--true of a static program needs perf events, which this system does not allow (" +
                 system_error(error) + "); allow them by sysctl kernel.perf_event_paranoid=2, or run prof as root");
   std::string copy = sampling_copy(program);
   if (copy.empty()) return nullptr;
   return std::make_unique<FromInside>(program, std::move(copy));
+}
+
+std::unique_ptr<FirstRun> only_run(const std::string& copy, int& error) {
+  PerfSettings settings;
+  error = may_sample(settings);
+  return error ? nullptr : std::make_unique<FromOutside>(copy, kOfOnlyRun);
 }
 
 Samples samples_of(FirstRun& run, const Child& child, const std::string& program,

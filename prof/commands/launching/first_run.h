@@ -1,5 +1,5 @@
-// How the first run of prof run --true is sampled: from outside by perf events, or, where these are not allowed, by the
-// threads of a copy without hooks themselves.
+// How the first run of prof run --true, and the only one of prof run --type auto, is sampled: from outside by perf events,
+// or, where these are not allowed, by the threads of a copy without hooks themselves.
 
 #ifndef PROF_COMMANDS_LAUNCHING_FIRST_RUN_H
 #define PROF_COMMANDS_LAUNCHING_FIRST_RUN_H
@@ -21,12 +21,18 @@ class FirstRun : public Watcher {
   virtual const std::string& program() const = 0;
   // What is to be said of it before.
   virtual std::string remark() const = 0;
+  // What the program's environment must not have for it.
+  virtual std::vector<std::string> not_in_environment() const { return {}; }
   // The samples, without program, arguments, times and status. To be called once, when it has ended. Throws Error.
   virtual Samples finish(const Child& child) = 0;
 };
 
 // Null if the program could not be rewritten, which profld has told. Throws Error if it cannot be sampled at all.
 std::unique_ptr<FirstRun> first_run(const std::string& program);
+
+// The same for a copy of `program` that is run once and counts itself: it is as fast as it is, so there are fewer samples.
+// Null if they cannot be taken from outside; `error` is the errno value that says why.
+std::unique_ptr<FirstRun> only_run(const std::string& copy, int& error);
 
 // What finish() gives, with the program, its arguments and what its run took. Throws Error.
 Samples samples_of(FirstRun& run, const Child& child, const std::string& program,

@@ -210,8 +210,9 @@ const OptionTable kViewOptions = {
 };
 
 const OptionTable kRunOptions = {
-    {{0, "type", "TYPE", "what is measured: time, elapsed, cpu, adaptive, sample or count; see profld(1)"},
-     [](Options& o, const Given& given) { o.type = type_of(given); },
+    {{0, "type", "TYPE", "what is measured: time, elapsed, cpu, adaptive, sample or count, see profld(1); or auto: exact calls and true "
+      "times of one run without hooks"},
+     [](Options& o, const Given& given) { o.type = type_of_run(given); },
      ~0u,
      kOfRun},
     {{0, "dir", "DIR", "leave the profiles of all processes in DIR; prof DIR shows them together"},

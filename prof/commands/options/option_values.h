@@ -10,7 +10,9 @@
 
 namespace prof {
 
-// --type: a value of PROFTYPE.
+// --type: a value of PROFTYPE. prof run has one more, which is none of the runtime's.
+inline constexpr char kAutoType[] = "auto";
+std::string type_of_run(const prof_options::Given& given);
 std::string type_of(const prof_options::Given& given);
 // --sort
 SortKey sort_key_of(const prof_options::Given& given);

@@ -1,6 +1,7 @@
 #include "choose.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -215,6 +216,10 @@ Choice choose(const Options& options) {
   if (choice.profiles.empty())
     throw Error(choice.program + ": no profile of it, prof.*, is in the current directory; run its copy, or name one");
   if (options.apart == Apart::processes) {
+    choice.profiles = alike(std::move(choice.profiles), choice.remarks);
+    return choice;
+  }
+  if (access(samples_beside(choice.profiles[0]).c_str(), R_OK) == 0) {  // they are of all processes
     choice.profiles = alike(std::move(choice.profiles), choice.remarks);
     return choice;
   }

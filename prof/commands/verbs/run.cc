@@ -10,7 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
+#include <thread>
 
 #include "linker-rewrite/text/count.h"
 #include "prof/commands/copies/cache.h"
@@ -19,11 +22,13 @@
 #include "prof/commands/copies/pattern_check.h"
 #include "prof/commands/copies/program_copy.h"
 #include "prof/commands/launching/descendants.h"
+#include "prof/commands/launching/first_run.h"
 #include "prof/commands/launching/keep_skeletons.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/launching/living_processes.h"
 #include "prof/commands/launching/temporary_directory.h"
 #include "prof/commands/options/message.h"
+#include "prof/commands/options/option_values.h"
 #include "prof/commands/options/quote.h"
 #include "prof/commands/showing/choose.h"
 #include "prof/commands/showing/show.h"
@@ -35,6 +40,8 @@
 #include "prof/read/file.h"
 #include "prof/read/find.h"
 #include "prof/read/profile.h"
+#include "prof/sample/own_samples.h"
+#include "prof/sample/samples.h"
 #include "true_run.h"
 
 namespace prof {
@@ -45,8 +52,8 @@ namespace {
 void check_rewritten(const std::string& program, const Options& o) {
   if (!o.rewriting.empty() || !o.report.empty() || o.libraries || o.automatic || o.true_times)
     throw Error(program +
-                ": is rewritten already; -F, -N, --libs, --auto, --true and other options of rewriting need the "
-                "original program");
+                ": is rewritten already; -F, -N, --libs, --auto, --true, --type auto and other options of rewriting "
+                "need the original program");
 }
 
 bool is_rewritten(const std::string& program) {
@@ -134,11 +141,12 @@ void use_folder(const std::string& folder) {
   setenv("PROFDIR", std::filesystem::absolute(folder).c_str(), 1);
 }
 
-// Shows what a run left: all of it in a folder of its own, the first process's profile elsewhere.
-void show_run(const Options& options, const std::string& program, std::vector<std::string> run) {
+// Shows what a run left: all of it in a folder of its own, or if it was sampled, since samples are of all processes; the
+// first process's profile elsewhere.
+void show_run(const Options& options, const std::string& program, std::vector<std::string> run, bool is_sampled) {
   std::vector<std::string> remarks;
   const std::string directory = options.folder.empty() ? profile_directory() : options.folder;
-  if (!options.folder.empty() || options.apart == Apart::processes) {
+  if (!options.folder.empty() || options.apart == Apart::processes || is_sampled) {
     run = alike(std::move(run), remarks);
   } else {
     const std::string others = remark_on_others(run, directory);
@@ -149,6 +157,71 @@ void show_run(const Options& options, const std::string& program, std::vector<st
   show(options, program, run, stderr);
   say(options.folder.empty() ? "the profile is " + run[0] : "the profiles are in " + options.folder);
 }
+
+// prof run --type auto. The copy counts its basic blocks and has no hooks: from these counts all calls are known, and they
+// cost little. Where time goes is known from samples, which are taken from outside while it runs.
+class AutoRun {
+ public:
+  // Adds what profld is asked for to the options.
+  AutoRun(const std::string& program, Options& options) {
+    if (options.libraries || options.automatic || options.trace)
+      throw UsageError("--type auto is not supported with --libs, --auto and --trace; use --type time with these");
+    if (!is_rewritten(program) && !can_sample_itself(program))
+      throw Error(program + ": is a static program, for which --type auto is not supported; use --type time");
+    options.blocks = true;
+    options.rewriting.insert(options.rewriting.begin(), {"--blocks", "--no-hooks"});
+  }
+
+  // To be called before the copy is started, with how that will be done.
+  void prepare(Launch& launch) {
+    int error = 0;
+    sampler_ = only_run(launch.program, error);
+    if (sampler_) {
+      launch.environment.emplace_back("PROFTYPE", "count");  // it takes no samples itself
+    } else {
+      launch.not_in_environment.emplace_back("PROFTYPE");
+      say("perf events are not allowed (" + system_error(error) +
+          "), so the program samples itself, 250 times a second; sysctl kernel.perf_event_paranoid=2 allows them");
+    }
+  }
+
+  // Who takes the samples; null if that is the copy itself.
+  Watcher* watcher() const { return sampler_.get(); }
+
+  // Leaves the samples beside the profile of the process.
+  void leave_samples(const Options& options, const std::string& program, const Child& child,
+                     const std::string& profile) {
+    if (!sampler_) return;
+    const Samples samples = samples_of(*sampler_, child, program, options.arguments);
+    const std::string path = samples_beside(profile);
+    unlink(path.c_str());  // of an earlier process with its number, whose profile is gone
+    const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file.get() < 0) throw Error(path + ": " + system_error(errno));
+    write_samples(samples, file.get(), path);
+  }
+
+ private:
+  std::unique_ptr<FirstRun> sampler_;
+};
+
+// Two that watch one program.
+class BothWatchers : public Watcher {
+ public:
+  BothWatchers(Watcher& one, Watcher& other) : one_(one), other_(other) {}
+
+  void begin(pid_t process) override {
+    one_.begin(process);
+    other_.begin(process);
+  }
+  void watch(pid_t process) override {
+    std::thread beside([&] { other_.watch(process); });
+    one_.watch(process);
+    beside.join();
+  }
+
+ private:
+  Watcher &one_, &other_;
+};
 
 // Of the files trace.PID in a folder. Numbers of processes come again, and then there are trace.PID.1 and so on.
 std::set<std::string> traces_in(const std::string& directory) {
@@ -197,7 +270,11 @@ int run(Options options) {
     throw UsageError("run: no program named; prof run [options] [--] program [argument ...]");
   const std::string& name = options.arguments[0];
   const std::string program = find_program(name);
-  if (!options.type.empty()) setenv("PROFTYPE", options.type.c_str(), 1);
+  std::optional<AutoRun> sampled;
+  if (options.type == kAutoType)
+    sampled.emplace(program, options);
+  else if (!options.type.empty())
+    setenv("PROFTYPE", options.type.c_str(), 1);
   if (!options.folder.empty()) use_folder(options.folder);
   options.debug_files.beside.push_back(std::filesystem::path(program).parent_path().string());
   if (options.true_times) return run_true(options, program);
@@ -208,7 +285,11 @@ int run(Options options) {
 
   const std::set<std::string> traces_before = traces_in(profile_directory());
   Descendants descendants(copy.program);
-  const Child child = run_to_the_end({copy.program, options.arguments}, &descendants);
+  Launch launch = {copy.program, options.arguments};
+  if (sampled) sampled->prepare(launch);
+  BothWatchers both(sampled && sampled->watcher() ? *sampled->watcher() : descendants, descendants);
+  const bool is_sampled = sampled && sampled->watcher();
+  const Child child = run_to_the_end(launch, is_sampled ? static_cast<Watcher*>(&both) : &descendants);
   const int status = child.status;
   signal(SIGPIPE, SIG_IGN);  // the program's status counts, even if nobody reads its profile
   try {
@@ -219,7 +300,8 @@ int run(Options options) {
       std::vector<uint32_t> living;
       std::vector<std::string> profiles = run_and_living(profile, profile_directory(), living);
       say_all(keep_skeletons(profiles));
-      show_run(options, copy.program, std::move(profiles));
+      if (sampled) sampled->leave_samples(options, program, child, profile);
+      show_run(options, copy.program, std::move(profiles), is_sampled);
       if (options.trace) say_trace(options, child.pid, traces_before);
       const std::string remark = copy.program == program ? "" : remark_on_time_outside(options, program, profile);
       if (!remark.empty()) say(remark);

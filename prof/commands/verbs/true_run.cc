@@ -96,6 +96,7 @@ int run_true(const Options& options, const std::string& program) {
   if (!sampled->remark().empty()) say(options.arguments[0] + ": " + sampled->remark());
 
   Launch launch = {sampled->program(), options.arguments};
+  launch.not_in_environment = sampled->not_in_environment();
   streams.for_first(launch);
   const Child first = run_to_the_end(launch, &watcher);
 
@@ -108,6 +109,7 @@ int run_true(const Options& options, const std::string& program) {
       return end_like(first.status);
     }
     launch.program = copy;
+    launch.not_in_environment.clear();
     streams.for_second(launch);
     const Child second = run_to_the_end(launch);
     if (second.status != first.status) {

@@ -1,7 +1,10 @@
 #include "analysis.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "linker-rewrite/text/count.h"
@@ -95,6 +98,7 @@ class Part {
       (a_.has_hooks() ? a_.hook_samples : a_.samples_without_room) += thread.hook_samples;
       a_.sample_signals += thread.sample_signals;
     }
+    is_to_be_sampled_ = is_to_be_sampled_ || !(flags & prof_format::kNotToSample);
     if (a_.by_samples()) histogram_.add(profile, a_.functions);
     const uint64_t probe = a_.estimated() ? h.probe_counted : h.probe_inside + h.probe_outside;
     a_.probe = std::max(a_.probe, double(probe) / 256 * scale);
@@ -118,7 +122,7 @@ class Part {
     }
     if (!input_.remarks) return;
     for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
-    if (a_.by_samples()) remark_on(seen, name);
+    if (a_.by_samples() && is_to_be_sampled_) remark_on(seen, name);
     if (a_.timed() && a_.tsc_hz <= 0 && !a_.by_samples())
       a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
     if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
@@ -176,6 +180,7 @@ class Part {
   BlockSums blocks_;
   Completeness completeness_;
   Histogram histogram_;
+  bool is_to_be_sampled_ = false;  // else somebody else takes samples
 };
 
 // Of a program, nothing that was recorded yet.
@@ -267,6 +272,28 @@ void lay_beside(Analysis& a, Analysis b, const Input& input) {
   if (input.remarks && !different.empty()) a.remarks.push_back(different);
 }
 
+// The samples that prof run --type auto took while profiles were made, if that was one run; "" if there are none.
+std::string samples_of_run(const std::vector<std::string>& profiles, std::vector<std::string>& remarks) {
+  std::vector<std::string> found;
+  for (const std::string& path : profiles)
+    if (read_header(path).flags & prof_format::kNotToSample)
+      if (access(samples_beside(path).c_str(), R_OK) == 0) found.push_back(samples_beside(path));
+  if (found.size() < 2) return found.empty() ? "" : found[0];
+  remarks.push_back(found[0] + ": the samples of " + std::to_string(found.size()) +
+                    " runs cannot be added up, so no times are shown; name the profiles of one run");
+  return "";
+}
+
+// Samples are of all processes together.
+std::string remark_on_other_processes(const Analysis& a, const Samples& samples, const std::string& path) {
+  std::set<uint32_t> processes;
+  for (const SampledThread& thread : samples.threads)
+    if (thread.user) processes.insert(thread.process);
+  if (processes.size() <= a.profiles.size()) return "";
+  return path + ": is of " + std::to_string(processes.size()) + " processes, and the calls are those of " +
+         prof_text::count_of(a.profiles.size(), "profile") + "; name all of the run";
+}
+
 // Puts the times of a file of samples in the place of those of the run.
 void take_samples(Analysis& a, const Input& input) {
   const Samples samples = read_samples(input.samples);
@@ -284,6 +311,8 @@ void take_samples(Analysis& a, const Input& input) {
                 prof_text::count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
                 a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
   a.remarks.push_back(input.samples + text);
+  const std::string others = remark_on_other_processes(a, samples, input.samples);
+  if (!a.has_hooks() && !others.empty()) a.remarks.push_back(others);
   if (samples.lost)
     a.remarks.push_back(input.samples + ": " + prof_text::count_of(samples.lost, "record") + " of samples were lost");
   const std::string impossible = impossible_samples(*a.sampled, a.sums, a.functions.functions());
@@ -335,17 +364,20 @@ bool are_alike(const Profile& a, const Profile& b) {
   return are_of_one_program(a, b) && a.header().type == b.header().type;
 }
 
-Analysis analyse(const Input& input) {
-  if (is_gmon_file(input.profiles.at(0))) {
-    Analysis a = analyse_gmon(input);
-    add_sources(a, input);
-    leave_contexts(a, input, input.profiles[0]);
+Analysis analyse(const Input& as_given) {
+  if (is_gmon_file(as_given.profiles.at(0))) {
+    Analysis a = analyse_gmon(as_given);
+    add_sources(a, as_given);
+    leave_contexts(a, as_given, as_given.profiles[0]);
     return a;
   }
-  std::vector<std::string> paths = input.profiles;
+  Input input = as_given;
+  std::vector<std::string> paths = input.profiles, remarks;
+  if (input.samples.empty()) input.samples = samples_of_run(paths, remarks);
   const std::vector<std::string> others = input.side_by_side ? take_processor_runs(paths) : std::vector<std::string>();
   const Profile first = Profile::read(paths.at(0));
   Analysis a = prepare(input, first);
+  a.remarks.insert(a.remarks.end(), remarks.begin(), remarks.end());
   sum_up(a, input, first, paths);
   if (!input.samples.empty()) take_samples(a, input);
   if (others.empty()) {
@@ -378,6 +410,9 @@ bool analyse_apart(const Input& input, Apart apart, const std::function<void(con
     a.parent_process = profile.header().parent_pid;
     a.command = profile.command_line();
     a.profiles = {path};
+    if (input.remarks && access(samples_beside(path).c_str(), R_OK) == 0)
+      a.remarks.push_back(samples_beside(path) +
+                          ": samples are of all threads and processes together, so none of them has times");
     std::vector<Profile> parts;
     if (apart == Apart::threads)
       parts = Profile::by_thread(std::move(profile));
