@@ -1,10 +1,14 @@
 // prof(1).
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 
+#include "linker-rewrite/names/nearest.h"
 #include "prof/commands/options/help.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"
@@ -27,6 +31,17 @@ int print(const std::string& text) {
   out.text(text);
   out.finish();
   return 0;
+}
+
+constexpr const char* kCommands[] = {"run", "diff", "compare", "top", "ctl", "gprof", "trace", "itrace", "istat"};
+
+// Refuses a word that is neither a command nor a file if it is near to a command.
+void check_command(const std::string& word) {
+  if (word.empty() || word[0] == '-' || access(word.c_str(), F_OK) == 0) return;
+  prof_names::Nearest nearest{std::string_view(word)};
+  for (const char* command : kCommands) nearest.add(command, std::string("prof ") + command);
+  const std::string question = nearest.question();
+  if (!question.empty()) throw prof::UsageError(word + ": no such command or file; " + question);
 }
 
 // Parses the options of a command, and prints its help or does what it does.
@@ -54,6 +69,7 @@ int run_command(int argc, char** argv) {
   if (command == "trace") return prof::run_trace(argc - 1, argv + 1);
   // From profld --libs.
   if (command == "--pack") return prof::pack(prof::parse_pack_options(argc - 1, argv + 1));
+  check_command(command);
   const prof::Options options = prof::parse_prof_options(argc, argv);
   if (!options.help && !options.version) return prof::show_arguments(options);
   return print(options.help ? prof::help_text() : kVersion);

@@ -47,8 +47,12 @@ Nearest::Nearest(const Pattern& pattern) {
     if (c != '*' && c != '?' && c != '\\') wanted_ += c;
 }
 
-void Nearest::add(const Name& name) {
-  const std::string part = in_lower_case(name.last_part());
+Nearest::Nearest(std::string_view word) : wanted_(in_lower_case(word)) {}
+
+void Nearest::add(const Name& name) { add(name.last_part(), name.path()); }
+
+void Nearest::add(std::string_view word, std::string_view shown) {
+  const std::string part = in_lower_case(word);
   if (wanted_.empty() || part.empty() || std::max(wanted_.size(), part.size()) > kLongest) return;
   const size_t shorter = std::min(wanted_.size(), part.size()), longer = std::max(wanted_.size(), part.size());
   const size_t farthest = (longer + 2) / 3;
@@ -60,7 +64,7 @@ void Nearest::add(const Name& name) {
   size_t far = distance(wanted_, part);
   if (far > farthest && !is_inside) return;
   if (is_inside) far = std::min(far, farthest);
-  found_.emplace(far, std::string(name.path()));
+  found_.emplace(far, std::string(shown));
   if (found_.size() > kNamed) found_.erase(std::prev(found_.end()));
 }
 

@@ -1,4 +1,4 @@
-// What a pattern that matches nothing may have meant: "did you mean".
+// What a pattern that matches nothing, or a word that is none of a few, may have meant: "did you mean".
 
 #ifndef NAMES_NEAREST_H
 #define NAMES_NEAREST_H
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "pattern.h"
@@ -16,8 +17,12 @@ class Nearest {
  public:
   // To what the pattern says of the last part of a name.
   explicit Nearest(const Pattern& pattern);
+  // To a word.
+  explicit Nearest(std::string_view word);
 
   void add(const Name& name);
+  // `shown`: how the question has it.
+  void add(std::string_view word, std::string_view shown);
 
   // "did you mean sort, qsort or std::sort?"; "" if nothing is near.
   std::string question() const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "linker-rewrite/names/nearest.h"
+
 namespace prof_options {
 
 namespace {
@@ -84,6 +86,14 @@ std::string Scanner::name_of(int value) const {
   return std::string("--") + forms_[size_t(value - kFirstWord)].word;
 }
 
+// "did you mean --json?"; "" if no option is near.
+std::string Scanner::question_about(const std::string& word) const {
+  prof_names::Nearest nearest(std::string_view(word).substr(2, word.find('=') - 2));
+  for (const Form& form : forms_)
+    if (form.word[0]) nearest.add(form.word, std::string("--") + form.word);
+  return nearest.question();
+}
+
 size_t Scanner::form_of(int value) const {
   if (value >= kFirstWord) return size_t(value - kFirstWord);
   return size_t(std::ranges::find(forms_, value, [](const Form& form) { return int(form.letter); }) - forms_.begin());
@@ -101,7 +111,9 @@ std::optional<Scanner::Found> Scanner::next() {
   if (c == '?') {
     if (optopt >= kFirstWord) throw UsageError(name_of(optopt) + ": takes no argument" + see);
     // A letter that is no option is in optopt; a word is in argv only.
-    throw UsageError((optopt ? name_of(optopt) : std::string(argv_[optind - 1])) + ": no such option" + see);
+    if (optopt) throw UsageError(name_of(optopt) + ": no such option" + see);
+    const std::string word = argv_[optind - 1], question = question_about(word);
+    throw UsageError(word + ": no such option" + (question.empty() ? see : "; " + question));
   }
   const size_t form = form_of(c);
   has_ended_ = forms_[form].ends;

@@ -94,6 +94,7 @@ class Scanner {
 
  private:
   std::string name_of(int value) const;
+  std::string question_about(const std::string& word) const;
 
   size_t form_of(int value) const;
 

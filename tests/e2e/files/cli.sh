@@ -33,6 +33,12 @@ run profld -h
 [ "$status" = 0 ] && cmp -s stdout <(profld --help) || fail "-h: $status $(cat stderr)"
 run profld -V
 [ "$status" = 0 ] && [ "$(cat stdout)" = "profld $version" ] || fail "-V: $status $(cat stdout)"
+# A command or option that is mistyped is asked about.
+run prof rum ./small
+[ "$status" = 2 ] && [ "$(cat stderr)" = "prof: rum: no such command or file; did you mean prof run?" ] || fail "prof rum: $status $(cat stderr)"
+run prof run --tipe time ./small
+[ "$status" = 2 ] && grep -q -e '--tipe: no such option; did you mean --type' stderr || fail "--tipe: $status $(cat stderr)"
+
 # A line of help fits a terminal.
 for command in profld prof "prof run" "prof top" "prof ctl" "prof diff" "prof compare" "prof trace" proftarget "prof itrace" "prof istat"; do
   # shellcheck disable=SC2086 # a list of words

@@ -84,6 +84,7 @@ TEST_CASE("what stands after --help is not looked at") {
 
 TEST_CASE("a wrong command line is told: the problem, then what to do") {
   CHECK(parsed({"--nothing"}).problem == "--nothing: no such option; see program --help");
+  CHECK(parsed({"--sise=5M"}).problem == "--sise=5M: no such option; did you mean --size?");
   CHECK(parsed({"-ax"}).problem == "-x: no such option; see program --help");
   CHECK(parsed({"--all=1"}).problem == "--all: takes no argument; see program --help");
   CHECK(parsed({"-an"}).problem == "-n: an argument is missing; write -n N");
