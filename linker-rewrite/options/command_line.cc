@@ -160,8 +160,7 @@ void check(const GivenForms& given, const std::vector<Exclusion>& exclusions,
   }
   for (const Requirement& rule : requirements)
     if (!first_of(given, {rule.option}).empty() && first_of(given, {rule.other}).empty())
-      throw UsageError(std::string(rule.option) + " needs " + rule.other + (rule.why[0] ? "; " : "") +
-                       rule.why);
+      throw UsageError(std::string(rule.option) + " needs " + rule.other + (rule.why[0] ? "; " : "") + rule.why);
 }
 
 }  // namespace prof_options

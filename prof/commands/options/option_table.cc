@@ -210,7 +210,8 @@ const OptionTable kViewOptions = {
 };
 
 const OptionTable kRunOptions = {
-    {{0, "type", "TYPE", "what is measured: time, elapsed, cpu, adaptive, sample or count, see profld(1); or auto: exact calls and true "
+    {{0, "type", "TYPE",
+      "what is measured: time, elapsed, cpu, adaptive, sample or count, see profld(1); or auto: exact calls and true "
       "times of one run without hooks"},
      [](Options& o, const Given& given) { o.type = type_of_run(given); },
      ~0u,

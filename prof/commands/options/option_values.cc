@@ -4,13 +4,15 @@ namespace prof {
 
 namespace {
 
-const std::vector<std::pair<const char*, const char*>> kTypes = {{"time", "time"},         {"elapsed", "elapsed"},
-                                                                 {"cpu", "cpu"},           {"adaptive", "adaptive"},
-                                                                 {"sample", "sample"},     {"count", "count"}};
+const std::vector<std::pair<const char*, const char*>> kTypes = {{"time", "time"},     {"elapsed", "elapsed"},
+                                                                 {"cpu", "cpu"},       {"adaptive", "adaptive"},
+                                                                 {"sample", "sample"}, {"count", "count"}};
 
 }  // namespace
 
-std::string type_of(const prof_options::Given& given) { return prof_options::one_of<const char*>(given, "type", kTypes); }
+std::string type_of(const prof_options::Given& given) {
+  return prof_options::one_of<const char*>(given, "type", kTypes);
+}
 
 std::string type_of_run(const prof_options::Given& given) {
   auto types = kTypes;

@@ -116,8 +116,8 @@ bool has_breakpoints() {
   bool stops = false;
   if (waitpid(child, &status, __WALL) == child && WIFSTOPPED(status) &&
       set_debug_register(child, kFirstBreakpoint, reinterpret_cast<uint64_t>(&run_into_breakpoint)) &&
-      set_debug_register(child, kBreakpointControl, kFirstEnabled) &&
-      ptrace(PTRACE_CONT, child, nullptr, 0L) == 0 && waitpid(child, &status, __WALL) == child)
+      set_debug_register(child, kBreakpointControl, kFirstEnabled) && ptrace(PTRACE_CONT, child, nullptr, 0L) == 0 &&
+      waitpid(child, &status, __WALL) == child)
     stops = WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
   if (!WIFEXITED(status) && !WIFSIGNALED(status)) {
     kill(child, SIGKILL);

@@ -141,7 +141,7 @@ std::string subject_line(const Analysis& analysis) {
   if (profiles.size() > 1) append(line, std::to_string(profiles.size()) + " profiles");
   if (analysis.is_gmon() && analysis.by_samples())
     append(line, "a sample every " + duration(double(analysis.sample_period) / 1e9));
-  append(line, analysis.properties().heading);
+  append(line, analysis.has_hooks() || analysis.has_times ? analysis.properties().heading : "no hooks, no times");
   const size_t runs = analysis.run_times.runs();
   if (runs > 1) append(line, std::to_string(runs) + " runs added up");
   return line;

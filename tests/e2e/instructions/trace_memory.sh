@@ -12,10 +12,9 @@ alike() {
 of_memory() { prof istat --only working-set,reuse,cache --reuse --cache --all --window 500 "$1" 2>remarks | tail -n +4; }
 
 # Where programs may not read the base of fs, the trace lacks what is relative to it, and says so.
-reads_fs=$((($(LD_SHOW_AUXV=1 /bin/true | awk '/^AT_HWCAP2/ { print $2 }') & 2) != 0)) # HWCAP2_FSGSBASE
-without_fs=-DWITHOUT_FS
-[ $reads_fs = 0 ] || without_fs=
-if [ $reads_fs = 0 ]; then
+without_fs=
+if ! reads_fs; then
+  without_fs=-DWITHOUT_FS
   made forms gcc -w -O1 -static -nostdlib -no-pie -fno-pie -o forms "$programs/memory_forms.c" || fail "does not compile"
   profld --trace=memory --no-hooks -o forme forms || fail "fs: profld"
   alike ./forme
