@@ -34,7 +34,7 @@ refused "No such file" small.prof nothing
 refused "neither a program nor a profile" none
 refused "not a profile" small.prof none
 mkdir folder
-refused "has no profiles" folder
+refused "there are no profiles prof.* in this folder" folder
 mkfifo prof.1
 refused "not a regular file" small.prof prof.1
 refused "program comes first" profile small.prof
