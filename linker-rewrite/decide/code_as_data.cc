@@ -24,7 +24,8 @@
 // A handler of a signal may compare the program counter with the start and the end of a function. To ask which of two
 // addresses is the greater one, or to subtract one, makes sense for places in code, and not for callbacks. So a function
 // with whose start that is done counts as read, and so does what lies between that start and the next address that is
-// compared, but if this is the end of all code: a function's callers are asked for so, not what it does. One address alone
+// compared, but if this is the end of all code, or of the section with most of it: a function's callers are asked for so, or
+// which pages the code has, not what it does. One address alone
 // that is compared is looked for: in the bounds of files in memory, or among others that are sorted.
 //
 // The linker's symbol for the start of the program stands for the first code, where it is read together with an end of code:
@@ -189,6 +190,16 @@ bool is_before_function(const Program& program, OldAddr a) {
   return !program.image->is_position_independent() && starts_function(program, a + 1);
 }
 
+// The end of all code, but for what is in small sections after the one with most of it: .fini, and what programs name.
+OldAddr end_of_most_code(const Program& program) {
+  OldRange most{OldAddr(0), OldAddr(0)};
+  for (const Section& s : program.image->sections()) {
+    if (!(s.header.sh_flags & SHF_EXECINSTR) || s.header.sh_size <= most.end - most.start) continue;
+    most = {OldAddr(s.header.sh_addr), OldAddr(s.header.sh_addr + s.header.sh_size)};
+  }
+  return most.end > most.start ? most.end : program.ranges.back().range.end;
+}
+
 // Of the addresses that the group's instructions name: starts of functions, and addresses that may say how far one is
 // read: those inside functions, ends of code, and code in no function.
 std::vector<OldAddr> addresses_of_code(const Program& program, const Group& group, const std::vector<OldAddr>& named) {
@@ -345,12 +356,14 @@ class Search {
       compared.push_back({!starts_function(program_, a) && is_before_function(program_, a) ? a + 1 : a, use->at,
                           std::ranges::any_of(uses, [](const AddressUse& u) { return u.asked == Asked::distance; })});
     }
+    const OldAddr end_of_most = compared.empty() ? OldAddr(0) : end_of_most_code(program_);
     for (const Compared& c : compared) {
       const OldAddr start = c.address;
       const auto next = std::ranges::upper_bound(compared, start, {}, &Compared::address);
       if (!starts_function(program_, start) || (next == compared.end() && !c.is_distance)) continue;
       OldAddr end = start + 1;
-      if (next != compared.end() && next->address < program_.ranges.back().range.end) end = next->address;
+      const OldAddr end_of_all = start < end_of_most ? end_of_most : program_.ranges.back().range.end;
+      if (next != compared.end() && next->address < end_of_all) end = next->address;
       for (size_t r = first_range(start); r < program_.ranges.size() && program_.ranges[r].range.start < end; ++r)
         found.push_back({uint32_t(r), c.at, true});
     }
