@@ -5,6 +5,11 @@
 // is not reached at all, because a jump before it is not understood or because it is dead, is interpreted last, as if
 // nothing was known, and without effect on the states of other code.
 //
+// Where paths meet, less is known of an index than before, but where it was a number: that is the first of several, and does
+// not tell which others there are. So a table may have fewer entries in the end than at first, and none below its start. But
+// control was followed to what are none, and what was learnt there is not forgotten. Then the function is interpreted once
+// more (tables.cc), with what was known of indexes in the end.
+//
 // Terms: leader, the first instruction of a block, for which we keep the state that is true on all paths to it; hub,
 // the place where all jumps through the same table meet.
 
@@ -24,12 +29,13 @@ using Kind = Value::Kind;
 }  // namespace
 
 JumpAnalysis::JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data,
-                           const Instructions& code, const Assumptions& assumptions)
+                           const Instructions& code, const Assumptions& assumptions, Indexes indexes)
     : image_(image),
       frames_(frames),
       data_(data),
       function_(code.function()),
       assumptions_(assumptions),
+      given_(std::move(indexes)),
       code_(code),
       interpreter_(image, code),
       source_{image, data, code.parts(), interpreter_.read_addresses()},
@@ -224,8 +230,11 @@ int JumpAnalysis::table_of(const Value& v, uint32_t jump) {
     index.may_be_negative = index.may_be_negative || target.index_may_be_negative();
   }
   index.exact = index.exact && index.greatest != kNoBound;
+  t.found = index;
+  if (const auto given = given_.find(form); given != given_.end()) index = given->second;
   if (!added && index == t.index) return it->second;
   t.index = index;
+  const std::vector<uint32_t> before = std::move(t.hub.targets);
   t.entries = read_table(source_, form, index, OldAddr(interpreter_.field_address(v.origin)));
   t.hub = {};
   // Of a table of labels, the next object need not be the end: where another jump names one of its entries, or there is no
@@ -235,7 +244,23 @@ int JumpAnalysis::table_of(const Value& v, uint32_t jump) {
   for (size_t e = 0; e < followed; ++e)
     if (auto i = code_.at(t.entries.targets[e])) t.hub.targets.push_back(*i);
   sort_unique(t.hub.targets);
+  followed_too_many_ |= !std::ranges::includes(t.hub.targets, before);
   return it->second;
+}
+
+Indexes JumpAnalysis::indexes() const {
+  Indexes indexes;
+  for (const Table& t : tables_) indexes.emplace(t.form, t.found);
+  return indexes;
+}
+
+bool JumpAnalysis::confirms_indexes() const {
+  return std::ranges::all_of(tables_, [&](const Table& t) {
+    const auto given = given_.find(t.form);
+    return given == given_.end() ||
+           (t.found.greatest <= given->second.greatest && (t.found.exact || !given->second.exact) &&
+            (given->second.may_be_negative || !t.found.may_be_negative));
+  });
 }
 
 // The addresses of labels (computed goto). A label is no function: it has no symbol, and a jump to it must lead into
@@ -306,13 +331,15 @@ bool JumpAnalysis::is_compiled_by_ocaml() const {
   });
 }
 
-// In a program at a fixed address jump tables look like labels too.
+// In a program at a fixed address jump tables look like labels too. But a word that is read without an index is one, although the
+// table of another jump seems to go on there: of a switch whose case is known, compilers leave `jmp *word`.
 void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
   for (const JumpTable& t : tables)
     if (!t.relative)
       for (auto* words : {&label_words_.certain, &label_words_.doubtful})
         std::erase_if(*words, [&](const auto& w) {
-          return w.first >= t.first && w.first < t.first + t.targets.size() * t.entry_size;
+          return w.first >= t.first && w.first < t.first + t.targets.size() * t.entry_size &&
+                 !std::ranges::binary_search(source_.read, w.first);
         });
 }
 

@@ -49,15 +49,25 @@ struct Assumptions {
   JoinPolicy policy = JoinPolicy::sound;
 };
 
+// By table: what is known of the indexes of all jumps through it.
+using Indexes = std::map<TableForm, IndexRange>;
+
 class JumpAnalysis {
  public:
-  // `code` must outlive this object.
+  // `code` must outlive this object. `indexes`: what another analysis found in the end, with the same assumptions.
   JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
-               const Assumptions& assumptions);
+               const Assumptions& assumptions, Indexes indexes = {});
 
   // Interprets the function until nothing new is learnt; to be called once. `parts_may_be_entries`: what calls the function
   // may begin at a part that the first does not lead to, and that has no frame there.
   void run(bool parts_may_be_entries);
+
+  // Whether control was followed where it cannot go: to entries that a table has by what was known of an index first, and not
+  // by what was known in the end.
+  bool followed_too_many() const { return followed_too_many_; }
+  Indexes indexes() const;
+  // Whether what was found of indexes in the end is no more than what the constructor was given.
+  bool confirms_indexes() const;
 
   // Fills in what Unresolved says of all tables that jumps go through now.
   void tell_what_is_outside(bool bounds_are_certain, Unresolved& out) const;
@@ -82,6 +92,7 @@ class JumpAnalysis {
     std::set<uint32_t> jumps;  // that go or went through it
     TableEntries entries;
     IndexRange index{0, false, false};  // of all jumps
+    IndexRange found{0, false, false};  // the same, whatever the constructor was given
     Hub hub;
   };
   struct Jump {
@@ -121,6 +132,7 @@ class JumpAnalysis {
   const DataReferences& data_;
   const FunctionCode& function_;
   const Assumptions assumptions_;
+  const Indexes given_;
   const Instructions& code_;
   Interpreter interpreter_;
   const TableSource source_;
@@ -135,6 +147,7 @@ class JumpAnalysis {
   std::vector<Table> tables_;
   std::map<TableForm, int> table_index_;
   std::map<uint32_t, Jump> jumps_;
+  bool followed_too_many_ = false;
   Hub labels_;
   bool labels_found_ = false;
   bool has_label_instructions_ = false;

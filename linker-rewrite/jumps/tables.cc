@@ -19,6 +19,7 @@
 #include "tables.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "jump_analysis.h"
 #include "linker-rewrite/base/sort_unique.h"
@@ -94,6 +95,18 @@ static bool has_last_calls(const Instructions& code, Noreturn& known, Noreturn& 
   return false;
 }
 
+// Interprets the function, and once more if control was followed where it cannot go.
+static std::unique_ptr<JumpAnalysis> interpret(const Image& image, const EhFrame& frames, const DataReferences& data,
+                                               const Instructions& code, const Assumptions& assumptions,
+                                               bool parts_may_be_entries) {
+  auto first = std::make_unique<JumpAnalysis>(image, frames, data, code, assumptions);
+  first->run(parts_may_be_entries);
+  if (!first->followed_too_many()) return first;
+  auto again = std::make_unique<JumpAnalysis>(image, frames, data, code, assumptions, first->indexes());
+  again->run(parts_may_be_entries);
+  return again->confirms_indexes() ? std::move(again) : std::move(first);
+}
+
 // Resolves the indirect jumps of a function that has some, with the fewest assumptions that suffice.
 static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, const EhFrame& frames,
                                                          const LastCalls& last_calls, const DataReferences& data,
@@ -111,8 +124,8 @@ static Expected<IndirectJumps, Unresolved> analyze_jumps(const Image& image, con
   Unresolved last{ReasonCode::jump_not_understood};
   for (const Assumptions& a : attempts) {
     if (a.likely && !has_last_calls(code, known, likely)) break;
-    JumpAnalysis analysis(image, frames, data, code, a);
-    analysis.run(!may_lack_parts);
+    const std::unique_ptr<JumpAnalysis> interpreted = interpret(image, frames, data, code, a, !may_lack_parts);
+    JumpAnalysis& analysis = *interpreted;
     if (a.policy == JoinPolicy::sound && analysis.reads_own_code())
       return Unresolved{ReasonCode::reads_own_code, last.outside, last.elsewhere};
     // Only sound attempts tell how constants are used: an optimistic one lets them arrive at places where they are not

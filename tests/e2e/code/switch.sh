@@ -6,6 +6,7 @@ matrix masked_switch.c
 # Where the words in front of a table are another function's, and nothing tells where entry 0 would be, the function stays. So does
 # one that computes labels from entries without an index.
 may_skip="far_above_zero differences" matrix negative_index.c
+matrix known_index.c
 
 # Made-up programs of all forms; `make switches' has more.
 JOBS=1 "$tests/switches/run" "$BUILD" 1-4 gcc clang -O2 pie no-pie >totals 2>&1 || fail "$(grep -m 1 -A 3 '^FAIL' totals || tail -n 3 totals)"
