@@ -18,7 +18,8 @@
 // instructions; or one, where something names its address. Tables of 16-bit numbers with -1 in them, vectors of the same
 // number, tables of functions with numbers beside them, and short texts have such runs by accident. So rows of distances
 // must begin where an object does, or not far after, and that object must not be full of other numbers. Not all words may
-// be the same, or of few small bytes, or a text.
+// be the same, or of few small bytes, or flags or masks, or a text. And a short run amid an object is no table if more words of
+// the object lead to code alone, as in large sparse tables of 16-bit numbers.
 //
 // A word that is the end of a function, where no other one begins, is the end of a range that the program counter is
 // compared with. Where one begins, it is that one's address, for all that is known.
@@ -26,7 +27,8 @@
 // Instructions hold addresses of labels, too. Most of these are for jumps: a function's own, a goto out of a nested function,
 // __builtin_longjmp. But what control also runs into from the instruction before it, and what may fault, is no such label, or
 // is one for a handler as well: the function stays. A number at a fixed address is not changed in the copy, so it stays as
-// well if such a number is compared with a value of eight bytes.
+// well if such a number is compared with a value of eight bytes. Flags and masks are no such numbers, nor is what is added in
+// four bytes, or a text that is written in four.
 //
 // Not seen: distances from elsewhere (from a function's start, from the start of the program), numbers of other sizes, and
 // what the program computes. Such tables of the linker's and the compiler's own (unwind tables, jump tables, relocations,
@@ -35,6 +37,7 @@
 #include "inner_addresses.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -201,10 +204,10 @@ class Finder {
                       std::vector<OldAddr>& numbers) const {
     for (OldAddr n : last) {
       if (!code_.contains(n) || is_base_of_table(g, n)) continue;
-      if (is_of_small_bytes(n.value) || is_of_small_bytes(n.value + 1)) continue;
+      if (is_of_small_bytes(n.value) || is_of_small_bytes(n.value + 1) || is_of_few_bits(n.value)) continue;
       if (place_of(n) != Place::inside && place_of(n + 1) != Place::inside) continue;
       const Semantics op = semantics_of(code, insn);  // the bytes may be no number
-      if (compares_half(op)) continue;
+      if (compares_half(op) || adds_half(op)) continue;
       if ((op.immediate_field != 0 && OldAddr(uint64_t(op.immediate)) == n) ||
           (op.memory.field != 0 && OldAddr(uint64_t(op.memory.displacement)) == n))
         numbers.push_back(n);
@@ -212,10 +215,18 @@ class Finder {
   }
 
   static bool compares_half(const Semantics& op) { return op.action == Action::compare && op.to.size < kLong; }
-  bool compares_half(const Group& group, OldAddr at) const {
+  static bool adds_half(const Semantics& op) {
+    const bool is_sum = op.action == Action::lea && (op.memory.base != kNoRegister || op.memory.index != kNoRegister);
+    return (is_sum || op.action == Action::add || op.action == Action::subtract) && op.to.size < kLong;
+  }
+  static bool writes_half(const Semantics& op) {
+    return op.action == Action::move && op.to.type == Operand::Type::memory && op.to.size < kLong;
+  }
+  template <class Is>
+  static bool is_at(const Group& group, OldAddr at, const Is& is) {
     return std::ranges::any_of(group.code.parts, [&](const Code& code) {
       const auto i = code.index(at);
-      return i && compares_half(semantics_of(code, code.insns[*i]));
+      return i && is(semantics_of(code, code.insns[*i]));
     });
   }
 
@@ -224,7 +235,7 @@ class Finder {
     sort_unique(numbers);
     Followed followed{.addresses = std::move(numbers), .quickly = true};
     const auto compared = [&](const AddressUse& u) -> std::optional<OldAddr> {
-      if (u.how != AddressUse::How::compared || compares_half(group, u.at)) return std::nullopt;
+      if (u.how != AddressUse::How::compared || is_at(group, u.at, compares_half)) return std::nullopt;
       const OldAddr a = followed.addresses[u.address - kArguments];
       if (place_of(a) == Place::inside) return a;
       const bool is_before = u.asked == AddressUse::Asked::order && place_of(a) != Place::entry;
@@ -241,7 +252,9 @@ class Finder {
     followed.quickly = false;
     followed.where_kept = true;
     for (const AddressUse& u : follow_addresses(program_, group, followed))
-      if (const OldAddr a = followed.addresses[u.address - kArguments]; may_be_label_of_handler(a)) hold(a, u.at, out);
+      if (const OldAddr a = followed.addresses[u.address - kArguments];
+          may_be_label_of_handler(a) && !(is_text(a.value) && is_at(group, u.at, writes_half)))
+        hold(a, u.at, out);
   }
 
   // Where objects begin: as far as the analysis of jumps knows, sections, and numbers in code that may be addresses.
@@ -396,6 +409,13 @@ class Finder {
     }
     return small == kStep || zero > 1;
   }
+  // Flags, or a mask: few of its bits differ from its sign, or those that do are in a row. Hardly ever an address, or a distance.
+  static bool is_of_few_bits(uint64_t n) {
+    constexpr int kFew = 3;
+    const uint64_t bits = int64_t(n) < 0 ? ~n : n;
+    const uint64_t row = bits | (bits - 1);  // with ones for the zeros below
+    return std::popcount(bits) <= kFew || (row & (row + 1)) == 0;
+  }
   // Three letters, or less, and the end of the text.
   static bool is_text(uint64_t n) {
     while (uint8_t(n) >= ' ' && uint8_t(n) <= '~') n >>= 8;
@@ -405,9 +425,15 @@ class Finder {
   // Which of the runs in an object are believed. The first of them begins the table, if there is one.
   void choose(OldRange object, Form form, const std::vector<Run>& runs, std::vector<InnerAddress>& out) const {
     const bool has_table = form != Form::from_itself || (!runs.empty() && begins_table(object, runs));
+    unsigned in_runs = 0, others = 0;
+    for (const Run& run : runs) (run.words < 2 || run.is_bad ? others : in_runs) += run.words;
+    const auto is_accident = [&](const Run& run) {
+      constexpr unsigned kShort = 3;  // words
+      return form == Form::long_number && run.first != object.start && run.words <= kShort && others > in_runs;
+    };
     for (const Run& run : runs) {
-      const bool is_believed =
-          run.words < 2 ? is_single_word(object, form, run) : has_table && is_run_of(object, form, run);
+      const bool is_believed = run.words < 2 ? is_single_word(object, form, run)
+                                             : has_table && !is_accident(run) && is_run_of(object, form, run);
       if (is_believed && !run.is_bad)
         for (const auto& [word, target] : run.inside) hold(target, word, out);
     }
@@ -435,7 +461,8 @@ class Finder {
                                                     : target.value);
     const bool is_same = std::ranges::all_of(numbers, [&](uint64_t n) { return n == numbers.front(); });
     const bool is_vector = is_same && run.words == numbers.size() && numbers.size() >= kVector;
-    if (is_vector || std::ranges::all_of(numbers, is_of_small_bytes)) return false;
+    if (is_vector || std::ranges::all_of(numbers, is_of_small_bytes) || std::ranges::all_of(numbers, is_of_few_bits))
+      return false;
     switch (form) {
       case Form::from_itself:
         return true;
@@ -454,6 +481,7 @@ class Finder {
     if (form == Form::number || form == Form::from_object || run.inside.empty()) return false;
     const auto [word, target] = run.inside.front();
     if (word != object.start || !std::ranges::binary_search(starts_, word)) return false;
+    if (is_of_few_bits(form == Form::from_itself ? target - word : target.value)) return false;
     if (form == Form::long_number)
       return !is_of_small_bytes(target.value) &&
              (!is_text(target.value) || (word.value % kLong == 0 && may_be_stopped_at(target)));
