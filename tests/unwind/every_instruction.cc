@@ -6,6 +6,9 @@
 // that the code for that is stepped through, too. Prints the number of instructions, and exits with 1 after the first few that
 // an unwinder cannot unwind.
 //
+// With -DBY_PROF it is prof's own unwinder that is tried, as for the chains of samples (prof/unwind/chain.h): what comes out
+// are the places of the calls.
+//
 // A call is seen by what it does: rsp is 8 less, and there lies the address of the next instruction. It is over when
 // rsp is above that.
 
@@ -31,6 +34,17 @@
 #include <vector>
 
 #include "../programs/one_processor.h"
+#ifdef BY_PROF
+#include <sys/uio.h>
+
+#include <cctype>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "prof/unwind/chain.h"
+#endif
 
 namespace {
 
@@ -167,6 +181,65 @@ class Tracer {
     return known->second;
   }
 
+#ifdef BY_PROF
+  // What perf would have of the thread, followed in the files that it has mapped.
+  std::vector<Frame> unwind() {
+    const user_regs_struct r = registers();
+    prof::ThreadState state;
+    state.registers = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp,
+                       r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
+    state.pc = r.rip;
+    std::string stack(32 << 10, '\0');
+    // By pages: what is beyond the last one that is there is not copied.
+    std::vector<iovec> pages;
+    for (uint64_t at = r.rsp, end = at + stack.size(); at < end; at = pages.back().iov_len + at)
+      pages.push_back({reinterpret_cast<void*>(at), std::min(end, (at | 0xfff) + 1) - at});
+    const iovec to = {stack.data(), stack.size()};
+    const ssize_t got = process_vm_readv(pid_, &to, 1, pages.data(), pages.size(), 0);
+    state.stack = {r.rsp, std::string_view(stack).substr(0, size_t(std::max<ssize_t>(got, 0)))};
+    std::vector<prof::FramePlace> places;
+    const prof::ChainEnd end = prof::chain_of(
+        state, [&](uint64_t pc) { return code_at(pc); }, places);
+    std::vector<Frame> chain;
+    for (const prof::FramePlace& place : places) {
+      const Mapping& m = mappings_[place.module];
+      chain.push_back({place.offset - m.offset + m.start + !chain.empty(), 0, {}});
+    }
+    if (end != prof::ChainEnd::whole) chain.push_back({uint64_t(end), 0, {}});
+    return chain;
+  }
+
+  struct Mapping {
+    uint64_t start, end, offset;
+    std::shared_ptr<prof::UnwindTable> table;  // null: of no file
+  };
+  std::vector<Mapping> mappings_;
+
+  std::optional<prof::FoundCode> code_at(uint64_t pc) {
+    for (const bool is_to_be_read : {false, true}) {
+      if (is_to_be_read) read_mappings();
+      for (uint32_t i = 0; i < mappings_.size(); ++i)
+        if (const Mapping& m = mappings_[i]; pc >= m.start && pc < m.end)
+          return prof::FoundCode{{i, pc - m.start + m.offset}, m.table.get()};
+    }
+    return {};
+  }
+
+  void read_mappings() {
+    mappings_.clear();
+    std::ifstream maps("/proc/" + std::to_string(pid_) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+      std::istringstream in(line);
+      Mapping m = {};
+      char dash;
+      std::string rights, device, inode, path;
+      in >> std::hex >> m.start >> dash >> m.end >> rights >> m.offset >> device >> inode >> path;
+      if (rights.find('x') == std::string::npos) continue;
+      if (path.starts_with('/') || path == "[vdso]") m.table = std::make_shared<prof::UnwindTable>(path);
+      mappings_.push_back(std::move(m));
+    }
+  }
+#else
   std::vector<Frame> unwind() const {
     std::vector<Frame> chain;
     dwfl_getthread_frames(
@@ -185,6 +258,7 @@ class Tracer {
         &chain);
     return chain;
   }
+#endif
 
   std::string name(uint64_t pc) const {
     Dwfl_Module* m = dwfl_addrmodule(dwfl_, pc);
@@ -209,6 +283,9 @@ class Tracer {
     for (size_t i = calls_.size(); i-- > 0;) expected.push_back(calls_[i].caller);
     if (is_known(expected)) return true;
     expected.insert(expected.end(), outer_.begin() + 1, outer_.end());
+#ifdef BY_PROF
+    for (Frame& f : expected) f = {f.pc, 0, {}};
+#endif
     const std::vector<Frame> got = unwind();
     if (got == expected) return true;
     std::printf("at %s:\n", name(now.rip).c_str());

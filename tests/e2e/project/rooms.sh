@@ -87,7 +87,7 @@ rooms="read model/tree model/gmon"
 prof/read/elf_file.cc includes prof/model/gmon/graph.h prof/read/elf_file.cc includes prof/model/tree/tree.h" ] ||
   fail "an include that goes the wrong way between the rooms of a room is not seen"
 
-holds prof "The reader" read sample model/{program,tree,blocks,gmon,compare,analysis} \
+holds prof "The reader" read unwind sample model/{program,tree,blocks,gmon,compare,analysis} \
   views/{text,run,code,compare} \
   gprof/{graph,symbols,report,ordering} export \
   commands/{options,copies,launching,showing,verbs} instructions/{trace,statistics,remote,target,commands}
