@@ -125,7 +125,13 @@ std::optional<ElfFile> find_original(const Object& object, const DebugSearch& se
 std::optional<int64_t> OriginalCode::time_made() const { return file_ ? time_of_change(file_->path()) : std::nullopt; }
 
 std::string OriginalCode::bytes(uint64_t address, uint64_t size) const {
-  return file_ ? code_at(*file_, address, size) : "";
+  constexpr uint64_t kWindow = 64 << 10;
+  if (!file_) return "";
+  const uint64_t into = address - window_start_;
+  if (into <= window_.size() && size <= window_.size() - into) return window_.substr(into, size);
+  window_start_ = address;
+  window_ = code_at(*file_, address, std::max(size, kWindow));
+  return window_.substr(0, size);
 }
 
 std::vector<CodeRange> OriginalCode::ranges_of(uint64_t entry) const {

@@ -33,7 +33,8 @@ class OriginalCode {
   // `object` must outlive this.
   OriginalCode(const Object& object, const DebugSearch& search);
 
-  // The bytes from an address on, as many as asked for if they are there.
+  // The bytes from an address on, as many as asked for if they are there. What is asked for one after the other is read at
+  // once.
   std::string bytes(uint64_t address, uint64_t size) const;
 
   // Whether there are any; and whether they are the original's, without jumps of profld's.
@@ -57,6 +58,9 @@ class OriginalCode {
   bool is_original_ = false;
   std::multimap<uint64_t, CodeRange> ranges_;  // by entry
   std::map<uint64_t, std::string> got_;
+  // What was read last, from this address on.
+  mutable uint64_t window_start_ = 0;
+  mutable std::string window_;
 };
 
 }  // namespace prof
