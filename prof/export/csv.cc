@@ -55,8 +55,8 @@ class Csv : public Export {
   void write_row(const Analysis& part, uint32_t f) {
     const Function& function = part.functions.functions()[f];
     const FunctionSum& sum = part.sums[f];
-    const bool has_calls = part.sampled ? bool(part.sampled->is_counted[f]) : function.has_calls;
-    const bool has_total = part.timed() && (has_calls || part.is_gmon());
+    const bool has_calls = part.counts_calls_of(f);
+    const bool has_total = part.has_total_of(f);
     if (part.process) out_.text(std::to_string(part.process) + ",");
     if (part.thread) out_.text(std::to_string(part.thread) + "," + field_of(part.thread_name) + ",");
     out_.text(field_of(part.functions.objects()[function.object].name()) + "," + field_of(function.name) + "," +

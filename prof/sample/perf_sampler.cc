@@ -25,8 +25,17 @@ namespace prof {
 
 namespace {
 
-// What ordinary users may lock for each processor is 516 KiB: the page of the head and 512 KiB after it.
-constexpr uint64_t kMaxPages = 128, kMinPages = 4;
+// What ordinary users may lock for each processor is 516 KiB: the page of the head and 512 KiB after it. Copies of stacks need
+// more, so it is tried.
+constexpr uint64_t kMaxPages = 128, kMinPages = 4, kPagesForStacks = 512;
+
+// Bytes of a stack that are copied. A copy takes about 3 us. A multiple of 8, less than 64K.
+constexpr uint32_t kMaxStack = 32 << 10;
+
+// What a sample has of the registers: all but segments and flags, by their numbers in <asm/perf_regs.h>, in their order; and
+// which these are in DWARF.
+constexpr uint64_t kSampledRegisters = 0xff01ff;
+constexpr uint8_t kNumbersInDwarf[] = {0, 3, 2, 1, 4, 5, 6, 7, kReturnAddress, 8, 9, 10, 11, 12, 13, 14, 15};
 
 int open_event(pid_t process, int processor, const PerfSettings& settings) {
   perf_event_attr a;
@@ -36,6 +45,11 @@ int open_event(pid_t process, int processor, const PerfSettings& settings) {
   a.config = PERF_COUNT_SW_CPU_CLOCK;
   a.sample_period = settings.period;
   a.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  if (settings.with_chains) {
+    a.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    a.sample_regs_user = kSampledRegisters;
+    a.sample_stack_user = kMaxStack;
+  }
   a.disabled = a.enable_on_exec = 1;
   a.inherit = 1;
   a.exclude_kernel = !settings.with_kernel;
@@ -51,13 +65,13 @@ int open_event(pid_t process, int processor, const PerfSettings& settings) {
 
 int PerfRing::open(pid_t process, int processor, const PerfSettings& settings) {
   fd_ = open_event(process, processor, settings);
-  return fd_ < 0 ? errno : map_memory();
+  return fd_ < 0 ? errno : map_memory(settings.with_chains ? kPagesForStacks : kMaxPages);
 }
 
-int PerfRing::map_memory() {
+int PerfRing::map_memory(uint64_t most_pages) {
   const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
   int error = 0;
-  for (uint64_t pages = kMaxPages; pages >= kMinPages; pages /= 2) {
+  for (uint64_t pages = most_pages; pages >= kMinPages; pages /= 2) {
     void* memory = mmap(nullptr, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     if (memory != MAP_FAILED) {
       page_ = static_cast<perf_event_mmap_page*>(memory);
@@ -180,10 +194,27 @@ class Bytes {
   }
   // Up to a zero.
   std::string text() const { return std::string(rest_.substr(0, rest_.find('\0'))); }
+  std::string_view next_bytes(uint64_t size) {
+    const std::string_view bytes = rest_.substr(0, size);
+    rest_.remove_prefix(bytes.size());
+    return bytes;
+  }
 
  private:
   std::string_view rest_;
 };
+
+// The registers of user code, and a copy of its stack; null if there is none, or if it is 32-bit code.
+std::unique_ptr<ThreadState> take_state(Bytes& in, std::string& stack) {
+  if (in.next<uint64_t>() != PERF_SAMPLE_REGS_ABI_64) return nullptr;
+  auto state = std::make_unique<ThreadState>();
+  for (const uint8_t number : kNumbersInDwarf)
+    (number == kReturnAddress ? state->pc : state->registers[number]) = in.next<uint64_t>();
+  state->stack.start = state->registers[kRsp];
+  const std::string_view copied = in.next_bytes(in.next<uint64_t>());
+  if (!copied.empty()) stack = copied.substr(0, in.next<uint64_t>());
+  return state;
+}
 
 // The kernel's limit on samples a second; it stops events that come near it for a moment.
 uint64_t most_per_second() {
@@ -199,7 +230,8 @@ bool has_ended(pid_t process) {
 
 }  // namespace
 
-PerfSampler::PerfSampler(unsigned per_second) {
+PerfSampler::PerfSampler(unsigned per_second, bool with_chains) {
+  settings_.with_chains = with_chains;
   settings_.period = 1'000'000'000 / std::min<uint64_t>(per_second, most_per_second());
   if (const int error = may_sample(settings_)) throw Error("perf_event_open: " + system_error(error));
   samples_.period = settings_.period - cost_of_sample(settings_);
@@ -258,6 +290,7 @@ void PerfSampler::take(const perf_event_header& header, std::string_view bytes) 
       r.thread = in.next<uint32_t>();
       r.time = in.next<uint64_t>();
       r.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+      if (settings_.with_chains) r.state = take_state(in, r.stack);
       break;
     case PERF_RECORD_MMAP2: {
       r.kind = Record::Kind::kMap;
@@ -335,6 +368,7 @@ void PerfSampler::apply(const Record& r) {
 }
 
 void PerfSampler::count(const Record& r) {
+  if (settings_.with_chains) count_chain(r);
   SampledThread& thread = threads_[{r.process, r.thread}];
   if (r.in_kernel) {
     ++thread.kernel;
@@ -345,9 +379,31 @@ void PerfSampler::count(const Record& r) {
   ++samples_.user;
   const AddressSpaces::Mapping* mapping = spaces_.find(r.process, r.address);
   SampledModule& m = samples_.modules[mapping ? mapping->module : module("[unknown]")];
-  // Addresses in memory of no file mean nothing once the process is gone.
-  const bool has_offset = mapping && (m.is_file() || m.path == "[vdso]");
-  ++m.counts[has_offset ? r.address - mapping->start + mapping->offset : 0];
+  ++m.counts[mapping && m.has_offsets() ? r.address - mapping->start + mapping->offset : 0];
+}
+
+void PerfSampler::count_chain(const Record& r) {
+  std::vector<FramePlace> frames;
+  ChainEnd end = ChainEnd::no_code;
+  if (r.state) {
+    r.state->stack.bytes = r.stack;
+    end = chain_of(
+        *r.state, [&](uint64_t address) { return code_at(r.process, address); }, frames);
+  }
+  if (end != ChainEnd::whole) frames.push_back({module("[unknown]"), 0});
+  samples_.chains.add(frames, r.in_kernel);
+  samples_.chains.count(end);
+}
+
+std::optional<FoundCode> PerfSampler::code_at(uint32_t process, uint64_t address) {
+  const AddressSpaces::Mapping* mapping = spaces_.find(process, address);
+  if (!mapping) return {};
+  const SampledModule& m = samples_.modules[mapping->module];
+  if (!m.has_offsets()) return FoundCode{{mapping->module, 0}};
+  if (tables_.size() <= mapping->module) tables_.resize(mapping->module + 1);
+  std::unique_ptr<UnwindTable>& table = tables_[mapping->module];
+  if (!table) table = std::make_unique<UnwindTable>(m.path);
+  return FoundCode{{mapping->module, address - mapping->start + mapping->offset}, table.get()};
 }
 
 uint32_t PerfSampler::module(const std::string& path) {
@@ -356,8 +412,23 @@ uint32_t PerfSampler::module(const std::string& path) {
   return at->second;
 }
 
+// Those in which no sample was taken, and that are in no chain.
+void PerfSampler::leave_out_modules() {
+  std::vector<bool> is_used;
+  for (const SampledModule& m : samples_.modules) is_used.push_back(!m.counts.empty());
+  for (size_t i = 1; i < samples_.chains.nodes().size(); ++i) is_used[samples_.chains.nodes()[i].place.module] = true;
+  std::vector<uint32_t> numbers;
+  std::vector<SampledModule> used;
+  for (size_t i = 0; i < is_used.size(); ++i) {
+    numbers.push_back(uint32_t(used.size()));
+    if (is_used[i]) used.push_back(std::move(samples_.modules[i]));
+  }
+  samples_.modules = std::move(used);
+  samples_.chains.renumber(numbers);
+}
+
 Samples PerfSampler::finish() {
-  std::erase_if(samples_.modules, [](const SampledModule& m) { return m.counts.empty(); });
+  leave_out_modules();
   for (SampledModule& m : samples_.modules) {
     if (m.is_file()) m.build_id = build_id_of(m.path);
   }

@@ -9,6 +9,9 @@
 // emptied in rounds while the program runs. A record that is not older than the newest of the round before may have
 // to wait for one that is older and not yet read, so it is kept for the next round. So little is kept, however long
 // the program runs: what remains of a sample is one more in a count.
+//
+// With chains, a sample has the thread's registers and a copy of the top of its stack. They are followed to main's caller
+// (prof/unwind/chain.h) as soon as all that was mapped before is known, and are nowhere after that.
 
 #ifndef PROF_SAMPLE_PERF_SAMPLER_H
 #define PROF_SAMPLE_PERF_SAMPLER_H
@@ -19,12 +22,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "address_spaces.h"
+#include "prof/unwind/chain.h"
 #include "samples.h"
 
 namespace prof {
@@ -34,6 +40,7 @@ namespace prof {
 struct PerfSettings {
   uint64_t period = 0;  // nanoseconds on a processor
   bool with_kernel = false;
+  bool with_chains = false;
 };
 
 class PerfRing {
@@ -56,7 +63,7 @@ class PerfRing {
   void read(const std::function<void(const perf_event_header&, std::string_view bytes)>& take);
 
  private:
-  int map_memory();
+  int map_memory(uint64_t most_pages);
 
   int fd_ = -1;
   perf_event_mmap_page* page_ = nullptr;  // the buffer is after it
@@ -70,7 +77,7 @@ class PerfSampler {
  public:
   // So many samples for each second on a processor, or as many as the kernel allows. Throws Error if it allows none;
   // may_sample tells before.
-  explicit PerfSampler(unsigned per_second);
+  PerfSampler(unsigned per_second, bool with_chains);
 
   // Prepares for a child of this process, which is sampled from its next execve on. Throws Error.
   void attach(pid_t process);
@@ -91,12 +98,17 @@ class PerfSampler {
     uint32_t parent = 0, parent_thread = 0;  // of these: what began it
     uint64_t address = 0;
     AddressSpaces::Mapping mapping = {};
-    std::string name = {};  // of the thread
+    std::string name = {};                    // of the thread
+    std::unique_ptr<ThreadState> state = {};  // with chains; null if it has no user code, as when it ends
+    std::string stack = {};                   // what the state's slice is of
   };
   void take(const perf_event_header& header, std::string_view bytes);
   void read_round(bool is_last);
   void apply(const Record& record);
   void count(const Record& sample);
+  void count_chain(const Record& sample);
+  std::optional<FoundCode> code_at(uint32_t process, uint64_t address);
+  void leave_out_modules();
   uint32_t module(const std::string& path);
 
   PerfSettings settings_;
@@ -107,6 +119,7 @@ class PerfSampler {
   std::map<std::string, uint32_t, std::less<>> module_index_;
   std::map<std::pair<uint32_t, uint32_t>, SampledThread> threads_;
   Samples samples_;
+  std::vector<std::unique_ptr<UnwindTable>> tables_;  // by module; null until it is needed
 };
 
 }  // namespace prof

@@ -26,6 +26,7 @@ constexpr uint64_t kLongestPeriod = 1'000'000'000;    // nanoseconds
 constexpr uint64_t kLongestTime = uint64_t(1) << 62;  // nanoseconds
 constexpr size_t kMaxModules = 1 << 20;
 constexpr double kGreatestWeight = 1e9;
+constexpr size_t kMaxChainNodes = 1 << 26;
 
 // One line of JSON, with what is no UTF-8 replaced.
 template <class Json>
@@ -79,9 +80,9 @@ class Reader {
       refuse(std::string(name) + " is no number that it can be");
     return at->get<double>();
   }
-  const json& list_of(const json& object, const char* name) const {
+  const json& list_of(const json& object, const char* name, size_t most = kMaxModules) const {
     const json& value = member(object, name);
-    if (!value.is_array() || value.size() > kMaxModules) refuse(std::string(name) + " is no list");
+    if (!value.is_array() || value.size() > most) refuse(std::string(name) + " is no list");
     return value;
   }
 
@@ -99,6 +100,28 @@ SampledModule module_of(const json& value, const Reader& reader) {
     module.counts[reader.number(pair[0], "an offset", UINT64_MAX)] += reader.number(pair[1], "a count", kMaxSamples);
   }
   return module;
+}
+
+// Of a document that has some.
+SampledChains chains_of(const json& document, const Reader& reader, const Samples& samples) {
+  SampledChains chains;
+  uint64_t user = 0, kernel = 0;
+  for (const json& value : reader.list_of(document, "chains", kMaxChainNodes)) {
+    if (!value.is_array() || value.size() != 5) reader.refuse("a chain has not five numbers");
+    ChainNode node;
+    node.parent = uint32_t(reader.number(value[0], "a caller", chains.nodes().size() - 1));
+    if (samples.modules.empty()) reader.refuse("chains have no modules");
+    node.place.module = uint32_t(reader.number(value[1], "a module", samples.modules.size() - 1));
+    node.place.offset = reader.number(value[2], "an offset", UINT64_MAX);
+    user += node.user = reader.number(value[3], "a count", samples.user);
+    kernel += node.kernel = reader.number(value[4], "a count", samples.kernel);
+    if (user > samples.user || kernel > samples.kernel) reader.refuse("chains have more samples than there are");
+    chains.append(node);
+  }
+  const json& ends = reader.member(document, "chain_ends");
+  for (unsigned i = 0; i < kChainEnds; ++i)
+    chains.count(ChainEnd(i), reader.number_of(ends, name_of(ChainEnd(i)), kMaxSamples));
+  return chains;
 }
 
 Samples samples_of(const json& document, const Reader& reader) {
@@ -134,7 +157,21 @@ Samples samples_of(const json& document, const Reader& reader) {
                          reader.number_of(value, "user_samples", kMaxSamples),
                          reader.number_of(value, "kernel_samples", kMaxSamples)});
   }
+  if (document.contains("chains")) s.chains = chains_of(document, reader, s);
   return s;
+}
+
+// The members of the document that tell of chains.
+std::string text_of(const SampledChains& chains) {
+  if (chains.is_empty()) return "";
+  json ends;
+  for (unsigned i = 0; i < kChainEnds; ++i) ends[name_of(ChainEnd(i))] = chains.ended(ChainEnd(i));
+  std::string text = ",\n\"chain_ends\":" + line(ends) + ",\n\"chains\":[";
+  for (size_t i = 1; i < chains.nodes().size(); ++i) {
+    const ChainNode& n = chains.nodes()[i];
+    text += (i == 1 ? "\n" : ",\n") + line(json{n.parent, n.place.module, n.place.offset, n.user, n.kernel});
+  }
+  return text + "]";
 }
 
 std::string text_of(const Samples& samples) {
@@ -172,7 +209,7 @@ std::string text_of(const Samples& samples) {
                                   {"kernel_samples", thread.kernel}});
     separator = ",\n";
   }
-  return text + "]}\n";
+  return text + "]" + text_of(samples.chains) + "}\n";
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "chains.h"
+
 namespace prof {
 
 // A file with code that was mapped, or what the kernel calls in brackets: [vdso]. [anonymous] is memory of no file,
@@ -24,6 +26,8 @@ struct SampledModule {
   std::map<uint64_t, uint64_t> counts = {};  // samples by offset in the file
 
   bool is_file() const { return !path.empty() && path[0] != '['; }
+  // Elsewhere addresses mean nothing once the process is gone, and are 0.
+  bool has_offsets() const { return is_file() || path == "[vdso]"; }
 };
 
 struct SampledThread {
@@ -44,6 +48,7 @@ struct Samples {
   int status = 0;                           // how the program ended, as from waitpid
   std::vector<SampledModule> modules;
   std::vector<SampledThread> threads;
+  SampledChains chains = {};  // empty if none were taken
 };
 
 // Writes a new file. Throws Error if it cannot be written.

@@ -21,7 +21,8 @@ constexpr unsigned kOfFirstRun = 5000, kOfOnlyRun = 1000;
 
 class FromOutside : public FirstRun {
  public:
-  FromOutside(std::string program, unsigned per_second) : program_(std::move(program)), sampler_(per_second) {}
+  FromOutside(std::string program, unsigned per_second, bool with_chains)
+      : program_(std::move(program)), sampler_(per_second, with_chains) {}
   const std::string& program() const override { return program_; }
   std::string remark() const override { return ""; }
   void begin(pid_t process) override { sampler_.attach(process); }
@@ -81,7 +82,7 @@ class FromInside : public FirstRun {
 std::unique_ptr<FirstRun> first_run(const std::string& program) {
   PerfSettings settings;
   const int error = may_sample(settings);
-  if (!error) return std::make_unique<FromOutside>(program, kOfFirstRun);
+  if (!error) return std::make_unique<FromOutside>(program, kOfFirstRun, false);
   if (!can_sample_itself(program))
     throw Error("--true of a static program needs perf events, which this system does not allow (" +
                 system_error(error) + "); allow them by sysctl kernel.perf_event_paranoid=2, or run prof as root");
@@ -93,7 +94,7 @@ std::unique_ptr<FirstRun> first_run(const std::string& program) {
 std::unique_ptr<FirstRun> only_run(const std::string& copy, int& error) {
   PerfSettings settings;
   error = may_sample(settings);
-  return error ? nullptr : std::make_unique<FromOutside>(copy, kOfOnlyRun);
+  return error ? nullptr : std::make_unique<FromOutside>(copy, kOfOnlyRun, true);
 }
 
 Samples samples_of(FirstRun& run, const Child& child, const std::string& program,

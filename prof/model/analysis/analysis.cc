@@ -55,6 +55,7 @@ class Part {
     a_.limited = false;
     a_.duration = 0;
     a_.run_times = {};
+    a_.arcs.clear();
     a_.hook_samples = a_.sample_signals = a_.samples_without_room = 0;
   }
 
@@ -303,8 +304,18 @@ void take_samples(Analysis& a, const Input& input) {
   a.sampled = credit(samples, a.functions, histogram, input.samples, a.remarks);
   a.histogram = histogram.finish();
   for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
-  a.sums = use_samples(*a.sampled, a.rate(), a.tree);
+  const bool has_chains = !a.has_hooks() && a.sampled->has_chains();
+  if (has_chains) {
+    a.sums = use_chains(*a.sampled, samples.chains, a.rate(), a.arcs, a.tree);
+  } else {
+    a.sums = use_samples(*a.sampled, a.rate(), a.tree);
+  }
+  // Of a function that ran and whose blocks do not tell its calls, these are not known.
+  for (size_t f = 0; f < a.sums.size() && !a.has_hooks(); ++f)
+    if (a.sums[f].calls == 0) a.sampled->is_counted[f] = false;
   if (!input.remarks) return;
+  if (const std::string cut = has_chains ? chains_cut_off(samples.chains) : ""; !cut.empty())
+    a.remarks.push_back(input.samples + ": " + cut);
   char text[200];
   std::snprintf(text, sizeof text,
                 ": %s of user code, one every %.3g ms on a processor: %.3f s; by the kernel's accounts %.3f s",

@@ -86,7 +86,7 @@ class Counting {
 }  // namespace
 
 void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search) {
-  const std::map<Place, uint64_t> all = Counting(recorded, search).calls();
+  const Counting counting(recorded, search);
   std::vector<CallNode>& nodes = recorded.tree.nodes;
   std::map<uint32_t, uint32_t> node_of;  // by function, of those below the root
   uint32_t last = 0;
@@ -94,7 +94,7 @@ void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search) {
     node_of[nodes[n].function] = n;
     last = n;
   }
-  for (const auto& [place, calls] : all) {
+  for (const auto& [place, calls] : counting.calls()) {
     const uint32_t function = recorded.functions.at(place.first, place.second);
     recorded.functions.set_counted(function);
     const auto [at, is_new] = node_of.try_emplace(function, uint32_t(nodes.size()));
@@ -107,6 +107,9 @@ void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search) {
     }
     nodes[at->second].calls = calls;
   }
+  const auto function_at = [&](Place place) { return recorded.functions.at(place.first, place.second); };
+  for (const Site& site : counting.sites())
+    if (site.calls != 0) recorded.arcs.push_back({function_at(site.from), function_at(site.to), site.calls});
 }
 
 std::vector<CallSite> call_sites_of_blocks(const Recorded& recorded, const DebugSearch& search) {

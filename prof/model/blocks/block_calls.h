@@ -35,7 +35,8 @@ struct CallSite {
   bool is_instruction = true;  // `address` is that of one
 };
 
-// Gives the functions that ran, some of which may not have been there, and nodes below the root of the tree their calls.
+// Gives the functions that ran, some of which may not have been there, and nodes below the root of the tree their calls; and
+// sets what each called of others.
 void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search);
 
 // The instructions that called, of such a program; in the order of call_sites.h.

@@ -126,8 +126,8 @@ class Sites {
   Sites(const Recorded& recorded, uint32_t object, const std::vector<CallSite>& sites)
       : recorded_(recorded), object_(object), sites_(sites), next_(sites.begin()) {}
 
-  // Without hooks all functions are below the root, as if they had been called from outside. Puts arcs from the instructions
-  // that called in the place of arcs from there, as far as these are known.
+  // Without hooks all calls are counted, and by whom only those that are not through pointers: the others are taken to come
+  // from outside. Puts arcs from the instructions that called in the place of arcs from there.
   void take_from(std::optional<uint64_t> outside, std::vector<GmonArc>& arcs) const {
     const std::vector<Function>& functions = recorded_.functions.functions();
     std::map<uint64_t, uint64_t> known;  // calls, by function called
@@ -183,20 +183,27 @@ std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::
   };
   std::vector<Calls> own;  // the caller's, not through others
   own.reserve(nodes.size());
-  for (size_t i = 1; i < nodes.size(); ++i) {
+  auto add_from_outside = [&](uint64_t to, uint64_t calls) {
+    if (!outside) {
+      add_up(left_out, calls);
+    } else if (*outside != to) {
+      arcs.push_back({*outside, to, calls});
+    }
+  };
+  for (size_t i = 1; i < nodes.size() && recorded.has_hooks(); ++i) {
     const uint32_t caller = shown.nearest(nodes[i].parent), callee = nodes[i].function;
     if (!shown.has(functions[callee])) continue;
     const uint64_t to = functions[callee].address;
-    if (caller != kOutside && nodes[nodes[i].parent].function == caller) {
+    if (caller == kOutside) {
+      add_from_outside(to, nodes[i].calls);
+    } else if (nodes[nodes[i].parent].function == caller) {
       own.push_back({caller, callee, nodes[i].calls});
-    } else if (caller != kOutside) {
+    } else {
       arcs.push_back({functions[caller].address, to, nodes[i].calls});
-    } else if (outside && *outside != to) {
-      arcs.push_back({*outside, to, nodes[i].calls});
-    } else if (!outside) {
-      add_up(left_out, nodes[i].calls);
     }
   }
+  for (size_t f = 0; f < functions.size() && !recorded.has_hooks(); ++f)
+    if (shown.has(functions[f])) add_from_outside(functions[f].address, recorded.sums[f].calls);
   std::ranges::sort(own, {}, &Calls::ends);
   arcs.reserve(arcs.size() + own.size());
   for (auto same = own.begin(); same != own.end();) {

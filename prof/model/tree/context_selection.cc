@@ -26,12 +26,12 @@ FunctionSet functions_meant(const Recorded& recorded, const std::vector<std::str
   return set;
 }
 
-// Samples are of functions, and are spread over their contexts (sampled.h). Of a function that is in no context, the part
-// that is left is all or nothing.
+// Samples without chains are of functions, and are spread over their contexts (sampled.h). Of a function that is in no
+// context, the part that is left is all or nothing.
 void keep_samples(Recorded& a, const std::vector<FunctionSum>& before, const FunctionSet& is_left) {
   for (size_t f = 0; f < before.size(); ++f) {
     uint64_t& samples = a.sampled->samples[f];
-    if (before[f].calls != 0) {
+    if (before[f].calls != 0 || a.sampled->has_chains()) {
       const double part = before[f].self == 0 ? 0 : double(a.sums[f].self) / double(before[f].self);
       samples = uint64_t(std::llround(double(samples) * std::min(part, 1.0)));
     } else if (is_left[f]) {

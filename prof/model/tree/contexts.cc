@@ -23,6 +23,7 @@ void forget_own_time(CallNode& node) {
   empty.function = node.function;
   empty.parent = node.parent;
   empty.calls = node.calls;
+  empty.has_estimated_calls = node.has_estimated_calls;
   empty.has_doubtful_calls = node.has_doubtful_calls;
   empty.has_tail_calls = node.has_tail_calls;
   node = empty;

@@ -33,7 +33,7 @@ Modules::Modules(const Recorded& recorded) : sums_(recorded.functions.objects().
 void Modules::add(const Recorded& recorded, uint32_t f) {
   const Function& function = recorded.functions.functions()[f];
   ModuleSum& module = sums_[function.object];
-  const bool has_calls = recorded.sampled ? bool(recorded.sampled->is_counted[f]) : function.has_calls;
+  const bool has_calls = recorded.counts_calls_of(uint32_t(f));
   module.has_calls = has_calls || (module.functions != 0 && module.has_calls);
   ++module.functions;
   add_self(module.sum, recorded.sums[f]);

@@ -53,6 +53,18 @@ struct Recorded {
   SelectedContexts contexts = {};
   // Executions of basic blocks, by object and address; empty unless the program was rewritten with profld -b.
   std::vector<BlockCount> blocks = {};
+  // Of a run without hooks, whose blocks were counted: how often functions called others, but for calls through pointers.
+  std::vector<CountedArc> arcs = {};
+
+  // Whether somebody counts the calls of a function.
+  bool counts_calls_of(uint32_t function) const {
+    return sampled ? bool(sampled->is_counted[function]) : functions.functions()[function].has_calls;
+  }
+
+  // Whether the total time of a function is known.
+  bool has_total_of(uint32_t function) const {
+    return timed() && (is_gmon() || (has_hooks() ? counts_calls_of(function) : has_contexts()));
+  }
 
   // As in FigureProperties.
   const FigureProperties& properties() const { return properties_of(type); }
@@ -62,6 +74,7 @@ struct Recorded {
   bool has_hooks() const { return properties().has_hooks; }
   bool on_processor() const { return properties().on_processor; }
   bool has_waiting() const { return properties().has_waiting; }
+  bool has_contexts() const { return has_hooks() || (sampled && sampled->has_chains()); }
   bool by_two_runs() const { return properties().by_two_runs; }
   bool from_outside() const { return properties().from_outside; }
   bool is_gmon() const { return properties().is_gmon; }

@@ -22,14 +22,20 @@ class Crediting {
       : samples_(samples), functions_(functions), histogram_(histogram), path_(path), remarks_(remarks) {}
 
   SampledTimes credit_all() {
-    for (const SampledModule& m : samples_.modules) {
-      if (m.is_file()) {
-        credit_file(m);
+    for (const ChainNode& node : samples_.chains.nodes())
+      if (!samples_.chains.is_empty()) in_chains_[node.place.module][node.place.offset] = 0;
+    for (uint32_t m = 0; m < samples_.modules.size(); ++m) {
+      const SampledModule& module = samples_.modules[m];
+      if (module.is_file()) {
+        credit_file(module, in_chains_[m]);
       } else {
-        add(functions_.nameless_code(m.path), sum(m));
+        credit_to(functions_.nameless_code(module.path), module, in_chains_[m]);
       }
     }
-    if (samples_.kernel) add(functions_.nameless_code("[kernel]"), samples_.kernel);
+    if (samples_.kernel) add(times_.kernel_function = functions_.nameless_code("[kernel]"), samples_.kernel);
+    for (const ChainNode& node : samples_.chains.nodes())
+      if (!samples_.chains.is_empty())
+        times_.chain_functions.push_back(in_chains_[node.place.module][node.place.offset]);
     if (!has_program_) refuse_other_program();
     times_.samples.resize(functions_.functions().size());
     for (const Function& f : functions_.functions()) {
@@ -46,10 +52,12 @@ class Crediting {
   }
 
  private:
-  static uint64_t sum(const SampledModule& module) {
-    uint64_t all = 0;
-    for (const auto& [offset, count] : module.counts) all += count;
-    return all;
+  using FunctionsAt = std::map<uint64_t, uint32_t>;  // by offset in a file, of what is in chains
+
+  // All of a module to one function.
+  void credit_to(uint32_t function, const SampledModule& module, FunctionsAt& in_chains) {
+    for (const auto& [offset, count] : module.counts) add(function, count);
+    for (auto& [offset, at] : in_chains) at = function;
   }
 
   void add(uint32_t function, uint64_t count) {
@@ -74,27 +82,29 @@ class Crediting {
     return {};
   }
 
-  void credit_file(const SampledModule& module) {
+  void credit_file(const SampledModule& module, FunctionsAt& in_chains) {
     std::optional<ElfFile> file = open(module);
     const bool is_copy = file && file->is_rewritten() && !file->original_build_id().empty() &&
                          file->original_build_id() == functions_.program().original_build_id();
     const bool is_the_program = is_copy || is_program(module);
     has_program_ = has_program_ || is_the_program;
-    if (!file && !is_the_program) return add(functions_.nameless_code(module.path), sum(module));
+    if (!file && !is_the_program) return credit_to(functions_.nameless_code(module.path), module, in_chains);
     const uint32_t object =
         is_the_program ? uint32_t(kProgram) : functions_.library({module.path, module.build_id, 0, 0, 0});
     std::optional<CopySteps> steps;  // of a module that may be a copy that profld made
     if (file) steps.emplace(*file);
-    for (const auto& [offset, count] : module.counts) {
+    auto function_at = [&](uint64_t offset, uint64_t count) {
       const std::optional<uint64_t> loaded = file ? file->address_at(offset) : std::nullopt;
       std::optional<uint64_t> entry;
       if (loaded) {
         const uint64_t address = steps->original(*loaded);
-        histogram_.add(object, address, count);
+        if (count) histogram_.add(object, address, count);
         entry = functions_.objects()[object].entry_of_original(address);
       }
-      add(entry ? functions_.at(object, *entry) : functions_.unknown_function(object), count);
-    }
+      return entry ? functions_.at(object, *entry) : functions_.unknown_function(object);
+    };
+    for (const auto& [offset, count] : module.counts) add(function_at(offset, count), count);
+    for (auto& [offset, function] : in_chains) function = function_at(offset, 0);
   }
 
   void refuse_other_program() const {
@@ -113,6 +123,7 @@ class Crediting {
   const std::string& path_;
   std::vector<std::string>& remarks_;
   SampledTimes times_;
+  std::map<uint32_t, FunctionsAt> in_chains_;  // by module
   bool has_program_ = false;
 };
 
@@ -172,6 +183,37 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
     sums[f].total_range = sums[f].self_range;
   }
   return sums;
+}
+
+std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChains& chains, double hz,
+                                    const std::vector<CountedArc>& arcs, Tree& tree) {
+  const size_t functions = times.samples.size();
+  std::vector<uint64_t> calls;
+  for (const FunctionSum& sum : sum_functions(tree, functions)) calls.push_back(sum.calls);
+  const double cycles_of_sample = double(times.period) * 1e-9 * hz;
+  tree = tree_of_chains(chains, times.chain_functions, times.kernel_function, cycles_of_sample, times.weight);
+  share_calls(tree, arcs, calls);
+  std::vector<FunctionSum> sums = sum_functions(tree, functions);
+  for (size_t f = 0; f < functions; ++f) {
+    sums[f].calls = calls[f];
+    sums[f].has_estimated_calls = false;
+  }
+  return sums;
+}
+
+std::string chains_cut_off(const SampledChains& chains) {
+  uint64_t all = 0, others = 0;
+  std::string reasons;
+  for (unsigned i = 0; i < kChainEnds; ++i) {
+    const uint64_t n = chains.ended(ChainEnd(i));
+    all += n;
+    if (ChainEnd(i) == ChainEnd::whole || n == 0) continue;
+    others += n;
+    reasons += (reasons.empty() ? "" : ", ") + std::to_string(n) + " " + text_of(ChainEnd(i));
+  }
+  if (others * 1000 <= all) return "";
+  return "the callers of " + std::to_string(others) + " of " + prof_text::count_of(all, "sample") +
+         " are known only in part and begin at [unknown]: " + reasons;
 }
 
 void make_zeros_uncertain(std::vector<FunctionSum>& sums, double cycles_of_sample) {

@@ -6,6 +6,8 @@
 // function. Total times follow by addition. Of libraries, which have no nodes, there is self time only, and no total
 // time includes it.
 //
+// If the samples have chains, and the copy had no hooks, contexts are those of the chains (sampled_contexts.h).
+//
 // How sure the time of a function is follows from the number n of its samples, which is Poisson's: the score interval
 // n + z^2/2 +- z sqrt(n + z^2/4) with z = 1.96 holds the true value in 95 of 100 runs, also when n is 0. If samples come
 // w at once, because a program that samples itself shares its processor with others, n / w are independent.
@@ -20,6 +22,7 @@
 #include "histogram.h"
 #include "prof/model/program/functions.h"
 #include "prof/sample/samples.h"
+#include "sampled_contexts.h"
 #include "tree.h"
 
 namespace prof {
@@ -32,6 +35,10 @@ struct SampledTimes {
   bool has_kernel = false;
   uint64_t user_time = 0;  // nanoseconds, as the kernel's accounts say
   double weight = 1;       // how many samples came at once
+  // By node of the samples' chains; and the function of what the kernel did. Empty without chains.
+  std::vector<uint32_t> chain_functions = {};
+  uint32_t kernel_function = 0;
+  bool has_chains() const { return !chain_functions.empty(); }
 
   double seconds(double of_samples) const { return of_samples * double(period) / 1e9; }
 };
@@ -51,6 +58,14 @@ SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram&
 // Puts the times that the samples say in the place of those that are in a tree, with cycles that tick `hz` times a
 // second, and returns the sums by function.
 std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree);
+
+// Makes the tree that of the samples' chains, and returns the sums by function. Their calls are those of the tree before, and
+// `arcs` tells how many of them each function made; so nodes get theirs.
+std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChains& chains, double hz,
+                                    const std::vector<CountedArc>& arcs, Tree& tree);
+
+// What to say of chains that are not whole; "" if nearly all are.
+std::string chains_cut_off(const SampledChains& chains);
 
 // A function without samples may have had some: the variance makes with_chance (probe_cost.h) say so many as the end of a
 // score interval.

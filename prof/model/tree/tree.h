@@ -55,7 +55,8 @@ struct CallNode {
   uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   // Of the estimates of self and total, if they are that; cycles^2.
   double self_variance = 0, total_variance = 0;
-  bool has_tail_calls = false;  // some of its calls at least were jumps, at the end of the parent's
+  bool has_tail_calls = false;       // some of its calls at least were jumps, at the end of the parent's
+  bool has_estimated_calls = false;  // calls are a share of what was counted (sampled_contexts.h)
   // It is impossible, or made of what is.
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };
@@ -73,6 +74,7 @@ struct FunctionSum {
   uint64_t self_probe = 0, total_probe = 0;  // as in CallNode, and the following
   uint64_t self_waiting = 0, total_waiting = 0, self_preempted = 0, total_preempted = 0;
   double self_variance = 0, total_variance = 0;
+  bool has_estimated_calls = false;
   bool has_doubtful_calls = false, has_doubtful_self = false, has_doubtful_total = false;
 };
 
@@ -91,6 +93,7 @@ void add_self(Sum& sum, const Part& part) {
   sum.self_waiting += part.self_waiting;
   sum.self_preempted += part.self_preempted;
   sum.self_variance += part.self_variance;
+  sum.has_estimated_calls |= part.has_estimated_calls;
   sum.has_doubtful_calls |= part.has_doubtful_calls;
   sum.has_doubtful_self |= part.has_doubtful_self;
   if constexpr (requires { sum.has_tail_calls; }) sum.has_tail_calls |= part.has_tail_calls;

@@ -70,7 +70,7 @@ class File {
     std::vector<std::string> cells;
     if (annotation_.has_executions) cells.push_back(shown_executions(line));
     const bool has_functions = !line.functions.empty();
-    cells.push_back(has_functions ? shown_calls(sum.calls, sum.has_doubtful_calls) : "");
+    cells.push_back(has_functions ? shown_calls(sum) : "");
     if (analysis_.timed())
       cells.push_back(has_functions ? shown_time(analysis_, double(sum.self),
                                                  with_chance(sum.self_range, sum.self_variance), sum.has_doubtful_self)

@@ -352,6 +352,7 @@ class Writer {
       json_.member("parent", node.parent == 0 ? -1 : int64_t(node_numbers_[node.parent]));
       if (node.has_tail_calls && analysis_.contexts.callers.empty()) json_.member("tail", true);
       json_.member("calls", node.calls);
+      if (node.has_estimated_calls) json_.member("calls_estimated", true);
       json_.member("cycles", node.total);
       json_.member("self_cycles", node.self);
       errors(node.self_variance, node.total_variance);

@@ -31,6 +31,7 @@ struct TableRow {
   FunctionSum on_processor = {};         // of the other run, if there are two
   uint64_t samples = 0;                  // if times are those of samples
   bool has_calls = true;                 // false: a dash in their place
+  bool has_total = true;                 // the same
   bool is_selected = true;               // false: a part of the whole, which is not printed
   uint32_t functions = 0;                // how many the row is of, in the table of modules
   std::vector<TextWithName> below = {};  // lines below it
@@ -108,12 +109,8 @@ std::string shown_total(const Analysis& analysis, const FunctionSum& sum, double
 std::vector<Column> table_columns(const Analysis& analysis, const TableForm& form) {
   std::vector<Column> columns = columns_of_self_times(analysis);
   const bool has_totals = form.has_totals && analysis.timed();
-  auto total = [&](const TableRow& row) {
-    return (row.has_calls && analysis.has_hooks()) || analysis.is_gmon() ? shown_total(analysis, row.sum, 1) : "-";
-  };
-  auto calls = [](const TableRow& row) {
-    return row.has_calls ? shown_calls(row.sum.calls, row.sum.has_doubtful_calls) : "-";
-  };
+  auto total = [&](const TableRow& row) { return row.has_total ? shown_total(analysis, row.sum, 1) : "-"; };
+  auto calls = [](const TableRow& row) { return row.has_calls ? shown_calls(row.sum) : "-"; };
   auto per_call = [&](const TableRow& row) {
     const bool is_known = row.has_calls && row.sum.calls != 0 && !row.sum.has_doubtful_calls;
     return is_known ? shown_total(analysis, row.sum, double(row.sum.calls)) : "-";
@@ -324,7 +321,8 @@ void print_flat(const Analysis& analysis, const TableOptions& options, Output& o
     TableRow row{analysis.functions.name_with_module(function), analysis.sums[f]};
     if (analysis.cpu) row.on_processor = analysis.cpu->sums[f];
     if (analysis.sampled) row.samples = analysis.sampled->samples[f];
-    row.has_calls = analysis.sampled ? bool(analysis.sampled->is_counted[f]) : function.has_calls;
+    row.has_calls = analysis.counts_calls_of(f);
+    row.has_total = analysis.has_total_of(f);
     row.is_selected = selected[f];
     row.address = function.address;
     row.below = inlined_lines(analysis, f);

@@ -105,7 +105,7 @@ class TreeWriter {
         nodes_(analysis.tree.nodes),
         names_(names_of(analysis.functions)),
         nodes_shown_(shown_nodes(analysis, Modules(analysis), options.pruning)),
-        key_(options.sort || analysis.contexts.callers.empty() ? options.sort : SortKey::total),
+        key_(options.sort || has_order(analysis) ? options.sort : SortKey::total),
         before_(analysis, names_, key_),
         indents_(options.columns),
         open_(names_.size()) {}
@@ -124,6 +124,11 @@ class TreeWriter {
   }
 
  private:
+  // Whether children stand in an order that says something, that of their first calls.
+  static bool has_order(const Analysis& analysis) {
+    return analysis.contexts.callers.empty() && !(analysis.sampled && analysis.sampled->has_chains());
+  }
+
   // Nodes to print, the next one last. A line is seen a second time, marked, after what is below it. A line is of one
   // node, or of a chain of them.
   struct Step {
@@ -230,8 +235,8 @@ class TreeWriter {
     } else {
       text += '-';
     }
-    if (node.calls != 1 && analysis_.functions.functions()[node.function].has_calls)
-      text += "/" + shown_calls(node.calls, node.has_doubtful_calls);
+    const bool says_something = node.calls != (node.has_estimated_calls ? 0 : 1);
+    if (says_something && analysis_.counts_calls_of(node.function)) text += "/" + shown_calls(node);
     if (analysis_.timed() && !analysis_.contexts.callers.empty())
       figures.others += " self " + shown_time(analysis_, node.self, self_range(node), 1000, node.has_doubtful_self);
     if (analysis_.has_waiting() && analysis_.seconds(node.total_waiting) >= 0.0000005)

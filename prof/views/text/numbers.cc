@@ -43,7 +43,17 @@ std::string shown_time(const Analysis& analysis, double cycles, const Range& ran
   return duration_range(analysis.seconds(range.low), analysis.seconds(range.high));
 }
 
-std::string shown_calls(uint64_t calls, bool is_doubtful) { return (is_doubtful ? "?" : "") + std::to_string(calls); }
+namespace {
+
+template <class Part>
+std::string calls_of(const Part& part) {
+  return (part.has_doubtful_calls ? "?" : part.has_estimated_calls ? "~" : "") + std::to_string(part.calls);
+}
+
+}  // namespace
+
+std::string shown_calls(const CallNode& node) { return calls_of(node); }
+std::string shown_calls(const FunctionSum& sum) { return calls_of(sum); }
 
 namespace {
 

@@ -22,8 +22,9 @@ bool is_shown_as_range(const Analysis& analysis, uint64_t cycles, const Range& r
 // The same in one unit, which is not written: a time with three places, or its range, each end rounded to two digits, away from the other ("0.05-0.12").
 std::string shown_time(const Analysis& analysis, uint64_t cycles, const Range& range, double units, bool is_doubtful);
 
-// A number of calls, with the mark ? if it is doubtful.
-std::string shown_calls(uint64_t calls, bool is_doubtful);
+// A number of calls, with the mark ? if it is doubtful, or ~ if it is estimated.
+std::string shown_calls(const CallNode& node);
+std::string shown_calls(const FunctionSum& sum);
 
 // What was waited, of an elapsed time and a time on a processor with their ranges, as shown_time shows it. For analyses
 // of two runs.

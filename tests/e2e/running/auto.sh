@@ -68,6 +68,64 @@ run prof
 run prof --json "$profile"
 [ "$(jq '[.functions[] | select(.name == "busy")][0].self_seconds > 0.2' stdout)" = true ] || fail "JSON: $(cat stdout)"
 
+# total FUNCTION FILE: as a table has it.
+total() { awk -F '\t' -v name="$1" '$2 == name { n = split($1, field, " "); print field[n - 2] }' "$2"; }
+# callers FUNCTION FILE: who calls it in the contexts of a JSON document, each once.
+callers() {
+  jq -r --arg name "$1" '[.functions[].name | sub("\\(.*"; "")] as $names | .tree as $tree | [.tree[] | select($names[.function] == $name and .parent >= 0) | $names[$tree[.parent].function]] | unique | join(" ")' "$2"
+}
+
+# Samples from outside have their callers: through libraries, by pointers, in threads, with totals; calls are exact where a
+# function has one context.
+has_contexts=
+[ ! -e "$profile.samples" ] || has_contexts=yes
+if [ -n "$has_contexts" ]; then
+  cat >contexts.cc <<'C'
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+#define KEPT __attribute__((noipa))
+static volatile unsigned sink;
+KEPT void work(unsigned n) {
+  for (unsigned i = 0; i < n * 20000; ++i) sink += i;
+}
+KEPT void first(void) { work(100); sink += 1; }
+KEPT void second(void) { work(300); sink += 1; }
+KEPT bool less(int a, int b) { work(1); return a < b; }
+KEPT void sorts(void) {
+  std::vector<int> v;
+  for (int i = 0; i < 200; ++i) v.push_back(i * 7919 % 200);
+  std::sort(v.begin(), v.end(), less);
+}
+KEPT void recurses(int n) { work(20); if (n) recurses(n - 1); sink += 1; }
+KEPT void throws(int n) { work(50); if (n) throws(n - 1); else throw std::runtime_error("x"); sink += 1; }
+KEPT void catches(void) { try { throws(5); } catch (const std::exception&) { work(100); } }
+KEPT void thread_work(void) { work(500); sink += 1; }
+int main() {
+  for (int i = 0; i < 30; ++i) { first(); second(); recurses(9); catches(); }
+  sorts();
+  std::thread thread([] { for (int i = 0; i < 20; ++i) thread_work(); });
+  thread.join();
+}
+C
+  compile contexts contexts.cc -O1 -pthread
+  mkdir contexts.runs
+  (cd contexts.runs && PROFDIR=. prof run --type auto ../contexts 2>stderr) || fail "contexts: $(cat contexts.runs/stderr)"
+  run prof --json contexts.runs/prof.*[0-9]
+  mv stdout contexts.json
+  for pair in 'work:catches first less recurses second thread_work throws' 'first:main' 'second:main' 'recurses:main recurses' 'throws:catches throws' 'catches:main'; do
+    [ "$(callers "${pair%%:*}" contexts.json)" = "${pair#*:}" ] || fail "${pair%%:*} is called by $(callers "${pair%%:*}" contexts.json)"
+  done
+  [ "$(jq '[.tree[] | select(.calls_estimated)] | length > 0' contexts.json)" = true ] || fail "no calls are estimated: $(cat contexts.json)"
+  run prof -d contexts.runs/prof.*[0-9]
+  grep -q 'first():[0-9.-]*/30$' stdout && grep -q 'throws(int):[0-9.-]*/~' stdout || fail "the tree: $(cat stdout)"
+  run prof --callers less contexts.runs/prof.*[0-9]
+  grep -q 'sorts' stdout && grep -q 'main' stdout || fail "callers of less: $(cat stdout)"
+  run prof contexts.runs/prof.*[0-9]
+  [[ $(total main stdout) = *[0-9]*s ]] || fail "main has no total: $(cat stdout)"
+fi
+
 # Samples that are gone are no times.
 if [ -e "$profile.samples" ]; then
   mv "$profile.samples" elsewhere

@@ -39,6 +39,10 @@ Samples some_samples() {
   s.modules = {{"/bin/program", std::string("\x01\xab\x00", 3), {{0x10, 1}, {UINT64_MAX, 10}}},
                {"[vdso]", "", {{0, 100}}}};
   s.threads = {{1, 2, "main", 111, 7}};
+  for (int i = 0; i < 101; ++i) {
+    s.chains.add({{1, 0}, {0, 0x10}}, i == 0);
+    s.chains.count(prof::ChainEnd::whole);
+  }
   return s;
 }
 
@@ -98,6 +102,15 @@ TEST_CASE("samples: a file holds what was written") {
   CHECK(s.user_time == 5);
   CHECK(s.system_time == 6);
   CHECK(s.status == 9);
+  REQUIRE(s.chains.nodes().size() == 3);
+  CHECK(s.chains.nodes()[1].parent == 0);
+  CHECK(s.chains.nodes()[1].place == prof::FramePlace{0, 0x10});
+  CHECK(s.chains.nodes()[2].parent == 1);
+  CHECK(s.chains.nodes()[2].place == prof::FramePlace{1, 0});
+  CHECK(s.chains.nodes()[2].user == 100);
+  CHECK(s.chains.nodes()[2].kernel == 1);
+  CHECK(s.chains.ended(prof::ChainEnd::whole) == 101);
+  CHECK(s.chains.ended(prof::ChainEnd::cut_off) == 0);
   REQUIRE(s.modules.size() == 2);
   CHECK(s.modules[0].build_id == expected.modules[0].build_id);
   CHECK(s.modules[0].counts == expected.modules[0].counts);
@@ -254,6 +267,7 @@ TEST_CASE("samples: those of another program are refused; those of files that ar
   Samples s = some_samples();
   s.program = run.dir / "original";
   s.modules = {{run.dir / "gone", "xy", {{1, 11}, {2, 100}}}};
+  s.chains = {};
   write(s, run.dir / "samples");
   prof::Input input;
   input.profiles = {run.dir / "prof.1"};

@@ -1,0 +1,41 @@
+// The tree of calls of a run without hooks, from the chains of its samples (prof/sample/chains.h) and the counts of its calls.
+//
+// Times are those of samples: a context without any is not seen. Calls are known by call site, not by context. So the calls
+// of a node are
+//
+//     exact, if the caller is itself called from one other function only, that one too, and so on, so that it has this one
+//     context; and no calls of the function are through pointers;
+//     else shared: what one function called another, as counted, among the contexts of the caller by their samples; and what
+//     was called through pointers among the contexts in which no such call is counted. That is an estimate, and is marked.
+//
+// A call that was counted and of which there is no context is below the context of the caller that has most samples.
+
+#ifndef PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
+#define PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
+
+#include <cstdint>
+#include <vector>
+
+#include "prof/sample/chains.h"
+#include "tree.h"
+
+namespace prof {
+
+// `functions`: by node of the chains. `kernel`: the function that stands for what the kernel did. `cycles`: what a sample
+// stands for; `weight`: how many came at once.
+Tree tree_of_chains(const SampledChains& chains, const std::vector<uint32_t>& functions, uint32_t kernel, double cycles,
+                    double weight);
+
+// What a function called another, by whatever instructions.
+struct CountedArc {
+  uint32_t caller = 0, callee = 0;
+  uint64_t calls = 0;
+};
+
+// Gives the nodes of such a tree calls, and adds those without samples. `calls`: of each function; 0 of one whose calls
+// are not counted.
+void share_calls(Tree& tree, const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls);
+
+}  // namespace prof
+
+#endif

@@ -1,0 +1,48 @@
+// The contexts in which samples were taken: a tree of the calls that led there (prof/unwind/chain.h), laid over each other as
+// samples come.
+
+#ifndef PROF_SAMPLE_CHAINS_H
+#define PROF_SAMPLE_CHAINS_H
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "prof/unwind/chain.h"
+
+namespace prof {
+
+// An instruction in a context: one at which samples were taken, or one that called.
+struct ChainNode {
+  uint32_t parent = 0;            // index, less than the node's own
+  FramePlace place = {};          // its module is an index into Samples::modules; of the root meaningless
+  uint64_t user = 0, kernel = 0;  // samples that were taken here, and in what the kernel did for it
+};
+
+class SampledChains {
+ public:
+  // One sample. `frames`: the innermost first.
+  void add(const std::vector<FramePlace>& frames, bool in_kernel);
+  void count(ChainEnd end, uint64_t chains = 1) { ends_[unsigned(end)] += chains; }
+
+  // One more, from a file. `node.parent` is one of those that are there.
+  void append(const ChainNode& node) { nodes_.push_back(node); }
+  // Gives modules other numbers.
+  void renumber(const std::vector<uint32_t>& modules);
+
+  // The first is the root, of which nothing is known.
+  const std::vector<ChainNode>& nodes() const { return nodes_; }
+  uint64_t ended(ChainEnd end) const { return ends_[unsigned(end)]; }
+  bool is_empty() const { return nodes_.size() == 1; }
+
+ private:
+  std::vector<ChainNode> nodes_ = {ChainNode()};
+  std::array<uint64_t, kChainEnds> ends_ = {};
+  std::map<std::pair<uint32_t, FramePlace>, uint32_t> children_;  // of those that add() made
+};
+
+}  // namespace prof
+
+#endif

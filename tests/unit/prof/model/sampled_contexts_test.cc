@@ -1,0 +1,130 @@
+#include "prof/model/tree/sampled_contexts.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using prof::CallNode;
+using prof::CountedArc;
+using prof::FramePlace;
+using prof::SampledChains;
+using prof::Tree;
+
+namespace {
+
+enum : uint32_t { kMain, kA, kB, kLeaf, kSort, kCompare, kKernel, kNever, kFunctions };
+
+// Samples in the contexts that are given, the outermost function first; the offset of a place is its function.
+class Contexts {
+ public:
+  void add(const std::vector<uint32_t>& functions, int samples, bool in_kernel = false) {
+    std::vector<FramePlace> frames;
+    for (size_t i = functions.size(); i-- > 0;) frames.push_back({0, functions[i]});
+    for (int i = 0; i < samples; ++i) chains_.add(frames, in_kernel);
+  }
+  Tree tree(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) const {
+    std::vector<uint32_t> functions;
+    for (const prof::ChainNode& node : chains_.nodes()) functions.push_back(uint32_t(node.place.offset));
+    Tree tree = prof::tree_of_chains(chains_, functions, kKernel, 100, 1);
+    prof::share_calls(tree, arcs, calls);
+    return tree;
+  }
+
+ private:
+  SampledChains chains_;
+};
+
+// The node in a context, or null.
+const CallNode* find(const Tree& tree, const std::vector<uint32_t>& functions) {
+  uint32_t at = 0;
+  for (const uint32_t function : functions) {
+    uint32_t child = tree.nodes[at].first_child;
+    while (child != 0 && tree.nodes[child].function != function) child = tree.nodes[child].next_sibling;
+    if (child == 0) return nullptr;
+    at = child;
+  }
+  return &tree.nodes[at];
+}
+
+// "calls total", the calls with ~ if they are estimated.
+std::string figures(const Tree& tree, const std::vector<uint32_t>& functions) {
+  const CallNode* node = find(tree, functions);
+  if (!node) return "none";
+  return (node->has_estimated_calls ? "~" : "") + std::to_string(node->calls) + " " + std::to_string(node->total);
+}
+
+}  // namespace
+
+TEST_CASE("sampled contexts: times are those of the chains, and calls are exact where there is one context") {
+  Contexts c;
+  c.add({kMain, kA, kLeaf}, 3);
+  c.add({kMain, kB, kLeaf}, 1);
+  c.add({kMain, kB}, 1, true);
+  c.add({kMain, kSort, kCompare}, 5);
+  c.add({kMain, kSort, kCompare, kLeaf}, 2);
+  const std::vector<CountedArc> arcs = {
+      {kMain, kA, 10}, {kMain, kB, 5}, {kA, kLeaf, 30}, {kB, kLeaf, 70}, {kCompare, kLeaf, 6}};
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 10, calls[kB] = 5, calls[kLeaf] = 106, calls[kCompare] = 12;
+  const Tree tree = c.tree(arcs, calls);
+  CHECK(figures(tree, {kMain}) == "1 1200");
+  CHECK(figures(tree, {kMain, kA}) == "10 300");
+  CHECK(figures(tree, {kMain, kA, kLeaf}) == "30 300");
+  CHECK(figures(tree, {kMain, kB}) == "5 200");
+  CHECK(figures(tree, {kMain, kB, kLeaf}) == "70 100");
+  CHECK(figures(tree, {kMain, kB, kKernel}) == "0 100");
+  CHECK(figures(tree, {kMain, kSort}) == "0 700");
+  // Called through a pointer: by whom is not counted.
+  CHECK(figures(tree, {kMain, kSort, kCompare}) == "~12 700");
+  CHECK(figures(tree, {kMain, kSort, kCompare, kLeaf}) == "~6 200");
+}
+
+TEST_CASE("sampled contexts: calls of a caller in several contexts are shared by samples") {
+  Contexts c;
+  c.add({kMain, kA, kLeaf, kB}, 3);
+  c.add({kMain, kLeaf, kB}, 1);
+  const std::vector<CountedArc> arcs = {{kMain, kA, 1}, {kMain, kLeaf, 1}, {kA, kLeaf, 1}, {kLeaf, kB, 100}};
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 1, calls[kLeaf] = 2, calls[kB] = 100;
+  const Tree tree = c.tree(arcs, calls);
+  CHECK(figures(tree, {kMain, kA, kLeaf}) == "1 300");
+  CHECK(figures(tree, {kMain, kA, kLeaf, kB}) == "~75 300");
+  CHECK(figures(tree, {kMain, kLeaf, kB}) == "~25 100");
+}
+
+TEST_CASE("sampled contexts: calls without samples are below the caller's context with most of them, or outside") {
+  Contexts c;
+  c.add({kMain, kA}, 3);
+  c.add({kA}, 1);
+  const std::vector<CountedArc> arcs = {{kA, kB, 7}, {kB, kLeaf, 8}, {kLeaf, kLeaf, 2}};
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 4, calls[kB] = 7, calls[kLeaf] = 10, calls[kNever] = 9;
+  const Tree tree = c.tree(arcs, calls);
+  CHECK(figures(tree, {kMain, kA, kB}) == "~7 0");
+  CHECK(figures(tree, {kMain, kA, kB, kLeaf}) == "~8 0");
+  CHECK(figures(tree, {kA, kB}) == "none");
+  CHECK(figures(tree, {kNever}) == "~9 0");
+}
+
+TEST_CASE("sampled contexts: below a function that jumped to another one at its end, no calls are made up") {
+  Contexts c;
+  c.add({kMain, kLeaf}, 2);  // a jumped there
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 3, calls[kLeaf] = 3;
+  const Tree tree = c.tree({{kMain, kA, 3}, {kA, kLeaf, 3}}, calls);
+  CHECK(figures(tree, {kMain, kLeaf}) == "~0 200");
+  CHECK(figures(tree, {kMain, kA}) == "3 0");
+  CHECK(figures(tree, {kMain, kA, kLeaf}) == "3 0");
+}
+
+TEST_CASE("sampled contexts: functions that call each other come to an end") {
+  Contexts c;
+  c.add({kMain, kA, kB, kA, kB}, 2);
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 2, calls[kB] = 2;
+  const Tree tree = c.tree({{kMain, kA, 1}, {kA, kB, 2}, {kB, kA, 1}}, calls);
+  CHECK(figures(tree, {kMain, kA}) == "1 200");
+  CHECK(figures(tree, {kMain, kA, kB, kA}) == "~1 200");
+  CHECK(figures(tree, {kMain, kA, kB, kA, kB}) == "~1 200");
+}
