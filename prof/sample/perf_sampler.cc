@@ -141,8 +141,10 @@ namespace {
 // period from one sample to the next. How much less is found out by a loop that is run with samples and without.
 
 constexpr unsigned kRounds = 12;
-constexpr uint64_t kMeasuredPeriod = 200'000;  // nanoseconds
-constexpr unsigned kSteps = 5'000'000;         // about two milliseconds
+constexpr uint64_t kMeasuredPeriod = 200'000;   // nanoseconds
+constexpr uint64_t kLongestPeriod = 4'000'000;  // with fewer samples than in so many nanoseconds little is known
+constexpr uint64_t kPeriodForCost = 100;        // how many times what a sample costs
+constexpr unsigned kSteps = 5'000'000;          // about two milliseconds
 
 uint64_t processor_time() {
   timespec t = {};
@@ -241,7 +243,10 @@ PerfSampler::PerfSampler(unsigned per_second, bool with_chains) {
   settings_.with_chains = with_chains;
   settings_.period = 1'000'000'000 / std::min<uint64_t>(per_second, most_per_second());
   if (const int error = may_sample(settings_)) throw Error("perf_event_open: " + system_error(error));
-  samples_.period = settings_.period - cost_of_sample(settings_);
+  const uint64_t cost = cost_of_sample(settings_);
+  if (with_chains)
+    settings_.period = std::clamp(kPeriodForCost * cost, settings_.period, std::max(settings_.period, kLongestPeriod));
+  samples_.period = settings_.period - cost;
   samples_.has_kernel = settings_.with_kernel;
 }
 

@@ -75,8 +75,8 @@ int may_sample(PerfSettings& settings);
 
 class PerfSampler {
  public:
-  // So many samples for each second on a processor, or as many as the kernel allows. Throws Error if it allows none;
-  // may_sample tells before.
+  // So many samples for each second on a processor, or as many as the kernel allows; with chains fewer, where these would take
+  // more than 1 % of the time. Throws Error if it allows none; may_sample tells before.
   PerfSampler(unsigned per_second, bool with_chains);
 
   // Prepares for a child of this process, which is sampled from its next execve on. Throws Error.

@@ -23,6 +23,7 @@ using Place = std::pair<uint32_t, uint64_t>;  // object, and entry in its origin
 struct Site {
   Place from, to;
   uint64_t address, calls;
+  bool is_jump = false;
 };
 
 // What the blocks say of places.
@@ -72,7 +73,7 @@ class Counting {
       if (is_call(block.last)) sites_.push_back({place, to, block.last.address, block.count});
       // A jump to the own beginning is no call.
       if (is_jump(block.last) && to != place && is_sure[b] && within[b] <= block.count)
-        sites_.push_back({place, to, block.last.address, block.count - within[b]});
+        sites_.push_back({place, to, block.last.address, block.count - within[b], true});
     }
   }
 
@@ -109,7 +110,8 @@ void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search) {
   }
   const auto function_at = [&](Place place) { return recorded.functions.at(place.first, place.second); };
   for (const Site& site : counting.sites())
-    if (site.calls != 0) recorded.arcs.push_back({function_at(site.from), function_at(site.to), site.calls});
+    if (site.calls != 0)
+      recorded.arcs.push_back({function_at(site.from), function_at(site.to), site.calls, site.is_jump});
 }
 
 std::vector<CallSite> call_sites_of_blocks(const Recorded& recorded, const DebugSearch& search) {

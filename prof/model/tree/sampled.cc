@@ -32,10 +32,10 @@ class Crediting {
         credit_to(functions_.nameless_code(module.path), module, in_chains_[m]);
       }
     }
-    if (samples_.kernel) add(times_.kernel_function = functions_.nameless_code("[kernel]"), samples_.kernel);
+    if (samples_.kernel) add(times_.chain_functions.kernel = functions_.nameless_code("[kernel]"), samples_.kernel);
     for (const ChainNode& node : samples_.chains.nodes())
       if (!samples_.chains.is_empty())
-        times_.chain_functions.push_back(in_chains_[node.place.module][node.place.offset]);
+        times_.chain_functions.by_node.push_back(in_chains_[node.place.module][node.place.offset]);
     if (!has_program_) refuse_other_program();
     times_.samples.resize(functions_.functions().size());
     for (const Function& f : functions_.functions()) {
@@ -191,8 +191,7 @@ std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChai
   std::vector<uint64_t> calls;
   for (const FunctionSum& sum : sum_functions(tree, functions)) calls.push_back(sum.calls);
   const double cycles_of_sample = double(times.period) * 1e-9 * hz;
-  tree = tree_of_chains(chains, times.chain_functions, times.kernel_function, cycles_of_sample, times.weight);
-  share_calls(tree, arcs, calls);
+  tree = tree_of_chains(chains, times.chain_functions, {cycles_of_sample, times.weight}, arcs, calls);
   std::vector<FunctionSum> sums = sum_functions(tree, functions);
   for (size_t f = 0; f < functions; ++f) {
     sums[f].calls = calls[f];

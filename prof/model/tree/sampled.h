@@ -33,12 +33,10 @@ struct SampledTimes {
   std::vector<bool> is_counted;             // by function: its calls are known
   uint64_t user = 0, kernel = 0, lost = 0;  // samples, as in Samples
   bool has_kernel = false;
-  uint64_t user_time = 0;  // nanoseconds, as the kernel's accounts say
-  double weight = 1;       // how many samples came at once
-  // By node of the samples' chains; and the function of what the kernel did. Empty without chains.
-  std::vector<uint32_t> chain_functions = {};
-  uint32_t kernel_function = 0;
-  bool has_chains() const { return !chain_functions.empty(); }
+  uint64_t user_time = 0;               // nanoseconds, as the kernel's accounts say
+  double weight = 1;                    // how many samples came at once
+  ChainFunctions chain_functions = {};  // empty without chains
+  bool has_chains() const { return !chain_functions.by_node.empty(); }
 
   double seconds(double of_samples) const { return of_samples * double(period) / 1e9; }
 };

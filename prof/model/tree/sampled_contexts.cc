@@ -39,55 +39,65 @@ class Growing {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> children_;
 };
 
-class Sharing {
+// What was counted of calls.
+class Counted {
  public:
-  Sharing(Tree& tree, const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls)
-      : tree_(tree), growing_(tree), calls_(calls), left_(calls), heaviest_(calls.size()) {
-    for (const CountedArc& arc : arcs) add_up(arcs_[{arc.caller, arc.callee}], arc.calls);
-    for (const auto& [arc, n] : arcs_) {
-      left_[arc.second] -= std::min(left_[arc.second], n);
+  Counted(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) : calls_(calls), left_(calls) {
+    for (const CountedArc& arc : arcs) {
+      OfArc& sum = arcs_[{arc.caller, arc.callee}];
+      add_up(sum.calls, arc.calls);
+      sum.has_jumps |= arc.is_jump;
+    }
+    for (const auto& [arc, sum] : arcs_) {
+      left_[arc.second] -= std::min(left_[arc.second], sum.calls);
       callees_[arc.first].push_back(arc.second);
       callers_[arc.second].push_back(arc.first);
     }
     find_single_contexts();
   }
 
-  void share() {
-    add_nodes_without_samples();
-    // By caller and callee, the samples of the nodes of the caller that have such a child; and of nodes without a counted
-    // arc, by callee alone.
-    struct Shared {
-      double samples = 0, given = 0;
-      uint64_t calls = 0;
-      uint32_t nodes = 0, left = 0;
-    };
-    std::map<Arc, Shared> shared;
-    for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
-      Shared& s = shared[key_of(n)];
-      s.samples += weight_of(n);
-      ++s.nodes;
-      ++s.left;
+  size_t functions() const { return calls_.size(); }
+  uint64_t calls(uint32_t function) const { return calls_[function]; }
+  // Those that no arc has: through pointers, or from code that is not counted.
+  uint64_t left(uint32_t function) const { return left_[function]; }
+  bool has(const Arc& arc) const { return arcs_.contains(arc); }
+  uint64_t calls(const Arc& arc) const { return arcs_.at(arc).calls; }
+  bool has_single_context(uint32_t function) const { return is_single_[function]; }
+  const std::vector<uint32_t>& callees(uint32_t function) { return callees_[function]; }
+
+  // All arcs from functions for which `is_unknown`, whose calls are left then.
+  template <class IsUnknown>
+  std::vector<Arc> take_arcs_from(const IsUnknown& is_unknown) {
+    std::vector<Arc> taken;
+    for (const auto& [arc, sum] : arcs_)
+      if (is_unknown(arc.first)) taken.push_back(arc);
+    for (const Arc& arc : taken) {
+      left_[arc.second] += arcs_.at(arc).calls;
+      arcs_.erase(arc);
     }
-    for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
-      CallNode& node = tree_.nodes[n];
-      if (calls_[node.function] == 0) continue;
-      const Arc key = key_of(n);
-      const uint64_t all = key.first == kOutside ? left_[node.function] : arcs_.at(key);
-      Shared& s = shared.at(key);
-      // No such call at all was counted where a function on the way ended in a jump, and has no frame any more.
-      const bool is_only_one = key.first == kOutside ? is_single_[node.function] && all != 0
-                                                     : is_single_[key.first] && left_[node.function] == 0;
-      node.has_estimated_calls = !is_only_one || s.nodes > 1;
-      // Rounded so that the shares add up to the whole.
-      s.given += weight_of(n);
-      const uint64_t up_to_here =
-          --s.left == 0 ? all : std::min(all, uint64_t(std::llround(double(all) * s.given / s.samples)));
-      node.calls = up_to_here - std::min(up_to_here, s.calls);
-      s.calls = std::max(s.calls, up_to_here);
+    return taken;
+  }
+
+  // A chain has one function right below another that never calls it: the one that `caller` called and that ended in a jump to
+  // `callee`, if it can only be one.
+  std::optional<uint32_t> jumped_from(uint32_t caller, uint32_t callee) const {
+    const auto callers = callers_.find(callee);
+    if (has({caller, callee}) || callers == callers_.end() || left_[callee] != 0) return {};
+    std::optional<uint32_t> found;
+    for (const uint32_t between : callers->second) {
+      if (!arcs_.at({between, callee}).has_jumps || !has({caller, between})) continue;
+      if (found) return {};
+      found = between;
     }
+    return found;
   }
 
  private:
+  struct OfArc {
+    uint64_t calls = 0;
+    bool has_jumps = false;
+  };
+
   // A function is called in one context only if another one makes all of its calls, by counted arcs, and is so as well; or
   // if it was called once, from outside.
   void find_single_contexts() {
@@ -117,6 +127,56 @@ class Sharing {
     for (const uint8_t s : state) is_single_.push_back(s == yes);
   }
 
+  const std::vector<uint64_t>& calls_;
+  std::vector<uint64_t> left_;  // by function
+  std::map<Arc, OfArc> arcs_;
+  std::map<uint32_t, std::vector<uint32_t>> callees_, callers_;
+  std::vector<bool> is_single_;  // by function
+};
+
+// Gives the nodes of a tree calls.
+class Sharing {
+ public:
+  Sharing(Tree& tree, Growing& growing, Counted& counted)
+      : tree_(tree), growing_(growing), counted_(counted), heaviest_(counted.functions()) {}
+
+  void share() {
+    add_nodes_without_samples();
+    // By caller and callee, the samples of the nodes of the caller that have such a child; and of nodes without a counted
+    // arc, by callee alone.
+    struct Shared {
+      double samples = 0, given = 0;
+      uint64_t calls = 0;
+      uint32_t nodes = 0, left = 0;
+    };
+    std::map<Arc, Shared> shared;
+    for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
+      Shared& s = shared[key_of(n)];
+      s.samples += weight_of(n);
+      ++s.nodes;
+      ++s.left;
+    }
+    for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
+      CallNode& node = tree_.nodes[n];
+      if (counted_.calls(node.function) == 0) continue;
+      const Arc key = key_of(n);
+      const uint64_t all = key.first == kOutside ? counted_.left(node.function) : counted_.calls(key);
+      Shared& s = shared.at(key);
+      // No such call at all was counted where a function on the way ended in a jump, and has no frame any more.
+      const bool is_only_one = key.first == kOutside
+                                   ? counted_.has_single_context(node.function) && all != 0
+                                   : counted_.has_single_context(key.first) && counted_.left(node.function) == 0;
+      node.has_estimated_calls = !is_only_one || s.nodes > 1;
+      // Rounded so that the shares add up to the whole.
+      s.given += weight_of(n);
+      const uint64_t up_to_here =
+          --s.left == 0 ? all : std::min(all, uint64_t(std::llround(double(all) * s.given / s.samples)));
+      node.calls = up_to_here - std::min(up_to_here, s.calls);
+      s.calls = std::max(s.calls, up_to_here);
+    }
+  }
+
+ private:
   // Callers before what they call, each arc once: below the node of the caller with most samples.
   void add_nodes_without_samples() {
     for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
@@ -127,18 +187,13 @@ class Sharing {
       if (!best || tree_.nodes[*best].total < node.total) best = n;
     }
     add_callees();
-    for (uint32_t f = 0; f < calls_.size(); ++f) {
-      if (calls_[f] == 0 || left_[f] == 0) continue;
+    for (uint32_t f = 0; f < counted_.functions(); ++f) {
+      if (counted_.calls(f) == 0 || counted_.left(f) == 0) continue;
       add(0, f);
       add_callees();
     }
     // A caller without any context is one whose calls are not known.
-    std::vector<Arc> without_caller;
-    for (const auto& [arc, n] : arcs_)
-      if (!heaviest_[arc.first]) without_caller.push_back(arc);
-    for (const Arc& arc : without_caller) {
-      left_[arc.second] += arcs_.at(arc);
-      arcs_.erase(arc);
+    for (const Arc& arc : counted_.take_arcs_from([&](uint32_t caller) { return !heaviest_[caller]; })) {
       add(0, arc.second);
       add_callees();
     }
@@ -157,8 +212,8 @@ class Sharing {
     while (!to_do_.empty()) {
       const uint32_t caller = to_do_.back();
       to_do_.pop_back();
-      for (const uint32_t callee : callees_[caller])
-        if (calls_[callee] != 0) add(*heaviest_[caller], callee);
+      for (const uint32_t callee : counted_.callees(caller))
+        if (counted_.calls(callee) != 0) add(*heaviest_[caller], callee);
     }
   }
 
@@ -166,19 +221,15 @@ class Sharing {
   Arc key_of(uint32_t n) const {
     const CallNode& node = tree_.nodes[n];
     const Arc arc = {node.parent == 0 ? kOutside : tree_.nodes[node.parent].function, node.function};
-    return arcs_.contains(arc) ? arc : Arc{kOutside, node.function};
+    return counted_.has(arc) ? arc : Arc{kOutside, node.function};
   }
 
   // A little for what has none.
   double weight_of(uint32_t n) const { return double(tree_.nodes[n].total) + 1e-3; }
 
   Tree& tree_;
-  Growing growing_;
-  const std::vector<uint64_t>& calls_;
-  std::vector<uint64_t> left_;  // by function, calls that no arc has
-  std::map<Arc, uint64_t> arcs_;
-  std::map<uint32_t, std::vector<uint32_t>> callees_, callers_;
-  std::vector<bool> is_single_;  // by function
+  Growing& growing_;
+  Counted& counted_;
   // While nodes are added: by function, its node with most samples; what has a node; whose callees are to be looked at.
   std::vector<std::optional<uint32_t>> heaviest_;
   std::set<Arc> has_node_;
@@ -187,8 +238,9 @@ class Sharing {
 
 }  // namespace
 
-Tree tree_of_chains(const SampledChains& chains, const std::vector<uint32_t>& functions, uint32_t kernel, double cycles,
-                    double weight) {
+Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
+                    const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) {
+  Counted counted(arcs, calls);
   Tree tree;
   tree.nodes.resize(1);
   Growing growing(tree);
@@ -200,16 +252,22 @@ Tree tree_of_chains(const SampledChains& chains, const std::vector<uint32_t>& fu
   std::vector<uint32_t> node_of = {0};  // by node of the chains
   for (size_t c = 1; c < chains.nodes().size(); ++c) {
     const ChainNode& chain = chains.nodes()[c];
-    node_of.push_back(growing.child(node_of[chain.parent], functions[c]));
+    const uint32_t function = functions.by_node[c];
+    uint32_t caller = node_of[chain.parent];
+    const std::optional<uint32_t> between =
+        caller == 0 ? std::nullopt : counted.jumped_from(tree.nodes[caller].function, function);
+    if (between) caller = growing.child(caller, *between);
+    node_of.push_back(growing.child(caller, function));
+    tree.nodes[node_of[c]].has_tail_calls |= between.has_value();
     add(node_of[c], chain.user);
-    if (chain.kernel) add(growing.child(node_of[c], kernel), chain.kernel);
+    if (chain.kernel) add(growing.child(node_of[c], functions.kernel), chain.kernel);
   }
   samples.resize(tree.nodes.size());
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     CallNode& node = tree.nodes[i];
-    node.self = uint64_t(std::llround(samples[i] * cycles));
+    node.self = uint64_t(std::llround(samples[i] * sample.cycles));
     node.total += node.self;
-    node.self_variance = samples[i] * weight * cycles * cycles;
+    node.self_variance = samples[i] * sample.weight * sample.cycles * sample.cycles;
     node.total_variance += node.self_variance;
     node.self_range = {double(node.self), double(node.self)};
     node.total_range = {double(node.total), double(node.total)};
@@ -217,13 +275,9 @@ Tree tree_of_chains(const SampledChains& chains, const std::vector<uint32_t>& fu
     tree.nodes[node.parent].total += node.total;
     tree.nodes[node.parent].total_variance += node.total_variance;
   }
+  Sharing(tree, growing, counted).share();
   link_children(tree);
   return tree;
-}
-
-void share_calls(Tree& tree, const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) {
-  Sharing(tree, arcs, calls).share();
-  link_children(tree);
 }
 
 }  // namespace prof

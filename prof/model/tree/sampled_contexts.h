@@ -8,6 +8,9 @@
 //     else shared: what one function called another, as counted, among the contexts of the caller by their samples; and what
 //     was called through pointers among the contexts in which no such call is counted. That is an estimate, and is marked.
 //
+// A function that ended in a jump to another one has no frame any more, and is in no chain. Where it can only be one, it is put
+// between its caller and the other, as it is with hooks.
+//
 // A call that was counted and of which there is no context is below the context of the caller that has most samples.
 
 #ifndef PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
@@ -21,20 +24,27 @@
 
 namespace prof {
 
-// `functions`: by node of the chains. `kernel`: the function that stands for what the kernel did. `cycles`: what a sample
-// stands for; `weight`: how many came at once.
-Tree tree_of_chains(const SampledChains& chains, const std::vector<uint32_t>& functions, uint32_t kernel, double cycles,
-                    double weight);
+// The functions of chains.
+struct ChainFunctions {
+  std::vector<uint32_t> by_node;  // of the chains
+  uint32_t kernel = 0;            // that which stands for what the kernel did
+};
 
-// What a function called another, by whatever instructions.
+struct SampleValue {
+  double cycles = 0;  // that a sample stands for
+  double weight = 1;  // how many came at once
+};
+
+// What a function called another, by instructions that say what they call.
 struct CountedArc {
   uint32_t caller = 0, callee = 0;
   uint64_t calls = 0;
+  bool is_jump = false;  // at the end of the caller
 };
 
-// Gives the nodes of such a tree calls, and adds those without samples. `calls`: of each function; 0 of one whose calls
-// are not counted.
-void share_calls(Tree& tree, const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls);
+// `arcs`: what was counted of single functions; `calls`: of each function, 0 of one whose calls are not known.
+Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
+                    const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls);
 
 }  // namespace prof
 

@@ -75,8 +75,8 @@ callers() {
   jq -r --arg name "$1" '[.functions[].name | sub("\\(.*"; "")] as $names | .tree as $tree | [.tree[] | select($names[.function] == $name and .parent >= 0) | $names[$tree[.parent].function]] | unique | join(" ")' "$2"
 }
 
-# Samples from outside have their callers: through libraries, by pointers, in threads, with totals; calls are exact where a
-# function has one context.
+# Samples from outside have their callers: through libraries, by pointers, in threads, below tail calls, with totals; calls are
+# exact where a function has one context.
 has_contexts=
 [ ! -e "$profile.samples" ] || has_contexts=yes
 if [ -n "$has_contexts" ]; then
@@ -101,20 +101,21 @@ KEPT void sorts(void) {
 KEPT void recurses(int n) { work(20); if (n) recurses(n - 1); sink += 1; }
 KEPT void throws(int n) { work(50); if (n) throws(n - 1); else throw std::runtime_error("x"); sink += 1; }
 KEPT void catches(void) { try { throws(5); } catch (const std::exception&) { work(100); } }
+KEPT void jumps(void) { sink += 1; work(100); }
 KEPT void thread_work(void) { work(500); sink += 1; }
 int main() {
-  for (int i = 0; i < 30; ++i) { first(); second(); recurses(9); catches(); }
+  for (int i = 0; i < 30; ++i) { first(); second(); recurses(9); catches(); jumps(); }
   sorts();
   std::thread thread([] { for (int i = 0; i < 20; ++i) thread_work(); });
   thread.join();
 }
 C
-  compile contexts contexts.cc -O1 -pthread
+  compile contexts contexts.cc -O1 -foptimize-sibling-calls -pthread
   mkdir contexts.runs
   (cd contexts.runs && PROFDIR=. prof run --type auto ../contexts 2>stderr) || fail "contexts: $(cat contexts.runs/stderr)"
   run prof --json contexts.runs/prof.*[0-9]
   mv stdout contexts.json
-  for pair in 'work:catches first less recurses second thread_work throws' 'first:main' 'second:main' 'recurses:main recurses' 'throws:catches throws' 'catches:main'; do
+  for pair in 'work:catches first jumps less recurses second thread_work throws' 'jumps:main' 'first:main' 'second:main' 'recurses:main recurses' 'throws:catches throws' 'catches:main'; do
     [ "$(callers "${pair%%:*}" contexts.json)" = "${pair#*:}" ] || fail "${pair%%:*} is called by $(callers "${pair%%:*}" contexts.json)"
   done
   [ "$(jq '[.tree[] | select(.calls_estimated)] | length > 0' contexts.json)" = true ] || fail "no calls are estimated: $(cat contexts.json)"

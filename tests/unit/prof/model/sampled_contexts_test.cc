@@ -26,9 +26,7 @@ class Contexts {
   Tree tree(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) const {
     std::vector<uint32_t> functions;
     for (const prof::ChainNode& node : chains_.nodes()) functions.push_back(uint32_t(node.place.offset));
-    Tree tree = prof::tree_of_chains(chains_, functions, kKernel, 100, 1);
-    prof::share_calls(tree, arcs, calls);
-    return tree;
+    return prof::tree_of_chains(chains_, {functions, kKernel}, {100, 1}, arcs, calls);
   }
 
  private:
@@ -107,15 +105,36 @@ TEST_CASE("sampled contexts: calls without samples are below the caller's contex
   CHECK(figures(tree, {kNever}) == "~9 0");
 }
 
-TEST_CASE("sampled contexts: below a function that jumped to another one at its end, no calls are made up") {
+TEST_CASE("sampled contexts: where a frame is missing no calls are made up") {
   Contexts c;
-  c.add({kMain, kLeaf}, 2);  // a jumped there
+  c.add({kMain, kLeaf}, 2);  // a frame is missing
   std::vector<uint64_t> calls(kFunctions);
   calls[kMain] = 1, calls[kA] = 3, calls[kLeaf] = 3;
   const Tree tree = c.tree({{kMain, kA, 3}, {kA, kLeaf, 3}}, calls);
   CHECK(figures(tree, {kMain, kLeaf}) == "~0 200");
   CHECK(figures(tree, {kMain, kA}) == "3 0");
   CHECK(figures(tree, {kMain, kA, kLeaf}) == "3 0");
+}
+
+TEST_CASE(
+    "sampled contexts: a function that jumped to another one is between it and its caller, if it can only be one") {
+  Contexts c;
+  c.add({kMain, kLeaf, kB}, 2);  // a jumped there
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 3, calls[kLeaf] = 3, calls[kB] = 4;
+  const std::vector<CountedArc> arcs = {{kMain, kA, 3}, {kA, kLeaf, 3, true}, {kLeaf, kB, 4}};
+  const Tree tree = c.tree(arcs, calls);
+  CHECK(figures(tree, {kMain, kLeaf}) == "none");
+  CHECK(figures(tree, {kMain, kA}) == "3 200");
+  CHECK(figures(tree, {kMain, kA, kLeaf}) == "3 200");
+  CHECK(figures(tree, {kMain, kA, kLeaf, kB}) == "4 200");
+  CHECK(find(tree, {kMain, kA, kLeaf})->has_tail_calls);
+
+  // Compare may have jumped there as well.
+  std::vector<CountedArc> more = arcs;
+  more.insert(more.end(), {{kMain, kCompare, 1}, {kCompare, kLeaf, 1, true}});
+  calls[kCompare] = 1, calls[kLeaf] = 4;
+  CHECK(figures(c.tree(more, calls), {kMain, kLeaf}) == "~0 200");
 }
 
 TEST_CASE("sampled contexts: functions that call each other come to an end") {
