@@ -190,6 +190,9 @@ std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::
       arcs.push_back({*outside, to, calls});
     }
   };
+  if (!recorded.has_hooks())
+    for (size_t f = 0; f < functions.size(); ++f)
+      if (shown.has(functions[f])) add_from_outside(functions[f].address, recorded.sums[f].calls);
   for (size_t i = 1; i < nodes.size() && recorded.has_hooks(); ++i) {
     const uint32_t caller = shown.nearest(nodes[i].parent), callee = nodes[i].function;
     if (!shown.has(functions[callee])) continue;
@@ -202,8 +205,6 @@ std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::
       arcs.push_back({functions[caller].address, to, nodes[i].calls});
     }
   }
-  for (size_t f = 0; f < functions.size() && !recorded.has_hooks(); ++f)
-    if (shown.has(functions[f])) add_from_outside(functions[f].address, recorded.sums[f].calls);
   std::ranges::sort(own, {}, &Calls::ends);
   arcs.reserve(arcs.size() + own.size());
   for (auto same = own.begin(); same != own.end();) {

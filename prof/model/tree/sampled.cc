@@ -22,8 +22,8 @@ class Crediting {
       : samples_(samples), functions_(functions), histogram_(histogram), path_(path), remarks_(remarks) {}
 
   SampledTimes credit_all() {
-    for (const ChainNode& node : samples_.chains.nodes())
-      if (!samples_.chains.is_empty()) in_chains_[node.place.module][node.place.offset] = 0;
+    const std::vector<ChainNode>& chains = samples_.chains.nodes();
+    for (size_t i = 1; i < chains.size(); ++i) in_chains_[chains[i].place.module][chains[i].place.offset] = 0;
     for (uint32_t m = 0; m < samples_.modules.size(); ++m) {
       const SampledModule& module = samples_.modules[m];
       if (module.is_file()) {
@@ -33,9 +33,9 @@ class Crediting {
       }
     }
     if (samples_.kernel) add(times_.chain_functions.kernel = functions_.nameless_code("[kernel]"), samples_.kernel);
-    for (const ChainNode& node : samples_.chains.nodes())
-      if (!samples_.chains.is_empty())
-        times_.chain_functions.by_node.push_back(in_chains_[node.place.module][node.place.offset]);
+    if (!samples_.chains.is_empty()) times_.chain_functions.by_node.resize(chains.size());
+    for (size_t i = 1; i < chains.size(); ++i)
+      times_.chain_functions.by_node[i] = in_chains_[chains[i].place.module][chains[i].place.offset];
     if (!has_program_) refuse_other_program();
     times_.samples.resize(functions_.functions().size());
     for (const Function& f : functions_.functions()) {
