@@ -142,7 +142,7 @@ namespace {
 
 constexpr unsigned kRounds = 12;
 constexpr uint64_t kMeasuredPeriod = 200'000;   // nanoseconds
-constexpr uint64_t kLongestPeriod = 4'000'000;  // with fewer samples than in so many nanoseconds little is known
+constexpr uint64_t kLongestPeriod = 2'000'000;  // with fewer samples than in so many nanoseconds little is known
 constexpr uint64_t kPeriodForCost = 100;        // how many times what a sample costs
 constexpr unsigned kSteps = 5'000'000;          // about two milliseconds
 
@@ -402,6 +402,9 @@ void PerfSampler::count_chain(const Record& r) {
     end = chain_of(
         *r.state, [&](uint64_t address) { return code_at(r.process, address); }, frames);
   }
+  // The runtime does some of its work on stacks of its own.
+  if ((end == ChainEnd::other_stack || end == ChainEnd::cut_off) && tables_[frames.back().module]->is_runtime())
+    end = ChainEnd::whole;
   if (end != ChainEnd::whole) frames.push_back({module("[unknown]"), 0});
   samples_.chains.add(frames, r.in_kernel);
   samples_.chains.count(end);

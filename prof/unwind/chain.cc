@@ -218,8 +218,9 @@ class Walk {
     Evaluation of_cfa(registers_, stack_, {});
     const std::optional<uint64_t> cfa = of_cfa.value_of(rule->cfa);
     if (!cfa) return of_cfa.not_read() ? reason(*of_cfa.not_read()) : ChainEnd::not_followed;
-    // A caller's frame is further up, but for that which a signal interrupted: that may be on another stack.
-    if (!rule->is_signal_frame && *cfa <= *registers_[kRsp]) return ChainEnd::not_followed;
+    // On the same stack a caller's frame is further up.
+    if (!rule->is_signal_frame && *cfa <= *registers_[kRsp])
+      return *cfa < stack_.start ? ChainEnd::other_stack : ChainEnd::not_followed;
     Registers caller = registers_;
     caller[kRsp] = *cfa;
     caller[kReturnAddress].reset();

@@ -29,6 +29,21 @@ std::string vdso() {
   return {image, header->e_shoff + size_t(header->e_shnum) * header->e_shentsize};
 }
 
+// Whether a library has a function of this name for others.
+bool defines(Elf* elf, const std::string& wanted) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM) continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    GElf_Sym symbol;
+    for (int i = 0; data && gelf_getsym(data, i, &symbol); ++i) {
+      const char* name = symbol.st_shndx == SHN_UNDEF ? nullptr : elf_strptr(elf, header.sh_link, symbol.st_name);
+      if (name && name == wanted) return true;
+    }
+  }
+  return false;
+}
+
 UnwindExpression expression(const Dwarf_Op* operations, size_t count) {
   UnwindExpression e;
   for (size_t i = 0; i < count; ++i)
@@ -57,6 +72,7 @@ UnwindTable::UnwindTable(const std::string& path) {
     if (gelf_getphdr(elf_, int(i), &segment) && segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
       segments_.push_back({segment.p_vaddr, segment.p_offset, segment.p_filesz});
   }
+  is_runtime_ = header.e_type == ET_DYN && defines(elf_, "_profin");
   tables_ = dwarf_getcfi_elf(elf_);
 }
 

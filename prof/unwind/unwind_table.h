@@ -68,6 +68,9 @@ class UnwindTable {
   // Whether the instruction is where the program or the dynamic linker begins, which nobody calls.
   bool is_entry(uint64_t offset) const;
 
+  // Whether it is the runtime of rewritten programs, the library with the hooks. It does some of its work on stacks of its own.
+  bool is_runtime() const { return is_runtime_; }
+
   // Whether from this instruction on only what ends a function follows: registers are popped, and it returns or jumps to
   // another one.
   bool ends_function(uint64_t offset) const;
@@ -84,6 +87,7 @@ class UnwindTable {
   Elf* elf_ = nullptr;
   Dwarf_CFI* tables_ = nullptr;
   uint64_t entry_ = 0;
+  bool is_runtime_ = false;
   std::vector<Segment> segments_;                          // that may be run
   std::set<UnwindRule> rules_;                             // each once
   std::unordered_map<uint64_t, const UnwindRule*> known_;  // by offset

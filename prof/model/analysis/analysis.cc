@@ -322,6 +322,8 @@ void take_samples(Analysis& a, const Input& input) {
                 prof_text::count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
                 a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
   a.remarks.push_back(input.samples + text);
+  if (const std::string missing = time_without_samples(samples); !missing.empty())
+    a.remarks.push_back(input.samples + ": " + missing);
   const std::string others = remark_on_other_processes(a, samples, input.samples);
   if (!a.has_hooks() && !others.empty()) a.remarks.push_back(others);
   if (samples.lost)

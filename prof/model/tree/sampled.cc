@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 
 #include "linker-rewrite/text/count.h"
@@ -198,6 +199,19 @@ std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChai
     sums[f].has_estimated_calls = false;
   }
   return sums;
+}
+
+std::string time_without_samples(const Samples& samples) {
+  constexpr double kNearlyAll = 0.8, kWorthTelling = 0.05;  // of the time; seconds
+  const double sampled = double(samples.user) * double(samples.period) / 1e9, all = double(samples.user_time) / 1e9;
+  if (sampled >= kNearlyAll * all || all - sampled < kWorthTelling) return "";
+  char text[200];
+  std::snprintf(
+      text, sizeof text,
+      "only %.0f %% of the time in user code has samples: threads and processes that ran for less than %.2g ms "
+      "have none, and the times of their functions are too small",
+      100 * sampled / all, double(samples.period) / 1e6);
+  return text;
 }
 
 std::string chains_cut_off(const SampledChains& chains) {

@@ -62,6 +62,10 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
 std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChains& chains, double hz,
                                     const std::vector<CountedArc>& arcs, Tree& tree);
 
+// What to say if samples show much less time than the kernel's accounts; "" if they do not. A thread begins with a period of
+// its own, so one that runs for less than that has no sample.
+std::string time_without_samples(const Samples& samples);
+
 // What to say of chains that are not whole; "" if nearly all are.
 std::string chains_cut_off(const SampledChains& chains);
 

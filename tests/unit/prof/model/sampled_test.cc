@@ -148,6 +148,17 @@ TEST_CASE("samples: a file that is cut off anywhere, or has any byte changed, is
   }
 }
 
+TEST_CASE("samples: it is said if short threads have none") {
+  Samples s = some_samples();  // of 22.2 ms
+  s.user_time = 25'000'000;
+  CHECK(prof::time_without_samples(s) == "");
+  s.user_time = 111'000'000;
+  CHECK(prof::time_without_samples(s) ==
+        "only 20 % of the time in user code has samples: threads and processes that ran for less than 0.2 ms have "
+        "none, and "
+        "the times of their functions are too small");
+}
+
 TEST_CASE("samples: files lie where they were mapped last, in each process") {
   AddressSpaces spaces;
   CHECK(place(spaces, 1, 100) == "");
