@@ -31,13 +31,13 @@ Link* table_in(char* memory, uint64_t links) {
 Link* make_larger_table(State* s, uint64_t links) {
   const uint64_t size = kTableOffset + links * sizeof(Link);
   char* room = reinterpret_cast<char*>(s) + kPage;
-  char* behind = reinterpret_cast<char*>(s->table + links_in(s->table));
-  const uint64_t used = as_word(behind) - as_word(room);  // larger than the room is if the table lies elsewhere
+  char* after = reinterpret_cast<char*>(s->table + links_in(s->table));
+  const uint64_t used = as_word(after) - as_word(room);  // larger than the room is if the table lies elsewhere
   if (used > kRoomForTables || size > kRoomForTables - used) {
-    behind = static_cast<char*>(map_guarded(size));
-    return behind ? table_in(behind, links) : nullptr;
+    after = static_cast<char*>(map_guarded(size));
+    return after ? table_in(after, links) : nullptr;
   }
-  return open_memory(behind, size) ? table_in(behind, links) : nullptr;
+  return open_memory(after, size) ? table_in(after, links) : nullptr;
 }
 
 uint64_t most_probes(Link* table) { return links_in(table) < kMaxTable ? links_in(table) : kMaxTable; }

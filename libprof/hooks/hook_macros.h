@@ -172,7 +172,7 @@
         sub     STATE_AWAY(%rcx), \stamp
         mov     \stamp, %rax
         sub     PROF_THREAD_LAST_TSC(%rdi), %rax
-        cmp     $LONGEST_UNASKED, %rax          // unsigned: or behind
+        cmp     $LONGEST_UNASKED, %rax          // unsigned: or after
         ja      .Lswitched_\variant
 .endif
 .endm

@@ -72,15 +72,15 @@ void leave_parent(State* s) {
   }
   if (zeros[0].start) {
     char* base = zeros[0].start + kPage;
-    char* behind = zeros[0].start + zeros[0].size - kRoomBehindMapping;
-    auto* chunk = reinterpret_cast<FrameChunk*>(behind + kLargeChunkOffset);
-    chunk->stack = Block((behind + kLargeChunkOffset - base) >> PROF_BLOCK_SHIFT);
+    char* after = zeros[0].start + zeros[0].size - kRoomBehindMapping;
+    auto* chunk = reinterpret_cast<FrameChunk*>(after + kLargeChunkOffset);
+    chunk->stack = Block((after + kLargeChunkOffset - base) >> PROF_BLOCK_SHIFT);
     chunk->capacity = kFramesInLargeChunk;
     frames_of(chunk)->flags = kBase;
     frames_of(chunk)->slot = kSlotTag;
     s->base = base;
-    s->thread = reinterpret_cast<Thread*>(behind + kPage);
-    s->table = reinterpret_cast<Link*>(behind + kPage + kPage / 2);
+    s->thread = reinterpret_cast<Thread*>(after + kPage);
+    s->table = reinterpret_cast<Link*>(after + kPage + kPage / 2);
     s->top = as_top(s, frames_of(chunk));
   }
   stop_watching(s);

@@ -55,7 +55,7 @@ FrameChunk* new_chunk(State* s, Block* block) {
   return c;
 }
 
-// Blocks of stacks are in ascending order (frames.h), so what is left of a page behind which another stack lies is not used.
+// Blocks of stacks are in ascending order (frames.h), so what is left of a page after which another stack lies is not used.
 FrameChunk* new_small_chunk(State* s, Block* block) {
   constexpr Block kBlocks = kSmallChunk / PROF_BLOCK_SIZE;
   *block = s->next_small_chunk > s->first_stack ? s->next_small_chunk : take_page();

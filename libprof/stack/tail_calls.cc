@@ -5,7 +5,7 @@
 //
 // The way taken. The frame of the function that jumps becomes that of the function jumped to: its node is now a child of
 // the node that it had. So nothing is pushed, and the exit of the function jumped to pops the frame as any exit does.
-// tail_hooks.S has this as its fast path, for jumps whose end is known when the program is rewritten: they lead behind
+// tail_hooks.S has this as its fast path, for jumps whose end is known when the program is rewritten: they lead after
 // the enter hook of the function jumped to, since _proftail does what that would do.
 //
 // Jumps that may lead anywhere (through a pointer, to a function of another library) go to the function's entry as ever,

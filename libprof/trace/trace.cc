@@ -38,7 +38,7 @@
 // asks a third word whether it may read the base of fs.
 //
 // Limits. A new thread has its parent's words until it comes to its first hook, which is before its first record, but for
-// code that has records and no hooks. Handlers of SIGTRAP and SIGSYS that come while a window is being mapped write behind
+// code that has records and no hooks. Handlers of SIGTRAP and SIGSYS that come while a window is being mapped write after
 // the limit; what does not fit is lost.
 
 #include "trace.h"
@@ -243,8 +243,8 @@ bool reuse_window(Area* a, uint64_t end) {
   note_reused_window(a->drain, window);
   store(&reinterpret_cast<TraceChunk*>(window.start)->sequence, uint64_t(0));
   ordered();
-  const uint64_t start = start_of_records(a->current), behind = as_word(window.start) + window.size;
-  memset(reinterpret_cast<char*>(start), 0, (cursor < behind ? cursor : behind) - start);
+  const uint64_t start = start_of_records(a->current), after = as_word(window.start) + window.size;
+  memset(reinterpret_cast<char*>(start), 0, (cursor < after ? cursor : after) - start);
   use_window(a, window);
   return true;
 }

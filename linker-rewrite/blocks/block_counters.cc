@@ -110,8 +110,8 @@ class FunctionCounters {
       const Way& way = ways_[w];
       const BasicBlock& block = graph_.blocks()[way.from];
       edges[block.part].push_back({block.end - 1, way.is_taken, counters});
-      const OldAddr behind = graph_.range(block).end;
-      function.blocks.push_back({{behind, behind}, numbers[end_of(way.from)], numbers[start_of(way.to)], counters++});
+      const OldAddr after = graph_.range(block).end;
+      function.blocks.push_back({{after, after}, numbers[end_of(way.from)], numbers[start_of(way.to)], counters++});
     }
     return true;
   }

@@ -182,8 +182,8 @@ std::optional<uint32_t> FlowGraph::block_at(OldAddr at) const {
   if (code.insns.empty()) return std::nullopt;
   const uint32_t insn = uint32_t(code.covering(at));
   const auto begin = blocks_.begin() + first_block_[part], end = blocks_.begin() + first_block_[part + 1];
-  const auto behind = std::upper_bound(begin, end, insn, [](uint32_t i, const BasicBlock& b) { return i < b.first; });
-  return uint32_t(behind - blocks_.begin() - 1);
+  const auto after = std::upper_bound(begin, end, insn, [](uint32_t i, const BasicBlock& b) { return i < b.first; });
+  return uint32_t(after - blocks_.begin() - 1);
 }
 
 void FlowGraph::pass_to(OldAddr at, BasicBlock& from) {

@@ -72,13 +72,13 @@ Flags LiveFlags::at_end(size_t block, Flags of_successors) const {
   return passing_.which;
 }
 
-Flags LiveFlags::before(const BasicBlock& b, uint32_t i, Flags behind) const {
+Flags LiveFlags::before(const BasicBlock& b, uint32_t i, Flags after) const {
   const Code& code = group_.code.parts[b.part];
   const Insn& insn = code.insns[i];
   if (insn.flow == Flow::call && takes_flags(code.target(insn))) return passing_.which;
   if (insn.flow == Flow::call || insn.flow == Flow::call_indirect)
-    return behind == 0 || noreturn_.never_returns(insn, code.target(insn)) ? Flags(0) : behind;
-  return Flags(flag_effect_of(code, insn).live_before(behind) & passing_.which);
+    return after == 0 || noreturn_.never_returns(insn, code.target(insn)) ? Flags(0) : after;
+  return Flags(flag_effect_of(code, insn).live_before(after) & passing_.which);
 }
 
 namespace {
@@ -193,10 +193,10 @@ RegisterSet LiveRegisters::at_end(size_t block, RegisterSet of_successors) const
   return graph_.blocks()[block].leaves ? kAllRegisters : of_successors;
 }
 
-RegisterSet LiveRegisters::before(const BasicBlock& b, uint32_t i, RegisterSet behind) const {
+RegisterSet LiveRegisters::before(const BasicBlock& b, uint32_t i, RegisterSet after) const {
   const Code& code = group_.code.parts[b.part];
   const Semantics op = semantics_of(code, code.insns[i]);
-  return RegisterSet((behind & ~overwritten_by(op)) | read_by(op));
+  return RegisterSet((after & ~overwritten_by(op)) | read_by(op));
 }
 
 }  // namespace profld

@@ -134,7 +134,7 @@ class LiveFlags : public Liveness<LiveFlags, Flags> {
  private:
   friend Liveness;
   Flags at_end(size_t block, Flags of_successors) const;
-  Flags before(const BasicBlock& b, uint32_t insn, Flags behind) const;
+  Flags before(const BasicBlock& b, uint32_t insn, Flags after) const;
   bool live_outside(OldAddr target) const;  // flags are live there, and a direct jump to it leaves the group
   bool takes_flags(OldAddr target) const;
 
@@ -162,7 +162,7 @@ class LiveRegisters : public Liveness<LiveRegisters, RegisterSet> {
  private:
   friend Liveness;
   RegisterSet at_end(size_t block, RegisterSet of_successors) const;
-  RegisterSet before(const BasicBlock& b, uint32_t insn, RegisterSet behind) const;
+  RegisterSet before(const BasicBlock& b, uint32_t insn, RegisterSet after) const;
 
   const Group& group_;
 };

@@ -105,8 +105,8 @@ class CarriedValues {
                                                           RegisterSet wanted) const;
 
  private:
-  std::optional<NeededValue> behind(const NeededValue& value, uint32_t block, std::span<const uint32_t> way,
-                                    RegisterSet wanted) const;
+  std::optional<NeededValue> after(const NeededValue& value, uint32_t block, std::span<const uint32_t> way,
+                                   RegisterSet wanted) const;
 
   std::vector<BlockAddresses> addresses_;  // by block
 };
@@ -119,8 +119,8 @@ CarriedValues::CarriedValues(const RecordSites& sites) {
     addresses_.emplace_back().append(sites.group().code.parts[block.part], block.first, block.end);
 }
 
-std::optional<NeededValue> CarriedValues::behind(const NeededValue& value, uint32_t block,
-                                                 std::span<const uint32_t> way, RegisterSet wanted) const {
+std::optional<NeededValue> CarriedValues::after(const NeededValue& value, uint32_t block, std::span<const uint32_t> way,
+                                                RegisterSet wanted) const {
   struct Held {
     RegisterSet registers = 0;
     std::array<uint64_t, kRegisters> more{};  // than the origin of the value
@@ -163,7 +163,7 @@ std::optional<std::vector<BlockAccess>> CarriedValues::accesses_behind(uint32_t 
     if (access.needs_fs || access.needs_flags) return std::nullopt;
     for (std::optional<NeededValue>* value : {&access.base, &access.index, &access.count}) {
       if (!*value) continue;
-      *value = behind(**value, block, way, wanted);
+      *value = after(**value, block, way, wanted);
       if (!*value) return std::nullopt;
     }
   }

@@ -173,13 +173,13 @@ class Choice {
   std::vector<SilenceJudge::Told> newly_told(uint32_t n) const {
     std::vector<SilenceJudge::Told> told;
     for (const uint32_t leaf : leaves_[n]) {
-      const std::vector<uint32_t> behind = way(n, leaf);
-      told.push_back({n, leaf, behind});
+      const std::vector<uint32_t> after = way(n, leaf);
+      told.push_back({n, leaf, after});
       for (const uint32_t a : above_) {
         if (!silent_[a]) continue;
         told.push_back({a, leaf, way(a, n)});
         told.back().way.push_back(n);
-        told.back().way.insert(told.back().way.end(), behind.begin(), behind.end());
+        told.back().way.insert(told.back().way.end(), after.begin(), after.end());
       }
     }
     return told;

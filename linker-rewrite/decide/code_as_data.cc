@@ -228,8 +228,8 @@ void find_absolute_accesses(const Program& program, const Group& group, std::vec
   for (const Code& code : group.code.parts)
     for (const Insn& insn : code.insns) {
       if (insn.length < kShortest || insn.field_size != 0 || !insn.has_number) continue;
-      auto near_code = [&](size_t behind) {
-        return program.image->is_code(OldAddr(*last_number<uint32_t>(code.bytes_of(insn), behind)) + kNear);
+      auto near_code = [&](size_t after) {
+        return program.image->is_code(OldAddr(*last_number<uint32_t>(code.bytes_of(insn), after)) + kNear);
       };
       if (!near_code(0) && !near_code(1)) continue;  // after it there may be an immediate
       const Semantics op = semantics_of(code, insn);

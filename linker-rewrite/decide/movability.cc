@@ -126,10 +126,10 @@ bool inherits_registers(const Image& image, OldRange range) {
     const Semantics op = semantics_of(code, insn);
     const RegisterSet here = as_left[at];
     if (op.action != Action::lea && (here & (bit(op.memory.base) | bit(op.memory.index)))) return true;
-    const RegisterSet behind = here & RegisterSet(~op.writes);
+    const RegisterSet after = here & RegisterSet(~op.writes);
     const bool is_conditional = insn.flow == Flow::jump_if || insn.flow == Flow::jump_if_short;
-    if (insn.flow == Flow::next || is_conditional) reach(code.next(insn), behind);
-    if (insn.flow == Flow::jump || is_conditional) reach(code.target(insn), behind);
+    if (insn.flow == Flow::next || is_conditional) reach(code.next(insn), after);
+    if (insn.flow == Flow::jump || is_conditional) reach(code.target(insn), after);
   }
   return false;
 }

@@ -63,7 +63,7 @@ class Emitter {
     return is_tail_call(program_, program_.ranges[plan_.range], code_.address(insn), code_.target(insn));
   }
 
-  // The hook with which a function is left, and where the jump behind it leads, if it is a direct one.
+  // The hook with which a function is left, and where the jump after it leads, if it is a direct one.
   struct Leaving {
     NewAddr hook, target;
   };

@@ -21,10 +21,10 @@ constexpr std::string_view kWord = "operator";
 size_t Brackets::operator_length(size_t at) const {
   const std::string_view rest = text_.substr(at);
   if (!rest.starts_with(kWord) || (at > 0 && is_of_identifier(text_[at - 1]))) return 0;
-  const std::string_view behind = rest.substr(kWord.size());
-  if (behind.empty() || is_of_identifier(behind[0])) return 0;
+  const std::string_view after = rest.substr(kWord.size());
+  if (after.empty() || is_of_identifier(after[0])) return 0;
   for (std::string_view sign : kOperators)
-    if (behind.starts_with(sign)) return kWord.size() + sign.size();
+    if (after.starts_with(sign)) return kWord.size() + sign.size();
   return kWord.size();
 }
 

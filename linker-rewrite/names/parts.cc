@@ -123,10 +123,10 @@ class Reader {
 
   // Whether the blank belongs to qualifiers within a path: f(int) const::{lambda()#1}.
   bool is_before_qualifier(size_t blank) const {
-    const std::string_view behind = text_.substr(blank + 1);
+    const std::string_view after = text_.substr(blank + 1);
     return std::ranges::any_of(kQualifiers, [&](std::string_view qualifier) {
-      if (!behind.starts_with(qualifier)) return false;
-      const std::string_view next = behind.substr(qualifier.size());
+      if (!after.starts_with(qualifier)) return false;
+      const std::string_view next = after.substr(qualifier.size());
       return next.starts_with("::") || (next.starts_with(" ") && is_before_qualifier(blank + 1 + qualifier.size()));
     });
   }

@@ -178,11 +178,11 @@ class Simplifier {
       return end + 1;
     }
     if (is_of_identifier(text_[at])) {
-      size_t behind = at;
-      while (behind < text_.size() && is_of_identifier(text_[behind])) ++behind;
-      if (is_inline_namespace(at, behind, out)) return behind + 2;
-      out += text_.substr(at, behind - at);
-      return behind;
+      size_t after = at;
+      while (after < text_.size() && is_of_identifier(text_[after])) ++after;
+      if (is_inline_namespace(at, after, out)) return after + 2;
+      out += text_.substr(at, after - at);
+      return after;
     }
     out += text_[at];
     return at + 1;
@@ -195,9 +195,9 @@ class Simplifier {
     return out.substr(start);
   }
 
-  bool is_inline_namespace(size_t at, size_t behind, std::string_view out) const {
-    return std::ranges::find(kInlineNamespaces, text_.substr(at, behind - at)) != std::end(kInlineNamespaces) &&
-           text_.substr(behind).starts_with("::") && last_path(out).starts_with("std::");
+  bool is_inline_namespace(size_t at, size_t after, std::string_view out) const {
+    return std::ranges::find(kInlineNamespaces, text_.substr(at, after - at)) != std::end(kInlineNamespaces) &&
+           text_.substr(after).starts_with("::") && last_path(out).starts_with("std::");
   }
 
   // The arguments in the brackets from `start` to `end`, after the name that `out` ends with.

@@ -1,4 +1,4 @@
-// The output is the original file, with its bytes at their old offsets and addresses, and new segments behind
+// The output is the original file, with its bytes at their old offsets and addresses, and new segments after
 // (segment.cc says where, and why there). In ascending order of their addresses:
 //
 //   RW   dynamic programs: the hook slots, .dynamic if it has to move (dynamic.cc)
@@ -366,13 +366,13 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   if (has_sections)
     write_symbols(sections, kept, image_, contents.copies, contents.thunks,
                   imports_ ? std::vector<Runtime::Function>() : runtime_.functions(), tls_ ? tls_->size() : 0);
-  FileOffset behind(align_up(placement_.file_offset(segments().back()->end()).value, 8));
+  FileOffset after(align_up(placement_.file_offset(segments().back()->end()).value, 8));
   const FileOffset payload = payload_start(image_);
   const ByteView payload_bytes = image_.file().subspan(payload.value);
   // Headers that are not aligned to 8 bytes would be worse than pages of the payload that are not.
   if (!payload_bytes.empty() && payload.value % 8 == 0)
-    behind += (payload.value - (behind.value + sections.size())) % kPage;
-  Bytes unmapped = sections.write(behind, elf);
+    after += (payload.value - (after.value + sections.size())) % kPage;
+  Bytes unmapped = sections.write(after, elf);
   put(kept, 0, elf);
 
   std::vector<FilePart> file;
@@ -384,9 +384,9 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   for (Segment& s : runtime_.segments()) add(s);
   for (Segment* s : {&read_only_, &code_, &counters_, &tail_}) add(*s);
   write_build_id(file);
-  file.push_back({behind, std::move(unmapped)});
+  file.push_back({after, std::move(unmapped)});
   if (!payload_bytes.empty())
-    file.push_back({behind + file.back().bytes.size(), Bytes(payload_bytes.begin(), payload_bytes.end())});
+    file.push_back({after + file.back().bytes.size(), Bytes(payload_bytes.begin(), payload_bytes.end())});
   return file;
 }
 

@@ -61,7 +61,7 @@ class Layout {
   // (the message says why), so call it before anything that takes long. `place`: of the new segments; there may turn out
   // to be no room in front of a program.
   static std::unique_ptr<Layout> begin(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes = {},
-                                       bool counts_blocks = false, Place place = Place::behind);
+                                       bool counts_blocks = false, Place place = Place::after);
   virtual ~Layout() = default;
 
   // Makes room for dynamic symbols of the copies of all that moves. The addresses below are right from then on, as they

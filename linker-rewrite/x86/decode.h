@@ -85,7 +85,7 @@ struct Code {
 // jump and the data count as one instruction, of so many bytes, that leads to the next one; 0 if there is none at `entry`.
 uint32_t length_of_type_data(const Image& image, OldAddr entry);
 
-// How many bytes at the entry `entry` of a function must stay as they are, where a jump to its copy is to stand behind
+// How many bytes at the entry `entry` of a function must stay as they are, where a jump to its copy is to stand after
 // them: type data, or ENDBR64.
 uint32_t length_kept_at_entry(const Image& image, OldAddr entry);
 

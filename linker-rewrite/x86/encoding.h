@@ -212,12 +212,12 @@ Bytes jump_through_bytes(NewAddr at, NewAddr pointer);
 // every instruction of a program have their bodies here.
 
 // The last number in it: its immediate, or its displacement if it has no immediate. If it has neither, the result is
-// other bytes. `behind`: how many bytes of the instruction follow the number. Nullopt if it is too short.
+// other bytes. `after`: how many bytes of the instruction follow the number. Nullopt if it is too short.
 template <class Number>
-std::optional<Number> last_number(ByteView insn, size_t behind = 0) {
-  if (insn.size() <= sizeof(Number) + behind) return std::nullopt;
+std::optional<Number> last_number(ByteView insn, size_t after = 0) {
+  if (insn.size() <= sizeof(Number) + after) return std::nullopt;
   Number n;
-  std::memcpy(&n, insn.data() + insn.size() - sizeof n - behind, sizeof n);
+  std::memcpy(&n, insn.data() + insn.size() - sizeof n - after, sizeof n);
   return n;
 }
 

@@ -25,7 +25,7 @@ struct FlagEffect {
   Flags overwrites_if_shift = 0;  // if its immediate is the count of a shift, and not 0
 
   // The flags that are live in front of it if those are that are live after.
-  Flags live_before(Flags behind) const { return Flags((behind & ~overwrites) | reads); }
+  Flags live_before(Flags after) const { return Flags((after & ~overwrites) | reads); }
 
   // Doing it once more changes nothing, if its registers have not changed: it compares registers or numbers, and does
   // nothing else.

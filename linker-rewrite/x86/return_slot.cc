@@ -57,15 +57,15 @@ struct Bytes3 {
     constexpr uint8_t kSibOfRsp = 0x24;
     Operand m;
     if (mod() == 3 || extended_base) return m;
-    ByteView behind = rest;
+    ByteView after = rest;
     if (rm() == kStackPointer) {
-      if (behind.empty() || behind[0] != kSibOfRsp) return m;
-      behind = behind.subspan(1);
+      if (after.empty() || after[0] != kSibOfRsp) return m;
+      after = after.subspan(1);
     } else if (rm() != kFramePointer || mod() == 0) {
       return m;
     }
     m.base = uint8_t(rm());
-    m.displacement = number(behind, mod() == 1 ? 1 : mod() == 2 ? 4 : 0);
+    m.displacement = number(after, mod() == 1 ? 1 : mod() == 2 ? 4 : 0);
     return m;
   }
 };
@@ -202,11 +202,11 @@ struct AnyBytes {
   bool has_base = false, has_index = false;
   uint8_t base = 0;
   int32_t displacement = 0;
-  const uint8_t* behind;  // opcode, ModRM and displacement
+  const uint8_t* after;  // opcode, ModRM and displacement
 
-  explicit AnyBytes(ByteView insn) : behind(insn.data()) {
+  explicit AnyBytes(ByteView insn) : after(insn.data()) {
     const uint8_t* const end = insn.data() + insn.size();
-    const auto next = [&] { return behind < end ? *behind++ : uint8_t(0); };
+    const auto next = [&] { return after < end ? *after++ : uint8_t(0); };
     uint8_t b = next(), rex = 0;
     for (; opcode::is_legacy_prefix(b); b = next()) has_prefix = true;
     if (opcode::is_rex(b)) rex = b, b = next();
@@ -214,7 +214,7 @@ struct AnyBytes {
       map = Map::two_bytes;
       b = next();
       if (b == 0x38 || b == 0x3a) map = Map::other, b = next();
-      has_modrm = behind < end;
+      has_modrm = after < end;
     } else if (b == 0xc5 || b == 0xc4 || b == 0x62) {  // VEX and EVEX have the bits of REX inverted
       map = Map::other;
       is_evex = b == 0x62;
@@ -222,7 +222,7 @@ struct AnyBytes {
       rex = uint8_t(b == 0xc5 ? inverted >> 5 & 4 : inverted >> 5);
       for (int more = b == 0xc5 ? 0 : is_evex ? 2 : 1; more > 0; --more) next();
       b = next();
-      has_modrm = behind < end;
+      has_modrm = after < end;
     } else {
       has_modrm = b < 0x40 ? (b & 7) < 4
                            : b == 0x63 || b == 0x69 || b == 0x6b || (b >= 0x80 && b < 0x90) || b == 0xc0 || b == 0xc1 ||
@@ -247,8 +247,8 @@ struct AnyBytes {
       has_index = (sib & 0x38) != 0x20 || (rex & 2);
     }
     has_base = mod != 0 || (base & 7) != 5;
-    if (mod == 1 && end - behind >= 1) displacement = int8_t(*behind), behind += 1;
-    if (mod == 2 && end - behind >= 4) std::memcpy(&displacement, behind, 4), behind += 4;
+    if (mod == 1 && end - after >= 1) displacement = int8_t(*after), after += 1;
+    if (mod == 2 && end - after >= 4) std::memcpy(&displacement, after, 4), after += 4;
   }
 };
 

@@ -88,7 +88,7 @@ class Structures {
   Structures(std::string_view bytes, uint32_t size, uint64_t count)
       : bytes_(bytes), size_(size), count_(size < sizeof(T) ? 0 : std::min<uint64_t>(count, bytes.size() / size)) {}
   uint64_t count() const { return count_; }
-  std::string_view behind() const { return bytes_.substr(count_ * size_); }
+  std::string_view after() const { return bytes_.substr(count_ * size_); }
   T operator[](uint64_t i) const {
     T value;
     std::memcpy(&value, bytes_.data() + i * size_, sizeof value);
@@ -109,7 +109,7 @@ std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<ui
   std::memcpy(&header, section.data(), sizeof header);
   if (std::memcmp(header.magic, prof_format::kBlocksMagic, sizeof header.magic) != 0) return {};
   const Structures<BlockFunction> functions(section.substr(sizeof header), header.function_size, header.functions);
-  const Structures<BlockEntry> entries(functions.behind(), header.block_size, header.blocks);
+  const Structures<BlockEntry> entries(functions.after(), header.block_size, header.blocks);
 
   std::vector<BlockRuns> runs;
   runs.reserve(entries.count());

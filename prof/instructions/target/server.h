@@ -2,7 +2,7 @@
 //
 // Beside what gdb needs there are packets of our own, which qSupported announces as prof.records+:
 //
-//   qProf.command               PID:WORDS, the number of the process, and its command line in hexadecimal, a zero behind
+//   qProf.command               PID:WORDS, the number of the process, and its command line in hexadecimal, a zero after
 //                               each word
 //   QProf:buffer=SIZE;forks=F;blocks=B;each=E
 //                               how vProf steps: bytes of records to a packet; 1 to follow forks; 1 to run what always runs as

@@ -37,7 +37,7 @@ constexpr size_t kMaxInterrupted = 256;
 
 }  // namespace
 
-const BlockWays::Tree& BlockWays::behind(uint32_t from) {
+const BlockWays::Tree& BlockWays::after(uint32_t from) {
   const auto [at, is_new] = trees_.try_emplace(from);
   if (!is_new) return at->second;
   std::vector<Reached>& reached = at->second.reached;
@@ -60,7 +60,7 @@ const BlockWays::Tree& BlockWays::behind(uint32_t from) {
 
 bool BlockWays::find(uint32_t from, uint32_t to, std::vector<uint32_t>& way) {
   if (table_.next(from).empty()) return false;
-  const std::vector<Reached>& tree = behind(from).reached;
+  const std::vector<Reached>& tree = after(from).reached;
   const auto place = [&](uint32_t block) { return std::ranges::lower_bound(tree, block, {}, &Reached::block); };
   auto at = place(to);
   if (at == tree.end() || at->block != to) return false;

@@ -27,7 +27,7 @@ class BlockWays {
   // order in which they ran. Throws DamagedTrace if the table says that there are several ways.
   bool find(uint32_t from, uint32_t to, std::vector<uint32_t>& way);
   // Whether none of what can come next could come from outside as well.
-  bool is_inside(uint32_t from) { return !table_.next(from).empty() && behind(from).is_inside; }
+  bool is_inside(uint32_t from) { return !table_.next(from).empty() && after(from).is_inside; }
 
  private:
   // What can be reached, ascending by block; `before`: the block before it.
@@ -38,7 +38,7 @@ class BlockWays {
     std::vector<Reached> reached;
     bool is_inside = true;
   };
-  const Tree& behind(uint32_t from);
+  const Tree& after(uint32_t from);
 
   const BlockTable& table_;
   std::unordered_map<uint32_t, Tree> trees_;  // by the block that they begin at

@@ -72,9 +72,9 @@ class Lines {
       runs.pop_back();
     for (const auto& [address, line] : declared_.labels) {
       if (address < block.start || address >= block.end) continue;
-      const auto behind =
+      const auto after =
           std::find_if(runs.begin(), runs.end(), [a = address](const Run& run) { return run.start >= a; });
-      runs.insert(behind, {address, line});
+      runs.insert(after, {address, line});
     }
     return runs;
   }

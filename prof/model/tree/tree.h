@@ -152,8 +152,8 @@ class TreeBuilder {
   std::unique_ptr<State> state_;
 };
 
-// Goes through a tree without recursion: `enter(node, level)` is called before a node's children, `leave(node)` behind them; not for the root. Calls from outside
-// are on level 0.
+// Goes through a tree without recursion: `enter(node, level)` is called before a node's children, `leave(node)` after them;
+// not for the root. Calls from outside are on level 0.
 template <class Enter, class Leave>
 void walk(const Tree& tree, const Enter& enter, const Leave& leave) {
   const std::vector<CallNode>& nodes = tree.nodes;

@@ -152,9 +152,9 @@ out: BEHIND
     ret
     done f
 )";
-  const auto with = [&](const std::string& behind) {
+  const auto with = [&](const std::string& after) {
     std::string changed = text;
-    return changed.replace(changed.find("BEHIND"), 6, behind);
+    return changed.replace(changed.find("BEHIND"), 6, after);
   };
   const Moving m(with("mov $1, %edx"));
   const BlockCounters blocks = place_block_counters(m.program, {});
@@ -175,7 +175,7 @@ TEST_CASE("a system call in the way of 32-bit programs ends a block") {
     function f
     mov $1, %eax
 again: int $0x80
-behind: mov $4, %eax
+after: mov $4, %eax
     dec %esi
     jnz again
     ret
@@ -186,7 +186,7 @@ behind: mov $4, %eax
   const FlowGraph graph(m.program, group, arrivals);
   const auto b = std::ranges::find(graph.blocks(), m.insn("f", "again"), &BasicBlock::first);
   REQUIRE(b != graph.blocks().end());
-  CHECK(b->end == m.insn("f", "behind"));
+  CHECK(b->end == m.insn("f", "after"));
   CHECK(b->leaves);
   // What the kernel reads of registers is nothing that the instruction says.
   const LiveRegisters live(group, graph);
@@ -234,10 +234,10 @@ TEST_CASE("flags that a caller reads are kept by all functions that return in th
     function by_running_on
     cmp %esi, %edi
     done by_running_on
-    function behind
+    function after
     mov %esi, %eax
     ret
-    done behind
+    done after
     function by_short_jump
     cmp %esi, %edi
     jrcxz target_of_short
@@ -269,7 +269,7 @@ inside: mov %esi, %eax
     done caller
 )");
   const BlockCounters blocks = place_block_counters(m.program, {});
-  CHECK(places_in(m, blocks, "behind").empty());
+  CHECK(places_in(m, blocks, "after").empty());
   CHECK(places_in(m, blocks, "target_of_short").empty());
   CHECK(!places_in(m, blocks, "around").contains(m.insn("around", "inside")));
 }
@@ -417,8 +417,8 @@ TEST_CASE("with memory, a block is cut where a pointer takes the place of the on
 }
 
 TEST_CASE("with memory, a block is silent only while its values stay in registers") {
-  const auto silent = [](const std::string& behind) {
-    const Moving m("function f\n mov (%rdi), %rax\n" + behind +
+  const auto silent = [](const std::string& after) {
+    const Moving m("function f\n mov (%rdi), %rax\n" + after +
                    "test %rax, %rax\n jz 1f\n ret\n1: inc %eax\n ret\n done f\n");
     return place_trace_records(m.program, {}, true).of_range[m.range("f")].size();
   };

@@ -182,8 +182,8 @@ TEST_CASE("a block after a call, where other ways meet it, does not depend on wh
 }
 
 TEST_CASE("a block with no place for a record does without, or its function is not traced") {
-  const auto chosen = [](std::vector<uint32_t> behind) {
-    return choose_silent({entry({1}), node(std::move(behind), RecordNode::kNoPlace), last()}).has_value();
+  const auto chosen = [](std::vector<uint32_t> after) {
+    return choose_silent({entry({1}), node(std::move(after), RecordNode::kNoPlace), last()}).has_value();
   };
   CHECK(chosen({2}));
   CHECK(!chosen({1, 2}));

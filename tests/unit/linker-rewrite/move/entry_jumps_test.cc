@@ -36,10 +36,10 @@ std::string function_between(const std::string& instructions) {
 )" + instructions +
          R"(
     done f
-    function behind
+    function after
     .skip 15, 0x90
     ret
-    done behind
+    done after
 )";
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("entry jumps: five bytes at the entry, after ENDBR64") {
 TEST_CASE("entry jumps: a short function's jump leads to an island in dead code near it") {
   Assembled a(function_between("xor %eax, %eax\n ret"));
   const Placed p(a);
-  for (const std::string name : {"before", "f", "behind"}) CHECK_MESSAGE(p.groups[a.group(name)].moves(), name);
+  for (const std::string name : {"before", "f", "after"}) CHECK_MESSAGE(p.groups[a.group(name)].moves(), name);
   const EntryJump* f = p.at(a.address("f"));
   REQUIRE(f);
   CHECK(f->from == a.address("f"));
@@ -88,7 +88,7 @@ TEST_CASE("entry jumps: a function without room for one stays") {
   }
   SUBCASE("two bytes, and no dead code near it") {
     Assembled a(function_between("nop\n ret"));
-    const Placed p(a, {"main", "before", "behind"});
+    const Placed p(a, {"main", "before", "after"});
     CHECK(!p.groups[a.group("f")].moves());
   }
   SUBCASE("two bytes, and no five bytes of dead code on end near it") {
@@ -101,10 +101,10 @@ TEST_CASE("entry jumps: a function without room for one stays") {
     nop
     ret
     done f
-    function behind
+    function after
     .skip 8, 0x90
     ret
-    done behind
+    done after
 )");
     const Placed p(a, {"main"});
     CHECK(p.groups[a.group("before")].moves());
@@ -114,7 +114,7 @@ TEST_CASE("entry jumps: a function without room for one stays") {
     Assembled a(function_between("ret"));
     const Placed p(a);
     CHECK(p.at(a.address("before")));
-    CHECK(p.at(a.address("behind")));
+    CHECK(p.at(a.address("after")));
   }
 }
 
@@ -125,9 +125,9 @@ TEST_CASE("entry jumps: padding after a function is room for its jump") {
     ret
     done f
     .balign 16
-    function behind
+    function after
     ret
-    done behind
+    done after
 )");
   const Placed p(a);
   const EntryJump* f = p.at(a.address("f"));

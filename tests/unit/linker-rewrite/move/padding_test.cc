@@ -32,9 +32,9 @@ Assembled with_bytes_behind_function(const std::string& bytes) {
     done before
 )" + bytes + R"(
     .balign 16
-    function behind
+    function after
     ret
-    done behind
+    done after
 )");
 }
 
@@ -63,18 +63,18 @@ TEST_CASE("padding: no-operations and int3 after a function, if it moves") {
   for (const std::string bytes : {".skip 15, 0xcc", ".skip 15, 0x90", ".nops 15"}) {
     CAPTURE(bytes);
     const Assembled a = with_bytes_behind_function(bytes);
-    const Found found = padding_between(a, "before", "behind");
+    const Found found = padding_between(a, "before", "after");
     CHECK(found.size == 15);
     CHECK(found.if_moved == ptrdiff_t(a.range("before")));
   }
 }
 
 TEST_CASE("padding: data is none, and neither is what something names") {
-  CHECK(padding_between(with_bytes_behind_function(".skip 15, 0"), "before", "behind").size == 0);
-  CHECK(padding_between(with_bytes_behind_function(".ascii \"fifteen bytes!!\""), "before", "behind").size == 0);
+  CHECK(padding_between(with_bytes_behind_function(".skip 15, 0"), "before", "after").size == 0);
+  CHECK(padding_between(with_bytes_behind_function(".ascii \"fifteen bytes!!\""), "before", "after").size == 0);
   // Up to the first byte that is something else.
-  CHECK(padding_between(with_bytes_behind_function(".skip 5, 0xcc; .skip 10, 0"), "before", "behind").size == 5);
-  CHECK(padding_between(with_bytes_behind_function(".skip 5, 0x90; named: .skip 10, 0x90"), "before", "behind").size ==
+  CHECK(padding_between(with_bytes_behind_function(".skip 5, 0xcc; .skip 10, 0"), "before", "after").size == 5);
+  CHECK(padding_between(with_bytes_behind_function(".skip 5, 0x90; named: .skip 10, 0x90"), "before", "after").size ==
         5);
 }
 
@@ -91,11 +91,11 @@ unknown:
     jmp main
 )" + fill + R"(
     .balign 16
-    function behind
+    function after
     ret
-    done behind
+    done after
 )"),
-                           "unknown", "behind");
+                           "unknown", "after");
   };
   const Found several = behind_unknown_code(".nops 12");
   CHECK(several.size == 12);

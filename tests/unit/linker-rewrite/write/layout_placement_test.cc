@@ -48,7 +48,7 @@ TEST_CASE("new segments follow .bss, at the offset at which kernels before 5.18 
   CHECK(p.file_offset(p.start + 0x123).value == 0x53123);
 }
 
-TEST_CASE("what is left in the file behind the last segment stays there") {
+TEST_CASE("what is left in the file after the last segment stays there") {
   Image image = program({load(PF_R | PF_X, 0, 0x400000, 0x1000, 0x1000)});
   Placement p = place_new_segments(image, 0x12345);
   CHECK(p.start.value == 0x413000);

@@ -124,7 +124,7 @@ TEST_CASE("what ran before words is missing where they do not tell it") {
   CHECK(Remarks({kMeeting, kHandler}, kTraceRing).is("has only the last"));
 }
 
-TEST_CASE("behind words that are not to be had, nothing is taken for what comes next") {
+TEST_CASE("after words that are not to be had, nothing is taken for what comes next") {
   const prof::BlockTable blocks(table());
   uint64_t ran = 0;
   prof::BlockWays ways(blocks);
