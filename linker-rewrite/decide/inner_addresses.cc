@@ -22,7 +22,9 @@
 // the object lead to code alone, as in large sparse tables of 16-bit numbers.
 //
 // A word that is the end of a function, where no other one begins, is the end of a range that the program counter is
-// compared with. Where one begins, it is that one's address, for all that is known.
+// compared with. Where one begins, it is that one's address, for all that is known. If the word before it leads to another
+// function, the range is that of a whole unit, as OCaml's programs have one for each module: to keep all of them would leave
+// nothing to profile, and to keep the last one alone is of no use.
 //
 // Instructions hold addresses of labels, too. Most of these are for jumps: a function's own, a goto out of a nested function,
 // __builtin_longjmp. But what control also runs into from the instruction before it, and what may fault, is no such label, or
@@ -119,25 +121,53 @@ class Finder {
     if (!jumps_to_labels_[program_.ranges[size_t(i)].group]) out.push_back({uint32_t(i), at});
   }
 
+  // Whether the end of a function is that of a range in it. `before`, `after`: what the words around lead to, which may be no code.
+  bool ends_own_range(OldAddr before, OldAddr end, OldAddr after) const {
+    if (!code_.contains(before)) return !code_.contains(after) || after < end;  // else a range begins here
+    const ptrdiff_t i = program_.range_of(before), own = program_.range_of(end - 1);
+    return before < end && i >= 0 && program_.ranges[size_t(i)].group == program_.ranges[size_t(own)].group;
+  }
+
   bool ends_section(OldAddr a) const {
     return !image_.is_code(a) || std::ranges::any_of(image_.sections(), [&](const Section& s) {
       return (s.header.sh_flags & SHF_EXECINSTR) && OldAddr(s.header.sh_addr) + s.header.sh_size == a;
     });
   }
 
-  void find_relocated() {
+  // What a word with a relocation leads to, if that is known.
+  std::optional<OldAddr> target_of(const Relocation& r) const {
     const auto& symbols = image_.dynamic_symbols();
+    if (r.type == R_X86_64_RELATIVE) return OldAddr(uint64_t(r.addend));
+    if (r.type != R_X86_64_64 && r.type != R_X86_64_GLOB_DAT) return std::nullopt;
+    if (r.symbol >= symbols.size() || symbols[r.symbol].section == SHN_UNDEF) return std::nullopt;
+    return symbols[r.symbol].address + (r.type == R_X86_64_64 ? uint64_t(r.addend) : 0);
+  }
+
+  // What the word with a relocation at an address leads to.
+  OldAddr word_at(OldAddr at) const {
+    const Relocation* r = image_.relocation_at(at);
+    return r ? target_of(*r).value_or(OldAddr()) : OldAddr();
+  }
+  // The nearest one before an address that leads to code, if it is not far.
+  OldAddr word_before(OldAddr at) const {
+    for (uint64_t distance = kLong; distance <= kMaxBetween; distance += kLong)
+      if (const OldAddr target = word_at(at - distance); code_.contains(target)) return target;
+    return {};
+  }
+
+  void find_relocated() {
     for (const Relocation& r : image_.relocations()) {
-      OldAddr target(uint64_t(r.addend));
-      const bool by_symbol = r.type == R_X86_64_64 || r.type == R_X86_64_GLOB_DAT;
-      if (by_symbol) {
-        if (r.symbol >= symbols.size() || symbols[r.symbol].section == SHN_UNDEF) continue;
-        target = symbols[r.symbol].address + (r.type == R_X86_64_64 ? uint64_t(r.addend) : 0);
+      const std::optional<OldAddr> target = target_of(r);
+      if (!target || program_.frame_tables.has(r.where)) continue;
+      const Place place = place_of(*target);
+      if (place == Place::end) {
+        const bool is_alone = r.type == R_X86_64_GLOB_DAT;  // in a table of the linker's
+        if (!ends_section(*target) &&
+            (is_alone || ends_own_range(word_before(r.where), *target, word_at(r.where + kLong))))
+          hold(*target, r.where, found_);
+      } else if (place == Place::inside || place == Place::between) {
+        hold(*target, r.where, found_);
       }
-      if ((!by_symbol && r.type != R_X86_64_RELATIVE) || program_.frame_tables.has(r.where)) continue;
-      const Place place = place_of(target);
-      if (place == Place::inside || place == Place::between || (place == Place::end && !ends_section(target)))
-        hold(target, r.where, found_);
     }
   }
 
@@ -344,9 +374,22 @@ class Finder {
     if (form == Form::number && !std::ranges::binary_search(sections_, object.start)) return;
     const uint64_t begins_within = begins_with_object ? 0 : form == Form::from_itself ? kMaxBetween : bytes.size();
     const OldAddr base = form == Form::from_itself ? from : form == Form::from_object ? object.start : OldAddr();
+    const auto number_at = [&](const uint8_t* p) { return size == kLong ? load<int64_t>(p) : load<int32_t>(p); };
+    const auto target_at = [&](OldAddr at, int64_t n) {
+      return base + (form == Form::from_itself ? at - from : 0) + uint64_t(n);
+    };
+    const auto word_target = [&](OldAddr at) {
+      const auto word = image_.bytes(at, size);
+      return word ? target_at(at, number_at(word->data())) : OldAddr();
+    };
+    const auto before = [&](OldAddr at) {
+      for (uint64_t distance = size; distance <= kMaxBetween; distance += size)
+        if (const OldAddr target = word_target(at - distance); code_.contains(target)) return target;
+      return OldAddr();
+    };
     for (uint64_t i = 0; i + size <= bytes.size(); i += size) {
-      const int64_t n = size == kLong ? load<int64_t>(bytes.data() + i) : load<int32_t>(bytes.data() + i);
-      const OldAddr at = from + i, target = base + (form == Form::from_itself ? i : 0) + uint64_t(n);
+      const int64_t n = number_at(bytes.data() + i);
+      const OldAddr at = from + i, target = target_at(at, n);
       const bool is_nowhere = target < code_.start || target > code_.end;
       if (run.first == OldAddr() && runs.empty() && at - object.start > begins_within) break;
       if (n == 0 || (is_nowhere && run.first == OldAddr())) continue;
@@ -358,7 +401,8 @@ class Finder {
       run.last = at;
       run.is_bad |= place == Place::between;
       run.words += place == Place::entry || place == Place::inside || place == Place::end;
-      if (place == Place::inside || place == Place::end) run.inside.emplace_back(at, target);
+      if (place == Place::inside || (place == Place::end && ends_own_range(before(at), target, word_target(at + size))))
+        run.inside.emplace_back(at, target);
     }
     end_run();
     choose(object, form, runs, out);

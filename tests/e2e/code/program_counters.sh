@@ -148,6 +148,31 @@ for compiler in gcc clang; do
   done
 done
 
+# Where units begin and end, as OCaml's programs have it of each module: a unit of several functions stays for that no more than
+# its last function alone.
+cat >units.c <<'C'
+#include <stdio.h>
+#define FUNCTION(name) #name ": .cfi_startproc\n  lea 1(%rdi), %rax\n  ret\n  .cfi_endproc\n.size " #name ", .-" #name "\n"
+__asm__(
+    ".text\n.globl one, two, three\n.type one, @function\n.type two, @function\n.type three, @function\n"
+    "  .balign 32\n.byte 0x0f, 0x1f, 0x40, 0\nbegin: .byte 0x0f, 0x1f, 0x40, 0\n" FUNCTION(one) FUNCTION(two) "end: .balign 32\n"
+    "alone: " FUNCTION(three) "alone_end: .balign 32\n"
+    ".data\n.balign 16\n.globl units\nunits: .quad begin, end, alone, alone_end\n.text\n");
+long one(long), two(long), three(long);
+extern const char* units[4];
+int main(void) {
+  printf("%ld %ld\n", one(two(three(1))), (long)(units[1] - units[0]));
+  return 0;
+}
+C
+for link in $links; do
+  # shellcheck disable=SC2046 # a list of words
+  compile units units.c -O1 $(link_flags "$link")
+  rewrite units
+  jq -e '[.skipped[] | select(.name == ("one", "two", "three")).name] == ["three"]' units.report >/dev/null || fail "$link: $(jq -c .skipped units.report)"
+  profiled units
+done
+
 # Where most of the code ends is no end of what is looked at, although a small section follows: node asks so for its pages.
 cat >most.c <<'C'
 #include "calls.h"
