@@ -123,6 +123,7 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   if (report.code.is_low()) contents.coverage = report.code;
   contents.counters = blocks.counters;
   contents.counters_are_of_process = blocks.increment == Increment::of_process;
+  contents.increments_are_locked = blocks.increment != Increment::of_thread;
   if (!blocks.traced.empty()) {
     contents.trace = encode_trace_program(*program.image, blocks);
     const uint64_t size = prof_format::kTraceProgramOffset + contents.trace.size();
@@ -273,6 +274,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   }
   Contents contents = copy_functions(program, entry_jumps, std::move(blocks), *layout, result.report);
   contents.is_thread_pointer_doubtful = is_thread_pointer_doubtful(program);
+  contents.has_hooks = !selection.no_hooks;
   give_back_memory(image);
 
   // Put the file together. Now it only has to be written.

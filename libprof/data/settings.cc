@@ -9,6 +9,8 @@ namespace libprof {
 // Only libprof-sampler.so has it (sampler/threads.cc).
 extern "C" {
 [[gnu::weak, gnu::visibility("default")]] extern const char libprof_records_addresses;
+// profld sets it in a static program without hooks, which has this library in it.
+[[gnu::used, gnu::visibility("default")]] volatile uint64_t _profunhooked = 0;
 }
 
 Settings settings;
@@ -172,8 +174,8 @@ void read_settings() {
     while (const char* variable = environment.next()) look_at(variable, &found);
   }
   set_directory(found.directory);
-  if (&libprof_records_addresses) {
-    settings.has_no_samples = settings.type == prof_format::kCount;
+  if (&libprof_records_addresses || _profunhooked) {
+    settings.has_no_samples = settings.type == prof_format::kCount || _profunhooked;  // static threads begin unseen
     settings.type = prof_format::kAddresses;
     settings.starts_off = false;
     settings.node_limit = kDefaultNodes;

@@ -23,6 +23,8 @@ namespace prof_format {
 
 inline constexpr char kBlocksSection[] = ".prof.blocks";
 inline constexpr char kBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '1'};
+// The same where increments have the prefix lock, so that they take much longer.
+inline constexpr char kLockedBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '2'};
 
 struct BlocksHeader {
   char magic[8];

@@ -59,9 +59,10 @@ int32_t offset_of(OldAddr at, OldAddr entry) {
   return int32_t(offset);
 }
 
-Bytes encode_blocks(const std::vector<CountedFunction>& functions, uint32_t counters) {
+Bytes encode_blocks(const std::vector<CountedFunction>& functions, uint32_t counters, bool are_locked) {
   prof_format::BlocksHeader header{};
-  std::memcpy(header.magic, prof_format::kBlocksMagic, sizeof header.magic);
+  const char* magic = are_locked ? prof_format::kLockedBlocksMagic : prof_format::kBlocksMagic;
+  std::memcpy(header.magic, magic, sizeof header.magic);
   header.function_size = sizeof(prof_format::BlockFunction);
   header.block_size = sizeof(prof_format::BlockEntry);
   header.functions = functions.size();
@@ -334,7 +335,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   if (imports_) imports_->write(kept, read_only_, writable_, contents.library_start, edits);
   if (tls_) {
     tls_->write(kept, read_only_, runtime_.data(), edits);
-    runtime_.write(image_.entry(), tls_->offset(), contents.is_thread_pointer_doubtful, edits);
+    runtime_.write(image_.entry(), tls_->offset(), contents.is_thread_pointer_doubtful, contents.has_hooks, edits);
   }
   emit_copies(contents, edits);
 
@@ -361,7 +362,8 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   sections.add(prof_format::kStepsSection, map, encode_steps(contents.copies, contents.imports));
   if (!contents.imports.empty()) sections.add(prof_format::kImportsSection, map, encode_imports(contents.imports));
   if (contents.counters != 0 && !is_trace())
-    sections.add(prof_format::kBlocksSection, map, encode_blocks(contents.counted, contents.counters));
+    sections.add(prof_format::kBlocksSection, map,
+                 encode_blocks(contents.counted, contents.counters, contents.increments_are_locked));
   if (contents.coverage) sections.add(prof_format::kCoverageSection, map, encode_coverage(*contents.coverage));
   if (has_sections)
     write_symbols(sections, kept, image_, contents.copies, contents.thunks,

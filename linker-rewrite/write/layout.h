@@ -42,8 +42,10 @@ struct Contents {
   std::vector<CountedFunction> counted;     // profld -b
   uint32_t counters = 0;                    // of their blocks; profld --trace: words of the trace segment
   bool counters_are_of_process = false;     // all threads increment the same
+  bool increments_are_locked = false;       // since several threads may make them at once
   Bytes trace;                              // what that holds after its first page
   bool is_thread_pointer_doubtful = false;  // decide/segment_registers.h
+  bool has_hooks = true;                    // false: profld --no-hooks
   std::optional<Coverage> coverage;         // of the code, if readers are to tell
 };
 

@@ -28,7 +28,8 @@ Image open_runtime(const std::string& path) {
 }  // namespace
 
 Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
-  for (const char* name : {"_profin", "_profout", "_profhooks", "_profstart", "_profentry", "_profdoubt"})
+  for (const char* name :
+       {"_profin", "_profout", "_profhooks", "_profstart", "_profentry", "_profdoubt", "_profunhooked"})
     address(name);
   if (!image_.segment(PT_TLS) || tls().p_filesz != 0)
     throw Error("the runtime " + path + " has no thread-local word; install it anew");
@@ -83,7 +84,8 @@ void Runtime::put_word(NewAddr at, uint64_t value) {
   it->write(at, word);
 }
 
-void Runtime::write(OldAddr program_entry, int64_t tls_offset, bool is_thread_pointer_doubtful, SectionEdits& edits) {
+void Runtime::write(OldAddr program_entry, int64_t tls_offset, bool is_thread_pointer_doubtful, bool has_hooks,
+                    SectionEdits& edits) {
   for (const Relocation& r : image_.relocations()) {
     if (r.type != R_X86_64_TPOFF64) continue;
     uint64_t variable = uint64_t(r.addend);
@@ -96,6 +98,7 @@ void Runtime::write(OldAddr program_entry, int64_t tls_offset, bool is_thread_po
   NewAddr entry_word = address("_profentry");
   put_word(entry_word, program_entry.value - entry_word.value);
   put_word(address("_profdoubt"), is_thread_pointer_doubtful);
+  put_word(address("_profunhooked"), !has_hooks);
 
   for (const Elf64_Phdr& s : image_.segments()) {
     if (!is_loaded(s)) continue;

@@ -41,7 +41,8 @@ class Runtime {
 
   // `program_entry`: where control goes when the runtime is ready. `tls_offset`: of its thread-local storage, from the
   // thread pointer. `is_thread_pointer_doubtful`: see decide/segment_registers.h.
-  void write(OldAddr program_entry, int64_t tls_offset, bool is_thread_pointer_doubtful, SectionEdits& edits);
+  void write(OldAddr program_entry, int64_t tls_offset, bool is_thread_pointer_doubtful, bool has_hooks,
+             SectionEdits& edits);
 
  private:
   NewAddr address(const std::string& name) const;

@@ -19,7 +19,7 @@ namespace {
 // Stands for libprof.so: its hook prints "H", and counts in a thread-local word.
 constexpr char kRuntime[] = R"(asm(R"!(
   .text
-  .globl _profin, _profout, _proftail, _profjump, _profhooks, _profstart, _profentry, _profdoubt
+  .globl _profin, _profout, _proftail, _profjump, _profhooks, _profstart, _profentry, _profdoubt, _profunhooked
   .type _profin, @function
 _profin:
   .cfi_startproc
@@ -61,6 +61,9 @@ _profentry: .quad 0
   .type _profdoubt, @object
   .size _profdoubt, 8
 _profdoubt: .quad 0
+  .type _profunhooked, @object
+  .size _profunhooked, 8
+_profunhooked: .quad 0
   .type _profhooks, @object
   .size _profhooks, 32
 _profhooks: .quad 0, 0, 0, 0
