@@ -79,7 +79,7 @@ class Csv : public Export {
   void write_range(const Analysis& part, uint32_t f) {
     if (!part.timed()) return out_.text(",,");
     if (part.sampled) {
-      const SampleRange range = range_of(part.sampled->samples[f], part.sampled->weight);
+      const SampleRange range = range_of_function(*part.sampled, f);
       return out_.text(seconds_of(part.sampled->seconds(range.low)) + "," +
                        seconds_of(part.sampled->seconds(range.high)) + ",");
     }

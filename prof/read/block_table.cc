@@ -25,19 +25,8 @@ class Solver {
   void solve(const BlockFunction& function, const std::vector<BlockEntry>& blocks, std::vector<BlockRuns>& runs) {
     places_.assign(function.places, {});
     counts_.assign(blocks.size(), 0);
-    for (uint32_t b = 0; b < blocks.size(); ++b) {
-      const BlockEntry& block = blocks[b];
-      if (!is_whole(block)) continue;
-      if (block.counter != prof_format::kNoCounter) {
-        set(b, block, block.counter < counters_.size() ? counters_[block.counter] : 0);
-      } else if (block.from != block.to) {
-        for (const uint32_t p : {block.from, block.to}) {
-          ++places_[p].unknown;
-          places_[p].sum_of_unknown += b;
-        }
-      }
-    }
-    for (uint32_t p = 1; p < places_.size(); ++p) follow(p, blocks);
+    // Most functions of a large program never ran.
+    if (std::ranges::any_of(blocks, [&](const BlockEntry& b) { return value_of(b) != 0; })) count(blocks);
     for (size_t b = 0; b < blocks.size(); ++b) {
       if (!is_whole(blocks[b]) || blocks[b].size == 0) continue;
       const auto count = int64_t(counts_[b]);
@@ -52,6 +41,26 @@ class Solver {
     uint64_t sum_of_unknown = 0;  // of their indexes: of a single one, that is its index
     uint64_t surplus = 0;         // what came here less what went away, of the others
   };
+
+  uint64_t value_of(const BlockEntry& block) const {
+    return block.counter < counters_.size() ? counters_[block.counter] : 0;
+  }
+
+  void count(const std::vector<BlockEntry>& blocks) {
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      const BlockEntry& block = blocks[b];
+      if (!is_whole(block)) continue;
+      if (block.counter != prof_format::kNoCounter) {
+        set(b, block, value_of(block));
+      } else if (block.from != block.to) {
+        for (const uint32_t p : {block.from, block.to}) {
+          ++places_[p].unknown;
+          places_[p].sum_of_unknown += b;
+        }
+      }
+    }
+    for (uint32_t p = 1; p < places_.size(); ++p) follow(p, blocks);
+  }
 
   bool is_whole(const BlockEntry& block) const { return block.from < places_.size() && block.to < places_.size(); }
 
@@ -101,19 +110,16 @@ class Structures {
   uint64_t count_;
 };
 
-}  // namespace
-
-std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<uint64_t>& counters) {
-  BlocksHeader header;
-  if (section.size() < sizeof header) return {};
+// Calls `take` with each function and its blocks, up to the first that cannot be.
+template <class Take>
+void read_section(std::string_view section, const Take& take) {
+  BlocksHeader header{};
+  if (section.size() < sizeof header) return;
   std::memcpy(&header, section.data(), sizeof header);
-  if (std::memcmp(header.magic, prof_format::kBlocksMagic, sizeof header.magic) != 0) return {};
+  const auto is = [&](const char* magic) { return std::memcmp(header.magic, magic, sizeof header.magic) == 0; };
+  if (!is(prof_format::kBlocksMagic) && !is(prof_format::kLockedBlocksMagic)) return;
   const Structures<BlockFunction> functions(section.substr(sizeof header), header.function_size, header.functions);
   const Structures<BlockEntry> entries(functions.after(), header.block_size, header.blocks);
-
-  std::vector<BlockRuns> runs;
-  runs.reserve(entries.count());
-  Solver solver(counters);
   std::vector<BlockEntry> blocks;
   uint64_t next = 0;
   for (uint64_t f = 0; f < functions.count(); ++f) {
@@ -122,9 +128,35 @@ std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<ui
     if (function.blocks > entries.count() - next || function.places > most_places) break;
     blocks.clear();
     for (uint64_t end = next + function.blocks; next < end; ++next) blocks.push_back(entries[next]);
-    solver.solve(function, blocks, runs);
+    take(function, blocks);
   }
+}
+
+}  // namespace
+
+std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<uint64_t>& counters) {
+  std::vector<BlockRuns> runs;
+  Solver solver(counters);
+  read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks) {
+    solver.solve(function, blocks, runs);
+  });
   return runs;
+}
+
+bool are_increments_locked(std::string_view section) {
+  return section.starts_with(std::string_view(prof_format::kLockedBlocksMagic, sizeof prof_format::kLockedBlocksMagic));
+}
+
+AllIncrements increments(std::string_view section, const std::vector<uint64_t>& counters) {
+  AllIncrements all;
+  all.are_locked = are_increments_locked(section);
+  read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks) {
+    uint64_t count = 0;
+    for (const BlockEntry& block : blocks)
+      if (block.counter < counters.size()) count += counters[block.counter];
+    all.of_functions.push_back({function.entry, count});
+  });
+  return all;
 }
 
 }  // namespace prof

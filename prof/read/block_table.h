@@ -22,6 +22,23 @@ struct BlockRuns {
 // because the profile was read, or the process killed, in the middle of a function, is 0.
 std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<uint64_t>& counters);
 
+// What the counters of a function took part in: how many increments there were.
+struct Increments {
+  uint64_t entry = 0;  // of the function, in the original, link-time
+  uint64_t count = 0;
+};
+
+struct AllIncrements {
+  std::vector<Increments> of_functions;
+  bool are_locked = false;  // by threads together
+};
+
+// Whether a section says that.
+bool are_increments_locked(std::string_view section);
+
+// The same arguments as of block_runs.
+AllIncrements increments(std::string_view section, const std::vector<uint64_t>& counters);
+
 }  // namespace prof
 
 #endif

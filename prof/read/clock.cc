@@ -1,6 +1,7 @@
 #include "clock.h"
 
 #include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 #include <cstdio>
@@ -81,16 +82,18 @@ std::string state_of_process(uint32_t pid) {
   return end == std::string::npos || end + 2 >= stat.size() ? "" : stat.substr(end + 2);
 }
 
-// Field 22, counted from 1, is the start time. 0 if it is not there.
-uint64_t start_time_in(const std::string& state) {
+// A field, counted from 1 as in proc(5). 0 if it is not there.
+uint64_t field_in(const std::string& state, int wanted) {
   size_t at = 0;
-  for (int field = 3; field < 22; ++field) {
+  for (int field = 3; field < wanted; ++field) {
     at = state.find(' ', at);
     if (at == std::string::npos) return 0;
     ++at;
   }
   return std::strtoull(state.c_str() + at, nullptr, 10);
 }
+
+uint64_t start_time_in(const std::string& state) { return field_in(state, 22); }
 
 }  // namespace
 
@@ -103,6 +106,12 @@ bool process_is_running(const Header& header) {
 }
 
 uint64_t process_start_time(uint32_t pid) { return start_time_in(state_of_process(pid)); }
+
+ProcessorTimes processor_times(uint32_t pid) {
+  const std::string state = state_of_process(pid);
+  const uint64_t tick = 1'000'000'000 / uint64_t(sysconf(_SC_CLK_TCK));
+  return {(field_in(state, 14) + field_in(state, 16)) * tick, (field_in(state, 15) + field_in(state, 17)) * tick};
+}
 
 bool thread_is_running(uint32_t pid, uint32_t tid) {
   return !read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm").empty();

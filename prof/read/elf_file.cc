@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "error.h"
+#include "file.h"
 #include "linker-rewrite/elf/notes.h"
 #include "linker-rewrite/text/hexadecimal.h"
 
@@ -375,6 +376,25 @@ void ElfFile::read_symbols(Elf_Scn* section, const Elf_Data* versions) {
 
 bool may_be_same(const std::string& build_id, const std::string& other) {
   return build_id.empty() || other.empty() || build_id == other;
+}
+
+std::string start_of_section(const std::string& path, std::string_view name, size_t most) {
+  elf_version(EV_CURRENT);
+  const Descriptor file(open_to_read(path));
+  const std::unique_ptr<Elf, int (*)(Elf*)> elf(file.get() < 0 ? nullptr : elf_begin(file.get(), ELF_C_READ, nullptr),
+                                                elf_end);
+  size_t names = 0;
+  if (!elf || elf_getshdrstrndx(elf.get(), &names) != 0) return "";
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
+    GElf_Shdr header;
+    const char* found = gelf_getshdr(section, &header) ? elf_strptr(elf.get(), names, header.sh_name) : nullptr;
+    if (!found || name != found || header.sh_type == SHT_NOBITS) continue;
+    std::string bytes(std::min<uint64_t>(header.sh_size, most), '\0');
+    const ssize_t n = pread(file.get(), bytes.data(), bytes.size(), off_t(header.sh_offset));
+    bytes.resize(n < 0 ? 0 : size_t(n));
+    return bytes;
+  }
+  return "";
 }
 
 std::string build_id_of(const std::string& path) {

@@ -138,6 +138,10 @@ class ElfFile {
 // Whether two files may be the same by their build-ids. Nothing speaks against it if one of them has none.
 bool may_be_same(const std::string& build_id, const std::string& other);
 
+// The first bytes of a file's section of this name, `most` at most, without reading the rest of the file; empty if there is none, or
+// if it cannot be read.
+std::string start_of_section(const std::string& path, std::string_view name, size_t most);
+
 // The build-id of a file; empty if it has none or cannot be read.
 std::string build_id_of(const std::string& path);
 

@@ -21,15 +21,18 @@ struct ChainNode {
   uint64_t user = 0, kernel = 0;  // samples that were taken here, and in what the kernel did for it
 };
 
+// Finds nodes again while samples are added: by the caller and the place.
+using ChainIndex = std::map<std::pair<uint32_t, FramePlace>, uint32_t>;
+
 class SampledChains {
  public:
-  // One sample. `frames`: the innermost first.
-  void add(const std::vector<FramePlace>& frames, bool in_kernel);
+  // One sample. `frames`: the innermost first. `index`: of all that were added so far.
+  void add(const std::vector<FramePlace>& frames, bool in_kernel, ChainIndex& index);
   void count(ChainEnd end, uint64_t chains = 1) { ends_[unsigned(end)] += chains; }
 
   // One more, from a file. `node.parent` is one of those that are there.
   void append(const ChainNode& node) { nodes_.push_back(node); }
-  // Gives modules other numbers.
+  // Gives modules other numbers. Nothing can be added after that.
   void renumber(const std::vector<uint32_t>& modules);
 
   // The first is the root, of which nothing is known.
@@ -40,7 +43,6 @@ class SampledChains {
  private:
   std::vector<ChainNode> nodes_ = {ChainNode()};
   std::array<uint64_t, kChainEnds> ends_ = {};
-  std::map<std::pair<uint32_t, FramePlace>, uint32_t> children_;  // of those that add() made
 };
 
 }  // namespace prof

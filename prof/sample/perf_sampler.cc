@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -188,7 +190,8 @@ uint64_t cost_of_sample(PerfSettings settings) {
   return std::min(uint64_t(cost), period / 2);
 }
 
-constexpr int kRound = 100;  // milliseconds from one look at the buffers to the next
+constexpr int kRound = 100;               // milliseconds from one look at the buffers to the next
+constexpr uint64_t kPartOfKeeping = 100;  // what is kept meanwhile takes one of so many parts of a processor's time
 
 // Values from the bytes of a record, in order; zeros after its end.
 class Bytes {
@@ -261,16 +264,28 @@ void PerfSampler::attach(pid_t process) {
   }
 }
 
-void PerfSampler::watch(pid_t process) {
+void PerfSampler::watch(pid_t process, const std::function<void(Samples)>& keep) {
   const Descriptor end(int(syscall(SYS_pidfd_open, process, 0)));  // -1 before Linux 5.3: found out a round later
   std::vector<pollfd> waited = {{end.get(), POLLIN, 0}};
   for (const PerfRing& ring : rings_) waited.push_back({ring.descriptor(), POLLIN, 0});
+  std::future<uint64_t> keeping;  // gives what it took, nanoseconds on a processor
+  auto next_keeping = std::chrono::steady_clock::now();
   while (!has_ended(process)) {
     poll(waited.data(), waited.size(), kRound);
     for (size_t i = 1; i < waited.size(); ++i) {
       if (waited[i].revents & (POLLHUP | POLLERR)) waited[i].fd = -1;  // nothing is left to sample there
     }
     read_round(false);
+    const auto now = std::chrono::steady_clock::now();
+    if (keeping.valid() && keeping.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+      next_keeping = now + std::chrono::nanoseconds(kPartOfKeeping * keeping.get());
+    if (!keep || keeping.valid() || now < next_keeping || samples_.user + samples_.kernel == 0) continue;
+    const uint64_t start = processor_time();
+    keeping = std::async(std::launch::async, [&keep, samples = so_far(), copied = processor_time() - start]() mutable {
+      const uint64_t begin = processor_time();
+      keep(std::move(samples));
+      return copied + processor_time() - begin;
+    });
   }
   for (PerfRing& ring : rings_) ring.stop();
   read_round(true);
@@ -403,10 +418,11 @@ void PerfSampler::count_chain(const Record& r) {
         *r.state, [&](uint64_t address) { return code_at(r.process, address); }, frames);
   }
   // The runtime does some of its work on stacks of its own.
-  if ((end == ChainEnd::other_stack || end == ChainEnd::cut_off) && tables_[frames.back().module]->is_runtime())
+  if ((end == ChainEnd::other_stack || end == ChainEnd::cut_off) &&
+      tables_[frames.back().module]->is_runtime(frames.back().offset))
     end = ChainEnd::whole;
   if (end != ChainEnd::whole) frames.push_back({module("[unknown]"), 0});
-  samples_.chains.add(frames, r.in_kernel);
+  samples_.chains.add(frames, r.in_kernel, chain_index_);
   samples_.chains.count(end);
 }
 
@@ -427,32 +443,40 @@ uint32_t PerfSampler::module(const std::string& path) {
   return at->second;
 }
 
-// Those in which no sample was taken, and that are in no chain.
-void PerfSampler::leave_out_modules() {
+namespace {
+
+// Leaves out those in which no sample was taken, and that are in no chain.
+void leave_out_modules(Samples& samples) {
   std::vector<bool> is_used;
-  for (const SampledModule& m : samples_.modules) is_used.push_back(!m.counts.empty());
-  for (size_t i = 1; i < samples_.chains.nodes().size(); ++i) is_used[samples_.chains.nodes()[i].place.module] = true;
+  for (const SampledModule& m : samples.modules) is_used.push_back(!m.counts.empty());
+  for (size_t i = 1; i < samples.chains.nodes().size(); ++i) is_used[samples.chains.nodes()[i].place.module] = true;
   std::vector<uint32_t> numbers;
   std::vector<SampledModule> used;
   for (size_t i = 0; i < is_used.size(); ++i) {
     numbers.push_back(uint32_t(used.size()));
-    if (is_used[i]) used.push_back(std::move(samples_.modules[i]));
+    if (is_used[i]) used.push_back(std::move(samples.modules[i]));
   }
-  samples_.modules = std::move(used);
-  samples_.chains.renumber(numbers);
+  samples.modules = std::move(used);
+  samples.chains.renumber(numbers);
 }
 
-Samples PerfSampler::finish() {
-  leave_out_modules();
-  for (SampledModule& m : samples_.modules) {
-    if (m.is_file()) m.build_id = build_id_of(m.path);
+}  // namespace
+
+Samples PerfSampler::so_far() {
+  Samples samples = samples_;
+  leave_out_modules(samples);
+  for (SampledModule& m : samples.modules) {
+    if (!m.is_file()) continue;
+    const auto [id, is_new] = build_ids_.try_emplace(m.path);
+    if (is_new) id->second = build_id_of(m.path);
+    m.build_id = id->second;
   }
-  for (auto& [number, thread] : threads_) {
-    thread.process = number.first;
-    thread.thread = number.second;
-    if (thread.user || thread.kernel) samples_.threads.push_back(std::move(thread));
-  }
-  return std::move(samples_);
+  for (auto& [number, thread] : threads_)
+    if (thread.user || thread.kernel)
+      samples.threads.push_back({number.first, number.second, thread.name, thread.user, thread.kernel});
+  return samples;
 }
+
+Samples PerfSampler::finish() { return so_far(); }
 
 }  // namespace prof

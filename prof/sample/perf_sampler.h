@@ -82,8 +82,10 @@ class PerfSampler {
   // Prepares for a child of this process, which is sampled from its next execve on. Throws Error.
   void attach(pid_t process);
 
-  // Takes samples until the process has ended. It is left for others to wait for.
-  void watch(pid_t process);
+  // Takes samples until the process has ended. It is left for others to wait for. Meanwhile, now and then, `keep` is given
+  // what was found out so far, as by finish, on another thread; it is called so seldom that it takes 1 % of a processor's time. May
+  // be null.
+  void watch(pid_t process, const std::function<void(Samples)>& keep);
 
   // All that was found out but for the program, its times and its status. To be called once.
   Samples finish();
@@ -108,7 +110,7 @@ class PerfSampler {
   void count(const Record& sample);
   void count_chain(const Record& sample);
   std::optional<FoundCode> code_at(uint32_t process, uint64_t address);
-  void leave_out_modules();
+  Samples so_far();
   uint32_t module(const std::string& path);
 
   PerfSettings settings_;
@@ -119,6 +121,8 @@ class PerfSampler {
   std::map<std::string, uint32_t, std::less<>> module_index_;
   std::map<std::pair<uint32_t, uint32_t>, SampledThread> threads_;
   Samples samples_;
+  ChainIndex chain_index_;
+  std::map<std::string, std::string> build_ids_;      // of modules that have samples
   std::vector<std::unique_ptr<UnwindTable>> tables_;  // by module; null until it is needed
 };
 

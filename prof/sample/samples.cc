@@ -1,9 +1,12 @@
 #include "samples.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "linker-rewrite/text/hexadecimal.h"
@@ -140,7 +143,8 @@ Samples samples_of(const json& document, const Reader& reader) {
   s.weight = reader.weight_of(document, "samples_at_once");
   s.user_time = reader.number_of(document, "user_time_ns", kLongestTime);
   s.system_time = reader.number_of(document, "system_time_ns", kLongestTime);
-  s.status = int(reader.number_of(document, "wait_status", INT32_MAX));
+  const json& status = reader.member(document, "wait_status");
+  s.status = status.is_null() ? std::nullopt : std::optional(int(reader.number(status, "wait_status", INT32_MAX)));
   uint64_t sum = 0;
   for (const json& value : reader.list_of(document, "modules")) {
     s.modules.push_back(module_of(value, reader));
@@ -186,8 +190,9 @@ std::string text_of(const Samples& samples) {
                                  {"samples_at_once", samples.weight},
                                  {"user_time_ns", samples.user_time},
                                  {"system_time_ns", samples.system_time},
-                                 {"wait_status", uint64_t(samples.status)}};
+                                 {"wait_status", nullptr}};
   if (samples.has_kernel) head["kernel_samples"] = samples.kernel;
+  if (samples.status) head["wait_status"] = uint64_t(*samples.status);
   std::string text = line(head);
   text.pop_back();  // the document goes on
   text += ",\n\"modules\":[";
@@ -224,6 +229,15 @@ void write_samples(const Samples& samples, int fd, const std::string& path) {
   }
 }
 
+void replace_samples(const Samples& samples, const std::string& path) {
+  const std::string fresh = path + ".new";
+  unlink(fresh.c_str());  // of a process that was killed while it wrote
+  const Descriptor file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file.get() < 0) throw Error(path + ": " + system_error(errno));
+  write_samples(samples, file.get(), path);
+  if (rename(fresh.c_str(), path.c_str()) != 0) throw Error(path + ": " + system_error(errno));
+}
+
 bool is_samples_file(const std::string& path) {
   const Descriptor file(open_to_read(path));
   char start[kFormatWithin] = {};
@@ -232,6 +246,14 @@ bool is_samples_file(const std::string& path) {
 }
 
 std::string samples_beside(const std::string& profile) { return profile + ".samples"; }
+
+std::vector<std::string> without_samples(std::vector<std::string> paths) {
+  const std::vector<std::string> all = paths;
+  std::erase_if(paths, [&](const std::string& path) {
+    return std::ranges::any_of(all, [&](const std::string& profile) { return path == samples_beside(profile); });
+  });
+  return paths;
+}
 
 Samples read_samples(const std::string& path) {
   const Descriptor file(open_to_read(path));

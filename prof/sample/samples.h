@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,20 +46,27 @@ struct Samples {
   uint64_t lost = 0;                        // samples that are known to be missing
   double weight = 1;                        // how many samples came at once, on average over all samples
   uint64_t user_time = 0, system_time = 0;  // nanoseconds, as the kernel's accounts say of the program and its children
-  int status = 0;                           // how the program ended, as from waitpid
+  std::optional<int> status = 0;            // how the program ended, as from waitpid; none if it had not
   std::vector<SampledModule> modules;
   std::vector<SampledThread> threads;
   SampledChains chains = {};  // empty if none were taken
 };
 
-// Writes a new file. Throws Error if it cannot be written.
+// Writes to a new file. Throws Error if it cannot be written.
 void write_samples(const Samples& samples, int fd, const std::string& path);
+
+// Puts a file that only the user can read in the place of what is at `path`. Whoever looks there meanwhile finds one or the
+// other. Throws Error if it cannot be written.
+void replace_samples(const Samples& samples, const std::string& path);
 
 // Whether a file looks like one of samples, whatever else is in it.
 bool is_samples_file(const std::string& path);
 
 // Where prof run --type auto leaves the samples of the run that a profile is of: beside the profile.
 std::string samples_beside(const std::string& profile);
+
+// Of words that a shell made of prof.*: without the samples of profiles that are named as well.
+std::vector<std::string> without_samples(std::vector<std::string> paths);
 
 // Throws Error if the file cannot be read or is no such file.
 Samples read_samples(const std::string& path);

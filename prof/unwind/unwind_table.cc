@@ -72,8 +72,22 @@ UnwindTable::UnwindTable(const std::string& path) {
     if (gelf_getphdr(elf_, int(i), &segment) && segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
       segments_.push_back({segment.p_vaddr, segment.p_offset, segment.p_filesz});
   }
-  is_runtime_ = header.e_type == ET_DYN && defines(elf_, "_profin");
+  if (header.e_type == ET_DYN && defines(elf_, "_profin"))
+    runtime_.size = UINT64_MAX;  // all of it
+  else
+    runtime_ = section_named(elf_, ".prof.runtime");
   tables_ = dwarf_getcfi_elf(elf_);
+}
+
+UnwindTable::Segment UnwindTable::section_named(Elf* elf, std::string_view wanted) {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return {};
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
+    if (name && name == wanted) return {header.sh_addr, header.sh_offset, header.sh_size};
+  }
+  return {};
 }
 
 UnwindTable::~UnwindTable() {

@@ -21,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -68,8 +69,11 @@ class UnwindTable {
   // Whether the instruction is where the program or the dynamic linker begins, which nobody calls.
   bool is_entry(uint64_t offset) const;
 
-  // Whether it is the runtime of rewritten programs, the library with the hooks. It does some of its work on stacks of its own.
-  bool is_runtime() const { return is_runtime_; }
+  // Whether the instruction is of the runtime of rewritten programs, the library with the hooks or the part of a static program
+  // that it is. It does some of its work on stacks of its own.
+  bool is_runtime(uint64_t offset) const {
+    return offset >= runtime_.offset && offset - runtime_.offset < runtime_.size;
+  }
 
   // Whether from this instruction on only what ends a function follows: registers are popped, and it returns or jumps to
   // another one.
@@ -79,6 +83,7 @@ class UnwindTable {
   struct Segment {
     uint64_t address = 0, offset = 0, size = 0;
   };
+  static Segment section_named(Elf* elf, std::string_view wanted);  // zeros if there is none
   std::optional<uint64_t> address_of(uint64_t offset) const;
   std::optional<UnwindRule> read_rule(uint64_t address) const;
   std::string bytes_at(uint64_t offset, uint64_t size) const;
@@ -87,7 +92,7 @@ class UnwindTable {
   Elf* elf_ = nullptr;
   Dwarf_CFI* tables_ = nullptr;
   uint64_t entry_ = 0;
-  bool is_runtime_ = false;
+  Segment runtime_;
   std::vector<Segment> segments_;                          // that may be run
   std::set<UnwindRule> rules_;                             // each once
   std::unordered_map<uint64_t, const UnwindRule*> known_;  // by offset

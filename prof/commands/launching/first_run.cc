@@ -21,16 +21,20 @@ constexpr unsigned kOfFirstRun = 5000, kOfOnlyRun = 1000;
 
 class FromOutside : public FirstRun {
  public:
-  FromOutside(std::string program, unsigned per_second, bool with_chains)
-      : program_(std::move(program)), sampler_(per_second, with_chains) {}
+  FromOutside(std::string program, unsigned per_second, bool with_chains, KeepSamples keep)
+      : program_(std::move(program)), keep_(std::move(keep)), sampler_(per_second, with_chains) {}
   const std::string& program() const override { return program_; }
   std::string remark() const override { return ""; }
   void begin(pid_t process) override { sampler_.attach(process); }
-  void watch(pid_t process) override { sampler_.watch(process); }
+  void watch(pid_t process) override {
+    if (!keep_) return sampler_.watch(process, nullptr);
+    sampler_.watch(process, [&](Samples samples) { keep_(process, std::move(samples)); });
+  }
   Samples finish(const Child&) override { return sampler_.finish(); }
 
  private:
   const std::string program_;
+  const KeepSamples keep_;
   PerfSampler sampler_;
 };
 
@@ -82,7 +86,7 @@ class FromInside : public FirstRun {
 std::unique_ptr<FirstRun> first_run(const std::string& program) {
   PerfSettings settings;
   const int error = may_sample(settings);
-  if (!error) return std::make_unique<FromOutside>(program, kOfFirstRun, false);
+  if (!error) return std::make_unique<FromOutside>(program, kOfFirstRun, false, nullptr);
   if (!can_sample_itself(program))
     throw Error("--true of a static program needs perf events, which this system does not allow (" +
                 system_error(error) + "); allow them by sysctl kernel.perf_event_paranoid=2, or run prof as root");
@@ -91,10 +95,8 @@ std::unique_ptr<FirstRun> first_run(const std::string& program) {
   return std::make_unique<FromInside>(program, std::move(copy));
 }
 
-std::unique_ptr<FirstRun> only_run(const std::string& copy, int& error) {
-  PerfSettings settings;
-  error = may_sample(settings);
-  return error ? nullptr : std::make_unique<FromOutside>(copy, kOfOnlyRun, true);
+std::unique_ptr<FirstRun> only_run(const std::string& copy, KeepSamples keep) {
+  return std::make_unique<FromOutside>(copy, kOfOnlyRun, true, std::move(keep));
 }
 
 Samples samples_of(FirstRun& run, const Child& child, const std::string& program,

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,9 +31,12 @@ class FirstRun : public Watcher {
 // Null if the program could not be rewritten, which profld has told. Throws Error if it cannot be sampled at all.
 std::unique_ptr<FirstRun> first_run(const std::string& program);
 
-// The same for a copy of `program` that is run once and counts itself: it is as fast as it is, so there are fewer samples.
-// Null if they cannot be taken from outside; `error` is the errno value that says why.
-std::unique_ptr<FirstRun> only_run(const std::string& copy, int& error);
+// Takes what a process has so far, while it runs; called on another thread, and must throw nothing.
+using KeepSamples = std::function<void(pid_t process, Samples)>;
+
+// The same for a copy of a program that is run once and counts itself, where samples can be taken from outside (may_sample): it
+// is as fast as it is, so there are fewer samples.
+std::unique_ptr<FirstRun> only_run(const std::string& copy, KeepSamples keep);
 
 // What finish() gives, with the program, its arguments and what its run took. Throws Error.
 Samples samples_of(FirstRun& run, const Child& child, const std::string& program,

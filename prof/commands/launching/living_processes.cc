@@ -90,8 +90,8 @@ std::vector<std::string> run_and_living(const std::string& profile, const std::s
   return run;
 }
 
-std::string remark_on_living(const std::vector<uint32_t>& living, const std::string& name,
-                             const std::string& directory) {
+std::string remark_on_living(const std::vector<uint32_t>& living, const std::string& name, const std::string& directory,
+                             bool is_sampled) {
   if (living.empty()) return "";
   const bool is_one = living.size() == 1;
   std::string numbers;
@@ -100,9 +100,10 @@ std::string remark_on_living(const std::vector<uint32_t>& living, const std::str
   if (living.size() > kMaxNamed) numbers += " ...";
   const std::string prefix = directory == "." ? "" : directory + "/";
   return name + (is_one ? ": process " : ": processes ") + numbers +
-         (is_one ? ", which it started, goes" : ", which it started, go") + " on; prof " +
-         quoted(prefix + "prof." + std::to_string(living[0])) + " shows " +
-         (is_one ? "what it does" : "what the first does");
+         (is_one ? ", which it started, goes" : ", which it started, go") + " on" +
+         (is_sampled ? " without samples" : "") + "; prof " + quoted(prefix + "prof." + std::to_string(living[0])) +
+         " shows " + (is_sampled ? "the calls of " : "what ") + (is_one ? "it" : "the first") +
+         (is_sampled ? "" : " does") + (is_sampled ? ", and prof run --type time has times as well" : "");
 }
 
 }  // namespace prof

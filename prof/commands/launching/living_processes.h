@@ -18,9 +18,10 @@ namespace prof {
 std::vector<std::string> run_and_living(const std::string& profile, const std::string& directory,
                                         std::vector<uint32_t>& living);
 
-// What to tell of processes that go on. "" if there are none. `name`: the program, for people.
-std::string remark_on_living(const std::vector<uint32_t>& living, const std::string& name,
-                             const std::string& directory);
+// What to tell of processes that go on. "" if there are none. `name`: the program, for people. `is_sampled`: the run had its
+// times from samples, which end with it.
+std::string remark_on_living(const std::vector<uint32_t>& living, const std::string& name, const std::string& directory,
+                             bool is_sampled);
 
 }  // namespace prof
 

@@ -211,11 +211,12 @@ const OptionTable kViewOptions = {
 
 const OptionTable kRunOptions = {
     {{0, "type", "TYPE",
-      "what is measured: time, elapsed, cpu, adaptive, sample or count, see profld(1); or auto: exact calls and true "
-      "times of one run without hooks"},
+      "auto, if nothing else is asked for: exact calls, and times from samples, without hooks; with hooks, for exact "
+      "contexts: time, elapsed, cpu, adaptive, sample or count, see profld(1)"},
      [](Options& o, const Given& given) { o.type = type_of_run(given); },
      ~0u,
      kOfRun},
+    {{0, "auto", "", ""}, [](Options& o, const Given&) { o.type = kAutoType; }, ~0u, kOfRun},
     {{0, "dir", "DIR", "leave the profiles of all processes in DIR; prof DIR shows them together"},
      [](Options& o, const Given& given) { o.folder = prof_options::name_of(given, "DIR"); },
      ~0u,
@@ -235,10 +236,6 @@ const OptionTable kRunOptions = {
      kOfRun},
     {{0, "libs-all", "", "the same, with their functions that are too small to time"}, all_of_libraries, ~0u, kOfRun},
     {{0, "libs-only", "[GLOB]", "the same without the program's own functions"}, libraries_only, ~0u, kOfRun},
-    {{0, "auto", "", "a counting run first, without output; then leave out functions not worth timing"},
-     set<&Options::automatic>,
-     ~0u,
-     kOfRun},
 };
 
 const OptionTable kRewritingOptions = {

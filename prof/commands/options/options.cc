@@ -38,7 +38,7 @@ const std::vector<Exclusion> kExclusions = {
     // Basic blocks are not timed, and a trace is of those of the program alone.
     {{"-b"}, {"--trace"}, "a trace has all counts"},
     {{"--trace"}, {"--libs", "--libs-all", "--libs-only"}, "--trace is of the program's own blocks"},
-    {{"-b", "--trace"}, {"--true", "--auto"}},
+    {{"-b", "--trace"}, {"--true"}},
 };
 
 const std::vector<Requirement> kRequirements = {

@@ -65,8 +65,6 @@ struct Options {
   // prof run: samples of the program as it is, and then a run that counts; with `check` their outputs are compared.
   bool true_times = false;
   bool check = false;
-  // prof run: a counting run first, to leave out functions that would only measure the probe.
-  bool automatic = false;
   // prof run: options for profld.
   std::vector<std::string> rewriting;       // -F and -N with their patterns, --min-size and others
   bool blocks = false;                      // -b is among them

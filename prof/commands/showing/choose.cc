@@ -117,7 +117,9 @@ Named tell_apart(const std::vector<std::string>& arguments) {
     } else if (kind == FileKind::elf) {
       throw Error(path + ": is a program, not a profile; the program comes first: prof PROGRAM PROFILE ...");
     } else if (is_samples_file(path)) {
-      throw Error(path + ": is a file of samples, not a profile; prof --true " + path + " shows it with one");
+      throw Error(path +
+                  ": is a file of samples, not a profile; name the profile that it lies beside, or prof --true " +
+                  path + " and one");
     } else if (i == 0) {
       throw Error(path + ": is neither a program nor a profile; name a program, or what it left as prof.PID");
     } else {
@@ -187,7 +189,7 @@ std::string remark_on_others(const std::vector<std::string>& run, const std::str
 
 Choice choose(const Options& options) {
   if (names_gmon(options.arguments)) return choose_gmon(options);
-  Named named = tell_apart(options.arguments);
+  Named named = tell_apart(without_samples(options.arguments));
   Choice choice{named.program, std::move(named.profiles), std::move(named.remarks)};
   const bool is_named = !choice.profiles.empty() || !named.folder.empty();
   if (!named.folder.empty()) {

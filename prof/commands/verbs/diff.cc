@@ -132,7 +132,7 @@ bool is_program(const std::string& path) {
 std::vector<Run> runs_of(const std::vector<std::string>& arguments) {
   std::vector<Run> runs;
   std::string program;
-  for (const std::string& argument : arguments) {
+  for (const std::string& argument : without_samples(arguments)) {
     if (is_program(argument)) {
       program = argument;
       continue;

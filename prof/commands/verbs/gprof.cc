@@ -29,6 +29,7 @@
 #include "prof/read/file.h"
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
+#include "prof/sample/samples.h"
 #include "prof/views/run/gmon_writer.h"
 
 namespace prof {
@@ -97,7 +98,7 @@ class Session {
   bool has_lines() const { return options_.lines || (options_.outputs & output_sum); }
 
   void read_profiles() {
-    for (const std::string& path : options_.profiles) {
+    for (const std::string& path : without_samples(options_.profiles)) {
       if (path != "-" && kind_of_file(path) == FileKind::profile) {
         read_prof(path);
         continue;

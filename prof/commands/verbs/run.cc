@@ -1,6 +1,5 @@
 #include "run.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,9 +12,11 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <thread>
 
-#include "linker-rewrite/text/count.h"
+#include "libprof/format/blocks.h"
+#include "libprof/format/map.h"
 #include "prof/commands/copies/cache.h"
 #include "prof/commands/copies/dynamic_linker.h"
 #include "prof/commands/copies/libraries.h"
@@ -26,21 +27,22 @@
 #include "prof/commands/launching/keep_skeletons.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/launching/living_processes.h"
-#include "prof/commands/launching/temporary_directory.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/option_values.h"
 #include "prof/commands/options/quote.h"
 #include "prof/commands/showing/choose.h"
 #include "prof/commands/showing/show.h"
-#include "prof/commands/showing/suggest.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/run_times.h"
+#include "prof/read/block_table.h"
 #include "prof/read/clock.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
 #include "prof/read/find.h"
+#include "prof/read/header.h"
 #include "prof/read/profile.h"
 #include "prof/sample/own_samples.h"
+#include "prof/sample/perf_sampler.h"
 #include "prof/sample/samples.h"
 #include "true_run.h"
 
@@ -50,18 +52,14 @@ namespace {
 
 // A program that is rewritten already is run as it is; then nothing can be asked of the rewriting.
 void check_rewritten(const std::string& program, const Options& o) {
-  if (!o.rewriting.empty() || !o.report.empty() || o.libraries || o.automatic || o.true_times)
+  if (!o.rewriting.empty() || !o.report.empty() || o.libraries || o.true_times)
     throw Error(program +
-                ": is rewritten already; -F, -N, --libs, --auto, --true, --type auto and other options of rewriting "
-                "need the original program");
+                ": is rewritten already; -F, -N, --libs, --true, --type auto and other options of rewriting need the "
+                "original program");
 }
 
 bool is_rewritten(const std::string& program) {
-  try {
-    return ElfFile(program).is_rewritten();
-  } catch (const Error&) {
-    return false;  // profld says why it is no program
-  }
+  return !start_of_section(program, prof_format::kMapSection, 1).empty();
 }
 
 // Of a program that profld did not rewrite: whether -F means functions of its libraries.
@@ -100,37 +98,6 @@ CopyWithLibraries copy_of(const std::string& program, const Options& options) {
   return {copy, "", false, ""};
 }
 
-// Runs the program to count its calls, and adds options that leave out what is not worth timing.
-void leave_out_by_counts(const std::string& program, Options& options) {
-  Options counting = options;
-  counting.report.clear();
-  const std::string copy = copy_of(program, counting).program;
-  if (copy.empty()) return;
-  const TemporaryDirectory directory;
-  const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  const Child child = run_to_the_end({.program = copy,
-                                      .arguments = options.arguments,
-                                      .output = nowhere.get(),
-                                      .error = nowhere.get(),
-                                      .environment = {{"PROFTYPE", "count"}, {"PROFDIR", directory.path()}},
-                                      .not_in_environment = {"PROFSTART"}});
-  const std::string profile = profile_of(child, directory.path());
-  if (profile.empty()) {
-    say("the counting run left no profile; all functions are timed");
-    return;
-  }
-  const Analysis analysis =
-      analyse({.program = copy, .profiles = {profile}, .remarks = false, .debug_files = options.debug_files});
-  say_all(analysis.remarks);
-  const Suggestion s = suggest(analysis);
-  for (const std::string& pattern : s.patterns) options.rewriting.insert(options.rewriting.end(), {"-N", pattern});
-  char text[120];
-  std::snprintf(text, sizeof text, "after a counting run %s with %.1f %% of all calls %s left out",
-                prof_text::count_of(s.patterns.size(), "function").c_str(), 100 * s.calls,
-                s.patterns.size() == 1 ? "is" : "are");
-  say(text);
-}
-
 // A folder for the profiles of this run alone, as the runtime and this process take it from the environment.
 void use_folder(const std::string& folder) {
   std::error_code error;
@@ -158,25 +125,58 @@ void show_run(const Options& options, const std::string& program, std::vector<st
   say(options.folder.empty() ? "the profile is " + run[0] : "the profiles are in " + options.folder);
 }
 
-// prof run --type auto. The copy counts its basic blocks and has no hooks: from these counts all calls are known, and they
-// cost little. Where time goes is known from samples, which are taken from outside while it runs.
+// What takes hooks, of all that is asked for: an option's name; "" if nothing does.
+std::string what_takes_hooks(const Options& o) {
+  if (o.libraries) return "--libs";
+  if (o.trace) return "--trace";
+  if (o.apart != Apart::nothing) return o.apart == Apart::threads ? "-t" : "--processes";
+  if (o.view == Options::View::suggestion || o.view == Options::View::fallacy) return o.view_option;
+  constexpr std::string_view kFree[] = {"--blocks", "--discover", "--debug-dir"};
+  for (const std::string& option : o.rewriting)
+    if (option.starts_with('-') && !std::ranges::count(kFree, option.substr(0, option.find('=')))) return option;
+  return "";
+}
+
+// Whether the run is one of --type auto: because that was asked for, or because nothing else was.
+bool is_auto(const Options& o, const std::string& program) {
+  const bool is_wanted = o.type == kAutoType;
+  if ((!o.type.empty() && !is_wanted) || o.true_times || (!is_wanted && is_rewritten(program))) return false;
+  const std::string option = what_takes_hooks(o);
+  if (!option.empty() && is_wanted)
+    throw UsageError(option + " takes hooks, which --type auto has none of; use --type time with it");
+  if (!option.empty()) return false;
+  PerfSettings settings;
+  const int error = may_sample(settings);
+  if (error == 0 || is_rewritten(program) || can_sample_itself(program)) return true;
+  const std::string why = program + ": is static, and perf events are not allowed (" + system_error(error) +
+                          "), so it cannot be sampled; sysctl kernel.perf_event_paranoid=2 allows them";
+  if (is_wanted) throw Error(why);
+  say(why + "; it runs with hooks, as by --type time");
+  return false;
+}
+
+// Whether a copy's threads increment the same counters, which takes longer than most of what is counted.
+bool has_locked_counters(const std::string& copy) {
+  return are_increments_locked(start_of_section(copy, prof_format::kBlocksSection, sizeof(prof_format::BlocksHeader)));
+}
+
+// The run of a copy that counts its basic blocks and has no hooks: from these counts all calls are known, and they cost little.
+// Where time goes is known from samples, which are taken from outside while it runs.
 class AutoRun {
  public:
   // Adds what profld is asked for to the options.
-  AutoRun(const std::string& program, Options& options) {
-    if (options.libraries || options.automatic || options.trace)
-      throw UsageError("--type auto is not supported with --libs, --auto and --trace; use --type time with these");
-    if (!is_rewritten(program) && !can_sample_itself(program))
-      throw Error(program + ": is a static program, for which --type auto is not supported; use --type time");
+  AutoRun(std::string program, Options& options) : program_(std::move(program)), arguments_(options.arguments) {
     options.blocks = true;
     options.rewriting.insert(options.rewriting.begin(), {"--blocks", "--no-hooks"});
   }
 
   // To be called before the copy is started, with how that will be done.
   void prepare(Launch& launch) {
-    int error = 0;
-    sampler_ = only_run(launch.program, error);
-    if (sampler_) {
+    PerfSettings settings;
+    const int error = may_sample(settings);
+    if (error == 0) {
+      sampler_ =
+          only_run(launch.program, [this](pid_t process, Samples samples) { keep(process, std::move(samples)); });
       launch.environment.emplace_back("PROFTYPE", "count");  // it takes no samples itself
     } else {
       launch.not_in_environment.emplace_back("PROFTYPE");
@@ -189,18 +189,33 @@ class AutoRun {
   Watcher* watcher() const { return sampler_.get(); }
 
   // Leaves the samples beside the profile of the process.
-  void leave_samples(const Options& options, const std::string& program, const Child& child,
-                     const std::string& profile) {
-    if (!sampler_) return;
-    const Samples samples = samples_of(*sampler_, child, program, options.arguments);
-    const std::string path = samples_beside(profile);
-    unlink(path.c_str());  // of an earlier process with its number, whose profile is gone
-    const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (file.get() < 0) throw Error(path + ": " + system_error(errno));
-    write_samples(samples, file.get(), path);
+  void leave_samples(const Child& child, const std::string& profile) {
+    if (sampler_) replace_samples(samples_of(*sampler_, child, program_, arguments_), samples_beside(profile));
   }
 
  private:
+  // Leaves what there is so far, in case that this process is killed, and for others to look at. Called on another thread.
+  void keep(pid_t process, Samples samples) {
+    try {
+      if (profile_.empty()) {
+        const std::string found = newest_profile(profile_directory(), uint32_t(process)).path;
+        if (found.empty() || read_header(found).start_time != process_start_time(uint32_t(process))) return;
+        profile_ = found;
+      }
+      samples.program = program_;
+      samples.arguments = arguments_;
+      samples.status.reset();
+      const ProcessorTimes times = processor_times(uint32_t(process));
+      samples.user_time = times.user;
+      samples.system_time = times.system;
+      replace_samples(samples, samples_beside(profile_));
+    } catch (const Error&) {  // leave_samples tells
+    }
+  }
+
+  const std::string program_;
+  const std::vector<std::string> arguments_;
+  std::string profile_;  // of the process that runs; empty until it is there
   std::unique_ptr<FirstRun> sampler_;
 };
 
@@ -270,17 +285,28 @@ int run(Options options) {
     throw UsageError("run: no program named; prof run [options] [--] program [argument ...]");
   const std::string& name = options.arguments[0];
   const std::string program = find_program(name);
+  if (const char* type = std::getenv("PROFTYPE"); type && options.type.empty()) options.type = type;
+  if (!options.type.empty() && options.type != kAutoType) setenv("PROFTYPE", options.type.c_str(), 1);
   std::optional<AutoRun> sampled;
-  if (options.type == kAutoType)
-    sampled.emplace(program, options);
-  else if (!options.type.empty())
-    setenv("PROFTYPE", options.type.c_str(), 1);
+  const Options as_given = options;
+  if (is_auto(options, program)) sampled.emplace(program, options);
   if (!options.folder.empty()) use_folder(options.folder);
   options.debug_files.beside.push_back(std::filesystem::path(program).parent_path().string());
   if (options.true_times) return run_true(options, program);
-  if (options.automatic) leave_out_by_counts(program, options);
-  const CopyWithLibraries copy = copy_of(program, options);
+  CopyWithLibraries copy = copy_of(program, options);
   if (copy.program.empty()) return 1;
+  if (sampled && has_locked_counters(copy.program)) {
+    const bool is_wanted = !options.type.empty();
+    say(name + ": threads that nothing tells of may begin in it, so that all have to share counters; " +
+        (is_wanted ? "that takes long, and its times are uncertain" : "so it runs with hooks, as by --type time"));
+    if (!is_wanted) {
+      sampled.reset();
+      options.blocks = as_given.blocks;
+      options.rewriting = as_given.rewriting;
+      copy = copy_of(program, options);
+      if (copy.program.empty()) return 1;
+    }
+  }
   if (has_cache_grown()) shrink_cache(cache_directory(), options.cache_size);
 
   const std::set<std::string> traces_before = traces_in(profile_directory());
@@ -300,12 +326,12 @@ int run(Options options) {
       std::vector<uint32_t> living;
       std::vector<std::string> profiles = run_and_living(profile, profile_directory(), living);
       say_all(keep_skeletons(profiles));
-      if (sampled) sampled->leave_samples(options, program, child, profile);
+      if (sampled) sampled->leave_samples(child, profile);
       show_run(options, copy.program, std::move(profiles), is_sampled);
       if (options.trace) say_trace(options, child.pid, traces_before);
       const std::string remark = copy.program == program ? "" : remark_on_time_outside(options, program, profile);
       if (!remark.empty()) say(remark);
-      const std::string others = remark_on_living(living, name, profile_directory());
+      const std::string others = remark_on_living(living, name, profile_directory(), is_sampled);
       if (!others.empty()) say(others);
     }
     for (const std::string& remark : {remark_on_missed_libraries(copy, options), descendants.remark(name)})

@@ -74,7 +74,7 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
   say(text);
   std::vector<uint32_t> living;
   run_and_living(profiles[0], profile_directory(), living);
-  const std::string remark = remark_on_living(living, options.arguments[0], profile_directory());
+  const std::string remark = remark_on_living(living, options.arguments[0], profile_directory(), false);
   if (!remark.empty()) say(remark);
 }
 

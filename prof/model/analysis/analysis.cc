@@ -112,7 +112,10 @@ class Part {
     a_.tree = builder_.finish(!input_.raw_times && a_.timed());
     a_.blocks = blocks_.finish(a_.functions);
     // Blocks are those of all threads.
-    if (!a_.has_hooks() && !a_.blocks.empty() && a_.thread == 0) count_calls_of_blocks(a_, input_.debug_files);
+    if (!a_.has_hooks() && !a_.blocks.empty() && a_.thread == 0) {
+      a_.counter_costs = blocks_.costs(a_.functions);
+      count_calls_of_blocks(a_, input_.debug_files);
+    }
     a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
     a_.histogram = histogram_.finish();
     a_.samples_without_room += histogram_.without_room();
@@ -295,6 +298,10 @@ std::string remark_on_other_processes(const Analysis& a, const Samples& samples,
          prof_text::count_of(a.profiles.size(), "profile") + "; name all of the run";
 }
 
+// What counters at a call make uncertain, in cycles: a processor does the work on both sides of it at the same time, and samples
+// find it on one of them, which with counters may be the other. (A function of two cycles was seen with three more.)
+constexpr UncertainCost kCountedCall = {0, -3, 3};
+
 // Puts the times of a file of samples in the place of those of the run.
 void take_samples(Analysis& a, const Input& input) {
   const Samples samples = read_samples(input.samples);
@@ -304,6 +311,9 @@ void take_samples(Analysis& a, const Input& input) {
   a.sampled = credit(samples, a.functions, histogram, input.samples, a.remarks);
   a.histogram = histogram.finish();
   for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
+  for (size_t f = 0; f < a.counter_costs.size() && f < a.sums.size(); ++f)
+    if (a.counter_costs[f].high > 0) a.counter_costs[f].add(kCountedCall * double(a.sums[f].calls));
+  leave_out_counters(a.counter_costs, a.rate(), *a.sampled);
   const bool has_chains = !a.has_hooks() && a.sampled->has_chains();
   if (has_chains) {
     a.sums = use_chains(*a.sampled, samples.chains, a.rate(), a.arcs, a.tree);
@@ -321,7 +331,12 @@ void take_samples(Analysis& a, const Input& input) {
                 ": %s of user code, one every %.3g ms on a processor: %.3f s; by the kernel's accounts %.3f s",
                 prof_text::count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
                 a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
-  a.remarks.push_back(input.samples + text);
+  constexpr uint64_t kFew = 50;  // with which a function with all of the time is known to a quarter of it
+  const bool is_short = !a.has_hooks() && samples.status && samples.user < kFew;
+  a.remarks.push_back(input.samples + text +
+                      (is_short ? "; for a run as short as that prof run --type time tells more" : ""));
+  if (!samples.status)
+    a.remarks.push_back(input.samples + ": the samples end before the program did, or it still runs");
   if (const std::string missing = time_without_samples(samples); !missing.empty())
     a.remarks.push_back(input.samples + ": " + missing);
   const std::string others = remark_on_other_processes(a, samples, input.samples);

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "probe_cost.h"
 #include "prof/model/program/functions.h"
 #include "prof/read/profile.h"
 
@@ -27,6 +28,10 @@ class BlockSums {
 
   // By object and address.
   std::vector<BlockCount> finish(const FunctionTable& functions) const;
+
+  // The cycles that increments of counters took in each function, by its index; as far as that can be known without a measurement.
+  // Functions that were never called are added.
+  std::vector<UncertainCost> costs(FunctionTable& functions) const;
 
  private:
   std::map<uint32_t, std::vector<uint64_t>> sums_;  // by object

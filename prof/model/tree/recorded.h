@@ -53,6 +53,8 @@ struct Recorded {
   SelectedContexts contexts = {};
   // Executions of basic blocks, by object and address; empty unless the program was rewritten with profld -b.
   std::vector<BlockCount> blocks = {};
+  // The same: cycles that counting them took, by function.
+  std::vector<UncertainCost> counter_costs = {};
   // Of a run without hooks, whose blocks were counted: how often functions called others, but for calls through pointers.
   std::vector<CountedArc> arcs = {};
 

@@ -71,24 +71,30 @@ class Crediting {
     return id.empty() || module.build_id.empty() ? module.path == samples_.program : module.build_id == id;
   }
 
-  // The file of a module, as it was when the samples were taken; none if it is gone.
-  std::optional<ElfFile> open(const SampledModule& module) const {
+  // The file of a module, as it was when the samples were taken: itself, or, of the copy that ran, what the profile keeps of it.
+  // Null if it is gone. `opened` keeps what had to be opened.
+  const ElfFile* open(const SampledModule& module, std::optional<ElfFile>& opened) const {
+    const std::vector<ElfFile>& of_program = functions_.program().files();
+    if (!of_program.empty() && of_program[0].is_rewritten() && of_program[0].build_id() == module.build_id)
+      return &of_program[0];
     try {
-      ElfFile file(module.path);
-      if (file.build_id() == module.build_id) return file;
+      opened.emplace(module.path);
+      if (opened->build_id() == module.build_id) return &*opened;
       remarks_.push_back(module.path + ": has changed since samples were taken; its functions have no names");
     } catch (const Error& e) {
       remarks_.push_back(std::string(e.what()) + "; its functions have no names");
     }
-    return {};
+    return nullptr;
   }
 
   void credit_file(const SampledModule& module, FunctionsAt& in_chains) {
-    std::optional<ElfFile> file = open(module);
+    std::optional<ElfFile> opened;
+    const ElfFile* file = open(module, opened);
     const bool is_copy = file && file->is_rewritten() && !file->original_build_id().empty() &&
                          file->original_build_id() == functions_.program().original_build_id();
     const bool is_the_program = is_copy || is_program(module);
     has_program_ = has_program_ || is_the_program;
+    times_.are_of_copy = times_.are_of_copy || is_copy;
     if (!file && !is_the_program) return credit_to(functions_.nameless_code(module.path), module, in_chains);
     const uint32_t object =
         is_the_program ? uint32_t(kProgram) : functions_.library({module.path, module.build_id, 0, 0, 0});
@@ -139,9 +145,35 @@ SampleRange range_of(uint64_t samples, double weight) {
   return {std::max(middle - half, 0.0) * weight, (middle + half) * weight};
 }
 
+SampleRange range_of_function(const SampledTimes& times, size_t function) {
+  const OwnPart own = times.own_part(function);
+  const SampleRange chance = range_of(times.samples[function], times.weight);
+  const double samples = double(times.samples[function]);
+  return {std::max(chance.low * own.likely - samples * (own.likely - own.low), 0.0),
+          chance.high * own.likely + samples * (own.high - own.likely)};
+}
+
 SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
                     std::vector<std::string>& remarks) {
   return Crediting(samples, functions, histogram, path, remarks).credit_all();
+}
+
+namespace {
+
+SampleValue value_of(const SampledTimes& times, double hz) {
+  return {double(times.period) * 1e-9 * hz, times.weight, times.own};
+}
+
+}  // namespace
+
+void leave_out_counters(const std::vector<UncertainCost>& costs, double hz, SampledTimes& times) {
+  if (!times.are_of_copy) return;
+  times.own.assign(costs.size(), {});
+  for (size_t f = 0; f < costs.size() && f < times.samples.size(); ++f) {
+    const double all = times.seconds(double(times.samples[f])) * hz;
+    const auto without = [&](double cost) { return std::max(1 - cost / all, 0.0); };  // they may have more than all
+    if (all > 0) times.own[f] = {without(costs[f].high), without(costs[f].likely), without(costs[f].low)};
+  }
 }
 
 std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree) {
@@ -151,7 +183,7 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
     measured[tree.nodes[i].function] += double(tree.nodes[i].self);
     calls[tree.nodes[i].function] += double(tree.nodes[i].calls);
   }
-  const double cycles_of_sample = double(times.period) * 1e-9 * hz;
+  const SampleValue value = value_of(times, hz);
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     CallNode& node = tree.nodes[i];
     double samples = 0;
@@ -160,10 +192,11 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
       const double all = by_calls ? calls[node.function] : measured[node.function];
       if (all > 0) samples = double(times.samples[node.function]) * weight(node, by_calls) / all;
     }
-    node.self = node.total = uint64_t(std::llround(samples * cycles_of_sample));
-    node.self_variance = node.total_variance = samples * times.weight * cycles_of_sample * cycles_of_sample;
+    value.set_self(samples, node.function, node);
+    node.total = node.self;
+    node.total_variance = node.self_variance;
+    node.total_range = SampleValue::in_total(node);
     node.self_probe = node.total_probe = 0;
-    node.self_range = node.total_range = {double(node.self), double(node.self)};
     node.has_doubtful_self = node.has_doubtful_total = false;
   }
   for (size_t i = tree.nodes.size(); i-- > 1;) {
@@ -174,10 +207,7 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
   }
   std::vector<FunctionSum> sums = sum_functions(tree, functions);
   for (size_t f = 0; f < functions; ++f) {
-    const double samples = double(times.samples[f]);
-    sums[f].self = uint64_t(std::llround(samples * cycles_of_sample));
-    sums[f].self_variance = samples * times.weight * cycles_of_sample * cycles_of_sample;
-    sums[f].self_range = {double(sums[f].self), double(sums[f].self)};
+    value.set_self(double(times.samples[f]), uint32_t(f), sums[f]);
     if (measured[f] > 0 || calls[f] > 0) continue;
     sums[f].total = sums[f].self;
     sums[f].total_variance = sums[f].self_variance;
@@ -191,8 +221,7 @@ std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChai
   const size_t functions = times.samples.size();
   std::vector<uint64_t> calls;
   for (const FunctionSum& sum : sum_functions(tree, functions)) calls.push_back(sum.calls);
-  const double cycles_of_sample = double(times.period) * 1e-9 * hz;
-  tree = tree_of_chains(chains, times.chain_functions, {cycles_of_sample, times.weight}, arcs, calls);
+  tree = tree_of_chains(chains, times.chain_functions, value_of(times, hz), arcs, calls);
   std::vector<FunctionSum> sums = sum_functions(tree, functions);
   for (size_t f = 0; f < functions; ++f) {
     sums[f].calls = calls[f];

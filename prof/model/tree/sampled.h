@@ -36,6 +36,9 @@ struct SampledTimes {
   uint64_t user_time = 0;               // nanoseconds, as the kernel's accounts say
   double weight = 1;                    // how many samples came at once
   ChainFunctions chain_functions = {};  // empty without chains
+  std::vector<OwnPart> own = {};        // by function; empty: all are their own
+  bool are_of_copy = false;             // some were taken in a copy that profld made, not in the program itself
+  OwnPart own_part(size_t function) const { return function < own.size() ? own[function] : OwnPart(); }
   bool has_chains() const { return !chain_functions.by_node.empty(); }
 
   double seconds(double of_samples) const { return of_samples * double(period) / 1e9; }
@@ -47,11 +50,17 @@ struct SampleRange {
 };
 SampleRange range_of(uint64_t samples, double weight = 1);
 
+// The same of the samples of a function, without those that were of its counters.
+SampleRange range_of_function(const SampledTimes& times, size_t function);
+
 // Credits samples to the functions of a table whose program they are of, which gets those of libraries, and to their
 // addresses in a histogram. `path` is that of the samples' file. What there is to tell of files without names is added to
 // the remarks. Throws Error if the samples are not of that program.
 SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
                     std::vector<std::string>& remarks);
+
+// Leaves out what counters took, if the samples are of a copy that has them: `costs`, by function. `hz`: cycles a second.
+void leave_out_counters(const std::vector<UncertainCost>& costs, double hz, SampledTimes& times);
 
 // Puts the times that the samples say in the place of those that are in a tree, with cycles that tick `hz` times a
 // second, and returns the sums by function.

@@ -265,15 +265,15 @@ Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions
   samples.resize(tree.nodes.size());
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     CallNode& node = tree.nodes[i];
-    node.self = uint64_t(std::llround(samples[i] * sample.cycles));
+    sample.set_self(samples[i], node.function, node);
     node.total += node.self;
-    node.self_variance = samples[i] * sample.weight * sample.cycles * sample.cycles;
     node.total_variance += node.self_variance;
-    node.self_range = {double(node.self), double(node.self)};
-    node.total_range = {double(node.total), double(node.total)};
+    node.total_range.add(SampleValue::in_total(node));
     if (i == 0) break;
-    tree.nodes[node.parent].total += node.total;
-    tree.nodes[node.parent].total_variance += node.total_variance;
+    CallNode& caller = tree.nodes[node.parent];
+    caller.total += node.total;
+    caller.total_variance += node.total_variance;
+    caller.total_range.add(node.total_range);
   }
   Sharing(tree, growing, counted).share();
   link_children(tree);

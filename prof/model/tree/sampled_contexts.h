@@ -16,6 +16,7 @@
 #ifndef PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
 #define PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -30,9 +31,34 @@ struct ChainFunctions {
   uint32_t kernel = 0;            // that which stands for what the kernel did
 };
 
+// What part of a function's samples is its own, and not that of counters in it.
+struct OwnPart {
+  double low = 1, likely = 1, high = 1;
+};
+
 struct SampleValue {
-  double cycles = 0;  // that a sample stands for
-  double weight = 1;  // how many came at once
+  double cycles = 0;              // that a sample stands for
+  double weight = 1;              // how many came at once
+  std::vector<OwnPart> own = {};  // by function; those that it does not have are all their own
+
+  // Sets the self time of one of these, of a function in which so many samples were taken.
+  template <class Part>
+  void set_self(double samples, uint32_t function, Part& part) const {
+    const OwnPart its_own = function < own.size() ? own[function] : OwnPart();
+    const double value = samples * cycles;
+    part.self = uint64_t(std::llround(value * its_own.likely));
+    part.self_variance = samples * weight * std::pow(cycles * its_own.likely, 2);
+    part.self_range = {value * its_own.low, value * its_own.high};
+  }
+
+  // What a self time adds to the range of a total time. Most of what counters make uncertain is only moved from a function to one
+  // that calls it, or that it calls, and is in the total of both.
+  template <class Part>
+  static Range in_total(const Part& part) {
+    constexpr double kNotMoved = 0.25;
+    const double self = double(part.self);
+    return {self - kNotMoved * (self - part.self_range.low), self};
+  }
 };
 
 // What a function called another, by instructions that say what they call.

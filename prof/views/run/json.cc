@@ -208,10 +208,10 @@ class Writer {
 
   void write_samples_of(size_t function, const SampledTimes& sampled) {
     const uint64_t samples = sampled.samples[function];
-    const SampleRange range = range_of(samples, sampled.weight);
+    const SampleRange range = range_of_function(sampled, function);
     const double hz = analysis_.rate();
     json_.member("samples", samples);
-    json_.member("self_seconds", sampled.seconds(double(samples)));
+    json_.member("self_seconds", sampled.seconds(double(samples) * sampled.own_part(function).likely));
     json_.member("self_low", rounded(sampled.seconds(range.low) * hz));
     json_.member("self_high", rounded(sampled.seconds(range.high) * hz));
     json_.member("counted", sampled.is_counted[function]);

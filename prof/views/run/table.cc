@@ -59,8 +59,10 @@ std::vector<Column> columns_of_samples(const Analysis& analysis) {
   const SampledTimes& sampled = *analysis.sampled;
   auto self = [&](const TableRow& row) { return duration(analysis.seconds(row.sum.self)); };
   auto error = [&](const TableRow& row) {
-    const SampleRange range = range_of(row.samples, sampled.weight);
-    return duration(sampled.seconds((range.high - range.low) / 2));
+    const SampleRange chance = range_of(row.samples, sampled.weight);
+    const Range counters = row.sum.self_range;
+    return duration(sampled.seconds((chance.high - chance.low) / 2) +
+                    analysis.seconds((counters.high - counters.low) / 2));
   };
   return {{"Self", 2, self, SortKey::self}, {"+/-", 5, error}};
 }

@@ -1,4 +1,5 @@
-# prof run tells of --libs where it would show what the program did: its main only jumps into a library, as python3's does.
+# A program whose main only jumps into a library, as python3's does: prof run shows where its time went all the same, and with hooks,
+# which see the program alone, it tells of --libs.
 . "${0%/*}/../common.inc"
 export XDG_CACHE_HOME=$PWD/cache
 
@@ -16,11 +17,13 @@ compile jumps program.c -O2 -DEND= -L. -lwhole "-Wl,-rpath,$PWD"
 compile calls program.c -O2 -DEND=+1 -L. -lwhole "-Wl,-rpath,$PWD"
 
 run prof run ./jumps 'two words'
+[ "$status" = 3 ] && grep -qP '\t(busy|clock|clock_gettime) \[lib' stderr && ! grep -q 'its own functions' stderr || fail "samples: $status $(cat stderr)"
+run prof run --type time ./jumps 'two words'
 [ "$status" = 3 ] && grep -qE "^prof: ./jumps: (9[0-9]|100) % of its time was not in its own functions; with libraries: prof run --libs -- ./jumps 'two words'\$" stderr ||
   fail "jumps: $status $(cat stderr)"
 run prof run --libs ./jumps
 [ "$status" = 3 ] && ! grep -q 'its own functions' stderr && has_row 1 'busy.*' stderr || fail "--libs: $status $(cat stderr)"
-for arguments in ./calls "-F main ./jumps" "--type count ./jumps"; do
+for arguments in ./calls "--type time ./calls" "-F main ./jumps" "--type count ./jumps"; do
   # shellcheck disable=SC2086 # a list of words
   run prof run $arguments
   ! grep -q 'its own functions' stderr || fail "$arguments: $(cat stderr)"

@@ -80,7 +80,7 @@ left() {
   while [ "$1" != -- ]; do options+=("$1") && shift; done
   shift
   rm -rf cache prof.* with without
-  run prof run "${options[@]}" ./program "$@"
+  run prof run --type time "${options[@]}" ./program "$@"
   [ "$status" = 0 ] || fail "${options[*]} $*: $(cat stderr)"
   views with prof.*
   mv cache away
@@ -92,12 +92,20 @@ left() {
 left --
 has_row 1 'own' with/table && has_row 1 work with/table || fail "$(cat with/table)"
 left -- fork
-[ "$(find . -maxdepth 1 -name 'prof.*' | wc -l)" = 2 ] && has_row 2 work with/table || fail "two: $(cat with/table)"
+[ "$(find . -maxdepth 1 -name 'prof.*[0-9]' | wc -l)" = 2 ] && has_row 2 work with/table || fail "two: $(cat with/table)"
 left '--libs=libown*' --
 has_row 7 'hidden_step \[libown.so.7\]' without/table || fail "libs: $(cat without/table)"
 left '--libs=libown*' -- fork
 has_row 16 'hidden_step \[libown.so.7\]' without/table || fail "libs, two: $(cat without/table)"
 [ "$(prof --processes 2>/dev/null | grep -c hidden_step)" = 2 ] || fail "processes: $(prof --processes 2>&1)"
+
+# Without hooks, and with samples.
+rm -rf cache prof.*
+run prof run ./program
+prof prof.* >with.table 2>with.remarks && mv cache away && prof prof.* >without.table 2>without.remarks || fail "samples: $(cat with.remarks without.remarks)"
+mv away cache
+cmp -s with.table without.table && cmp -s with.remarks without.remarks && has_row 1 work with.table || fail "samples: $(diff with.table without.table; diff with.remarks without.remarks)"
+left '--libs=libown*' -- fork
 
 # By its program, too; which has the debug information.
 rm -rf cache
@@ -170,7 +178,7 @@ rm -rf prof.* && mkfifo end
 run prof run ./daemon end
 [ "$status" = 0 ] || fail "daemon: $(cat stderr)"
 appended() { [ "$(field "$1" 272)" != 0 ]; }
-for p in prof.*; do if [ -d "/proc/$(field "$p" 32)" ]; then child=$p; else ended=$p; fi; done
+for p in prof.*[0-9]; do if [ -d "/proc/$(field "$p" 32)" ]; then child=$p; else ended=$p; fi; done
 [ -n "$child" ] && ! appended "$child" || fail "daemon: something was appended"
 appended "$ended" || fail "daemon: nothing was appended to the profile of the first process"
 printf x >end

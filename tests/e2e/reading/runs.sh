@@ -85,7 +85,7 @@ rm prof.*
 run prof run --dir /dev/null/profiles ./family
 [ "$status" = 1 ] && [ "$(cat stderr)" = "prof: /dev/null/profiles: Not a directory" ] || fail "--dir where none can be: $status $(cat stderr)"
 run prof run --dir here/profiles ./family
-[ "$status" = 0 ] && [ "$(find here/profiles -name 'prof.*' | wc -l)" = 5 ] && ! ls prof.* 2>/dev/null || fail "--dir: $(cat stderr)"
+[ "$status" = 0 ] && [ "$(find here/profiles -name 'prof.*[0-9]' | wc -l)" = 5 ] && ! ls prof.* 2>/dev/null || fail "--dir: $(cat stderr)"
 grep -q '^prof: the profiles are in here/profiles$' stderr || fail "--dir: $(cat stderr)"
 has in_child 30 here/profiles
 has in_child 30 family here/profiles
@@ -110,7 +110,7 @@ C
 compile busy busy.c -O1
 run prof run --suggest ./busy
 [ "$status" = 0 ] && grep -qx -e '-N tiny' stderr || fail "run --suggest: $(cat stderr)"
-run prof run ./family
+run prof run --type time ./family
 grep -q '^prof: prof\.[0-9]*: shown is the first of 5 processes; prof --processes ' stderr || fail "run: $(cat stderr)"
 run prof run --type typo ./family
 [ "$status" = 2 ] && grep -q "^prof: --type: invalid type 'typo'; write time, elapsed, " stderr || fail "--type typo: $(cat stderr)"
@@ -219,7 +219,7 @@ for link in pie static; do
   compile daemon daemon.c -O1 $(link_flags $link)
   for how in bare daemon twice once early; do
     rm -rf go began "done" daemons
-    PROFDIR=daemons run prof run ./daemon $how
+    PROFDIR=daemons run prof run --type time ./daemon $how
     pid=$(sed -n 's/^prof: \.\/daemon: process \([0-9]*\), which it started, goes on; prof daemons\/prof\.\1 shows what it does$/\1/p' stderr)
     touch go
     [ -n "$pid" ] || fail "$link, $how: prof run does not say that a process goes on: $(cat stderr)"
@@ -235,6 +235,27 @@ rm -f go
 run prof run --true ./daemon daemon
 touch go
 grep -q '^prof: \./daemon: process [0-9]*, which it started, goes on; ' stderr || fail "--true: $(cat stderr)"
+# Without hooks, there are samples up to then.
+cat >leaves.c <<'C'
+#include <unistd.h>
+static volatile int k;
+__attribute__((noipa)) void serve(void) { k++; }
+int main(void) {
+  if (daemon(1, 0)) return 1;
+  while (access("go", F_OK)) usleep(1000);
+  for (int i = 0; i < 20; i++) serve();
+  return 0;
+}
+C
+compile leaves leaves.c -O1
+rm -f go
+run prof run --type auto ./leaves
+pid=$(sed -nE 's/^prof: \.\/leaves: process ([0-9]*), which it started, goes on( without samples)?; prof prof\.\1 shows .*/\1/p' stderr)
+touch go
+[ -n "$pid" ] || fail "without hooks: $(cat stderr)"
+while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+run prof "prof.$pid"
+has_row 20 serve || fail "without hooks, the daemon's profile: $(cat stdout stderr)"
 # One that has ended is not said to go on.
 PROFDIR=ended run prof run ./family
 ! grep -q 'goes on\|go on' stderr || fail "a child that has ended: $(cat stderr)"

@@ -145,10 +145,53 @@ mkdir more
 
 # What it cannot do is refused, and it is said what can.
 run prof run --type auto --libs ./program
-[ "$status" = 2 ] && grep -q '^prof: --type auto is not supported with --libs' stderr || fail "--libs: $status $(cat stderr)"
+[ "$status" = 2 ] && grep -q '^prof: --libs takes hooks, which --type auto has none of; use --type time with it' stderr || fail "--libs: $status $(cat stderr)"
 run prof run --type atuo ./program
 [ "$status" = 2 ] && grep -q "invalid type 'atuo'; write time, .* auto" stderr || fail "a wrong type: $status $(cat stderr)"
-compile static program.c -O1 -static -pthread
-run prof run --type auto ./static
-[ "$status" = 1 ] && grep -q 'static: is a static program, for which --type auto is not supported; use --type time' stderr ||
-  fail "static: $status $(cat stderr)"
+
+# It is what runs if nothing else is asked for; in the environment, too. What takes hooks gets them.
+for how in "" "PROFTYPE=auto"; do
+  # shellcheck disable=SC2086 # a variable
+  run env $how prof run ./program
+  [ "$status" = 7 ] && [ "$(calls tiny stderr)" = 100000 ] && [ "$(first stderr)" = busy ] && ! grep -q PROFTYPE stderr || fail "by default: $status $(cat stderr)"
+done
+for options in "--type time" "-F tiny -F busy" "-t" "--libs" "--no-imports"; do
+  # shellcheck disable=SC2086 # a list of words
+  run prof run $options ./program
+  [ "$status" = 7 ] && grep -q 'PROFTYPE=time\|on a processor' stderr && grep -qP ' 100000 .*\ttiny$' stderr || fail "$options: $status $(cat stderr)"
+done
+
+# Static programs; those that may begin threads of which nobody tells have hooks, unless they are asked for.
+if [ -n "$has_contexts" ]; then
+  compile static program.c -O1 -static -pthread
+  sed 's/pthread_create.*;/work(NULL);/; s/pthread_join.*;//; s/fork() == 0/0/' program.c >single.c
+  compile single single.c -O1 -static
+  run prof run ./single more
+  [ "$status" = 7 ] && [ "$(calls tiny stderr)" = 101000 ] && [ "$(first stderr)" = busy ] && ! grep -q 'PROFTYPE\|known only in part' stderr || fail "static: $status $(cat stderr)"
+  # Numbers of system calls that come from elsewhere, by each way there is.
+  for way in "mov \$56, %r9d; jmp 1f; 2: syscall; 1: mov %r9d, %eax; jmp 2b" "mov \$56, %esi; test %edi, %edi; je 1f; mov \$1, %esi; 1: mov %esi, %eax; syscall" \
+    "mov %edi, %eax; syscall" "push \$56; pop %rax; syscall"; do
+    { cat single.c; echo "__asm__(\".globl begins\n.type begins, @function\nbegins: .cfi_startproc; $way; ret\n.cfi_endproc\n.size begins, .-begins\"); void begins(int); void (*kept)(int) = begins;"; } >way.c
+    compile way way.c -O1 -static
+    run prof run ./way
+    grep -q 'way: threads that nothing tells of may begin in it' stderr || fail "$way: $(cat stderr)"
+  done
+  run prof run ./static more
+  [ "$status" = 7 ] && grep -q 'static: threads that nothing tells of may begin in it, .*; so it runs with hooks' stderr && grep -q PROFTYPE=time stderr || fail "static, threads: $(cat stderr)"
+  run prof run --type auto ./static more
+  [ "$status" = 7 ] && grep -q 'static: threads .*, and its times are uncertain' stderr && [ "$(calls tiny stderr)" = 102000 ] || fail "static, threads, auto: $(cat stderr)"
+fi
+
+# When prof run is killed, what was sampled by then is there; and the program goes on.
+if [ -n "$has_contexts" ]; then
+  sed 's/busy(400)/busy(3000)/' program.c >long.c
+  compile long long.c -O1 -pthread
+  mkdir killed
+  (cd killed && PROFDIR=. exec prof run ../long >stdout 2>stderr) &
+  until [ "$(cat killed/prof.*.samples 2>/dev/null | jq .user_samples)" -gt 100 ] 2>/dev/null; do kill -0 $! || fail "it has ended: $(cat killed/stderr)"; sleep 0.1; done
+  kill -9 $!
+  wait $! 2>/dev/null
+  until [ "$(cat killed/stdout)" = done ]; do sleep 0.1; done
+  run prof killed/prof.*
+  [ "$status" = 0 ] && [ "$(first stdout)" = busy ] && [ "$(calls tiny stdout)" = 100000 ] && grep -q 'samples end before the program' stderr || fail "killed: $(cat stdout stderr)"
+fi

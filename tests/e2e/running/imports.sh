@@ -206,5 +206,5 @@ cmp -s static.prof with || fail "--no-imports changes a static program"
 run prof run -d --no-imports ./sleeps
 grep -q '^main' stderr || fail "prof run: $(head -n 3 stderr)"
 ! grep -q usleep stderr || fail "prof run --no-imports shows an imported function"
-run prof run -d ./sleeps
+run prof run --type time -d ./sleeps
 grep -q usleep stderr || fail "prof run does not show an imported function"

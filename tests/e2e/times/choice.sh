@@ -1,4 +1,4 @@
-# What to pay for: functions left out by size, leaves left out, what prof suggests, and prof run --auto.
+# What to pay for: functions left out by size, leaves left out, and what prof suggests.
 . "${0%/*}/../common.inc"
 export XDG_CACHE_HOME=$PWD/cache
 
@@ -65,11 +65,3 @@ profiled program
 [ "$(prof --json program.prof program.profiles/prof.* 2>prof.log | jq '.functions | length')" = 0 ] || fail "--no-hooks: $(names)"
 objdump -d program.prof | grep -A3 '<busy>:' >busy
 ! grep -q call busy && [ -s busy ] || fail "--no-hooks: $(cat busy)"
-unset PROFTYPE
-run prof run --auto ./program
-[ "$status" = 3 ] && [ "$(cat stdout)" = "$(./program)" ] || fail "--auto: $status $(cat stdout)"
-grep -q '^prof: after a counting run 2 functions with 100.0 % of all calls are left out$' stderr || fail "--auto: $(cat stderr)"
-grep -qP '\tbusy$' stderr && ! grep -qP '\ttiny$' stderr || fail "--auto: $(cat stderr)"
-PROFSTART=off run prof run --auto ./program
-grep -q '^prof: after a counting run 2 functions with 100.0 % of all calls are left out$' stderr && grep -q 'never switched on' stderr || fail "--auto, off: $(cat stderr)"
-[ "$(compgen -G 'prof.[0-9]*' | wc -l)" = 2 ] || fail "--auto left $(compgen -G 'prof.[0-9]*' | paste -sd ' ')"

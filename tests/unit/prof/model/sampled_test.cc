@@ -39,8 +39,9 @@ Samples some_samples() {
   s.modules = {{"/bin/program", std::string("\x01\xab\x00", 3), {{0x10, 1}, {UINT64_MAX, 10}}},
                {"[vdso]", "", {{0, 100}}}};
   s.threads = {{1, 2, "main", 111, 7}};
+  prof::ChainIndex index;
   for (int i = 0; i < 101; ++i) {
-    s.chains.add({{1, 0}, {0, 0x10}}, i == 0);
+    s.chains.add({{1, 0}, {0, 0x10}}, i == 0, index);
     s.chains.count(prof::ChainEnd::whole);
   }
   return s;
