@@ -111,18 +111,11 @@ class NumberSearch {
   std::set<State> seen_;
 };
 
-// Where handlers of signals return to, by its bytes, as unwinders know it. The C library's unwind table has it begin one byte
-// before, amid an instruction.
-bool ends_signal(const Code& code) {
-  constexpr uint8_t kSigreturn[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};  // mov $15, %rax; syscall
-  return code.bytes.size() == 1 + sizeof kSigreturn && std::ranges::equal(code.bytes.subspan(1), kSigreturn);
-}
-
 bool may_make(const Program& program, const FunctionCode& code, std::span<const int64_t> numbers) {
   std::optional<NumberSearch> search;
   for (uint32_t p = 0; p < code.parts.size(); ++p) {
     const Code& part = code.parts[p];
-    if (ends_signal(part)) continue;
+    if (ends_signal(part.bytes)) continue;
     for (uint32_t i = 0; i < part.insns.size(); ++i) {
       const ByteView bytes = part.bytes_of(part.insns[i]);
       const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);

@@ -40,6 +40,11 @@ int64_t system_call_number(const Code& code, size_t index) {
   return -1;
 }
 
+bool ends_signal(ByteView code) {
+  constexpr uint8_t kSigreturn[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};  // mov $15, %rax; syscall
+  return code.size() == 1 + sizeof kSigreturn && std::ranges::equal(code.subspan(1), kSigreturn);
+}
+
 PointerArguments pointer_arguments(int64_t system_call_number) {
   constexpr uint8_t kFirst = 1, kSecond = 2, kAll = (1 << 6) - 1;
   switch (system_call_number) {

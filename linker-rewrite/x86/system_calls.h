@@ -12,6 +12,10 @@ namespace profld {
 // there; else -1.
 int64_t system_call_number(const Code& code, size_t index);
 
+// Whether code is where handlers of signals return to, by its bytes, as unwinders know it. The C library's unwind table has it begin
+// one byte before, amid an instruction, and so has `code`.
+bool ends_signal(ByteView code);
+
 // A bit for each argument, the first is bit 0.
 struct PointerArguments {
   uint8_t bytes = 0;  // the kernel reads or writes the bytes that it points to; pointers to structures are left out
