@@ -68,7 +68,7 @@ sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
+.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
 	tidy coverage install uninstall clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
 all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
@@ -225,6 +225,9 @@ truth: all $(truth_sample) | check-packages bench-packages
 	@tests/bench/true_times $(BUILD) $(TRUTH)
 
 # Where PROFTYPE=sample finds the time of ten programs, and what it costs, beside gcc -pg. HISTOGRAMS="lua templates" for some.
+bench-answer: all | check-packages bench-packages
+	@tests/bench/answer $(BUILD) $(ANSWER)
+
 bench-histograms: all | check-packages bench-packages
 	@tests/bench/histograms $(BUILD) $(HISTOGRAMS)
 

@@ -112,6 +112,10 @@ int control(const ControlOptions& options) {
   if (profile.header().flags & prof_format::kPrivate) {
     throw Error(path + ": its file system has no shared mappings, so nothing is known of the program before it exits");
   }
+  if (profile.header().type == prof_format::kAddresses) {
+    throw Error(path + ": the program has no hooks, so all of its run is counted; of one that prof run --type time runs, "
+                       "recording can be switched");
+  }
   const Recording before = read_recording(path, profile.header());
   if (!before.problem.empty() && options.command != Command::reset) {
     throw Error(path + ": " + control_list_path(path) + " " + before.problem + "; prof ctl reset begins anew");

@@ -129,6 +129,7 @@ void show_run(const Options& options, const std::string& program, std::vector<st
 std::string what_takes_hooks(const Options& o) {
   if (o.libraries) return "--libs";
   if (o.trace) return "--trace";
+  if (std::getenv("PROFSTART")) return "PROFSTART";
   if (o.apart != Apart::nothing) return o.apart == Apart::threads ? "-t" : "--processes";
   if (o.view == Options::View::suggestion || o.view == Options::View::fallacy) return o.view_option;
   constexpr std::string_view kFree[] = {"--blocks", "--discover", "--debug-dir"};

@@ -161,6 +161,9 @@ for options in "--type time" "-F tiny -F busy" "-t" "--libs" "--no-imports"; do
   [ "$status" = 7 ] && grep -q 'PROFTYPE=time\|on a processor' stderr && grep -qP ' 100000 .*\ttiny$' stderr || fail "$options: $status $(cat stderr)"
 done
 
+PROFSTART=off run prof run ./program
+[ "$status" = 7 ] && grep -q 'recording was never switched on' stderr || fail "PROFSTART: $status $(cat stderr)"
+
 # Static programs; those that may begin threads of which nobody tells have hooks, unless they are asked for.
 if [ -n "$has_contexts" ]; then
   compile static program.c -O1 -static -pthread
@@ -189,6 +192,14 @@ if [ -n "$has_contexts" ]; then
   mkdir killed
   (cd killed && PROFDIR=. exec prof run ../long >stdout 2>stderr) &
   until [ "$(cat killed/prof.*.samples 2>/dev/null | jq .user_samples)" -gt 100 ] 2>/dev/null; do kill -0 $! || fail "it has ended: $(cat killed/stderr)"; sleep 0.1; done
+  # Meanwhile its times are shown, and recording cannot be switched.
+  number=$(ls killed/prof.*[0-9])
+  run prof top -n 1 "${number#*.}"
+  grep -qP '\tbusy$' stdout || fail "top: $(cat stdout stderr)"
+  for word in on off reset; do
+    run prof ctl $word "${number#*.}"
+    [ "$status" = 1 ] && grep -q ': the program has no hooks, so all of its run is counted; ' stderr || fail "ctl $word: $status $(cat stderr)"
+  done
   kill -9 $!
   wait $! 2>/dev/null
   until [ "$(cat killed/stdout)" = done ]; do sleep 0.1; done
