@@ -113,8 +113,9 @@ int control(const ControlOptions& options) {
     throw Error(path + ": its file system has no shared mappings, so nothing is known of the program before it exits");
   }
   if (profile.header().type == prof_format::kAddresses) {
-    throw Error(path + ": the program has no hooks, so all of its run is counted; of one that prof run --type time runs, "
-                       "recording can be switched");
+    throw Error(path +
+                ": the program has no hooks, so all of its run is counted; of one that prof run --type time runs, "
+                "recording can be switched");
   }
   const Recording before = read_recording(path, profile.header());
   if (!before.problem.empty() && options.command != Command::reset) {
