@@ -130,7 +130,7 @@ const OptionTable kViewOptions = {
     {{0, "chains", "", "chains of calls in the tree on one line"},
      [](Options& o, const Given&) { o.tree.chains = true; },
      kTree},
-    {{0, "all", "", "everything on a terminal, too, where else there are 25 rows, and a shortened tree"},
+    {{0, "all", "", "everything on a terminal, too, where else there are 25 rows or what fits, and a shortened tree"},
      set<&Options::all>},
     {{0, "callers", "GLOB", "the tree from these functions to who called them (repeatable)"},
      add_context<&ContextSelection::callers>,

@@ -237,7 +237,10 @@ TableOptions table_on(const Options& options, std::FILE* file) {
   table.least_percent = options.percent.value_or(0);
   if (options.order) table.order = *options.order;
   if (!options.output.empty()) return table;
-  if (const std::optional<TerminalSize> terminal = terminal_size(fileno(file))) table.columns = terminal->columns;
+  if (const std::optional<TerminalSize> terminal = terminal_size(fileno(file))) {
+    table.columns = terminal->columns;
+    table.rows_of_terminal = terminal->rows_of_table();
+  }
   return table;
 }
 

@@ -50,7 +50,8 @@ const prof_options::Table<DiffOptions> kOptions = {
     {{'d', "", "", "the tree of calls: contexts in which something changed; + those of B only, - those of A only"},
      show<View::tree>},
     {{0, "all", "",
-      "everything: on a terminal, too, where else there are 25 functions; in the tree also where nothing changed"},
+      "everything: on a terminal, too, where else there are 25 functions or what fits; in the tree also where nothing "
+      "changed"},
      [](DiffOptions& o, const Given&) { o.shown.all = true; }},
     {{'r', "", "", "the tree, and do not cut recursion off in it"},
      [](DiffOptions& o, const Given& given) {
@@ -214,7 +215,10 @@ std::vector<std::string> failures(const Difference& d, double percent) {
 
 void print(const DiffOptions& options, const Difference& difference, const std::string& type, Output& out) {
   DifferenceOptions shown = options.shown;
-  if (const std::optional<TerminalSize> terminal = terminal_size(STDOUT_FILENO)) shown.columns = terminal->columns;
+  if (const std::optional<TerminalSize> terminal = terminal_size(STDOUT_FILENO)) {
+    shown.columns = terminal->columns;
+    shown.rows_of_terminal = terminal->rows_of_table();
+  }
   switch (options.view) {
     case DiffOptions::View::table:
       print_difference(difference, shown, out);

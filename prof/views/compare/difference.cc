@@ -141,9 +141,8 @@ void print_side(const char* letter, const ComparedSide& side, const DifferenceOp
 }
 
 size_t most_rows(const DifferenceOptions& options) {
-  constexpr size_t kRowsOnTerminal = 25;
   if (options.rows) return *options.rows;
-  return options.columns && !options.all ? kRowsOnTerminal : SIZE_MAX;
+  return options.columns && !options.all ? options.rows_of_terminal : SIZE_MAX;
 }
 
 }  // namespace

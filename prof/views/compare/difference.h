@@ -22,6 +22,7 @@ struct DifferenceOptions {
   bool by_change = false;        // the tree: siblings by the change of their total time, not in order of first call
   bool wide = false;             // names are not cut
   std::optional<size_t> columns = {};  // of the terminal that is printed on; none if it is no terminal
+  size_t rows_of_terminal = 25;        // how many rows it has room for
 };
 
 // Both programs; a line for each function with its figures and their changes; the sum of all. `~` before a change: it is

@@ -203,8 +203,6 @@ std::string table_header(const Analysis& analysis, size_t left_out, size_t rows,
   return header;
 }
 
-constexpr size_t kRowsOnTerminal = 25;
-
 // Takes away the rows that the options leave out, and returns what they are together.
 struct LeftOut {
   size_t rows = 0;
@@ -214,7 +212,7 @@ struct LeftOut {
 LeftOut leave_out(std::vector<TableRow>& rows, const Shares& shares, const TableOptions& options) {
   const bool has_limit = options.all || options.most_rows || options.least_percent > 0;
   const size_t most = options.most_rows               ? *options.most_rows
-                      : options.columns && !has_limit ? kRowsOnTerminal
+                      : options.columns && !has_limit ? options.rows_of_terminal
                                                       : rows.size();
   LeftOut left_out;
   std::vector<TableRow> kept;

@@ -23,6 +23,7 @@ struct TableOptions {
   bool has_header = true;                // false: --no-header
   bool wide = false;                     // -w: names are not cut
   std::optional<size_t> columns = {};    // of the terminal that the table is printed on; none if it is no terminal
+  size_t rows_of_terminal = 25;          // how many rows it has room for
 };
 
 // The table of functions: what part of all self time each has, the times, the calls, and after a tab the name. Above it a

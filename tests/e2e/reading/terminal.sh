@@ -1,4 +1,4 @@
-# On a terminal the table ends after 25 rows, and fits its width; in a pipe it is whole. prof run prints on standard error.
+# On a terminal the table ends after 25 rows, or what fits, and fits its width; in a pipe it is whole. prof run prints on standard error.
 . "${0%/*}/../common.inc"
 . "${0%/*}/../terminal.inc"
 export XDG_CACHE_HOME=$PWD/cache
@@ -25,6 +25,12 @@ for columns in 80 200; do
   sed -n 3p stdout | grep -qx 'not shown: 27 of 52 functions' || fail "$columns columns: $(cat stdout)"
   tail -n 1 stdout | grep -qP '^… 27 more functions, ~?[0-9.]+ % of the time; --all shows them$' || fail "$columns columns: $(tail -n 1 stdout)"
 done
+for rows in 24 10; do
+  on_terminal 80 prof many.prof "$profile"
+  [ "$(wc -l <stdout)" -lt "$rows" ] || [ "$rows" = 10 ] || fail "$rows rows: $(cat stdout)"
+  [ "$(grep -c 'function_with' stdout)" = $((rows > 13 ? rows - 8 : 5)) ] || fail "$rows rows: $(cat stdout)"
+done
+rows=
 COLUMNS=100 on_terminal 0 prof many.prof "$profile"
 [ "$(widest)" -le 100 ] && [ "$(widest)" -gt 80 ] || fail "COLUMNS: $(cat stdout)"
 LC_ALL=C on_terminal 80 prof --no-header many.prof "$profile"

@@ -70,10 +70,10 @@ size_t longest_line(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("on a terminal the table ends after 25 rows and says what is left out; not in a pipe, or if all is wanted") {
+TEST_CASE("on a terminal the table ends after as many rows as it has room for and says what is left out; not in a pipe, or if all is wanted") {
   Sample s;
   const Analysis& a = long_names(s);
-  const prof::TableOptions terminal = {.has_header = false, .columns = 80};
+  const prof::TableOptions terminal = {.has_header = false, .columns = 80, .rows_of_terminal = 25};
   CHECK(lines_of(flat(a, terminal)) == 1 + 25 + 1);
   CHECK(flat(a, terminal).ends_with(" 6 more functions, 3.2 % of the time; --all shows them\n"));
   CHECK(lines_of(flat(a)) == 1 + 31);
