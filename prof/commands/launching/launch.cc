@@ -8,9 +8,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <fstream>
+#include <memory>
 #include <set>
+#include <string_view>
 
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"
@@ -61,6 +67,34 @@ std::string search(const std::string& name) {
     if (more) rest.erase(0, colon + 1);
   }
   throw Error(name + ": is not in PATH" + (is_executable_file("./" + name) ? "; did you mean ./" + name + "?" : ""));
+}
+
+// rbenv, pyenv and others of their kind put a script in front of a program of which there are several versions. All these scripts end
+// in a line that has the tool execute the program, and the tool also tells which one that is. Returns its path; that of the
+// script itself if it is no such one.
+std::string follow_shim(const std::string& path) {
+  constexpr std::string_view kExecutes = " exec \"$program\" \"$@\"", kTells = " which \"$program\"";
+  constexpr size_t kMaxShim = 4096;  // bytes
+  std::string text(kMaxShim, '\0');
+  std::ifstream file(path);
+  file.read(text.data(), std::streamsize(text.size()));
+  text.resize(size_t(file.gcount()));
+  const size_t at = text.rfind(kExecutes);
+  if (!text.starts_with("#!") || at == std::string::npos) return path;
+  text.replace(at, kExecutes.size(), kTells);
+  // For any shell; prof::quoted is for those that people type in.
+  const auto in_quotes = [](const std::string& word) {
+    std::string quotes = " '";
+    for (const char c : word) quotes += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quotes + "'";
+  };
+  const std::string interpreter = text.substr(2, text.find('\n') - 2);
+  const std::string command = interpreter + " -c" + in_quotes(text) + in_quotes(path) + " 2>/dev/null";
+  const std::unique_ptr<FILE, int (*)(FILE*)> answer(popen(command.c_str(), "re"), pclose);
+  char program[PATH_MAX + 1] = {};
+  if (!answer || !std::fgets(program, sizeof program, answer.get())) return path;
+  program[std::strcspn(program, "\n")] = '\0';
+  return is_executable_file(program) ? program : path;
 }
 
 // A script is run by its interpreter, and that is the program to profile.
@@ -164,7 +198,7 @@ bool belongs(const std::string& path, const Profile& first, const std::set<uint3
 }  // namespace
 
 std::string find_program(const std::string& name) {
-  const std::string path = search(name);
+  const std::string path = follow_shim(search(name));
   refuse_script(path);
   return path;
 }

@@ -116,6 +116,18 @@ done
 run prof run --discover ./program exit 0
 has_row 8 'work' stderr || fail "--discover: $(cat stderr)"
 
+# A script of rbenv, pyenv or the like, which chooses one of several versions of a program.
+mkdir -p shims versions/2
+cp program versions/2/chosen
+printf '#!/bin/sh\n[ "$1 $2" = "which chosen" ] && echo "$SOME_ROOT/versions/2/chosen"\n' >some-env
+printf '#!/usr/bin/env bash\nset -e\n\nprogram="${0##*/}"\n\nexport SOME_ROOT="%s"\nexec "%s/some-env" exec "$program" "$@"\n' "$PWD" "$PWD" >shims/chosen
+chmod +x some-env shims/chosen
+cp shims/chosen shims/missing
+PATH=$PWD/shims:$PATH run prof run chosen echo "two words"
+[ "$status" = 0 ] && [ "$(cat stdout)" = "chosen [echo] [two words]" ] && has_row 8 work stderr || fail "a shim: $status $(cat stdout stderr)"
+PATH=$PWD/shims:$PATH run prof run missing
+[ "$status" = 1 ] && grep -q 'shims/missing: is a script; ' stderr || fail "a shim of nothing: $status $(cat stderr)"
+
 # What cannot be run is refused in one line.
 refused() {
   local words=$1
