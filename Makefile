@@ -198,7 +198,7 @@ fuzz-check: all $(fuzz_targets) | check-packages
 
 # Every program of this machine, with LIBS=yes also with its libraries; needs root.
 sweep: all | sweep-packages
-	@LIBS=$(LIBS) tests/sweep/run $(BUILD)
+	@LIBS=$(LIBS) BLOCKS=$(BLOCKS) tests/sweep/run $(BUILD)
 
 # Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills.
 SOAK_SECONDS = 60
