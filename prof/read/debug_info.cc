@@ -56,12 +56,15 @@ void DebugInfo::add_ranges(Dwarf_Die& entry, Ranges& to) {
     if (start < end) to.push_back({start, end, entry});
 }
 
-uint64_t DebugInfo::bytes_of(Dwarf_Die& entry) {
-  uint64_t bytes = 0;
+DebugInfo::Extent DebugInfo::extent_of(Dwarf_Die& entry, const SamplesByAddress& samples) {
+  Extent extent;
   Dwarf_Addr base = 0, start = 0, end = 0;
-  for (ptrdiff_t at = 0; (at = dwarf_ranges(&entry, at, &base, &start, &end)) > 0 && !is_exhausted();)
-    if (start < end) bytes += end - start;
-  return bytes;
+  for (ptrdiff_t at = 0; (at = dwarf_ranges(&entry, at, &base, &start, &end)) > 0 && !is_exhausted();) {
+    if (start >= end) continue;
+    extent.bytes += end - start;
+    for (auto s = samples.lower_bound(start); s != samples.end() && s->first < end; ++s) extent.samples += s->second;
+  }
+  return extent;
 }
 
 void DebugInfo::read_units() {
@@ -99,19 +102,20 @@ void DebugInfo::add_functions(Dwarf_Die& parent, unsigned depth, Ranges& to) {
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// Returns how many bytes of the parent's code are of inlined functions. `known`: where an origin is in `to`.
-uint64_t DebugInfo::add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<InlinedFunction>& to,
-                                std::map<const void*, size_t>& known) {
-  uint64_t covered = 0;
+// Returns how much of the parent's code is of inlined functions. `known`: where an origin is in `to`.
+DebugInfo::Extent DebugInfo::add_inlined(Dwarf_Die& parent, unsigned depth, const SamplesByAddress& samples,
+                                         std::vector<InlinedFunction>& to, std::map<const void*, size_t>& known) {
+  Extent covered;
+  const auto cover = [&](const Extent& more) { covered.bytes += more.bytes, covered.samples += more.samples; };
   Dwarf_Die child;
-  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return 0;
+  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return covered;
   do {
     if (is_exhausted()) break;
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
-      covered += add_inlined(child, depth + 1, to, known);
+      cover(add_inlined(child, depth + 1, samples, to, known));
     } else if (tag == DW_TAG_inlined_subroutine) {
-      const uint64_t bytes = bytes_of(child), inside = add_inlined(child, depth + 1, to, known);
+      const Extent all = extent_of(child, samples), inside = add_inlined(child, depth + 1, samples, to, known);
       Dwarf_Attribute attribute;
       Dwarf_Die origin;
       if (!dwarf_formref_die(dwarf_attr(&child, DW_AT_abstract_origin, &attribute), &origin)) continue;
@@ -119,8 +123,9 @@ uint64_t DebugInfo::add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<I
       if (is_new)
         to.push_back({.raw_name = name_of(origin), .name = "", .file = file_of(origin), .line = line_of(origin)});
       ++to[at->second].places;
-      to[at->second].bytes += bytes - std::min(bytes, inside);
-      covered += bytes;
+      to[at->second].bytes += all.bytes - std::min(all.bytes, inside.bytes);
+      to[at->second].samples += all.samples - std::min(all.samples, inside.samples);
+      cover(all);
     }
   } while (dwarf_siblingof(&child, &child) == 0);
   return covered;
@@ -152,7 +157,7 @@ void DebugInfo::add_labels(Dwarf_Die& parent, unsigned depth, std::vector<Source
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-std::optional<FunctionSource> DebugInfo::find(uint64_t address) {
+std::optional<FunctionSource> DebugInfo::find(uint64_t address, const SamplesByAddress& samples) {
   if (!has_units_) read_units();
   const Range* unit = find(units_, address);
   if (!unit) return {};
@@ -167,18 +172,17 @@ std::optional<FunctionSource> DebugInfo::find(uint64_t address) {
   if (!function) return {};
   Dwarf_Die entry = function->entry;
   Dwarf_Attribute result;
-  FunctionSource source{file_of(entry),
-                        line_of(entry),
-                        bytes_of(entry),
-                        {},
-                        dwarf_attr_integrate(&entry, DW_AT_type, &result) != nullptr};
+  const Extent all = extent_of(entry, samples);
+  FunctionSource source{
+      file_of(entry), line_of(entry), all.bytes, {}, dwarf_attr_integrate(&entry, DW_AT_type, &result) != nullptr};
+  source.samples = all.samples;
   add_labels(entry, 0, source.labels);
   std::map<const void*, size_t> known;
-  add_inlined(entry, 0, source.inlined, known);
+  add_inlined(entry, 0, samples, source.inlined, known);
   for (InlinedFunction& f : source.inlined) f.name = f.raw_name;
   std::erase_if(source.inlined, [](const InlinedFunction& f) { return f.raw_name.empty(); });
   std::sort(source.inlined.begin(), source.inlined.end(), [](const InlinedFunction& a, const InlinedFunction& b) {
-    return std::tie(b.bytes, a.raw_name, a.line) < std::tie(a.bytes, b.raw_name, b.line);
+    return std::tie(b.samples, b.bytes, a.raw_name, a.line) < std::tie(a.samples, a.bytes, b.raw_name, b.line);
   });
   return source;
 }

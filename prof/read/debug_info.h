@@ -37,8 +37,9 @@ struct InlinedFunction {
   std::string name;      // for people; the same, unless somebody demangled it
   std::string file;      // where it stands in the source: a path, as the compiler saw it; empty if unknown
   unsigned line = 0;
-  uint64_t places = 0;  // how often it is in the function's code
-  uint64_t bytes = 0;   // of the code, without those of functions inlined into it
+  uint64_t places = 0;   // how often it is in the function's code
+  uint64_t bytes = 0;    // of the code, without those of functions inlined into it
+  uint64_t samples = 0;  // that were taken in these bytes
 };
 
 // A label of the source: of goto, not of switch.
@@ -52,10 +53,14 @@ struct FunctionSource {
   std::string file;  // as above; empty if nothing is known
   unsigned line = 0;
   uint64_t bytes = 0;                    // of code
-  std::vector<InlinedFunction> inlined;  // that with the most bytes first
+  std::vector<InlinedFunction> inlined;  // that with the most samples first, and of these that with the most bytes
   bool has_result = false;               // it returns a value
   std::vector<SourceLabel> labels = {};
+  uint64_t samples = 0;  // that were taken in the code
 };
+
+// How many samples were taken at link-time addresses.
+using SamplesByAddress = std::map<uint64_t, uint64_t>;
 
 struct SourceLine {
   std::string file;  // a path, as the compiler saw it
@@ -71,8 +76,8 @@ class DebugInfo {
   // The file, for what is to be done before the first look-up.
   DwarfFile& file() { return dwarf_; }
 
-  // The function whose code is at a link-time address.
-  std::optional<FunctionSource> find(uint64_t address);
+  // The function whose code is at a link-time address, with its samples of those that are given.
+  std::optional<FunctionSource> find(uint64_t address, const SamplesByAddress& samples = {});
 
   // The line of the source that the instruction at a link-time address was made of, by the line table.
   std::optional<SourceLine> line_at(uint64_t address);
@@ -90,12 +95,16 @@ class DebugInfo {
   static const Range* find(const Ranges& ranges, uint64_t address);
   bool is_exhausted() { return ++steps_ > kMaxSteps; }
   void add_ranges(Dwarf_Die& entry, Ranges& to);
-  uint64_t bytes_of(Dwarf_Die& entry);
+  // Of code: how much it is, and how many samples are in it.
+  struct Extent {
+    uint64_t bytes = 0, samples = 0;
+  };
+  Extent extent_of(Dwarf_Die& entry, const SamplesByAddress& samples);
   void read_units();
   void add_functions(Dwarf_Die& parent, unsigned depth, Ranges& to);
   void add_labels(Dwarf_Die& parent, unsigned depth, std::vector<SourceLabel>& to);
-  uint64_t add_inlined(Dwarf_Die& parent, unsigned depth, std::vector<InlinedFunction>& to,
-                       std::map<const void*, size_t>& known);
+  Extent add_inlined(Dwarf_Die& parent, unsigned depth, const SamplesByAddress& samples,
+                     std::vector<InlinedFunction>& to, std::map<const void*, size_t>& known);
 
   static constexpr uint64_t kMaxSteps = 100'000'000;
   static constexpr unsigned kMaxDepth = 200;

@@ -49,13 +49,15 @@ std::string remark_on_missing_names(const Recorded& recorded) {
 
 void find_sources(Recorded& recorded, const DebugSearch& search, std::vector<std::string>& remarks) {
   std::map<uint32_t, ObjectDebugInfo> objects;
+  std::map<uint32_t, SamplesByAddress> samples;  // by object
+  for (const AddressSamples& s : recorded.histogram) samples[s.object][s.address] += s.samples;
   const std::vector<Function>& functions = recorded.functions.functions();
   recorded.sources.assign(functions.size(), {});
   for (uint32_t f = 0; f < functions.size(); ++f) {
     const Object& object = recorded.functions.objects()[functions[f].object];
     if (functions[f].is_import || object.files().empty() || !occurs(recorded, f)) continue;
     const auto at = objects.try_emplace(functions[f].object, object, search).first;
-    if (std::optional<FunctionSource> source = at->second.find(functions[f].address)) {
+    if (std::optional<FunctionSource> source = at->second.find(functions[f].address, samples[functions[f].object])) {
       for (InlinedFunction& inlined : source->inlined)
         inlined.name = recorded.functions.name_of(inlined.raw_name, object);
       recorded.sources[f] = std::move(*source);

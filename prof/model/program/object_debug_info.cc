@@ -61,9 +61,9 @@ void ObjectDebugInfo::open(const Object& object, const ElfFile& file, const Debu
 
 std::string ObjectDebugInfo::unreadable() const { return info_ ? info_->file().problem() : unreadable_; }
 
-std::optional<FunctionSource> ObjectDebugInfo::find(uint64_t entry) {
+std::optional<FunctionSource> ObjectDebugInfo::find(uint64_t entry, const SamplesByAddress& samples) {
   if (!info_) return {};
-  return info_->find(entry);
+  return info_->find(entry, samples);
 }
 
 const LineTable& ObjectDebugInfo::lines_at(uint64_t address) {

@@ -24,7 +24,7 @@ class ObjectDebugInfo {
   ObjectDebugInfo(const Object& object, const DebugSearch& search, uint64_t most_bytes = UINT64_MAX);
 
   // Nothing, if there is no debug information.
-  std::optional<FunctionSource> find(uint64_t entry);
+  std::optional<FunctionSource> find(uint64_t entry, const SamplesByAddress& samples = {});
 
   // The lines of the code of the compiled file that has the code at an address; empty if nothing tells.
   const LineTable& lines_at(uint64_t address);

@@ -327,6 +327,7 @@ class Writer {
       write_place(f.file, f.line);
       json_.member("places", f.places);
       json_.member("code_bytes", f.bytes);
+      if (!analysis_.histogram.empty()) json_.member("samples", f.samples);
       json_.end_object();
     }
     json_.end_array();

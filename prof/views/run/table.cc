@@ -288,7 +288,9 @@ std::string place(const std::string& file, unsigned line) {
 // What to say before the table, a line without its end; "" if inlined functions were not asked for.
 std::string inlined_heading(const Analysis& analysis) {
   if (analysis.sources.empty()) return "";
-  return "Below a function: what was inlined into it. Its time is of all together; parts are of its code only.";
+  return analysis.histogram.empty()
+             ? "Below a function: what was inlined into it. Its time is of all together; parts are of its code only."
+             : "Below a function: what was inlined into it, and which part of its samples was taken there.";
 }
 
 // Lines below that of a function: where it stands in the source, and what was inlined into it. Printable.
@@ -299,8 +301,9 @@ std::vector<TextWithName> inlined_lines(const Analysis& analysis, uint32_t funct
   const FunctionSource& source = analysis.sources[function];
   if (!source.file.empty()) lines.push_back({"  ", "", printable(place(source.file, source.line))});
   for (const InlinedFunction& f : source.inlined) {
-    const double part = source.bytes ? 100 * double(f.bytes) / double(source.bytes) : 0;
-    std::string share = decimal(part, 1);
+    const bool is_of_code = analysis.histogram.empty();
+    const uint64_t all = is_of_code ? source.bytes : source.samples;
+    std::string share = all ? decimal(100 * double(is_of_code ? f.bytes : f.samples) / double(all), 1) : "-";
     share.insert(0, 5 - std::min<size_t>(5, share.size()), ' ');
     std::string after;
     if (!f.file.empty()) after += "  " + printable(place(f.file, f.line));

@@ -133,8 +133,24 @@ grep -q 'which dwz moved' stderr || fail "prof takes another file for that of dw
 run prof -d --inlined profiles/prof.*
 [ "$status" = 2 ] && grep -q -e '--inlined is not supported with the tree; it goes with the table and --json' stderr || fail "prof -d --inlined: exit status $status; $(cat stderr)"
 mkdir runs && cd runs || fail "no folder"
-run prof run --inlined ../inlines
+run prof run --type time --inlined ../inlines
 grep -q ' % length(long)  program.cc:12, 2 places$' stderr || fail "prof run --inlined: $(cat stderr)"
+# Samples tell where the time of a function is: in a few bytes of it.
+cat >hot.c <<'C'
+static inline __attribute__((always_inline)) unsigned cold(unsigned n) {
+  for (int i = 0; i < 3; ++i) { n ^= n << 13; n ^= n >> 17; n ^= n << 5; n *= 2654435761u; n ^= n >> 16; n *= 2246822507u; n ^= n >> 13; }
+  return n;
+}
+static inline __attribute__((always_inline)) unsigned hot(unsigned n) {
+  for (volatile int i = 0; i < 300000000; ++i) continue;
+  return n;
+}
+int main(int argc, char** argv) { return (cold(argc) + hot(argc)) == 1; }
+C
+compile hot hot.c -O1 -g
+run prof run --inlined ./hot
+grep -qE ' (9[0-9]\.[0-9]|100\.0) % hot  hot.c:5$' stderr && grep -qE '^[^%]* 0\.[0-9] % cold  hot.c:1$' <(expand stderr) || fail "samples: $(cat stderr)"
+rm -f prof.*
 cd ..
 
 # Damaged debug information is shown as far as it goes; prof does not crash.
