@@ -70,7 +70,9 @@ size_t longest_line(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("on a terminal the table ends after as many rows as it has room for and says what is left out; not in a pipe, or if all is wanted") {
+TEST_CASE(
+    "on a terminal the table ends after as many rows as it has room for and says what is left out; not in a pipe, or "
+    "if all is wanted") {
   Sample s;
   const Analysis& a = long_names(s);
   const prof::TableOptions terminal = {.has_header = false, .columns = 80, .rows_of_terminal = 25};
