@@ -42,7 +42,8 @@ class NumberSearch {
     to_do_ = {{{part, index}, kRax}};
     seen_ = {to_do_.front()};
     while (!to_do_.empty()) {
-      const auto [place, reg] = to_do_.back();
+      const Place place = to_do_.back().first;
+      const uint8_t reg = to_do_.back().second;
       to_do_.pop_back();
       bool has_way = false, may_be = place == Place{0, 0};  // the function's entry
       const auto come_from = [&](Place before) {
