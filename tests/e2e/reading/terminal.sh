@@ -54,5 +54,5 @@ static inline __attribute__((always_inline)) int with_quite_a_long_name_that_doe
 int main(int argc, char** argv) { return with_quite_a_long_name_that_does_not_fit_into_a_line(argc) == 0; }
 C
 compile inlines inlines.c -O1 -g
-on_terminal 80 prof run --inlined ./inlines
+on_terminal 80 prof run --type time --inlined ./inlines
 grep -qP '^ +\t  +[0-9.]+ % [a-z_]+…[a-z_]+  inlines.c:1$' stdout || fail "prof run --inlined: $(cat stdout)"
