@@ -19,14 +19,15 @@ using prof_format::BlocksHeader;
 
 class Solver {
  public:
-  explicit Solver(const std::vector<uint64_t>& counters) : counters_(counters) {}
+  Solver(const std::vector<uint64_t>& counters, Listed listed) : counters_(counters), listed_(listed) {}
 
   // Appends the blocks of a function to `runs`. Those that name places it does not have are left out.
   void solve(const BlockFunction& function, const std::vector<BlockEntry>& blocks, std::vector<BlockRuns>& runs) {
+    const bool ran = std::ranges::any_of(blocks, [&](const BlockEntry& b) { return value_of(b) != 0; });
+    if (!ran && listed_ == Listed::executed) return;
     places_.assign(function.places, {});
     counts_.assign(blocks.size(), 0);
-    // Most functions of a large program never ran.
-    if (std::ranges::any_of(blocks, [&](const BlockEntry& b) { return value_of(b) != 0; })) count(blocks);
+    if (ran) count(blocks);
     for (size_t b = 0; b < blocks.size(); ++b) {
       if (!is_whole(blocks[b]) || blocks[b].size == 0) continue;
       const auto count = int64_t(counts_[b]);
@@ -86,40 +87,57 @@ class Solver {
   }
 
   const std::vector<uint64_t>& counters_;
+  const Listed listed_;
   std::vector<Place> places_;
   std::vector<uint64_t> counts_;
 };
+
+constexpr uint64_t kPiece = 64 << 10;  // bytes
 
 // Structures of a section, one after the other, which may be longer than we know them.
 template <class T>
 class Structures {
  public:
-  Structures(std::string_view bytes, uint32_t size, uint64_t count)
-      : bytes_(bytes), size_(size), count_(size < sizeof(T) ? 0 : std::min<uint64_t>(count, bytes.size() / size)) {}
+  // `start`: where in the section they begin, which is not after its end.
+  Structures(const BlocksSection& section, uint64_t start, uint32_t size, uint64_t count)
+      : section_(section),
+        start_(start),
+        size_(size),
+        count_(size < sizeof(T) ? 0 : std::min<uint64_t>(count, (section.size() - start) / size)) {}
   uint64_t count() const { return count_; }
-  std::string_view after() const { return bytes_.substr(count_ * size_); }
-  T operator[](uint64_t i) const {
-    T value;
-    std::memcpy(&value, bytes_.data() + i * size_, sizeof value);
+  uint64_t end() const { return start_ + count_ * size_; }
+  // Zeros, if the file is shorter by now.
+  T operator[](uint64_t i) {
+    const uint64_t at = start_ + i * size_;
+    if (at < piece_start_ || at - piece_start_ + sizeof(T) > piece_.size()) {
+      piece_ = section_.piece(at, buffer_);
+      piece_start_ = at;
+    }
+    T value = {};
+    if (piece_.size() >= sizeof value + (at - piece_start_))
+      std::memcpy(&value, piece_.data() + (at - piece_start_), sizeof value);
     return value;
   }
 
  private:
-  std::string_view bytes_;
-  uint32_t size_;
-  uint64_t count_;
+  const BlocksSection& section_;
+  const uint64_t start_;
+  const uint32_t size_;
+  const uint64_t count_;
+  std::string buffer_;
+  std::string_view piece_;
+  uint64_t piece_start_ = 0;
 };
 
 // Calls `take` with each function and its blocks, up to the first that cannot be.
 template <class Take>
-void read_section(std::string_view section, const Take& take) {
-  BlocksHeader header{};
-  if (section.size() < sizeof header) return;
-  std::memcpy(&header, section.data(), sizeof header);
+void read_section(const BlocksSection& section, const Take& take) {
+  if (section.size() < sizeof(BlocksHeader)) return;
+  const BlocksHeader header = Structures<BlocksHeader>(section, 0, sizeof(BlocksHeader), 1)[0];
   const auto is = [&](const char* magic) { return std::memcmp(header.magic, magic, sizeof header.magic) == 0; };
   if (!is(prof_format::kBlocksMagic) && !is(prof_format::kLockedBlocksMagic)) return;
-  const Structures<BlockFunction> functions(section.substr(sizeof header), header.function_size, header.functions);
-  const Structures<BlockEntry> entries(functions.after(), header.block_size, header.blocks);
+  Structures<BlockFunction> functions(section, sizeof header, header.function_size, header.functions);
+  Structures<BlockEntry> entries(section, functions.end(), header.block_size, header.blocks);
   std::vector<BlockEntry> blocks;
   uint64_t next = 0;
   for (uint64_t f = 0; f < functions.count(); ++f) {
@@ -134,9 +152,24 @@ void read_section(std::string_view section, const Take& take) {
 
 }  // namespace
 
-std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<uint64_t>& counters) {
+BlocksSection::BlocksSection(const ElfFile& file) : file_(&file) {
+  if (const std::optional<ElfFile::Range> range = file.section_range(prof_format::kBlocksSection)) {
+    size_ = range->size;
+    offset_ = range->offset;
+  }
+}
+
+std::string_view BlocksSection::piece(uint64_t offset, std::string& buffer) const {
+  if (offset >= size_) return {};
+  if (!file_) return bytes_.substr(offset);
+  buffer.resize(std::min(kPiece, size_ - offset));
+  if (!file_->read_bytes(buffer.data(), offset_ + offset, buffer.size())) return {};
+  return buffer;
+}
+
+std::vector<BlockRuns> block_runs(const BlocksSection& section, const std::vector<uint64_t>& counters, Listed listed) {
   std::vector<BlockRuns> runs;
-  Solver solver(counters);
+  Solver solver(counters, listed);
   read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks) {
     solver.solve(function, blocks, runs);
   });
@@ -147,14 +180,15 @@ bool are_increments_locked(std::string_view section) {
   return section.starts_with(std::string_view(prof_format::kLockedBlocksMagic, sizeof prof_format::kLockedBlocksMagic));
 }
 
-AllIncrements increments(std::string_view section, const std::vector<uint64_t>& counters) {
+AllIncrements increments(const BlocksSection& section, const std::vector<uint64_t>& counters) {
   AllIncrements all;
-  all.are_locked = are_increments_locked(section);
+  std::string buffer;
+  all.are_locked = are_increments_locked(section.piece(0, buffer));
   read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks) {
     uint64_t count = 0;
     for (const BlockEntry& block : blocks)
       if (block.counter < counters.size()) count += counters[block.counter];
-    all.of_functions.push_back({function.entry, count});
+    if (count != 0) all.of_functions.push_back({function.entry, count});
   });
   return all;
 }

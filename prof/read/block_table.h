@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "elf_file.h"
+
 namespace prof {
 
 struct BlockRuns {
@@ -17,10 +19,30 @@ struct BlockRuns {
   uint64_t count = 0;    // executions
 };
 
-// Computes how often each block ran. `section`: the bytes of .prof.blocks, which may be damaged: then blocks are missing, or
-// have wrong counts. `counters`: the words of the runtime; those that are missing are 0. A count that comes out below 0,
-// because the profile was read, or the process killed, in the middle of a function, is 0.
-std::vector<BlockRuns> block_runs(std::string_view section, const std::vector<uint64_t>& counters);
+// The bytes of .prof.blocks. A large program has tens of millions of them, so those of a file are read piece by piece. What they are
+// taken from must outlive this.
+class BlocksSection {
+ public:
+  explicit BlocksSection(const ElfFile& file);
+  explicit BlocksSection(std::string_view bytes) : size_(bytes.size()), bytes_(bytes) {}
+  uint64_t size() const { return size_; }
+  // A piece that begins there, which is empty at the end. It lives as long as this and `buffer`, and until the next call.
+  std::string_view piece(uint64_t offset, std::string& buffer) const;
+
+ private:
+  uint64_t size_ = 0;
+  std::string_view bytes_;  // if they are in memory
+  const ElfFile* file_ = nullptr;
+  uint64_t offset_ = 0;  // in the file
+};
+
+// What is listed: all blocks, or those of the functions that ran. A large program has a million others.
+enum class Listed { executed, all };
+
+// Computes how often each block ran. `section` may be damaged: then blocks are missing, or have wrong counts. `counters`: the
+// words of the runtime; those that are missing are 0. A count that comes out below 0, because the profile was read, or the
+// process killed, in the middle of a function, is 0.
+std::vector<BlockRuns> block_runs(const BlocksSection& section, const std::vector<uint64_t>& counters, Listed listed);
 
 // What the counters of a function took part in: how many increments there were.
 struct Increments {
@@ -36,8 +58,8 @@ struct AllIncrements {
 // Whether a section says that.
 bool are_increments_locked(std::string_view section);
 
-// The same arguments as of block_runs.
-AllIncrements increments(std::string_view section, const std::vector<uint64_t>& counters);
+// The same arguments as of block_runs. Functions without increments are not among them.
+AllIncrements increments(const BlocksSection& section, const std::vector<uint64_t>& counters);
 
 }  // namespace prof
 

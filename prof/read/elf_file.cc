@@ -91,16 +91,13 @@ void ElfFile::read() {
   is_shared_object_ = gelf_getehdr(elf_, &file_header) && file_header.e_type == ET_DYN;
   size_t names = 0;
   const bool has_names = elf_getshdrstrndx(elf_, &names) == 0;
-  const Elf_Data* versions = symbol_versions(elf_);
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header)) continue;
     if (header.sh_type == SHT_NOTE) read_notes(elf_rawdata(section, nullptr), header.sh_addralign);
-    if (header.sh_type == SHT_SYMTAB) has_symtab_ = !is_made_by_profld(elf_, section);
-    if (header.sh_type == SHT_SYMTAB) read_symbols(section, nullptr);
-    if (header.sh_type == SHT_DYNSYM) read_symbols(section, versions);
+    if (header.sh_type == SHT_SYMTAB) symtab_ = section;
     const char* name = has_names ? elf_strptr(elf_, names, header.sh_name) : nullptr;
-    if (name && std::strcmp(name, prof_format::kMapSection) == 0) read_map(section);
+    if (name && std::strcmp(name, prof_format::kMapSection) == 0) rewritten_ = is_map(header);
     if (name && std::strcmp(name, prof_format::kImportsSection) == 0) read_imports(section);
   }
   if (build_id_.empty()) read_segment_notes();
@@ -113,16 +110,15 @@ ElfFile::ElfFile(ElfFile&& other) noexcept
       fd_(std::exchange(other.fd_, -1)),
       elf_(std::exchange(other.elf_, nullptr)),
       rewritten_(other.rewritten_),
-      has_symtab_(other.has_symtab_),
+      symtab_(other.symtab_),
       is_shared_object_(other.is_shared_object_),
       is_program_(other.is_program_),
       soname_(std::move(other.soname_)),
       build_id_(std::move(other.build_id_)),
       original_build_id_(std::move(other.original_build_id_)),
-      map_(std::move(other.map_)),
       imports_(std::move(other.imports_)),
-      symbols_(std::move(other.symbols_)),
-      undefined_names_(std::move(other.undefined_names_)) {}
+      map_(std::move(other.map_)),
+      names_(std::move(other.names_)) {}
 
 ElfFile::~ElfFile() {
   elf_end(elf_);
@@ -141,11 +137,21 @@ Elf_Scn* ElfFile::find_header(const char* name, bool with_bytes) const {
   return nullptr;
 }
 
-std::string ElfFile::section(const char* name) const {
+std::string_view ElfFile::section(const char* name) const {
   Elf_Scn* section = find_section(name);
   const Elf_Data* data = section ? elf_rawdata(section, nullptr) : nullptr;
-  return data && data->d_buf ? std::string(static_cast<const char*>(data->d_buf), data->d_size) : "";
+  return data && data->d_buf ? std::string_view(static_cast<const char*>(data->d_buf), data->d_size)
+                             : std::string_view();
 }
+
+std::optional<ElfFile::Range> ElfFile::section_range(const char* name) const {
+  Elf_Scn* section = find_section(name);
+  GElf_Shdr header;
+  if (!section || !gelf_getshdr(section, &header)) return {};
+  return Range{header.sh_offset, header.sh_size};
+}
+
+bool ElfFile::has_symtab() const { return symtab_ && !is_made_by_profld(elf_, symtab_); }
 
 bool ElfFile::lacks_bytes_of(const char* name) const { return find_header(name, false) != nullptr; }
 
@@ -211,14 +217,23 @@ std::string ElfFile::bytes_at(uint64_t offset, uint64_t size) const {
   if (offset > length || size > length - offset) return "";
   if (bytes_) return bytes_->substr(offset, size);
   std::string bytes(size, '\0');
+  return read_bytes(bytes.data(), offset, size) ? bytes : "";
+}
+
+bool ElfFile::read_bytes(void* to, uint64_t offset, uint64_t size) const {
+  if (bytes_) {
+    if (offset > bytes_->size() || size > bytes_->size() - offset) return false;
+    std::memcpy(to, bytes_->data() + offset, size);
+    return true;
+  }
   size_t done = 0;
   while (done < size) {
-    const ssize_t n = pread(fd_, bytes.data() + done, size - done, off_t(offset + done));
+    const ssize_t n = pread(fd_, static_cast<char*>(to) + done, size - done, off_t(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return "";
+    if (n <= 0) return false;
     done += size_t(n);
   }
-  return bytes;
+  return true;
 }
 
 std::string ElfFile::interpreter() const {
@@ -254,14 +269,31 @@ std::vector<std::string> ElfFile::dynamic_strings(int64_t tag) const {
     if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
     if (entry.d_tag == tag) found.push_back(entry.d_un.d_val);
   }
-  std::string strings;
-  for (const GElf_Phdr& header : headers())
-    if (header.p_type == PT_LOAD && table - header.p_vaddr < header.p_filesz)
-      strings = bytes_at(header.p_offset + (table - header.p_vaddr), size);
   std::vector<std::string> texts;
-  for (uint64_t at : found)
-    if (at < strings.size()) texts.emplace_back(strings.c_str() + at);
+  for (const GElf_Phdr& header : headers()) {
+    if (header.p_type != PT_LOAD || table - header.p_vaddr >= header.p_filesz) continue;
+    const uint64_t offset = header.p_offset + (table - header.p_vaddr);
+    texts.clear();
+    for (uint64_t at : found)
+      if (at < size) texts.push_back(text_at(offset + at, size - at));
+  }
   return texts;
+}
+
+// The table of a large program has millions of bytes, so it is not read for one name.
+std::string ElfFile::text_at(uint64_t offset, uint64_t most) const {
+  constexpr uint64_t kPiece = 256;
+  std::string text;
+  while (most != 0) {
+    const std::string piece = bytes_at(offset, std::min(most, kPiece));
+    if (piece.empty()) break;
+    const size_t end = piece.find('\0');
+    text.append(piece, 0, end);
+    if (end != std::string::npos) break;
+    offset += piece.size();
+    most -= piece.size();
+  }
+  return text;
 }
 
 std::vector<std::string> ElfFile::search_path() const {
@@ -307,22 +339,29 @@ void ElfFile::read_dynamic() {
   if (!names.empty()) soname_ = names[0];
 }
 
-void ElfFile::read_map(Elf_Scn* section) {
-  Elf_Data* data = elf_rawdata(section, nullptr);
+bool ElfFile::is_map(const GElf_Shdr& section) const {
   MapHeader header;
-  if (!data || !data->d_buf || data->d_size < sizeof header) return;
-  const char* bytes = static_cast<const char*>(data->d_buf);
-  std::memcpy(&header, bytes, sizeof header);
-  if (std::memcmp(header.magic, prof_format::kMapMagic, sizeof header.magic) != 0) return;
-  if (header.entry_size < sizeof(MapEntry)) return;
-  rewritten_ = true;
-  const uint64_t room = (data->d_size - sizeof header) / header.entry_size;
-  map_.resize(std::min(header.entries, room));
-  for (size_t i = 0; i < map_.size(); ++i) {
-    std::memcpy(&map_[i], bytes + sizeof header + i * header.entry_size, sizeof(MapEntry));
-  }
-  auto by_copy = [](const MapEntry& a, const MapEntry& b) { return a.copy < b.copy; };
-  if (!std::is_sorted(map_.begin(), map_.end(), by_copy)) std::sort(map_.begin(), map_.end(), by_copy);
+  if (section.sh_type == SHT_NOBITS || section.sh_size < sizeof header) return false;
+  const std::string bytes = bytes_at(section.sh_offset, sizeof header);
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return std::memcmp(header.magic, prof_format::kMapMagic, sizeof header.magic) == 0 &&
+         header.entry_size >= sizeof(MapEntry);
+}
+
+const std::vector<MapEntry>& ElfFile::map() const {
+  if (map_) return *map_;
+  map_ = std::make_unique<std::vector<MapEntry>>();
+  const std::string_view bytes = rewritten_ ? section(prof_format::kMapSection) : "";
+  MapHeader header;
+  if (bytes.size() < sizeof header) return *map_;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const uint64_t room = (bytes.size() - sizeof header) / std::max<uint64_t>(header.entry_size, sizeof(MapEntry));
+  map_->resize(std::min(header.entries, room));
+  for (size_t i = 0; i < map_->size(); ++i)
+    std::memcpy(&(*map_)[i], bytes.data() + sizeof header + i * header.entry_size, sizeof(MapEntry));
+  if (!std::ranges::is_sorted(*map_, {}, &MapEntry::copy)) std::ranges::sort(*map_, {}, &MapEntry::copy);
+  return *map_;
 }
 
 void ElfFile::read_imports(Elf_Scn* section) {
@@ -346,12 +385,25 @@ void ElfFile::read_imports(Elf_Scn* section) {
   }
 }
 
-void ElfFile::read_symbols(Elf_Scn* section, const Elf_Data* versions) {
+const ElfFile::Names& ElfFile::names() const {
+  if (names_) return *names_;
+  names_ = std::make_unique<Names>();
+  const Elf_Data* versions = symbol_versions(elf_);
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header)) continue;
+    if (header.sh_type == SHT_SYMTAB) read_symbols(section, nullptr, *names_);
+    if (header.sh_type == SHT_DYNSYM) read_symbols(section, versions, *names_);
+  }
+  return *names_;
+}
+
+void ElfFile::read_symbols(Elf_Scn* section, const Elf_Data* versions, Names& names) const {
   GElf_Shdr header;
   Elf_Data* data = elf_getdata(section, nullptr);
   if (!data || !gelf_getshdr(section, &header) || header.sh_entsize != sizeof(Elf64_Sym)) return;
   const size_t count = data->d_size / sizeof(Elf64_Sym);
-  symbols_.reserve(symbols_.size() + count);
+  names.symbols.reserve(names.symbols.size() + count);
   for (size_t i = 0; i < count; ++i) {
     GElf_Sym s;
     if (!gelf_getsym(data, int(i), &s)) continue;
@@ -361,16 +413,16 @@ void ElfFile::read_symbols(Elf_Scn* section, const Elf_Data* versions) {
     const char* name = elf_strptr(elf_, header.sh_link, s.st_name);
     if (!name || !*name) continue;
     if (s.st_shndx == SHN_UNDEF) {
-      undefined_names_.emplace(name);
+      names.undefined.emplace(name);
       continue;
     }
     const bool is_old = is_hidden_version(versions, i) || names_old_version(name);
-    symbols_.push_back({.address = s.st_value,
-                        .size = s.st_size,
-                        .name = name,
-                        .type = type,
-                        .binding = static_cast<unsigned char>(GELF_ST_BIND(s.st_info)),
-                        .is_old_version = is_old});
+    names.symbols.push_back({.address = s.st_value,
+                             .size = s.st_size,
+                             .name = name,
+                             .type = type,
+                             .binding = static_cast<unsigned char>(GELF_ST_BIND(s.st_info)),
+                             .is_old_version = is_old});
   }
 }
 

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libprof/format/map.h"
@@ -47,19 +48,19 @@ class ElfFile {
 
   // profld wrote this file: it holds a map of copies. `original_build_id` is empty if the original had none.
   bool is_rewritten() const { return rewritten_; }
-  const std::vector<prof_format::MapEntry>& map() const { return map_; }  // sorted by `copy`
+  const std::vector<prof_format::MapEntry>& map() const;  // sorted by `copy`
   const std::string& original_build_id() const { return original_build_id_; }
   // Names of functions of other files that it calls, by what stands for them in the map.
   const std::map<uint64_t, std::string>& imports() const { return imports_; }
 
   // All of its functions have names, not only those that other files use: it, or its original, was not stripped.
-  bool has_symtab() const { return has_symtab_; }
+  bool has_symtab() const;
 
   // Where symbols and debug information may be that it lacks. The build-id is the original's.
   profld::DebugLink debug_link() const;
 
-  // The bytes of the section of this name, as they are in the file; empty if it has none.
-  std::string section(const char* name) const;
+  // The bytes of the section of this name, as they are in the file; empty if it has none. They live as long as this object.
+  std::string_view section(const char* name) const;
   bool has_section(const char* name) const { return find_section(name) != nullptr; }
   // It says that there is such a section, and does not have its bytes: it is a skeleton, or a debug file.
   bool lacks_bytes_of(const char* name) const;
@@ -69,11 +70,12 @@ class ElfFile {
   // For libdw. It lives as long as this object.
   Elf* elf() const { return elf_; }
 
-  // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object.
-  const std::vector<Symbol>& symbols() const { return symbols_; }
+  // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object. They are read
+  // when they are first asked for: a large program has a million, and most of what is asked of files is not their names.
+  const std::vector<Symbol>& symbols() const { return names().symbols; }
 
   // Names of functions that it has other files define, of .dynsym, without versions.
-  const std::set<std::string, std::less<>>& undefined_names() const { return undefined_names_; }
+  const std::set<std::string, std::less<>>& undefined_names() const { return names().undefined; }
 
   // Where functions and parts of functions begin, in order of address, as the unwind tables tell also of files without
   // symbols (.eh_frame_hdr); empty if they do not tell.
@@ -97,8 +99,17 @@ class ElfFile {
   // distance from the thread pointer (DF_STATIC_TLS); else 0.
   uint64_t static_tls() const;
 
-  // The file's bytes from this offset on; empty if it has not as many.
+  // Where that section's bytes are in the file; none if it has none.
+  struct Range {
+    uint64_t offset = 0, size = 0;
+  };
+  std::optional<Range> section_range(const char* name) const;
+
+  // The file's bytes from this offset on; empty, or false, if it has not as many.
   std::string bytes_at(uint64_t offset, uint64_t size) const;
+  bool read_bytes(void* to, uint64_t offset, uint64_t size) const;
+  // From there to the first zero, or as many bytes.
+  std::string text_at(uint64_t offset, uint64_t most) const;
 
   // The name by which other files say that they need this one, DT_SONAME; empty if it has none.
   const std::string& soname() const { return soname_; }
@@ -107,7 +118,13 @@ class ElfFile {
   bool is_library() const { return is_shared_object_ && !is_program_ && !soname_.empty() && !is_dynamic(); }
 
  private:
+  struct Names {
+    std::vector<Symbol> symbols;
+    std::set<std::string, std::less<>> undefined;
+  };
+
   void read();
+  const Names& names() const;
   Elf_Scn* find_header(const char* name, bool with_bytes) const;
   Elf_Scn* find_section(const char* name) const { return find_header(name, true); }
   std::vector<GElf_Phdr> headers() const;
@@ -116,23 +133,24 @@ class ElfFile {
   void read_notes(const Elf_Data* data, uint64_t align);
   void read_segment_notes();
   void read_dynamic();
-  void read_map(Elf_Scn* section);
+  bool is_map(const GElf_Shdr& section) const;
   void read_imports(Elf_Scn* section);
-  void read_symbols(Elf_Scn* section, const Elf_Data* versions);
+  void read_symbols(Elf_Scn* section, const Elf_Data* versions, Names& names) const;
 
   std::string path_;
   std::unique_ptr<std::string> bytes_;  // of a file in memory
   int fd_ = -1;
   Elf* elf_ = nullptr;
-  bool rewritten_ = false, has_symtab_ = false;
+  bool rewritten_ = false;
+  Elf_Scn* symtab_ = nullptr;
   bool is_shared_object_ = false, is_program_ = false;  // ET_DYN; DF_1_PIE
   std::string soname_;
   std::string build_id_;
   std::string original_build_id_;
-  std::vector<prof_format::MapEntry> map_;
   std::map<uint64_t, std::string> imports_;
-  std::vector<Symbol> symbols_;
-  std::set<std::string, std::less<>> undefined_names_;
+  // Null until they are asked for.
+  mutable std::unique_ptr<std::vector<prof_format::MapEntry>> map_;
+  mutable std::unique_ptr<Names> names_;
 };
 
 // Whether two files may be the same by their build-ids. Nothing speaks against it if one of them has none.

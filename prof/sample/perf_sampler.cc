@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -140,30 +141,46 @@ namespace {
 //
 // Each sample is an interrupt, which is part of the time that the program has had its processor, and of the period up to
 // the next sample: on a virtual machine that is some 10 microseconds in 200. So the program itself runs for less than a
-// period from one sample to the next. How much less is found out by a loop that is run with samples and without.
+// period from one sample to the next. How much less is seen by a loop that does nothing but read the clock: a sample is a gap.
+// Who runs instead of it meanwhile makes longer gaps, and the kernel's timer others, but there are fewer of these.
 
-constexpr unsigned kRounds = 12;
 constexpr uint64_t kMeasuredPeriod = 200'000;   // nanoseconds
+constexpr uint64_t kMeasuredTime = 5'000'000;   // the same
 constexpr uint64_t kLongestPeriod = 2'000'000;  // with fewer samples than in so many nanoseconds little is known
 constexpr uint64_t kPeriodForCost = 100;        // how many times what a sample costs
-constexpr unsigned kSteps = 5'000'000;          // about two milliseconds
 
-uint64_t processor_time() {
+uint64_t time_on(clockid_t clock) {
   timespec t = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
 }
 
-// Nanoseconds on a processor.
-uint64_t time_of_loop() {
-  const uint64_t start = processor_time();
-  for (unsigned i = 0; i < kSteps; ++i) asm volatile("");
-  return processor_time() - start;
+// Nanoseconds.
+uint64_t processor_time() { return time_on(CLOCK_THREAD_CPUTIME_ID); }
+
+// The longest gaps between two looks at the time stamp counter in the time to measure, the longest first, nanoseconds.
+std::vector<double> longest_gaps() {
+  std::vector<uint64_t> gaps;  // one in each hundred looks
+  const uint64_t begun = time_on(CLOCK_MONOTONIC), first = __rdtsc();
+  uint64_t last = first, now = begun;
+  for (; now - begun < kMeasuredTime; now = time_on(CLOCK_MONOTONIC)) {
+    uint64_t longest = 0;
+    for (int i = 0; i < 100; ++i) {
+      const uint64_t next = __rdtsc();
+      longest = std::max(longest, next - last);
+      last = next;
+    }
+    gaps.push_back(longest);
+  }
+  std::ranges::sort(gaps, std::greater());
+  const double cycle = double(now - begun) / double(std::max<uint64_t>(last - first, 1));
+  std::vector<double> times;
+  for (const uint64_t gap : gaps) times.push_back(double(gap) * cycle);
+  return times;
 }
 
-// Nanoseconds, less than half a period; 0 if it cannot be measured. Takes a twentieth of a second.
+// Nanoseconds, less than half a period; 0 if it cannot be measured.
 uint64_t cost_of_sample(PerfSettings settings) {
-  // With one sample in a millisecond their cost would not be seen beside what else differs from one loop to the next.
   const uint64_t period = settings.period;
   settings.period = std::min(period, kMeasuredPeriod);
   std::vector<PerfRing> rings;
@@ -172,22 +189,15 @@ uint64_t cost_of_sample(PerfSettings settings) {
     PerfRing ring;
     if (ring.open(0, i, settings) == 0) rings.push_back(std::move(ring));
   }
-  if (rings.empty()) return 0;
-  // Whatever else goes on only adds, so the least of each counts.
-  uint64_t without = UINT64_MAX, with = UINT64_MAX;
-  for (unsigned i = 0; i < kRounds; ++i) {
-    without = std::min(without, time_of_loop());
-    for (PerfRing& ring : rings) ring.start();
-    with = std::min(with, time_of_loop());
-    for (PerfRing& ring : rings) {
-      ring.stop();
-      ring.read([](const perf_event_header&, std::string_view) {});  // what finds no room costs less
-    }
+  for (PerfRing& ring : rings) ring.start();
+  const std::vector<double> gaps = longest_gaps();
+  size_t samples = 0;
+  for (PerfRing& ring : rings) {
+    ring.stop();
+    ring.read([&](const perf_event_header& header, std::string_view) { samples += header.type == PERF_RECORD_SAMPLE; });
   }
-  if (with <= without) return 0;
-  // `with` is the loop and the cost of with / period samples.
-  const double cost = double(with - without) * double(settings.period) / double(with);
-  return std::min(uint64_t(cost), period / 2);
+  if (samples == 0 || samples > gaps.size()) return 0;
+  return std::min(uint64_t(gaps[samples / 2]), period / 2);
 }
 
 constexpr int kRound = 100;               // milliseconds from one look at the buffers to the next

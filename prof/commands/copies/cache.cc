@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -330,6 +331,44 @@ void use_cache_folder(const std::string& folder) {
     }
     close(fd);
   }
+}
+
+namespace {
+
+std::optional<std::string> all_of_file(const std::string& path) {
+  const Descriptor file(open_to_read(path));
+  struct stat status;
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) return {};
+  std::string bytes(size_t(status.st_size), '\0');
+  if (read_at(file.get(), bytes.data(), bytes.size(), 0, path) != bytes.size()) return {};
+  return bytes;
+}
+
+// Other processes see all of it, or nothing.
+void write_whole(const std::string& path, const std::string& bytes) {
+  const std::string fresh = fresh_name(path);
+  std::FILE* file = std::fopen(fresh.c_str(), "we");
+  if (!file) return;
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (std::fclose(file) != 0 || !is_written || rename(fresh.c_str(), path.c_str()) != 0) unlink(fresh.c_str());
+}
+
+}  // namespace
+
+std::string kept_in_cache(const std::vector<std::string>& depends_on, const std::function<std::string()>& make) {
+  std::string path;
+  try {
+    const std::string folder = cache_folder(depends_on);
+    use_cache_folder(folder);
+    path = folder + "/kept";
+    if (std::optional<std::string> kept = all_of_file(path)) return std::move(*kept);
+  } catch (const Error&) {
+    return make();  // then there is no cache
+  }
+  std::string made = make();
+  write_whole(path, made);
+  has_grown = true;
+  return made;
 }
 
 void shrink_cache(const std::string& cache, uint64_t bound) {

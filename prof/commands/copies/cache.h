@@ -12,6 +12,7 @@
 #define PROF_COMMANDS_COPIES_CACHE_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,10 @@ enum class CopyResult { made, refused, nothing_to_rewrite };
 // it gives `words`.
 CopyResult make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
                      std::string* words = nullptr);
+
+// What `make` gives, kept as a file in the cache from the first time on. It depends on nothing but `depends_on`, and what is kept is
+// believed: where it matters it has to tell by itself if it is damaged. Any thread may.
+std::string kept_in_cache(const std::vector<std::string>& depends_on, const std::function<std::string()>& make);
 
 // A name for a new file beside `path`, which it is to be renamed to. No other process or thread takes it.
 std::string fresh_name(const std::string& path);

@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <map>
 #include <utility>
 
 #include "libprof/format/format.h"
+#include "libprof/format/map.h"
+#include "prof/commands/copies/cache.h"
 #include "prof/read/decode.h"
+#include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "prof/read/skeleton.h"
@@ -85,14 +89,27 @@ class Keeper {
     const auto [known, is_new] = known_.try_emplace({module.path, module.build_id});
     if (is_new) {
       try {
-        const ElfFile file(module.path);
-        if (file.is_rewritten() && may_be_same(file.build_id(), module.build_id))
-          known->second = packed_skeleton_of(file);
+        known->second = find_or_pack(module);
       } catch (const Error&) {
         // who shows the profile says it
       }
     }
     return known->second;
+  }
+
+  // Packing that of a large program takes a second, so it is kept in the cache: the size before it was packed, and the bytes.
+  static PackedSkeleton find_or_pack(const Module& module) {
+    if (start_of_section(module.path, prof_format::kMapSection, 1).empty()) return {};
+    if (!may_be_same(build_id_of(module.path), module.build_id)) return {};
+    PackedSkeleton packed;
+    packed.bytes = kept_in_cache({"skeleton", contents_of(module.path)}, [&] {
+      const PackedSkeleton made = packed_skeleton_of(ElfFile(module.path));
+      return std::string(reinterpret_cast<const char*>(&made.size), sizeof made.size) + made.bytes;
+    });
+    if (packed.bytes.size() <= sizeof packed.size) return {};
+    std::memcpy(&packed.size, packed.bytes.data(), sizeof packed.size);
+    packed.bytes.erase(0, sizeof packed.size);
+    return packed;
   }
 
   static void append(const std::string& path, uint64_t used,
@@ -101,25 +118,31 @@ class Keeper {
     struct stat status;
     if (file.get() < 0 || fstat(file.get(), &status) != 0) throw Error(system_error(errno));
     const uint64_t start = std::max(in_blocks(uint64_t(status.st_size)), used);
-    std::string bytes;
-    for (size_t i = 0; i < skeletons.size(); ++i) {
+    const WithoutSignal without(SIGXFSZ);  // a file that would become too long is an error
+    const Block first = Block(start);
+    uint64_t at = start;
+    bool is_written = true;
+    for (size_t i = 0; i < skeletons.size() && is_written; ++i) {
       const auto& [module, packed] = skeletons[i];
       Skeleton skeleton = {};
-      const uint64_t next = start + in_blocks(bytes.size() + sizeof skeleton + packed->bytes.size());
-      if (next > UINT32_MAX) throw Error(system_error(EFBIG));
+      const uint64_t next = at + in_blocks(sizeof skeleton + packed->bytes.size());
+      if (next > UINT32_MAX) {
+        errno = EFBIG;
+        is_written = false;
+        break;
+      }
       skeleton.next = i + 1 < skeletons.size() ? Block(next) : 0;
       skeleton.module = module;
       skeleton.packed_size = packed->bytes.size();
       skeleton.size = packed->size;
-      bytes.append(reinterpret_cast<const char*>(&skeleton), sizeof skeleton);
-      bytes.append(packed->bytes);
-      bytes.resize(in_blocks(bytes.size()) * PROF_BLOCK_SIZE);
+      const uint64_t place = at * PROF_BLOCK_SIZE;
+      is_written = write_at(file.get(), &skeleton, sizeof skeleton, place) &&
+                   write_at(file.get(), packed->bytes.data(), packed->bytes.size(), place + sizeof skeleton);
+      at = next;
     }
-    const Block first = Block(start);
-    const WithoutSignal without(SIGXFSZ);  // a file that would become too long is an error
-    if (write_at(file.get(), bytes.data(), bytes.size(), start * PROF_BLOCK_SIZE) &&
-        write_at(file.get(), &first, sizeof first, offsetof(prof_format::Header, first_skeleton)))
-      return;
+    // The file ends with a whole block, as the runtime makes it.
+    is_written = is_written && ftruncate(file.get(), off_t(at * PROF_BLOCK_SIZE)) == 0;
+    if (is_written && write_at(file.get(), &first, sizeof first, offsetof(prof_format::Header, first_skeleton))) return;
     const std::string reason = system_error(errno);
     if (ftruncate(file.get(), status.st_size) != 0) throw Error(reason);  // what is there harms nobody
     throw Error(reason);

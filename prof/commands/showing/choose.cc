@@ -165,6 +165,7 @@ std::vector<std::string> alike_the_last(std::vector<std::string> paths) {
 }  // namespace
 
 std::vector<std::string> alike(std::vector<std::string> run, std::vector<std::string>& remarks) {
+  if (run.size() == 1) return run;  // a large program's profile is not read for nothing
   const Profile first = Profile::read(run.at(0));
   std::string other;  // the first of them
   const size_t left_out = std::erase_if(run, [&](const std::string& path) {

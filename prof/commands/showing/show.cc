@@ -365,6 +365,8 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                              options.view == View::fallacy || is_of_code(options.view);
   const bool can_show_two_runs =
       !is_of_one_run && options.samples.empty() && options.gmon.empty() && options.gprof_symbols.empty();
+  const bool shows_blocks = is_json || options.view == View::gprof || options.view == View::fallacy ||
+                            is_of_code(options.view) || !options.gmon.empty();
   const Input input = {.program = program,
                        .profiles = profiles,
                        .raw_names = options.raw_names,
@@ -376,6 +378,7 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                        .debug_files = options.debug_files,
                        .sources = options.inlined,
                        .whole_names = options.wide,
+                       .blocks = shows_blocks ? Listed::all : Listed::executed,
                        .function_patterns = options.functions,
                        .not_function_patterns = options.not_functions,
                        .contexts = options.contexts,

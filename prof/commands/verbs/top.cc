@@ -176,7 +176,8 @@ int top(const TopOptions& options) {
                        .raw_names = options.raw_names,
                        .raw_times = options.raw_times,
                        .remarks = false,
-                       .whole_names = options.wide};
+                       .whole_names = options.wide,
+                       .blocks = Listed::executed};
   if (!Profile::read(path).is_live()) throw Error(path + ": the program has ended; prof shows what it did");
   const Analysis first = analyse(input);
   std::set<std::string> said;  // a library may be missing in each table

@@ -110,7 +110,7 @@ class Part {
   // `name` is what remarks are about.
   void finish(const std::string& name) {
     a_.tree = builder_.finish(!input_.raw_times && a_.timed());
-    a_.blocks = blocks_.finish(a_.functions);
+    a_.blocks = blocks_.finish(a_.functions, input_.blocks);
     // Blocks are those of all threads.
     if (!a_.has_hooks() && !a_.blocks.empty() && a_.thread == 0) {
       a_.counter_costs = blocks_.costs(a_.functions);

@@ -28,6 +28,7 @@ struct Input {
   DebugSearch debug_files = {};
   bool sources = false;      // where functions stand in the source, and what was inlined into them
   bool whole_names = false;  // demangled names are not simplified
+  Listed blocks = Listed::all;
   // Shown are functions that match one of the former, or all if there are none, and none of the latter.
   std::vector<std::string> function_patterns = {}, not_function_patterns = {};
   ContextSelection contexts = {};

@@ -85,7 +85,7 @@ std::string part_is_missing(const DwzLink& link) {
 }
 
 std::optional<ElfFile> packed_symbols(const ElfFile& program) {
-  const std::string packed = program.section(".gnu_debugdata");
+  const std::string_view packed = program.section(".gnu_debugdata");
   if (packed.empty()) return {};
   std::optional<std::string> bytes = profld::unpack_xz(packed);
   if (!bytes) return {};

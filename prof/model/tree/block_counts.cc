@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "libprof/format/blocks.h"
-#include "prof/read/block_table.h"
-
 namespace prof {
 
 namespace {
@@ -25,12 +22,12 @@ void BlockSums::add(const Profile& profile, FunctionTable& functions) {
   }
 }
 
-std::vector<BlockCount> BlockSums::finish(const FunctionTable& functions) const {
+std::vector<BlockCount> BlockSums::finish(const FunctionTable& functions, Listed listed) const {
   std::vector<BlockCount> blocks;
   for (const auto& [object, sums] : sums_) {
     const std::vector<ElfFile>& files = functions.objects()[object].files();
     if (files.empty()) continue;
-    for (const BlockRuns& run : block_runs(files[0].section(prof_format::kBlocksSection), sums))
+    for (const BlockRuns& run : block_runs(BlocksSection(files[0]), sums, listed))
       blocks.push_back({object, run.address, run.size, run.count});
   }
   const auto is_before = [](const BlockCount& a, const BlockCount& b) {
@@ -45,9 +42,8 @@ std::vector<UncertainCost> BlockSums::costs(FunctionTable& functions) const {
   for (const auto& [object, sums] : sums_) {
     const std::vector<ElfFile>& files = functions.objects()[object].files();
     if (files.empty()) continue;
-    const AllIncrements all = increments(files[0].section(prof_format::kBlocksSection), sums);
+    const AllIncrements all = increments(BlocksSection(files[0]), sums);
     for (const Increments& i : all.of_functions) {
-      if (i.count == 0) continue;
       const uint32_t function = functions.at(object, i.entry);
       if (costs.size() <= function) costs.resize(function + 1);
       costs[function].add((all.are_locked ? kLockedIncrement : kIncrement) * double(i.count));

@@ -9,6 +9,7 @@
 
 #include "probe_cost.h"
 #include "prof/model/program/functions.h"
+#include "prof/read/block_table.h"
 #include "prof/read/profile.h"
 
 namespace prof {
@@ -27,7 +28,7 @@ class BlockSums {
   void add(const Profile& profile, FunctionTable& functions);
 
   // By object and address.
-  std::vector<BlockCount> finish(const FunctionTable& functions) const;
+  std::vector<BlockCount> finish(const FunctionTable& functions, Listed listed) const;
 
   // The cycles that increments of counters took in each function, by its index; as far as that can be known without a measurement.
   // Functions that were never called are added.

@@ -9,7 +9,7 @@ namespace {
 
 // What is damaged is taken to be absent.
 std::optional<prof_format::CodeCoverage> read_coverage(const ElfFile& file) {
-  const std::string bytes = file.section(prof_format::kCoverageSection);
+  const std::string_view bytes = file.section(prof_format::kCoverageSection);
   prof_format::CodeCoverage code;
   if (bytes.size() < sizeof code) return {};
   std::memcpy(&code, bytes.data(), sizeof code);

@@ -104,6 +104,12 @@ rm -rf cache prof.*
 run prof run ./program
 prof prof.* >with.table 2>with.remarks && mv cache away && prof prof.* >without.table 2>without.remarks || fail "samples: $(cat with.remarks without.remarks)"
 mv away cache
+rm prof.*
+# A second run appends what the first one packed.
+run prof run ./program
+mv cache away
+prof prof.* >again.table 2>again.remarks && has_row 1 work again.table || fail "second run: $(cat again.table again.remarks)"
+mv away cache
 cmp -s with.table without.table && cmp -s with.remarks without.remarks && has_row 1 work with.table || fail "samples: $(diff with.table without.table; diff with.remarks without.remarks)"
 left '--libs=libown*' -- fork
 

@@ -36,7 +36,7 @@ std::string section(const std::vector<BlockFunction>& functions, const std::vect
 
 std::vector<uint64_t> counts(const std::string& bytes, const std::vector<uint64_t>& counters) {
   std::vector<uint64_t> all;
-  for (const BlockRuns& run : block_runs(bytes, counters)) all.push_back(run.count);
+  for (const BlockRuns& run : block_runs(BlocksSection(bytes), counters, Listed::all)) all.push_back(run.count);
   return all;
 }
 
@@ -49,7 +49,7 @@ const std::vector<BlockEntry> kBranch = {
 TEST_CASE("counts of blocks without counters follow from the others") {
   const std::string bytes = section({{0x1000, 4, 3}}, kBranch);
   CHECK(counts(bytes, {10, 3}) == std::vector<uint64_t>{10, 7, 3, 10});
-  const std::vector<BlockRuns> runs = block_runs(bytes, {10, 3});
+  const std::vector<BlockRuns> runs = block_runs(BlocksSection(bytes), {10, 3}, Listed::all);
   CHECK(runs[1].address == 0x1004);
   CHECK(runs[1].size == 4);
 }
@@ -65,6 +65,22 @@ TEST_CASE("a counted way on from a jump is no block") {
   CHECK(counts(bytes, {10, 3, 2}) == std::vector<uint64_t>{10, 7, 5, 10});
 }
 
+TEST_CASE("blocks of functions that never ran are listed only on request") {
+  std::vector<BlockEntry> blocks = kBranch;
+  for (BlockEntry block : kBranch) {
+    if (block.counter != kNoCounter) block.counter += 2;
+    blocks.push_back(block);
+  }
+  const std::string bytes = section({{0x1000, 4, 3}, {0x2000, 4, 3}}, blocks);
+  const std::vector<uint64_t> second_ran = {0, 0, 10, 3};
+  CHECK(block_runs(BlocksSection(bytes), second_ran, Listed::all).size() == 8);
+  const std::vector<BlockRuns> runs = block_runs(BlocksSection(bytes), second_ran, Listed::executed);
+  REQUIRE(runs.size() == 4);
+  CHECK(runs[0].address == 0x2000);
+  CHECK(runs[1].count == 7);
+  CHECK(increments(BlocksSection(bytes), second_ran).of_functions.size() == 1);
+}
+
 TEST_CASE("a count is not less than nothing") {
   CHECK(counts(section({{0x1000, 4, 3}}, kBranch), {3, 4}) == std::vector<uint64_t>{3, 0, 4, 3});
 }
@@ -76,11 +92,12 @@ TEST_CASE("counters that are missing are 0") {
 TEST_CASE("damaged tables of blocks") {
   const std::string whole = section({{0x1000, 4, 3}, {0x2000, 4, 3}}, kBranch);
   CHECK(counts(whole, {10, 3}).size() == 4);  // the second function's blocks are not there
-  for (size_t size = 0; size < whole.size(); ++size) block_runs(whole.substr(0, size), {10, 3});
+  for (size_t size = 0; size < whole.size(); ++size)
+    block_runs(BlocksSection(std::string_view(whole).substr(0, size)), {10, 3}, Listed::all);
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string changed = whole;
     changed[at] = char(0xff);
-    block_runs(changed, {10, 3});
+    block_runs(BlocksSection(changed), {10, 3}, Listed::all);
   }
   // Places that the function does not have, and blocks without counters that make a circle.
   CHECK(counts(section({{0x1000, 1, 2}}, {{0, 4, 0, 7, 0}}), {1}).empty());
