@@ -353,21 +353,27 @@ void write_whole(const std::string& path, const std::string& bytes) {
   if (std::fclose(file) != 0 || !is_written || rename(fresh.c_str(), path.c_str()) != 0) unlink(fresh.c_str());
 }
 
+// The folder of the cache that a file lies in, whose path is canonical; "" if it is in none.
+std::string cache_folder_of(const std::string& file) {
+  std::string cache;
+  try {
+    std::error_code error;
+    cache = fs::canonical(cache_directory(), error).string() + "/";
+  } catch (const Error&) {  // there is none
+  }
+  const size_t end = cache.size() > 1 && file.starts_with(cache) ? file.find('/', cache.size()) : std::string::npos;
+  return end == std::string::npos ? "" : file.substr(0, end);
+}
+
 }  // namespace
 
-std::string kept_in_cache(const std::vector<std::string>& depends_on, const std::function<std::string()>& make) {
-  std::string path;
-  try {
-    const std::string folder = cache_folder(depends_on);
-    use_cache_folder(folder);
-    path = folder + "/kept";
-    if (std::optional<std::string> kept = all_of_file(path)) return std::move(*kept);
-  } catch (const Error&) {
-    return make();  // then there is no cache
-  }
+std::string kept_with_copy(const std::string& copy, const std::function<std::string()>& make) {
+  const std::string folder = cache_folder_of(copy);
+  if (folder.empty()) return make();
+  const std::string path = folder + "/" + contents_of(copy) + ".kept";
+  if (std::optional<std::string> kept = all_of_file(path)) return std::move(*kept);
   std::string made = make();
   write_whole(path, made);
-  has_grown = true;
   return made;
 }
 

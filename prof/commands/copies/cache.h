@@ -52,9 +52,10 @@ enum class CopyResult { made, refused, nothing_to_rewrite };
 CopyResult make_copy(std::vector<std::string> command, const std::string& original, const std::string& copy,
                      std::string* words = nullptr);
 
-// What `make` gives, kept as a file in the cache from the first time on. It depends on nothing but `depends_on`, and what is kept is
-// believed: where it matters it has to tell by itself if it is damaged. Any thread may.
-std::string kept_in_cache(const std::vector<std::string>& depends_on, const std::function<std::string()>& make);
+// What `make` gives, which depends on nothing but a rewritten file. If that lies in the cache, it is kept there from the first time
+// on, as long as the copy is. It is not looked at: where that matters it has to tell by itself if it is damaged. Throws Error if
+// the file cannot be read.
+std::string kept_with_copy(const std::string& copy, const std::function<std::string()>& make);
 
 // A name for a new file beside `path`, which it is to be renamed to. No other process or thread takes it.
 std::string fresh_name(const std::string& path);

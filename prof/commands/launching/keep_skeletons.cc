@@ -97,12 +97,12 @@ class Keeper {
     return known->second;
   }
 
-  // Packing that of a large program takes a second, so it is kept in the cache: the size before it was packed, and the bytes.
+  // Packing that of a large program takes a second, so it is kept with the copy: the size before it was packed, and the bytes.
   static PackedSkeleton find_or_pack(const Module& module) {
     if (start_of_section(module.path, prof_format::kMapSection, 1).empty()) return {};
     if (!may_be_same(build_id_of(module.path), module.build_id)) return {};
     PackedSkeleton packed;
-    packed.bytes = kept_in_cache({"skeleton", contents_of(module.path)}, [&] {
+    packed.bytes = kept_with_copy(module.path, [&] {
       const PackedSkeleton made = packed_skeleton_of(ElfFile(module.path));
       return std::string(reinterpret_cast<const char*>(&made.size), sizeof made.size) + made.bytes;
     });
