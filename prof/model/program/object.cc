@@ -63,8 +63,14 @@ std::optional<uint64_t> Object::entry_of_original(uint64_t address) const {
   if (const Symbol* symbol = symbols_.find(address)) return symbol->address;
   auto next = std::upper_bound(starts_.begin(), starts_.end(), address);
   const std::optional<uint64_t> start = next == starts_.begin() ? std::nullopt : std::optional(*std::prev(next));
-  const Symbol* symbol = symbols_.last_without_size(address);
-  return symbol && (!start || *start < symbol->address) ? symbol->address : start;
+  const Symbol* last = symbols_.last_without_size(address);
+  if (!last || (start && last->address <= *start)) return start;
+  if (last->type != STT_NOTYPE) return last->address;
+  // A label may lie within a function, unless the one before has ended: so does _start of the dynamic linker, which has no unwind
+  // table.
+  const Symbol* before = start ? symbols_.find(*start) : nullptr;
+  const bool has_ended = before && before->size != 0 && before->address + before->size <= last->address;
+  return has_ended ? last->address : start;
 }
 
 bool Object::is_counted(uint64_t entry) const {

@@ -73,7 +73,7 @@ const Symbol* SymbolTable::last_without_size(uint64_t address) const {
   const uint64_t last = std::prev(at)->address;
   at = std::lower_bound(symbols_.begin(), symbols_.end(), last,
                         [](const Symbol& s, uint64_t a) { return s.address < a; });
-  return is_function(*at) && at->size == 0 ? &*at : nullptr;
+  return at->size == 0 ? &*at : nullptr;
 }
 
 const Symbol* SymbolTable::find_name(const std::string& name) const {

@@ -29,7 +29,7 @@ class SymbolTable {
   // The best symbol that starts at the address, else the innermost function symbol that covers it, else null.
   const Symbol* find(uint64_t address) const;
 
-  // The last symbol up to an address, if it is a function's of which the size is not known (as _fini); else null.
+  // The last symbol up to an address, if its size is not known: a function's (as _fini), or a label of assembly; else null.
   const Symbol* last_without_size(uint64_t address) const;
 
   // The first function of this name, or null.

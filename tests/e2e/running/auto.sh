@@ -185,6 +185,23 @@ if [ -n "$has_contexts" ]; then
   [ "$status" = 7 ] && grep -q 'static: threads .*, and its times are uncertain' stderr && [ "$(calls tiny stderr)" = 102000 ] || fail "static, threads, auto: $(cat stderr)"
 fi
 
+# Code of a library that has a label and no unwind table, as the dynamic linker's _start, after a function that has one; and a
+# label within a function.
+if [ -n "$has_contexts" ]; then
+  cat >labels.c <<'C'
+__asm__(
+    ".section .text.labels, \"ax\"\n.type before, @function\nbefore: .cfi_startproc\n  ret\n  .cfi_endproc\n.size before, .-before\n"
+    "untold: mov $200000000, %eax\n1:  dec %eax\n  jne 1b\n  ret\n"
+    ".globl told\n.type told, @function\ntold: .cfi_startproc\n  mov $100000000, %eax\nwithin:  dec %eax\n  jne within\n  jmp untold\n  .cfi_endproc\n"
+    ".size told, .-told\n");
+C
+  echo 'void told(void); int main(void) { told(); return 0; }' >host.c
+  compile liblabels.so labels.c -shared -fPIC
+  compile host host.c -L. -llabels "-Wl,-rpath,$PWD"
+  run prof run ./host
+  [ "$(grep -oP '\t\K.*(?= \[liblabels.so\])' stderr | head -n 2 | paste -sd ' ')" = "untold told" ] || fail "labels: $(cat stderr)"
+fi
+
 # When prof run is killed, what was sampled by then is there; and the program goes on.
 if [ -n "$has_contexts" ]; then
   sed 's/busy(400)/busy(3000)/' program.c >long.c
