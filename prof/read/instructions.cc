@@ -55,6 +55,40 @@ struct Decoded {
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
+// Whether anything is asked of its operands. To decode them takes as long as the rest, and a profile of a large program has
+// millions of instructions.
+bool needs_operands(const ZydisDecodedInstruction& in) {
+  const bool may_be_relative =
+      (in.attributes & ZYDIS_ATTRIB_HAS_MODRM) && in.raw.modrm.mod == 0 && in.raw.modrm.rm == 5;
+  if (may_be_relative || in.raw.imm[0].is_relative || in.raw.imm[1].is_relative) return true;
+  switch (in.mnemonic) {
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_LEA:
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOVQ:
+    case ZYDIS_MNEMONIC_MOVD:
+    case ZYDIS_MNEMONIC_MOVSS:
+    case ZYDIS_MNEMONIC_MOVSD:
+    case ZYDIS_MNEMONIC_MOVAPS:
+    case ZYDIS_MNEMONIC_MOVAPD:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// All that is asked of an instruction: of its operands those that are seen, if any are needed.
+bool decode_briefly(std::string_view code, Decoded& to) {
+  ZydisDecoderContext context;
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&profld::decoder(), &context, code.data(), code.size(), &to.in)))
+    return false;
+  to.in.operand_count = needs_operands(to.in) ? to.in.operand_count_visible : 0;
+  return to.in.operand_count == 0 ||
+         ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&profld::decoder(), &context, &to.in,
+                                                 static_cast<ZydisDecodedOperand*>(to.operands), to.in.operand_count));
+}
+
 bool decode(std::string_view code, Decoded& to) {
   return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&profld::decoder(), code.data(), code.size(), &to.in,
                                              static_cast<ZydisDecodedOperand*>(to.operands)));
@@ -78,11 +112,12 @@ const ZydisFormatter& formatter() {
 
 std::vector<Instruction> decode_instructions(std::string_view code, uint64_t address) {
   std::vector<Instruction> found;
+  found.reserve(code.size() / 4 + 1);  // the mean length of an instruction
   Decoded decoded;
   for (size_t at = 0; at < code.size();) {
     Instruction& instruction = found.emplace_back();
     instruction.address = address + at;
-    instruction.is_known = decode(code.substr(at), decoded);
+    instruction.is_known = decode_briefly(code.substr(at), decoded);
     if (instruction.is_known) {
       instruction.length = decoded.in.length;
       bool is_direct = false;

@@ -49,10 +49,22 @@ class Counting {
     });
   }
 
+  // Whether it matters how often control took an arc. Most functions have none back to their first block, and leave for another
+  // function only by calls, and by jumps that nothing else follows.
+  bool needs_counts(const FlowGraph& graph, Place place) const {
+    const auto leads_to_entry = [&](const FlowArc& arc) { return graph.blocks[arc.to].start == place.second; };
+    const auto may_leave = [&](const FlowBlock& block) {
+      return block.last.transfer == Transfer::branch && block.last.target &&
+             blocks_.contains({place.first, *block.last.target});
+    };
+    return std::ranges::any_of(graph.arcs, leads_to_entry) || std::ranges::any_of(graph.blocks, may_leave);
+  }
+
   void count_function(Place place, const std::vector<BlockCount>& blocks) {
     const OriginalCode& code = objects_.at(place.first).code;
-    const FlowGraph graph =
-        flow_graph(blocks, place.second, [&](uint64_t address, uint64_t size) { return code.bytes(address, size); });
+    FlowGraph graph = flow_graph_without_counts(
+        blocks, place.second, [&](uint64_t address, uint64_t size) { return code.bytes(address, size); });
+    if (needs_counts(graph, place)) count_arcs(graph);
     std::vector<uint64_t> within(graph.blocks.size());  // by block, what goes from it to others of the function
     std::vector<bool> is_sure(graph.blocks.size(), true);
     uint64_t back = 0;

@@ -166,6 +166,15 @@ void add_arcs(FlowGraph& graph, uint32_t from) {
 
 FlowGraph flow_graph(std::span<const BlockCount> blocks, uint64_t entry,
                      const std::function<std::string(uint64_t address, uint64_t size)>& code) {
+  FlowGraph graph = flow_graph_without_counts(blocks, entry, code);
+  count_arcs(graph);
+  return graph;
+}
+
+void count_arcs(FlowGraph& graph) { Solver(graph, graph.entry).solve(); }
+
+FlowGraph flow_graph_without_counts(std::span<const BlockCount> blocks, uint64_t entry,
+                                    const std::function<std::string(uint64_t address, uint64_t size)>& code) {
   FlowGraph graph;
   graph.entry = entry;
   for (const BlockCount& block : blocks) {
@@ -184,7 +193,6 @@ FlowGraph flow_graph(std::span<const BlockCount> blocks, uint64_t entry,
     if (graph.blocks[i - 1].end == graph.blocks[i].start && is_call(graph.blocks[i - 1].last))
       graph.blocks[i].is_behind_call = true;
   for (uint32_t b = 0; b < graph.blocks.size(); ++b) add_arcs(graph, b);
-  Solver(graph, entry).solve();
   return graph;
 }
 

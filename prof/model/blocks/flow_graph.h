@@ -50,6 +50,12 @@ struct FlowGraph {
 FlowGraph flow_graph(std::span<const BlockCount> blocks, uint64_t entry,
                      const std::function<std::string(uint64_t address, uint64_t size)>& code);
 
+// The same in two steps, for who may do without the second: the arcs, which have no counts yet; and these.
+FlowGraph flow_graph_without_counts(std::span<const BlockCount> blocks, uint64_t entry,
+                                    const std::function<std::string(uint64_t address, uint64_t size)>& code);
+
+void count_arcs(FlowGraph& graph);
+
 }  // namespace prof
 
 #endif
