@@ -61,6 +61,17 @@ void add_bytes(Key& key, const std::string& path) {
   std::fclose(file);
 }
 
+// Adds the size, and the build-id or all bytes, of a file. Throws Error.
+struct stat add_identity(Key& key, const std::string& file) {
+  struct stat status;
+  if (stat(file.c_str(), &status) != 0) throw Error(file + ": " + system_error(errno));
+  key.add(uint64_t(status.st_size));
+  const std::string build_id = build_id_of(file);  // none if it is no ELF file; profld will say so
+  key.add(build_id);
+  if (build_id.empty()) add_bytes(key, file);
+  return status;
+}
+
 std::string own_directory() {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -200,14 +211,9 @@ std::string library_beside(const std::string& profld, const std::string& name) {
 // Size and time as well as the build-id, because a program that was edited may still have that.
 std::string contents_of(const std::string& file) {
   Key key;
-  struct stat status;
-  if (stat(file.c_str(), &status) != 0) throw Error(file + ": " + system_error(errno));
-  key.add(uint64_t(status.st_size));
+  const struct stat status = add_identity(key, file);
   key.add(uint64_t(status.st_mtim.tv_sec));
   key.add(uint64_t(status.st_mtim.tv_nsec));
-  const std::string build_id = build_id_of(file);  // none if it is no ELF file; profld will say so
-  key.add(build_id);
-  if (build_id.empty()) add_bytes(key, file);
   return key.text();
 }
 
@@ -370,7 +376,11 @@ std::string cache_folder_of(const std::string& file) {
 std::string kept_with_copy(const std::string& copy, const std::function<std::string()>& make) {
   const std::string folder = cache_folder_of(copy);
   if (folder.empty()) return make();
-  const std::string path = folder + "/" + contents_of(copy) + ".kept";
+  // Not by its time: where several processes make a copy at once, each of them may look at another one, and all are alike.
+  Key key;
+  key.add(copy.substr(folder.size()));
+  add_identity(key, copy);
+  const std::string path = folder + "/" + key.text() + ".kept";
   if (std::optional<std::string> kept = all_of_file(path)) return std::move(*kept);
   std::string made = make();
   write_whole(path, made);
