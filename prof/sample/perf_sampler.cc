@@ -142,10 +142,11 @@ namespace {
 // Each sample is an interrupt, which is part of the time that the program has had its processor, and of the period up to
 // the next sample: on a virtual machine that is some 10 microseconds in 200. So the program itself runs for less than a
 // period from one sample to the next. How much less is seen by a loop that does nothing but read the clock: a sample is a gap.
-// Who runs instead of it meanwhile makes longer gaps, and the kernel's timer others, but there are fewer of these.
+// Who runs instead of it meanwhile makes longer gaps, and the kernel's timer others. So of as many gaps as there were samples,
+// the longest ones, one of the shortest is taken: samples are alike.
 
 constexpr uint64_t kMeasuredPeriod = 200'000;   // nanoseconds
-constexpr uint64_t kMeasuredTime = 5'000'000;   // the same
+constexpr uint64_t kMeasuredTime = 5'000'000;   // the same, on a processor
 constexpr uint64_t kLongestPeriod = 2'000'000;  // with fewer samples than in so many nanoseconds little is known
 constexpr uint64_t kPeriodForCost = 100;        // how many times what a sample costs
 
@@ -161,9 +162,9 @@ uint64_t processor_time() { return time_on(CLOCK_THREAD_CPUTIME_ID); }
 // The longest gaps between two looks at the time stamp counter in the time to measure, the longest first, nanoseconds.
 std::vector<double> longest_gaps() {
   std::vector<uint64_t> gaps;  // one in each hundred looks
-  const uint64_t begun = time_on(CLOCK_MONOTONIC), first = __rdtsc();
-  uint64_t last = first, now = begun;
-  for (; now - begun < kMeasuredTime; now = time_on(CLOCK_MONOTONIC)) {
+  const uint64_t begun = time_on(CLOCK_MONOTONIC), first = __rdtsc(), end = processor_time() + kMeasuredTime;
+  uint64_t last = first;
+  while (processor_time() < end) {
     uint64_t longest = 0;
     for (int i = 0; i < 100; ++i) {
       const uint64_t next = __rdtsc();
@@ -173,7 +174,7 @@ std::vector<double> longest_gaps() {
     gaps.push_back(longest);
   }
   std::ranges::sort(gaps, std::greater());
-  const double cycle = double(now - begun) / double(std::max<uint64_t>(last - first, 1));
+  const double cycle = double(time_on(CLOCK_MONOTONIC) - begun) / double(std::max<uint64_t>(__rdtsc() - first, 1));
   std::vector<double> times;
   for (const uint64_t gap : gaps) times.push_back(double(gap) * cycle);
   return times;
@@ -197,7 +198,7 @@ uint64_t cost_of_sample(PerfSettings settings) {
     ring.read([&](const perf_event_header& header, std::string_view) { samples += header.type == PERF_RECORD_SAMPLE; });
   }
   if (samples == 0 || samples > gaps.size()) return 0;
-  return std::min(uint64_t(gaps[samples / 2]), period / 2);
+  return std::min(uint64_t(gaps[samples * 7 / 8]), period / 2);
 }
 
 constexpr int kRound = 100;               // milliseconds from one look at the buffers to the next
