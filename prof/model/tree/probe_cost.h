@@ -94,6 +94,9 @@ inline Range with_chance(const Range& range, double variance) {
 // Whether the half of a range is more than a tenth of the time, so that the range has to be shown.
 inline bool is_wide(const Range& range, double cycles) { return range.high - range.low > 0.2 * cycles; }
 
+// Whether the longest that a time may be is more than twice the shortest. Then no one number stands for it.
+inline bool is_vague(const Range& range) { return range.high > 2 * range.low; }
+
 }  // namespace prof
 
 #endif

@@ -1,20 +1,29 @@
 #include "order.h"
 
+#include "prof/model/tree/probe_cost.h"
+
 namespace prof {
 
 namespace {
 
+// A measured time that no one number stands for has the place of the longest that it may be: what may matter is not hidden behind
+// what is known to be little, and the middle of its range says nothing. One from samples is the likely one, however few they are.
+double decisive(double cycles, const Range& range, double variance) {
+  return is_vague(range) && variance == 0 ? range.high : cycles;
+}
+
 // What is greater comes first. Names have no such number.
 double rank(SortKey key, const FunctionSum& sum) {
+  const double total = decisive(double(sum.total), sum.total_range, sum.total_variance);
   switch (key) {
     case SortKey::self:
-      return double(sum.self);
+      return decisive(double(sum.self), sum.self_range, sum.self_variance);
     case SortKey::total:
-      return double(sum.total);
+      return total;
     case SortKey::calls:
       return double(sum.calls);
     case SortKey::per_call:
-      return sum.calls == 0 ? 0 : double(sum.total) / double(sum.calls);
+      return sum.calls == 0 ? 0 : total / double(sum.calls);
     case SortKey::name:
       break;
   }

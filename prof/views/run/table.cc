@@ -102,7 +102,6 @@ std::vector<Column> columns_of_self_times(const Analysis& analysis) {
 // The total time, or a part of it: divided by `parts`.
 std::string shown_total(const Analysis& analysis, const FunctionSum& sum, double parts) {
   const double cycles = double(sum.total) / parts;
-  if (analysis.from_outside()) return duration(analysis.seconds(1.0) * cycles);
   const Range range = total_range(sum);
   return shown_time(analysis, cycles, {range.low / parts, range.high / parts}, sum.has_doubtful_total);
 }
@@ -233,7 +232,7 @@ std::string last_line(const Analysis& analysis, const LeftOut& left_out, const S
                       const std::string& things, const TableOptions& options) {
   std::string line = has_utf8_locale() ? "\u2026 " : "... ";
   line += std::to_string(left_out.rows) + " more " + things.substr(0, things.size() - (left_out.rows == 1 ? 1 : 0));
-  line += ", " + shares.of(left_out.sum).text();
+  line += ", " + shares.of(left_out.sum).likely_text();
   line += analysis.timed() ? " % of the time" : " % of the calls";
   if (!options.most_rows && options.least_percent <= 0) line += "; --all shows them";
   return wrapped(line, options.columns);

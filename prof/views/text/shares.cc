@@ -16,7 +16,9 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 
-std::string Share::text() const {
+std::string Share::text() const { return is_vague && range.high - range.low >= kVisible ? "-" : likely_text(); }
+
+std::string Share::likely_text() const {
   const bool is_uncertain = is_wide(range, likely) && range.high - range.low >= kVisible;
   return (is_uncertain ? "~" : "") + decimal(100 * likely, 1);
 }
@@ -24,7 +26,8 @@ std::string Share::text() const {
 void Shares::add(const FunctionSum& sum) {
   whole_ += part(sum);
   range_.add(self_range(sum));
-  variance_ += sum.self_variance;
+  // One without samples might have had some, but hundreds of such had not all of them.
+  if (sum.self > 0) variance_ += sum.self_variance;
 }
 
 Share Shares::of(const FunctionSum& sum) const {
@@ -34,7 +37,7 @@ Share Shares::of(const FunctionSum& sum) const {
   const Range own = with_chance(own_hooks, sum.self_variance);
   const Range others = with_chance({range_.low - own_hooks.low, range_.high - own_hooks.high},
                                    std::max(variance_ - sum.self_variance, 0.0));
-  return {likely, {ratio(own.low, own.low + others.high), ratio(own.high, own.high + others.low)}};
+  return {likely, {ratio(own.low, own.low + others.high), ratio(own.high, own.high + others.low)}, is_vague(own)};
 }
 
 }  // namespace prof

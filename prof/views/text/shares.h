@@ -18,9 +18,13 @@ namespace prof {
 struct Share {
   double likely = 0;
   Range range;
+  bool is_vague = false;  // no one number stands for what it is a share of (is_vague in probe_cost.h)
 
-  // In percent, to a tenth; with the mark ~ if it is not known to a tenth of itself and one would see it.
+  // In percent, to a tenth. If one would see the difference: with the mark ~ if it is not known to a tenth of itself, and "-"
+  // if it is vague.
   std::string text() const;
+  // The same, but that a vague one has a number.
+  std::string likely_text() const;
 };
 
 class Shares {
@@ -28,7 +32,7 @@ class Shares {
   // `by_calls`: shares are of calls, which are exact, not of self times. `has_ranges`: times have ranges.
   Shares(bool by_calls, bool has_ranges) : by_calls_(by_calls), has_ranges_(has_ranges) {}
   // As the times of an analysis are.
-  explicit Shares(const Analysis& analysis) : Shares(!analysis.timed(), analysis.timed() && !analysis.from_outside()) {}
+  explicit Shares(const Analysis& analysis) : Shares(!analysis.timed(), analysis.timed()) {}
 
   // Makes a sum a part of the whole.
   void add(const FunctionSum& sum);

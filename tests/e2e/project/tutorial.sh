@@ -8,7 +8,8 @@
 # - in numbers of processes and threads, build-ids, addresses of functions without names, and the folder;
 # - in blanks between words, and in empty lines;
 # - in where a line with the folder's name is broken, which may be longer than the page's;
-# - in the order of lines of a table that have less than 10 %;
+# - in the order of lines of a table that have less than 10 %, or no percentage, and in whether a line has one: a run in which
+#   hooks cost more, or more evenly, knows other times;
 # - in what depends on how busy the machine is: the remark that hooks took most of the time, how often the program was preempted,
 #   in the tree, whether there was any waiting, and in prof diff the column of it, which is not there if there was none.
 #
@@ -36,7 +37,7 @@ comparable() {
       if (/^ *Change .* Self B( +Waiting) /) { @waiting = ($-[1], $+[1] - $-[1]) }
       elsif (/^\$ /) { @waiting = () }
       substr($_, $waiting[0], $waiting[1]) = "" if @waiting && length > $waiting[0] + $waiting[1] && !/^\x{2026} /;
-      my $is_small = /^\s*~?(\d+\.\d)  / && $1 < 10;
+      my $is_small = s/^(\s*)-(?=  +\d)/${1}0.0/ || /^\s*~?(\d+\.\d)  / && $1 < 10;
       s/\Q$ENV{FOLDER}\E/FOLDER/g;
       s/, preempted \d+ times?$//;
       s/\bprof\.\d+/prof.PID/g;

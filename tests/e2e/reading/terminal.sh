@@ -28,7 +28,7 @@ done
 for rows in 24 10; do
   on_terminal 80 prof many.prof "$profile"
   [ "$(wc -l <stdout)" -lt "$rows" ] || [ "$rows" = 10 ] || fail "$rows rows: $(cat stdout)"
-  [ "$(grep -cP '^ *~?[0-9.]+ .*\t' stdout)" = $((rows > 13 ? rows - 8 : 5)) ] || fail "$rows rows: $(cat stdout)"
+  [ "$(grep -cP '^ *(~?[0-9.]+|-) .*\t' stdout)" = $((rows > 13 ? rows - 8 : 5)) ] || fail "$rows rows: $(cat stdout)"
 done
 rows=
 COLUMNS=100 on_terminal 0 prof many.prof "$profile"

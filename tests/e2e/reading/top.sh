@@ -17,7 +17,7 @@ run prof top -n 2 -i 0.3 $pid
 prof top -i 0.2 $pid 2>stderr | awk '{ print } / [0-9][0-9][0-9]+\tround_of$/ && ++n == 2 { exit }' >stdout
 [ "$(grep -cP ' [0-9]{3,}\tround_of$' stdout)" = 2 ] && [ ! -s stderr ] || fail "round_of: $(cat stdout stderr)"
 # What it was kept from running is a column of its own, and what is not known to a tenth is a range.
-grep -qP '^ *~?[0-9.]+ +(0|[0-9.]+(-[0-9.]+)?[num]?s) +(0|[0-9.]+[num]?s) +[0-9]+\t' stdout || fail "no such rows: $(cat stdout)"
+grep -qP '^ *(~?[0-9.]+|-) +(0|[0-9.]+(-[0-9.]+)?[num]?s) +(0|[0-9.]+[num]?s) +[0-9]+\t' stdout || fail "no such rows: $(cat stdout)"
 grep -qP '\x1b' stdout && fail "control sequences in a file"
 
 # What was called before the first look is not in the table: no processor makes so many calls in a second.

@@ -110,7 +110,7 @@ profile=$(tail -n 1 stderr | grep -oE '[^ ]*$')
 
 # What was run can be put together again, with the program or without.
 run prof --true prof.samples "$profile"
-grep -P '^ *[0-9.]+ .*\t' stderr >from_run; run prof --true prof.samples ./program "$profile"
+grep -P '^ *[-~0-9.]+ .*\t' stderr >from_run; run prof --true prof.samples ./program "$profile"
 [ "$status" = 0 ] && has_row 3000 'more' || fail "--true: $status $(cat stderr)"
 run prof -d --true prof.samples "$profile"
 grep -qE 'spin:[-0-9.]+/1000$' stdout && ! grep -q library_work stdout || fail "-d: $(cat stdout)"

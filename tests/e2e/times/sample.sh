@@ -275,7 +275,7 @@ grep -Eq '^prof: .*: [0-9]+ samples, one every 4 ms on a processor(; [0-9]+ sign
 took burn main burn
 took library strlen '[libraries]' # imported functions are nodes
 took kernel read '[kernel]' 0.7
-grep -qP '^ *~?[0-9.]+ +(0|[0-9.-]+[num]?s) +- +- +-\t\[kernel\]$' view || fail "$what: $(cat view)"
+grep -qP '^ *(~?[0-9.]+|-) +(0|[0-9.-]+[num]?s) +- +- +-\t\[kernel\]$' view || fail "$what: $(cat view)"
 prof -d pie.prof profiles/prof.* 2>/dev/null | grep -qE $'^[.\t ]+\\[libraries\\]:[0-9.-]+$' || fail "$what: $(prof -d pie.prof profiles/prof.* 2>&1)"
 took all - all
 

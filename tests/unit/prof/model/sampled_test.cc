@@ -245,13 +245,13 @@ TEST_CASE("samples: what has samples only is shown without calls; calls that are
   r.analysis->sampled = r.times;
   r.analysis->tsc_hz = 1e9;
   CHECK(flat(*r.analysis) ==
-        "   %   Self     +/-   Total  Calls  Per-call\tName\n"
-        "50.0  500ms  43.9ms   500ms      0         -\te\n"
-        "25.0  250ms  31.0ms   250ms    100    2.50ms\tb\n"
-        "25.0  250ms  31.0ms       -      -         -\t[kernel]\n"
-        " 0.0      0  1.92ms       0     28         0\td\n"
-        " 0.0      0  1.92ms  83.3ms      5    16.7ms\tc\n"
-        " 0.0      0  1.92ms   250ms      1     250ms\ta\n");
+        "    %   Self     +/-      Total  Calls   Per-call\tName\n"
+        " 50.0  500ms  43.9ms      500ms      0          -\te\n"
+        "~25.0  250ms  31.0ms  210-290ms    100  2.1-2.9ms\tb\n"
+        "~25.0  250ms  31.0ms          -      -          -\t[kernel]\n"
+        "  0.0      0  1.92ms          0     28          0\td\n"
+        "  0.0      0  1.92ms   65-110ms      5    13-21ms\tc\n"
+        "  0.0      0  1.92ms  210-290ms      1  210-290ms\ta\n");
   CHECK(
       prof::impossible_samples(r.times, r.analysis->sums, r.analysis->functions.functions()) ==
       "1 function has samples in the first run but no calls in the second (e: 500 samples): the program did not do the "

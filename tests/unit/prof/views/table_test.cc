@@ -135,6 +135,41 @@ TEST_CASE("the table is sorted by what is asked for") {
   CHECK(json["functions"][json["tree"][0]["function"].get<size_t>()]["name"] == "main");
 }
 
+TEST_CASE(
+    "what may have taken more than twice as long as the least has no percentage, and its place is that of the most") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 500'000'000);
+  s.add(main, "foo", 1000, 2'700'000'000);
+  s.add(main, "alpha", 1, 300'000'000);
+  s.finish();
+  for (prof::FunctionSum& sum : s.analysis.sums) {
+    sum.self_range = {double(sum.self), double(sum.self)};
+    sum.total_range = {double(sum.total), double(sum.total)};
+  }
+  prof::FunctionSum& foo = s.analysis.sums[1];
+  REQUIRE(foo.calls == 1000);
+  foo.self_range = foo.total_range = {400e6, 5.1e9};
+  CHECK(flat(s.analysis) ==
+        "    %      Self     Total  Calls   Per-call\tName\n"
+        "    -  0.4-5.1s  0.4-5.1s   1000  0.4-5.1ms\tfoo::foo(int)\n"
+        "~14.3     500ms     3.50s      1      3.50s\tmain\n"
+        " ~8.6     300ms     300ms      1      300ms\talpha\n");
+  foo.self = 200'000'000;  // less than alpha's
+  foo.self_range = {0, 400e6};
+  CHECK(flat(s.analysis) ==
+        "    %     Self     Total  Calls   Per-call\tName\n"
+        "~50.0    500ms     3.50s      1      3.50s\tmain\n"
+        "    -  0-400ms  0.4-5.1s   1000  0.4-5.1ms\tfoo::foo(int)\n"
+        "~30.0    300ms     300ms      1      300ms\talpha\n");
+  foo.self = 2'700'000'000;
+  foo.self_range = foo.total_range = {2e9, 3e9};
+  CHECK(flat(s.analysis) ==
+        "    %   Self  Total  Calls  Per-call\tName\n"
+        " 77.1   2-3s   2-3s   1000     2-3ms\tfoo::foo(int)\n"
+        "~14.3  500ms  3.50s      1     3.50s\tmain\n"
+        " ~8.6  300ms  300ms      1     300ms\talpha\n");
+}
+
 TEST_CASE("a flat view of no time at all has no nan") {
   Sample s;
   s.add(0, "main", 1, 0);
