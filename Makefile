@@ -68,7 +68,7 @@ sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
+.PHONY: all demo check check-all golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
 	tidy coverage install uninstall clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
 all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
@@ -130,9 +130,15 @@ $(unit_objects): | check-packages
 
 # libFuzzer comes with clang.
 fuzz_flags = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-$(BUILD)/fuzz/obj/%.cc.o: %.cc | fuzz-packages
+fuzz_object_flags = -DPROFLD_VERSION=\"$(VERSION)\" -O1 $(fuzz_flags) -fsanitize=fuzzer-no-link
+fuzz_precompiled = $(BUILD)/fuzz/precompiled.pch
+$(fuzz_precompiled): linker-rewrite/precompiled.h VERSION | fuzz-packages
+	@mkdir -p $(@D); echo "PCH   $@"
+	$(Q)$(FUZZ_CXX) $(filter-out -MMD -MP,$(flags)) $(fuzz_object_flags) -x c++-header -fpch-instantiate-templates -o $@ $<
+
+$(BUILD)/fuzz/obj/%.cc.o: %.cc $(fuzz_precompiled) | fuzz-packages
 	@mkdir -p $(@D); echo "FUZZ  $<"
-	$(Q)$(FUZZ_CXX) $(flags) -DPROFLD_VERSION=\"$(VERSION)\" -O1 $(fuzz_flags) -fsanitize=fuzzer-no-link -c -o $@ $<
+	$(Q)$(FUZZ_CXX) $(flags) $(fuzz_object_flags) -include-pch $(fuzz_precompiled) -c -o $@ $<
 
 .SECONDARY: $(fuzz_target_objects)
 $(BUILD)/fuzz/objects.a: $(fuzz_objects)
@@ -150,6 +156,10 @@ demo: all | demo-packages
 
 check: all $(unit) | check-packages
 	@tests/run $(BUILD)
+
+# The same, each test in all its ways: half an hour more.
+check-all: all $(unit) | check-packages
+	@WAYS=all tests/run $(BUILD)
 
 # Writes anew what tests/e2e/reading/golden.sh expects; look at the difference before it is committed.
 golden: all | check-packages

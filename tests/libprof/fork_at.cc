@@ -425,10 +425,11 @@ void try_at(char* at) {
 
 void find_what_is_met(const std::vector<char*>& instructions) {
   set_breakpoints(instructions);
-  for (size_t before = 1; before != met.size();) {
+  size_t before;
+  do {
     before = met.size();
     for (int i = 0; i < 8; ++i) run_round();
-  }
+  } while (before != met.size());
   remove_breakpoints();
   std::sort(met.begin(), met.end());
   met.erase(std::unique(met.begin(), met.end()), met.end());

@@ -1,8 +1,11 @@
-// A million calling contexts: a thousand functions, each of which calls a thousand others once.
+// A million calling contexts: a thousand functions, each of which calls a thousand others once; or FUNCTIONS of them.
 
 #include <utility>
 
-constexpr int kFunctions = 1000;
+#ifndef FUNCTIONS
+#define FUNCTIONS 1000
+#endif
+constexpr int kFunctions = FUNCTIONS;
 using Function = void (*)();
 
 volatile int calls;

@@ -63,6 +63,7 @@ jq -e '[.skipped[] | select(.reason | startswith("it calls, or may call, a funct
 # What gcc -pg counts, by return addresses between the bounds of the text, is the same.
 counted() { gprof -b -q "$1" gmon.out | awk '/^\[/ || NF >= 4 { print $(NF - 2), $(NF - 1) }' | grep -E '^[0-9/]+ (leaf|branch|main)' | sort; }
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046 # lists of words
   CC=gcc compile monitored "$programs/monitored.c" -O1 -pg -fno-optimize-sibling-calls $(link_flags "$link")
   rm -f gmon.out

@@ -2,6 +2,7 @@
 . "${0%/*}/../common.inc"
 
 check() {
+  turn || return 0
   local source=$1 program
   shift
   program=$((++n))

@@ -3,6 +3,7 @@
 
 for link in $links; do
   for options in "" -b --no-hooks\ -b; do
+    turn || continue
     # shellcheck disable=SC2046 # lists of words
     compile "program-$link" "$programs/inline_data.c" -O2 $(link_flags "$link")
     # shellcheck disable=SC2086 # a list of words

@@ -23,6 +23,7 @@ patched() {
 for link in $links; do
   for CC in gcc clang; do
     for sites in 1 2 4; do
+      turn || continue
       what="$CC $link SITES=$sites"
       # shellcheck disable=SC2046 # lists of words
       compile program "$programs/patched.c" -Os -DSITES=$sites $(link_flags "$link")
@@ -31,7 +32,7 @@ for link in $links; do
       grep -qx '145 hits 10' program.stdout || fail "$what: $(cat program.stdout)"
     done
   done
-  case $link in *pie) [ "$link" = no-pie ] || continue ;; esac
+  case $link in pie | static-pie) continue ;; esac
   CC=gcc
   what="$link SITES=3"
   # shellcheck disable=SC2046
@@ -44,6 +45,7 @@ done
 
 # All code is made writable by the linker's symbols for its start and its end.
 for link in $links; do
+  turn || continue
   what="whole $link"
   # shellcheck disable=SC2046
   CC=gcc compile program "$programs/patched.c" -Os -DSITES=1 -DWHOLE $(link_flags "$link")

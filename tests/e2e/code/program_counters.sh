@@ -14,6 +14,7 @@ for compiler in gcc clang; do
   for link in $links; do
     for form in FROM_ITSELF FROM_TABLE WORDS NUMBERS ONE_WORD LABELS KEPT_LABELS FUNCTION LENGTH FUNCTION_IN_DATA; do
       case $form-$link in NUMBERS-pie | NUMBERS-static-pie) continue ;; esac
+      turn || continue
       program=$compiler-$link-$form
       # shellcheck disable=SC2046 # lists of words
       CC=$compiler compile "$program" "$programs/program_counters.c" -O2 "-DFORM=$form" $(link_flags "$link")
@@ -139,6 +140,7 @@ int main(void) {
 C
 for compiler in gcc clang; do
   for link in $links; do
+    turn || continue
     case $link in *pie) fixed="" ;; *) fixed="-DFIXED -Wl,--section-start=texts=0x627000,--section-start=high=0x1000000,--section-start=masked=0x1002000" ;; esac
     # shellcheck disable=SC2046,SC2086 # lists of words
     CC=$compiler compile numbers numbers.c "-I$programs" -O2 $fixed $(link_flags "$link")
@@ -166,6 +168,7 @@ int main(void) {
 }
 C
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046 # a list of words
   compile units units.c -O1 $(link_flags "$link")
   rewrite units
@@ -190,6 +193,7 @@ int main(int argc, char** argv) {
 }
 C
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046 # a list of words
   compile most most.c "-I$programs" -include stdint.h -O1 -fno-toplevel-reorder $(link_flags "$link")
   rewrite most

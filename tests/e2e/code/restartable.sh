@@ -4,6 +4,7 @@
 
 for link in $links; do
   for section in __rseq_cs .data.rel.ro; do
+    turn || continue
     # shellcheck disable=SC2046 # lists of words
     compile program "$programs/restartable.c" -O2 "-DDESCRIBED=\"$section\"" $(link_flags "$link")
     rewrite program

@@ -17,6 +17,7 @@ for linker in bfd gold lld; do
     for CC in gcc clang; do
       # gcc's medium model still has 32 bits for what is small.
       [ "$CC $options" != "gcc -O2 -mcmodel=medium" ] || continue
+      turn || continue
       what="$CC $options $linker"
       # shellcheck disable=SC2086 # lists of words
       {

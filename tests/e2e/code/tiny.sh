@@ -11,6 +11,7 @@ check() {
   local source=$1 calls=$2 link
   for CC in gcc clang; do
     for link in $links; do
+      turn || continue
       # shellcheck disable=SC2046 # lists of words
       compile lone "$source" -O2 $(link_flags "$link")
       rewrite lone

@@ -24,11 +24,13 @@ check() {
 
 for link in $links; do
   for number in 0 "0 -DSYMBOL" 1 "1 -DSYMBOL" 2 3; do
+    turn || continue
     # shellcheck disable=SC2046,SC2086 # lists of words
     CC=gcc compile program "$programs/numbers_before.c" -O2 -DNUMBER=$number $(link_flags "$link")
     check
   done
   for optimization in -O0 -O2; do
+    turn || continue
     # shellcheck disable=SC2046
     CC=clang compile program.o "$programs/function_types.cc" -c $optimization -fsanitize=function $(link_flags "$link")
     # shellcheck disable=SC2046

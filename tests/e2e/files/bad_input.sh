@@ -129,6 +129,7 @@ int main(int argc, char** argv) {
 C
 for compiler in gcc clang; do
   for link in $links; do
+    turn || continue
     # shellcheck disable=SC2046 # lists of words
     CC=$compiler compile debugger debugger.c -O1 $(link_flags "$link")
     rewrite debugger

@@ -2,6 +2,7 @@
 . "${0%/*}/../common.inc"
 
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046
   compile "$link" "$programs/exceptions.cc" -O2 $(link_flags "$link") -Wl,--build-id
   run profld -o first "$link"

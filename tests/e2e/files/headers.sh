@@ -79,6 +79,7 @@ right() {
   expect_calls_by_address "$1" "$2"
 }
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046 # lists of words
   compile "$link" base.c -O2 $(link_flags "$link")
   kinds="empty first"

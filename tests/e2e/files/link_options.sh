@@ -4,6 +4,7 @@
 n=0
 may_skip="compared distances" # see computed_goto.sh
 check() {
+  turn || return 0
   local source=$1 program
   shift
   program=$((++n))

@@ -25,6 +25,7 @@ probed() {
 
 for link in $links; do
   for compiler in gcc clang; do
+    turn || continue
     # shellcheck disable=SC2046 # lists of words
     CC=$compiler compile program "$programs/probes.c" -O2 $(link_flags "$link")
     strip -o stripped program

@@ -96,6 +96,7 @@ made interrupt_each g++ -std=c++20 -O1 -o interrupt_each "$tests/unwind/interrup
 for link in -static -pie; do
   compile handled "$programs/handled.c" -O1 $link
   for trace in --trace --trace=memory; do
+    turn || continue
     rm -f prof.[0-9]* trace.*
     profld $trace -o handled.prof handled || fail "$link $trace: profld"
     run ./interrupt_each ./handled.prof

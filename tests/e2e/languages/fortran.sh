@@ -4,6 +4,7 @@
 printf '1.5\nabc\n 2e3\n' >numbers
 for options in -O0 "-O2 -fno-inline -fno-ipa-cp"; do
   for link in $links; do
+    turn || continue
     # shellcheck disable=SC2086,SC2046 # lists of words
     made heat gfortran $options $(link_flags "$link") -w -o heat "$programs/heat.f90" 2>compile.log || fail "cannot compile: $(head -n 3 compile.log)"
     rewrite heat

@@ -55,7 +55,7 @@ CALLS
 }
 
 for host in host host.prof; do
-  for times in 1 6 10000; do
+  for times in 1 6 "$(few_or_all 2000 10000)"; do
     together $host $times
     these "$(echo profiles/prof.*)" $times "$host, $times times"
   done

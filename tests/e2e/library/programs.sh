@@ -40,6 +40,7 @@ for source in exceptions.cc switch.c computed_goto.c setjmp.c recursion.c thread
   nonlocal_goto.c contexts.c products.c shapes.c tail_calls.c; do
   host=host
   for how in "gcc -O0" "gcc -O2" "clang -O0" "clang -O2"; do
+    turn || continue
     # shellcheck disable=SC2086 # a list of words
     make_library $source $how
     library libwork.so
@@ -52,6 +53,7 @@ done
 for flags in -Wl,--hash-style=sysv -Wl,--hash-style=gnu -Wl,--hash-style=both -Wl,-z,now -Wl,-z,norelro -Wl,-z,pack-relative-relocs \
   -Wl,-Bsymbolic -nostartfiles -Wl,-z,separate-code -Wl,-z,noseparate-code -fuse-ld=gold -fuse-ld=lld -Wl,-Ttext-segment=0x10000000 \
   "-fcf-protection=full -Wl,-z,ibt,-z,shstk" -Wl,-soname,libother.so -Wl,-z,nodelete "-Wl,--gc-sections -ffunction-sections" -fno-plt; do
+  turn || continue
   # shellcheck disable=SC2086 # a list of words
   make_library exceptions.cc gcc -O2 $flags
   library libwork.so

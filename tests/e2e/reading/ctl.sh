@@ -58,7 +58,7 @@ calls_are() {
 
 for type in $types; do
   while read -r start commands; do
-    [ -n "$start" ] || continue
+    [ -n "$start" ] && turn || continue
     # shellcheck disable=SC2086 # a list of words
     scenario $type "$start" $commands
     calls_are "$type $start $commands"

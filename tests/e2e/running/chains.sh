@@ -12,6 +12,7 @@ for compiler in gcc clang; do
   done
 done
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046 # lists of words
   check -O2 $(link_flags "$link")
 done

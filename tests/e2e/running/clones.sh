@@ -3,6 +3,7 @@
 
 for link in $links; do
   for optimization in -O0 -O2; do
+    turn || continue
     # shellcheck disable=SC2046 # lists of words
     compile program "$programs/clones.c" $optimization $(link_flags "$link")
     rewrite program

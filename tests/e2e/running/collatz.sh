@@ -5,6 +5,7 @@ for compiler in gcc clang; do
   for link in $links; do
     # Once is enough for clang: this takes a while.
     [ "$compiler-$link" = clang-pie ] || [ "$compiler" = gcc ] || continue
+    turn || continue
     program=$compiler-$link
     # shellcheck disable=SC2046
     CC=$compiler compile "$program" "$programs/collatz.c" -O2 -fno-inline $(link_flags "$link")

@@ -11,6 +11,7 @@ backtraces() {
 }
 for link in $links; do
   for optimization in -O0 -O2; do
+    turn || continue
     # shellcheck disable=SC2046 # lists of words
     compile program "$programs/stepped.c" $optimization $(link_flags "$link")
     strip -o stripped program

@@ -26,6 +26,8 @@ for compiler in gcc clang; do
       # clang loads addresses into registers before; nothing tells then which function it calls.
       [ "$compiler $link" != "clang -fno-plt" ] || continue
       program=$compiler$optimization${link// /}
+      # These two are used below.
+      [ $program = gcc-O2 ] || [ "$program" = gcc-O0-fno-pie-no-pie ] || turn || continue
       # shellcheck disable=SC2086 # lists of words
       CC=$compiler importing "$program" $optimization $link
       rewrite "$program"
@@ -49,6 +51,7 @@ done
 library gcc
 for link in gold "lld -Wl,-z,now" "lld -Wl,-z,retpolineplt" "lld -Wl,-z,retpolineplt -Wl,-z,now" "lld -Wl,-z,retpolineplt -fno-pie -no-pie" \
   mold "mold -Wl,-z,now" "mold -fno-pie -no-pie" "mold -fno-pie -no-pie -Wl,-z,now"; do
+  turn || continue
   program=${link// /}
   # shellcheck disable=SC2086 # lists of words
   importing "$program" -O2 -fuse-ld=$link

@@ -2,6 +2,7 @@
 . "${0%/*}/../common.inc"
 
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046
   compile "$link" "$programs/killed.c" -O2 $(link_flags "$link")
   rewrite "$link"

@@ -44,6 +44,7 @@ tree() {
 }
 for link in $links; do
   for options in "gcc -O0" "gcc -O2" "clang -O2"; do
+    turn || continue
     program=${options/ /}-$link
     # shellcheck disable=SC2046,SC2086 # lists of words
     CC=${options% *} compile "$program" "$programs/leaving.cc" ${options#* } -fno-optimize-sibling-calls $(link_flags "$link")

@@ -3,6 +3,7 @@
 
 ulimit -c 0
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046 # lists of words
   compile program "$programs/terminate.cc" -O2 -Wa,--noexecstack $(link_flags "$link")
   rewrite program

@@ -5,6 +5,7 @@
 . "$tests/unwind/every_instruction.inc"
 
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046 # lists of words
   check -O2 $(link_flags "$link")
 done

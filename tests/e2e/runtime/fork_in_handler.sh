@@ -5,6 +5,7 @@ hooked fork_in_handler
 runs="elapsed:hooks elapsed:instruction elapsed:plain elapsed:syscall adaptive:hooks adaptive:plain count:hooks count:plain"
 case $types in *cpu*) runs="$runs cpu:hooks cpu:plain" ;; esac
 for run in $runs; do
+  turn || continue
   export PROFTYPE=${run%:*}
   record fork_in_handler 100 "${run#*:}"
   grep -qx 'bad 0' stdout || fail "$run: $(grep bad stdout) of 100 children crashed"

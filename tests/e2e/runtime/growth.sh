@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
 }
 C
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046
   compile "$link" hello.c -O1 $(link_flags "$link")
   rewrite "$link"
@@ -214,6 +215,7 @@ int main(int argc, char** argv) {
 }
 C
 for link in $links; do
+  turn || continue
   # shellcheck disable=SC2046
   compile "$link" limits.c -O1 $(link_flags "$link")
   rewrite "$link"

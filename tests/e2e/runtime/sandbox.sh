@@ -25,6 +25,7 @@ for by in prctl seccomp instruction; do
   for action in 1 38 trap kill strict; do
     # What a program does by instructions of its own is not seen: the runtime's calls are refused, but must not kill.
     case $by-$action in instruction-kill | instruction-strict) continue ;; esac
+    turn || continue
     what="$by, $action"
     calls=300000
     [ "$by-$action" = instruction-trap ] && calls=10000 # each is refused many times
@@ -45,6 +46,7 @@ done
 # The calls that kill are none of the program's: it goes on with threads and children, and ends.
 for by in prctl seccomp; do
   for type in $types; do
+    turn || continue
     what="$by, few, $type"
     export PROFTYPE=$type
     record sandbox $by few 100000

@@ -20,6 +20,7 @@ for type in $types; do
   mappings=$(sed -n 's/^mappings //p' stdout)
   [ "$mappings" -lt 5300 ] || fail "$type: $mappings mappings of 1000 live threads"
   for end in exit _exit quick_exit main pthread_exit exec; do
+    turn || continue
     record thread_ends $end
     same_calls "threads alive at the end, $end"
     [ "$(grep -c '^thread ' profile)" -ge 11 ] || fail "$end: $(grep -c '^thread ' profile) threads"
