@@ -161,6 +161,9 @@ Samples samples_of(const json& document, const Reader& reader) {
                          reader.number_of(value, "user_samples", kMaxSamples),
                          reader.number_of(value, "kernel_samples", kMaxSamples)});
   }
+  if (document.contains("outlived_by"))
+    for (const json& value : reader.list_of(document, "outlived_by"))
+      s.outlived_by.push_back(uint32_t(reader.number(value, "a process", UINT32_MAX)));
   if (document.contains("chains")) s.chains = chains_of(document, reader, s);
   return s;
 }
@@ -193,6 +196,7 @@ std::string text_of(const Samples& samples) {
                                  {"wait_status", nullptr}};
   if (samples.has_kernel) head["kernel_samples"] = samples.kernel;
   if (samples.status) head["wait_status"] = uint64_t(*samples.status);
+  if (!samples.outlived_by.empty()) head["outlived_by"] = samples.outlived_by;
   std::string text = line(head);
   text.pop_back();  // the document goes on
   text += ",\n\"modules\":[";

@@ -49,6 +49,7 @@ struct Samples {
   std::optional<int> status = 0;            // how the program ended, as from waitpid; none if it had not
   std::vector<SampledModule> modules;
   std::vector<SampledThread> threads;
+  std::vector<uint32_t> outlived_by = {};  // processes that went on when no more samples were taken
   SampledChains chains = {};  // empty if none were taken
 };
 

@@ -189,9 +189,12 @@ class AutoRun {
   // Who takes the samples; null if that is the copy itself.
   Watcher* watcher() const { return sampler_.get(); }
 
-  // Leaves the samples beside the profile of the process.
-  void leave_samples(const Child& child, const std::string& profile) {
-    if (sampler_) replace_samples(samples_of(*sampler_, child, program_, arguments_), samples_beside(profile));
+  // Leaves the samples beside the profile of the process. `living`: those of the run that go on.
+  void leave_samples(const Child& child, const std::string& profile, const std::vector<uint32_t>& living) {
+    if (!sampler_) return;
+    Samples samples = samples_of(*sampler_, child, program_, arguments_);
+    samples.outlived_by = living;
+    replace_samples(samples, samples_beside(profile));
   }
 
  private:
@@ -327,7 +330,7 @@ int run(Options options) {
       std::vector<uint32_t> living;
       std::vector<std::string> profiles = run_and_living(profile, profile_directory(), living);
       say_all(keep_skeletons(profiles));
-      if (sampled) sampled->leave_samples(child, profile);
+      if (sampled) sampled->leave_samples(child, profile, living);
       show_run(options, copy.program, std::move(profiles), is_sampled);
       if (options.trace) say_trace(options, child.pid, traces_before);
       const std::string remark = copy.program == program ? "" : remark_on_time_outside(options, program, profile);

@@ -298,6 +298,23 @@ std::string remark_on_other_processes(const Analysis& a, const Samples& samples,
          prof_text::count_of(a.profiles.size(), "profile") + "; name all of the run";
 }
 
+// A daemon does its work when prof run, and so the sampling, has ended.
+std::string remark_on_unsampled(const Analysis& a, const Samples& samples) {
+  constexpr size_t kMaxNamed = 3;
+  std::string numbers;
+  size_t found = 0;
+  for (const std::string& profile : a.profiles) {
+    const uint32_t process = read_header(profile).pid;
+    if (std::find(samples.outlived_by.begin(), samples.outlived_by.end(), process) == samples.outlived_by.end())
+      continue;
+    if (++found <= kMaxNamed) numbers += (found == 1 ? "" : ", ") + std::to_string(process);
+  }
+  if (found == 0) return "";
+  if (found > kMaxNamed) numbers += " ...";
+  return ": " + std::to_string(found) + " of " + prof_text::count_of(a.profiles.size(), "process", "processes") + " (" +
+         numbers + ") went on when prof run, and so the sampling, had ended; calls after that have no time";
+}
+
 // What counters at a call make uncertain, in cycles: a processor does the work on both sides of it at the same time, and samples
 // find it on one of them, which with counters may be the other. (A function of two cycles was seen with three more.)
 constexpr UncertainCost kCountedCall = {0, -3, 3};
@@ -341,6 +358,8 @@ void take_samples(Analysis& a, const Input& input) {
     a.remarks.push_back(input.samples + ": " + missing);
   const std::string others = remark_on_other_processes(a, samples, input.samples);
   if (!a.has_hooks() && !others.empty()) a.remarks.push_back(others);
+  if (const std::string unsampled = remark_on_unsampled(a, samples); !unsampled.empty())
+    a.remarks.push_back(input.samples + unsampled);
   if (samples.lost)
     a.remarks.push_back(input.samples + ": " + prof_text::count_of(samples.lost, "record") + " of samples were lost");
   const std::string impossible = impossible_samples(*a.sampled, a.sums, a.functions.functions());

@@ -250,12 +250,20 @@ C
 compile leaves leaves.c -O1
 rm -f go
 run prof run --type auto ./leaves
+cp stderr said
 pid=$(sed -nE 's/^prof: \.\/leaves: process ([0-9]*), which it started, goes on( without samples)?; prof prof\.\1 shows .*/\1/p' stderr)
 touch go
 [ -n "$pid" ] || fail "without hooks: $(cat stderr)"
 while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
 run prof "prof.$pid"
 has_row 20 serve || fail "without hooks, the daemon's profile: $(cat stdout stderr)"
+run prof
+# Its calls are shown then, and have no time.
+has_row 20 serve || fail "without hooks, prof afterwards: $(cat stdout stderr)"
+if grep -q "without samples; prof prof\.$pid" said; then
+  grep -q "^prof: prof\.[0-9]*\.samples: 1 of 2 processes ($pid) went on when prof run, and so the sampling, had ended; " stderr ||
+    fail "without hooks, prof afterwards does not say what has no time: $(cat stderr)"
+fi
 # One that has ended is not said to go on.
 PROFDIR=ended run prof run ./family
 ! grep -q 'goes on\|go on' stderr || fail "a child that has ended: $(cat stderr)"
