@@ -17,6 +17,7 @@
 #include "libprof/clock/tsc.h"
 #include "libprof/data/area.h"
 #include "libprof/data/heavy.h"
+#include "libprof/data/settings.h"
 #include "libprof/data/thread_name.h"
 #include "libprof/file/block_counters.h"
 #include "libprof/file/file.h"
@@ -114,6 +115,17 @@ void fill_in_record(State* s) {
   unlock(&process->lock);
 }
 
+// Somebody else samples the thread, and has the kernel copy what lies above its stack pointer. The kernel copies up to the first page
+// that was never used, as a large array of a function may have, and callers are lost. So pages below `slot` are read once, from above
+// and not beyond the stack: that maps the kernel's page of zeros, which takes no memory. Before Linux 5.14 nothing happens.
+void have_stack_copied(State* s, uint64_t slot) {
+  constexpr uint64_t kDepth = 64 << 10, kAtOnce = 4 * kPage;
+  const uint64_t low = chunk_at(s, s->thread_stack)->low, top = slot & ~(kPage - 1);
+  for (uint64_t at = top; top - at < kDepth && at >= low + kAtOnce; at -= kAtOnce) {
+    if (advise(reinterpret_cast<void*>(at - kAtOnce), kAtOnce, kAdvisePopulateRead) != 0) break;
+  }
+}
+
 // Heavy, on the private stack of the area that `s` heads. s->tid is 0 and s->next null unless it is reused. The result
 // is the state to use, or null.
 uint64_t begin_heavily(State* fresh, uint64_t slot) {
@@ -132,6 +144,7 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   begin_table(s);
   if (!make_record(s, is_reused)) return 0;
   if (!begin_thread_stack(s, slot, is_reused)) return 0;
+  if (settings.has_no_samples) have_stack_copied(s, slot);
   if (uses_cpu_clock() && !begin_cpu_clock(s)) return 0;
   begin_block_counters_of_thread(s);
   begin_trace_of_thread(s);

@@ -103,8 +103,11 @@ KEPT void throws(int n) { work(50); if (n) throws(n - 1); else throw std::runtim
 KEPT void catches(void) { try { throws(5); } catch (const std::exception&) { work(100); } }
 KEPT void jumps(void) { sink += 1; work(100); }
 KEPT void thread_work(void) { work(500); sink += 1; }
+// Most of its pages are never used, and the kernel copies a stack up to the first such one only.
+KEPT void has_room(void) { volatile char room[16384]; room[0] = 1; work(100); sink += room[0]; }
 int main() {
   for (int i = 0; i < 30; ++i) { first(); second(); recurses(9); catches(); jumps(); }
+  std::thread([] { for (int i = 0; i < 40; ++i) has_room(); }).join();
   sorts();
   std::thread thread([] { for (int i = 0; i < 20; ++i) thread_work(); });
   thread.join();
@@ -115,9 +118,10 @@ C
   (cd contexts.runs && PROFDIR=. prof run --type auto ../contexts 2>stderr) || fail "contexts: $(cat contexts.runs/stderr)"
   run prof --json contexts.runs/prof.*[0-9]
   mv stdout contexts.json
-  for pair in 'work:catches first jumps less recurses second thread_work throws' 'jumps:main' 'first:main' 'second:main' 'recurses:main recurses' 'throws:catches throws' 'catches:main'; do
+  for pair in 'work:catches first has_room jumps less recurses second thread_work throws' 'jumps:main' 'first:main' 'second:main' 'recurses:main recurses' 'throws:catches throws' 'catches:main'; do
     [ "$(callers "${pair%%:*}" contexts.json)" = "${pair#*:}" ] || fail "${pair%%:*} is called by $(callers "${pair%%:*}" contexts.json)"
   done
+  [[ $(callers has_room contexts.json) = *lambda* && $(callers has_room contexts.json) != *unknown* ]] || fail "has_room is called by $(callers has_room contexts.json)"
   [ "$(jq '[.tree[] | select(.calls_estimated)] | length > 0' contexts.json)" = true ] || fail "no calls are estimated: $(cat contexts.json)"
   run prof -d contexts.runs/prof.*[0-9]
   grep -q 'first():[0-9.-]*/30$' stdout && grep -q 'throws(int):[0-9.-]*/~' stdout || fail "the tree: $(cat stdout)"
