@@ -49,6 +49,8 @@ class Crediting {
     times_.has_kernel = samples_.has_kernel;
     times_.user_time = samples_.user_time;
     times_.weight = samples_.weight;
+    times_.all = std::max({double(samples_.user + samples_.kernel), 1.0,
+                           double(samples_.user_time + samples_.system_time) / double(samples_.period)});
     return std::move(times_);
   }
 
@@ -139,15 +141,16 @@ double weight(const CallNode& node, bool by_calls) { return double(by_calls ? no
 
 }  // namespace
 
-SampleRange range_of(uint64_t samples, double weight) {
+SampleRange range_of(uint64_t samples, double weight, double all) {
   constexpr double z = 1.96;
-  const double n = double(samples) / weight, middle = n + z * z / 2, half = z * std::sqrt(n + z * z / 4);
-  return {std::max(middle - half, 0.0) * weight, (middle + half) * weight};
+  const double n = double(samples) / weight, part = double(samples) / all, shrunk = weight / (1 + z * z * weight / all);
+  const double middle = n + z * z / 2, half = z * std::sqrt(std::max(n * (1 - part), 0.0) + z * z / 4);
+  return {std::max(middle - half, 0.0) * shrunk, (middle + half) * shrunk};
 }
 
 SampleRange range_of_function(const SampledTimes& times, size_t function) {
   const OwnPart own = times.own_part(function);
-  const SampleRange chance = range_of(times.samples[function], times.weight);
+  const SampleRange chance = times.chance(times.samples[function]);
   const double samples = double(times.samples[function]);
   return {std::max(chance.low * own.likely - samples * (own.likely - own.low), 0.0),
           chance.high * own.likely + samples * (own.high - own.likely)};
@@ -161,7 +164,13 @@ SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram&
 namespace {
 
 SampleValue value_of(const SampledTimes& times, double hz) {
-  return {double(times.period) * 1e-9 * hz, times.weight, times.own};
+  return {double(times.period) * 1e-9 * hz, times.weight, times.own, times.all};
+}
+
+// To be called when all is added up.
+void correct_variances(const SampleValue& value, Tree& tree, std::vector<FunctionSum>& sums) {
+  for (CallNode& node : tree.nodes) value.correct_variances(node);
+  for (FunctionSum& sum : sums) value.correct_variances(sum);
 }
 
 }  // namespace
@@ -213,6 +222,7 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
     sums[f].total_variance = sums[f].self_variance;
     sums[f].total_range = sums[f].self_range;
   }
+  correct_variances(value, tree, sums);
   return sums;
 }
 
@@ -221,12 +231,14 @@ std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChai
   const size_t functions = times.samples.size();
   std::vector<uint64_t> calls;
   for (const FunctionSum& sum : sum_functions(tree, functions)) calls.push_back(sum.calls);
-  tree = tree_of_chains(chains, times.chain_functions, value_of(times, hz), arcs, calls);
+  const SampleValue value = value_of(times, hz);
+  tree = tree_of_chains(chains, times.chain_functions, value, arcs, calls);
   std::vector<FunctionSum> sums = sum_functions(tree, functions);
   for (size_t f = 0; f < functions; ++f) {
     sums[f].calls = calls[f];
     sums[f].has_estimated_calls = false;
   }
+  correct_variances(value, tree, sums);
   return sums;
 }
 

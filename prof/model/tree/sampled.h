@@ -8,13 +8,19 @@
 //
 // If the samples have chains, and the copy had no hooks, contexts are those of the chains (sampled_contexts.h).
 //
-// How sure the time of a function is follows from the number n of its samples, which is Poisson's: the score interval
-// n + z^2/2 +- z sqrt(n + z^2/4) with z = 1.96 holds the true value in 95 of 100 runs, also when n is 0. If samples come
-// w at once, because a program that samples itself shares its processor with others, n / w are independent.
+// How sure the time of a function is follows from the number n of its samples. How many there are in all, N, is no chance: one for
+// each period that a processor ran the program. Chance decides which functions they are of, so n is binomial: Wilson's interval
+//
+//     (n + z^2/2 +- z sqrt(n (1 - n/N) + z^2/4)) / (1 + z^2/N)     with z = 1.96
+//
+// holds the true value in 95 of 100 runs, also when n is 0, and when it is N. N is by the kernel's accounts, as samples in the
+// kernel may not be allowed. If samples come w at once, because a program that samples itself shares its processor with others,
+// n / w are independent.
 
 #ifndef PROF_MODEL_TREE_SAMPLED_H
 #define PROF_MODEL_TREE_SAMPLED_H
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +33,13 @@
 
 namespace prof {
 
+// What a number of samples may stand for, in samples: the ends of the 95 % interval.
+struct SampleRange {
+  double low = 0, high = 0;
+};
+// Of samples that came `weight` at once, among `all`.
+SampleRange range_of(uint64_t samples, double weight = 1, double all = HUGE_VAL);
+
 struct SampledTimes {
   uint64_t period = 0;                      // nanoseconds that a sample stands for
   std::vector<uint64_t> samples;            // by function
@@ -35,22 +48,18 @@ struct SampledTimes {
   bool has_kernel = false;
   uint64_t user_time = 0;               // nanoseconds, as the kernel's accounts say
   double weight = 1;                    // how many samples came at once
+  double all = HUGE_VAL;                // samples that there would be if all were taken in the kernel, too
   ChainFunctions chain_functions = {};  // empty without chains
   std::vector<OwnPart> own = {};        // by function; empty: all are their own
   bool are_of_copy = false;             // some were taken in a copy that profld made, not in the program itself
   OwnPart own_part(size_t function) const { return function < own.size() ? own[function] : OwnPart(); }
   bool has_chains() const { return !chain_functions.by_node.empty(); }
 
+  SampleRange chance(uint64_t of_samples) const { return range_of(of_samples, weight, all); }
   double seconds(double of_samples) const { return of_samples * double(period) / 1e9; }
 };
 
-// What a number of samples that came `weight` at once may stand for, in samples: the ends of the 95 % interval.
-struct SampleRange {
-  double low = 0, high = 0;
-};
-SampleRange range_of(uint64_t samples, double weight = 1);
-
-// The same of the samples of a function, without those that were of its counters.
+// What the samples of a function may stand for, without those that were of its counters.
 SampleRange range_of_function(const SampledTimes& times, size_t function);
 
 // Credits samples to the functions of a table whose program they are of, which gets those of libraries, and to their

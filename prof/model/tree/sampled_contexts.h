@@ -16,6 +16,7 @@
 #ifndef PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
 #define PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -40,6 +41,7 @@ struct SampleValue {
   double cycles = 0;              // that a sample stands for
   double weight = 1;              // how many came at once
   std::vector<OwnPart> own = {};  // by function; those that it does not have are all their own
+  double all = HUGE_VAL;          // how many there are in all (sampled.h)
 
   // Sets the self time of one of these, of a function in which so many samples were taken.
   template <class Part>
@@ -49,6 +51,18 @@ struct SampleValue {
     part.self = uint64_t(std::llround(value * its_own.likely));
     part.self_variance = samples * weight * std::pow(cycles * its_own.likely, 2);
     part.self_range = {value * its_own.low, value * its_own.high};
+  }
+
+  // set_self gives variances that add up, as if each sample came by chance alone. But a sum of times has no sample that others
+  // have: among `all`, its variance is less by the square of the sum over `all`. One that has all of them is sure to within few.
+  template <class Part>
+  void correct_variances(Part& part) const {
+    const double few = 2.25 * weight * cycles * cycles;  // with 95 %, 3 samples
+    const auto correct = [&](uint64_t sum, double& variance) {
+      variance = std::max(variance - double(sum) * double(sum) * weight / all, std::min(variance, few));
+    };
+    correct(part.self, part.self_variance);
+    correct(part.total, part.total_variance);
   }
 
   // What a self time adds to the range of a total time. Most of what counters make uncertain is only moved from a function to one

@@ -59,7 +59,7 @@ std::vector<Column> columns_of_samples(const Analysis& analysis) {
   const SampledTimes& sampled = *analysis.sampled;
   auto self = [&](const TableRow& row) { return duration(analysis.seconds(row.sum.self)); };
   auto error = [&](const TableRow& row) {
-    const SampleRange chance = range_of(row.samples, sampled.weight);
+    const SampleRange chance = sampled.chance(row.samples);
     const Range counters = row.sum.self_range;
     return duration(sampled.seconds((chance.high - chance.low) / 2) +
                     analysis.seconds((counters.high - counters.low) / 2));

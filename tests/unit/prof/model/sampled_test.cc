@@ -199,6 +199,26 @@ TEST_CASE("samples: how many there may be follows from how many there are") {
   CHECK(prof::range_of(100).high == doctest::Approx(121.6).epsilon(0.01));
   CHECK(prof::range_of(400, 4).low == doctest::Approx(4 * 82.2).epsilon(0.01));
   CHECK(prof::range_of(1'000'000).high == doctest::Approx(1'001'962).epsilon(0.0001));
+  // Of 32 in all. Without that, 31 might be 21.8 to 44.
+  CHECK(prof::range_of(31, 1, 32).low == doctest::Approx(27.0).epsilon(0.01));
+  CHECK(prof::range_of(31, 1, 32).high == doctest::Approx(31.8).epsilon(0.01));
+  CHECK(prof::range_of(32, 1, 32).low == doctest::Approx(28.6).epsilon(0.01));
+  CHECK(prof::range_of(32, 1, 32).high == doctest::Approx(32));
+  CHECK(prof::range_of(1, 1, 32).high == doctest::Approx(5.0).epsilon(0.01));
+  CHECK(prof::range_of(124, 4, 128).high == doctest::Approx(4 * 31.8).epsilon(0.01));
+}
+
+TEST_CASE("samples: a time is the surer the more of all samples it has") {
+  Run r;
+  r.times.all = 400;
+  r.times.samples[r.function('a')] = 10;
+  r.times.samples[r.function('b')] = 390;
+  r.use();
+  const double cycles = 1e6;  // of a sample
+  CHECK(r.sum('a').self_variance == doctest::Approx(10 * 0.975 * cycles * cycles));
+  CHECK(r.sum('b').self_variance == doctest::Approx(390 * 0.025 * cycles * cycles));
+  // Its total is all there is. But up to three samples may have been missed that others should have had.
+  CHECK(r.sum('a').total_variance == doctest::Approx(2.25 * cycles * cycles));
 }
 
 TEST_CASE("samples: a function's time is spread over its nodes by what they took, or by calls") {
