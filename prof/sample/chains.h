@@ -26,8 +26,8 @@ using ChainIndex = std::map<std::pair<uint32_t, FramePlace>, uint32_t>;
 
 class SampledChains {
  public:
-  // One sample. `frames`: the innermost first. `index`: of all that were added so far.
-  void add(const std::vector<FramePlace>& frames, bool in_kernel, ChainIndex& index);
+  // One sample, which counts as so many. `frames`: the innermost first. `index`: of all that were added so far.
+  void add(const std::vector<FramePlace>& frames, uint64_t count, bool in_kernel, ChainIndex& index);
   void count(ChainEnd end, uint64_t chains = 1) { ends_[unsigned(end)] += chains; }
 
   // One more, from a file. `node.parent` is one of those that are there.

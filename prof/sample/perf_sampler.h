@@ -12,6 +12,11 @@
 //
 // With chains, a sample has the thread's registers and a copy of the top of its stack. They are followed to main's caller
 // (prof/unwind/chain.h) as soon as all that was mapped before is known, and are nowhere after that.
+//
+// A sample costs some time, so that a long run has few in a second, and a short one would have few at all. So at first there is a
+// second event for each processor, which comes several times as often, until there are enough; meanwhile the samples of the other
+// are left out, and after that each of them counts as so many. (The period of one event cannot be changed for the threads that
+// have inherited it; but it can be switched off for all of them.)
 
 #ifndef PROF_SAMPLE_PERF_SAMPLER_H
 #define PROF_SAMPLE_PERF_SAMPLER_H
@@ -38,7 +43,8 @@ namespace prof {
 // One perf event: the samples of a process and all that it starts, as far as they are taken on one processor. See
 // perf_event_open(2).
 struct PerfSettings {
-  uint64_t period = 0;  // nanoseconds on a processor
+  uint64_t period = 0;        // nanoseconds on a processor
+  uint64_t early_period = 0;  // the same at first; 0: no other
   bool with_kernel = false;
   bool with_chains = false;
 };
@@ -58,14 +64,22 @@ class PerfRing {
   void start();
   void stop();
 
+  // The event that comes more often at first, of which there is none if the kernel does not allow one. A sample is of the event
+  // with the number that it has.
+  bool has_early() const { return early_ >= 0; }
+  uint64_t early_number() const { return early_number_; }
+  void stop_early();
+
   // Calls `take` with each record that is there. The bytes after the header are valid as long as the call lasts, and
   // as many as the header says.
   void read(const std::function<void(const perf_event_header&, std::string_view bytes)>& take);
 
  private:
   int map_memory(uint64_t most_pages);
+  void open_early(pid_t process, int processor, const PerfSettings& settings);
 
-  int fd_ = -1;
+  int fd_ = -1, early_ = -1;
+  uint64_t early_number_ = 0;
   perf_event_mmap_page* page_ = nullptr;  // the buffer is after it
   uint64_t size_ = 0;                     // bytes of the buffer, a power of two
 };
@@ -76,7 +90,7 @@ int may_sample(PerfSettings& settings);
 class PerfSampler {
  public:
   // So many samples for each second on a processor, or as many as the kernel allows; with chains fewer, where these would take
-  // more than 1 % of the time. Throws Error if it allows none; may_sample tells before.
+  // more than 1 % of the time, but more of them at first. Throws Error if it allows none; may_sample tells before.
   PerfSampler(unsigned per_second, bool with_chains);
 
   // Prepares for a child of this process, which is sampled from its next execve on. Throws Error.
@@ -96,6 +110,7 @@ class PerfSampler {
     uint64_t time = 0;
     Kind kind = Kind::kSample;
     bool in_kernel = false;
+    bool is_early = false;
     uint32_t process = 0, thread = 0;        // kFork and kThread: the new one's
     uint32_t parent = 0, parent_thread = 0;  // of these: what began it
     uint64_t address = 0;
@@ -106,9 +121,11 @@ class PerfSampler {
   };
   void take(const perf_event_header& header, std::string_view bytes);
   void read_round(bool is_last);
+  void read_rings();
+  void end_early();
   void apply(const Record& record);
   void count(const Record& sample);
-  void count_chain(const Record& sample);
+  void count_chain(const Record& sample, uint64_t weight);
   std::optional<FoundCode> code_at(uint32_t process, uint64_t address);
   Samples so_far();
   uint32_t module(const std::string& path);
@@ -117,6 +134,12 @@ class PerfSampler {
   std::vector<PerfRing> rings_;
   std::vector<Record> waiting_;  // not yet applied
   uint64_t newest_ = 0, newest_before_ = 0;
+  // While there are early samples, others are not counted. Times are those of records.
+  bool is_early_ = false;
+  uint64_t early_samples_ = 0, last_early_ = 0;
+  uint64_t later_weight_ = 1;           // how many early ones another one counts as
+  uint64_t weights_ = 0, squares_ = 0;  // of all that were counted: sums of weights, and of their squares
+  uint64_t taken_ = 0, cost_ = 0;       // samples, counted or not; nanoseconds that each takes
   AddressSpaces spaces_;
   std::map<std::string, uint32_t, std::less<>> module_index_;
   std::map<std::pair<uint32_t, uint32_t>, SampledThread> threads_;

@@ -143,6 +143,7 @@ Samples samples_of(const json& document, const Reader& reader) {
   s.weight = reader.weight_of(document, "samples_at_once");
   s.user_time = reader.number_of(document, "user_time_ns", kLongestTime);
   s.system_time = reader.number_of(document, "system_time_ns", kLongestTime);
+  if (document.contains("sampling_time_ns")) s.cost = reader.number_of(document, "sampling_time_ns", kLongestTime);
   const json& status = reader.member(document, "wait_status");
   s.status = status.is_null() ? std::nullopt : std::optional(int(reader.number(status, "wait_status", INT32_MAX)));
   uint64_t sum = 0;
@@ -193,6 +194,7 @@ std::string text_of(const Samples& samples) {
                                  {"samples_at_once", samples.weight},
                                  {"user_time_ns", samples.user_time},
                                  {"system_time_ns", samples.system_time},
+                                 {"sampling_time_ns", samples.cost},
                                  {"wait_status", nullptr}};
   if (samples.has_kernel) head["kernel_samples"] = samples.kernel;
   if (samples.status) head["wait_status"] = uint64_t(*samples.status);
@@ -222,6 +224,13 @@ std::string text_of(const Samples& samples) {
 }
 
 }  // namespace
+
+void Samples::set_times(uint64_t whole_user, uint64_t whole_system) {
+  const double all = double(whole_user) + double(whole_system),
+               own = all > 0 ? std::max(1 - double(cost) / all, 0.0) : 1;
+  user_time = uint64_t(double(whole_user) * own);
+  system_time = uint64_t(double(whole_system) * own);
+}
 
 void write_samples(const Samples& samples, int fd, const std::string& path) {
   const std::string text = text_of(samples);

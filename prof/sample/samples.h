@@ -38,19 +38,23 @@ struct SampledThread {
 };
 
 struct Samples {
-  std::string program;                      // absolute path
-  std::vector<std::string> arguments;       // the first is the program's name
-  uint64_t period = 0;                      // nanoseconds of the program itself from one sample to the next
-  bool has_kernel = false;                  // samples were taken in the kernel too
-  uint64_t user = 0, kernel = 0;            // samples: all of the modules' counts, and those in the kernel
-  uint64_t lost = 0;                        // samples that are known to be missing
-  double weight = 1;                        // how many samples came at once, on average over all samples
-  uint64_t user_time = 0, system_time = 0;  // nanoseconds, as the kernel's accounts say of the program and its children
-  std::optional<int> status = 0;            // how the program ended, as from waitpid; none if it had not
+  std::string program;                 // absolute path
+  std::vector<std::string> arguments;  // the first is the program's name
+  uint64_t period = 0;                 // nanoseconds of the program itself from one sample to the next
+  bool has_kernel = false;             // samples were taken in the kernel too
+  uint64_t user = 0, kernel = 0;       // samples: all of the modules' counts, and those in the kernel
+  uint64_t lost = 0;                   // samples that are known to be missing
+  double weight = 1;                   // how many samples came at once, on average over all samples
+  // Nanoseconds, as the kernel's accounts say of the program and its children, without what samples took of them; and that.
+  uint64_t user_time = 0, system_time = 0, cost = 0;
+  std::optional<int> status = 0;  // how the program ended, as from waitpid; none if it had not
   std::vector<SampledModule> modules;
   std::vector<SampledThread> threads;
   std::vector<uint32_t> outlived_by = {};  // processes that went on when no more samples were taken
-  SampledChains chains = {};  // empty if none were taken
+  SampledChains chains = {};               // empty if none were taken
+
+  // Sets the two times from those of the accounts, of which `cost` is a part.
+  void set_times(uint64_t whole_user, uint64_t whole_system);
 };
 
 // Writes to a new file. Throws Error if it cannot be written.

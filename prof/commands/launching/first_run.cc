@@ -105,8 +105,7 @@ Samples samples_of(FirstRun& run, const Child& child, const std::string& program
   std::error_code ignored;
   samples.program = std::filesystem::canonical(program, ignored).string();
   samples.arguments = arguments;
-  samples.user_time = child.user_time;
-  samples.system_time = child.system_time;
+  samples.set_times(child.user_time, child.system_time);
   samples.status = child.status;
   return samples;
 }

@@ -210,8 +210,7 @@ class AutoRun {
       samples.arguments = arguments_;
       samples.status.reset();
       const ProcessorTimes times = processor_times(uint32_t(process));
-      samples.user_time = times.user;
-      samples.system_time = times.system;
+      samples.set_times(times.user, times.system);
       replace_samples(samples, samples_beside(profile_));
     } catch (const Error&) {  // leave_samples tells
     }

@@ -343,13 +343,11 @@ void take_samples(Analysis& a, const Input& input) {
   if (!input.remarks) return;
   if (const std::string cut = has_chains ? chains_cut_off(samples.chains) : ""; !cut.empty())
     a.remarks.push_back(input.samples + ": " + cut);
-  char text[200];
-  std::snprintf(text, sizeof text,
-                ": %s of user code, one every %.3g ms on a processor: %.3f s; by the kernel's accounts %.3f s",
-                prof_text::count_of(samples.user, "sample").c_str(), double(samples.period) / 1e6,
+  char text[100];
+  std::snprintf(text, sizeof text, ": samples of %.3f s in user code; by the kernel's accounts it was %.3f s",
                 a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
-  constexpr uint64_t kFew = 50;  // with which a function with all of the time is known to a quarter of it
-  const bool is_short = !a.has_hooks() && samples.status && samples.user < kFew;
+  constexpr double kFew = 50;  // with which half of the time is known to a quarter of it
+  const bool is_short = !a.has_hooks() && samples.status && double(samples.user) / samples.weight < kFew;
   a.remarks.push_back(input.samples + text +
                       (is_short ? "; for a run as short as that prof run --type time tells more" : ""));
   if (!samples.status)

@@ -251,7 +251,7 @@ std::string time_without_samples(const Samples& samples) {
       text, sizeof text,
       "only %.0f %% of the time in user code has samples: threads and processes that ran for less than %.2g ms "
       "have none, and the times of their functions are too small",
-      100 * sampled / all, double(samples.period) / 1e6);
+      100 * sampled / all, double(samples.period) * samples.weight / 1e6);
   return text;
 }
 

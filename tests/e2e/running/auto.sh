@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
     }
     wait(NULL);
   }
+  if (argc > 1 && !strcmp(argv[1], "long")) busy(1200);
   if (getenv("PROFTYPE")) sink = 0;
   puts("done");
   return 7;
@@ -146,6 +147,17 @@ mkdir more
 (cd more && prof program 2>/dev/null || prof prof.*[0-9] 2>&1) >table
 [ "$(calls tiny table)" = 102000 ] || fail "tiny was called $(calls tiny table) times, with threads and children: $(cat table more/stderr)"
 [ "$(calls busy table)" = 3 ] || fail "busy was called $(calls busy table) times: $(cat table)"
+
+# At first there are more samples, and later each counts as several: the times are those of the kernel's accounts all the same.
+if [ -n "$has_contexts" ]; then
+  for how in short long; do
+    mkdir $how.runs
+    (cd $how.runs && PROFDIR=. prof run --type auto ../program $how >stdout 2>stderr) || [ $? = 7 ] || fail "$how: $(cat $how.runs/stderr)"
+    jq -e '(.user_samples + (.kernel_samples // 0)) * .period_ns / (.user_time_ns + .system_time_ns) | . > 0.75 and . < 1.33' \
+      $how.runs/prof.*.samples >/dev/null || fail "$how: the samples are not the accounts: $(jq -c 'del(.modules, .chains)' $how.runs/prof.*.samples)"
+  done
+  [ "$(jq '.samples_at_once < 1.5' short.runs/prof.*.samples)" = true ] || fail "a short run: $(jq .samples_at_once short.runs/prof.*.samples)"
+fi
 
 # What it cannot do is refused, and it is said what can.
 run prof run --type auto --libs ./program

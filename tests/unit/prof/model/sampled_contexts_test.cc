@@ -21,7 +21,7 @@ class Contexts {
   void add(const std::vector<uint32_t>& functions, int samples, bool in_kernel = false) {
     std::vector<FramePlace> frames;
     for (size_t i = functions.size(); i-- > 0;) frames.push_back({0, functions[i]});
-    for (int i = 0; i < samples; ++i) chains_.add(frames, in_kernel, index_);
+    for (int i = 0; i < samples; ++i) chains_.add(frames, 1, in_kernel, index_);
   }
   Tree tree(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) const {
     std::vector<uint32_t> functions;

@@ -41,7 +41,7 @@ Samples some_samples() {
   s.threads = {{1, 2, "main", 111, 7}};
   prof::ChainIndex index;
   for (int i = 0; i < 101; ++i) {
-    s.chains.add({{1, 0}, {0, 0x10}}, i == 0, index);
+    s.chains.add({{1, 0}, {0, 0x10}}, 1, i == 0, index);
     s.chains.count(prof::ChainEnd::whole);
   }
   return s;
