@@ -472,6 +472,10 @@ void PerfSampler::count(const Record& r) {
   ++taken_;
   if (!r.is_early && (is_early_ || r.time <= last_early_)) return;
   const uint64_t weight = r.is_early ? 1 : later_weight_;
+  if (is_of_runtime(r)) {
+    of_runtime_ += weight;
+    return;
+  }
   weights_ += weight;
   squares_ += weight * weight;
   if (settings_.with_chains) count_chain(r, weight);
@@ -486,6 +490,13 @@ void PerfSampler::count(const Record& r) {
   const AddressSpaces::Mapping* mapping = spaces_.find(r.process, r.address);
   SampledModule& m = samples_.modules[mapping ? mapping->module : module("[unknown]")];
   m.counts[mapping && m.has_offsets() ? r.address - mapping->start + mapping->offset : 0] += weight;
+}
+
+// What the runtime of a copy does is no part of the program's time; nor is what the kernel does for it.
+bool PerfSampler::is_of_runtime(const Record& r) {
+  if (!r.state) return false;
+  const std::optional<FoundCode> code = code_at(r.process, r.state->pc);
+  return code && code->table && code->table->is_runtime(code->place.offset);
 }
 
 void PerfSampler::count_chain(const Record& r, uint64_t weight) {
@@ -544,7 +555,7 @@ void leave_out_modules(Samples& samples) {
 Samples PerfSampler::so_far() {
   Samples samples = samples_;
   if (weights_) samples.weight = double(squares_) / double(weights_);
-  samples.cost = taken_ * cost_;
+  samples.cost = taken_ * cost_ + of_runtime_ * samples.period;
   leave_out_modules(samples);
   for (SampledModule& m : samples.modules) {
     if (!m.is_file()) continue;

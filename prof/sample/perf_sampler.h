@@ -125,6 +125,7 @@ class PerfSampler {
   void end_early();
   void apply(const Record& record);
   void count(const Record& sample);
+  bool is_of_runtime(const Record& sample);
   void count_chain(const Record& sample, uint64_t weight);
   std::optional<FoundCode> code_at(uint32_t process, uint64_t address);
   Samples so_far();
@@ -140,6 +141,7 @@ class PerfSampler {
   uint64_t later_weight_ = 1;           // how many early ones another one counts as
   uint64_t weights_ = 0, squares_ = 0;  // of all that were counted: sums of weights, and of their squares
   uint64_t taken_ = 0, cost_ = 0;       // samples, counted or not; nanoseconds that each takes
+  uint64_t of_runtime_ = 0;             // samples that are of profiling, not of the program
   AddressSpaces spaces_;
   std::map<std::string, uint32_t, std::less<>> module_index_;
   std::map<std::pair<uint32_t, uint32_t>, SampledThread> threads_;

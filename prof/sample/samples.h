@@ -45,7 +45,7 @@ struct Samples {
   uint64_t user = 0, kernel = 0;       // samples: all of the modules' counts, and those in the kernel
   uint64_t lost = 0;                   // samples that are known to be missing
   double weight = 1;                   // how many samples came at once, on average over all samples
-  // Nanoseconds, as the kernel's accounts say of the program and its children, without what samples took of them; and that.
+  // Nanoseconds, as the kernel's accounts say of the program and its children, without what profiling took of them; and that.
   uint64_t user_time = 0, system_time = 0, cost = 0;
   std::optional<int> status = 0;  // how the program ended, as from waitpid; none if it had not
   std::vector<SampledModule> modules;
