@@ -177,7 +177,7 @@ constexpr uint64_t kMeasuredTime = 5'000'000;   // the same, on a processor
 constexpr uint64_t kLongestPeriod = 2'000'000;  // with fewer samples than in so many nanoseconds little is known
 constexpr uint64_t kPeriodForCost = 100;        // how many times what a sample costs
 constexpr uint64_t kEarlyPart = 4;              // how many early samples there are for one later
-constexpr uint64_t kEarlySamples = 800;         // that are enough: half of a time is known to 7 % of it
+constexpr uint64_t kEarlySamples = 400;         // that are enough: half of the time is known to 10 % of it
 
 uint64_t time_on(clockid_t clock) {
   timespec t = {};
