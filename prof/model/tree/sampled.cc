@@ -213,6 +213,7 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
     parent.total += tree.nodes[i].total;
     parent.total_variance += tree.nodes[i].total_variance;
     parent.total_range.add(tree.nodes[i].total_range);
+    SampleValue::add_moved(tree.nodes[i]);
   }
   std::vector<FunctionSum> sums = sum_functions(tree, functions);
   for (size_t f = 0; f < functions; ++f) {

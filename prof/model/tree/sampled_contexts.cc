@@ -274,6 +274,7 @@ Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions
     caller.total += node.total;
     caller.total_variance += node.total_variance;
     caller.total_range.add(node.total_range);
+    SampleValue::add_moved(node);
   }
   Sharing(tree, growing, counted).share();
   link_children(tree);

@@ -65,13 +65,22 @@ struct SampleValue {
     correct(part.total, part.total_variance);
   }
 
-  // What a self time adds to the range of a total time. Most of what counters make uncertain is only moved from a function to one
-  // that calls it, or that it calls, and is in the total of both.
+  // What a self time adds to the range of the total time of those that called it. Most of what counters make uncertain is only moved
+  // from a function to one that calls it, or that it calls, and is in the total of both.
   template <class Part>
   static Range in_total(const Part& part) {
     constexpr double kNotMoved = 0.25;
     const double self = double(part.self);
     return {self - kNotMoved * (self - part.self_range.low), self};
+  }
+
+  // To be called when those that called the node have got their part of its total time: what was moved between it and them is
+  // uncertain in its own.
+  template <class Part>
+  static void add_moved(Part& node) {
+    const Range without = in_total(node);
+    node.total_range.low += node.self_range.low - without.low;
+    node.total_range.high += node.self_range.high - without.high;
   }
 };
 

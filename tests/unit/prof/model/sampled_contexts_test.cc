@@ -23,10 +23,11 @@ class Contexts {
     for (size_t i = functions.size(); i-- > 0;) frames.push_back({0, functions[i]});
     for (int i = 0; i < samples; ++i) chains_.add(frames, 1, in_kernel, index_);
   }
-  Tree tree(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) const {
+  Tree tree(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls,
+            const std::vector<prof::OwnPart>& own = {}) const {
     std::vector<uint32_t> functions;
     for (const prof::ChainNode& node : chains_.nodes()) functions.push_back(uint32_t(node.place.offset));
-    return prof::tree_of_chains(chains_, {functions, kKernel}, {100, 1}, arcs, calls);
+    return prof::tree_of_chains(chains_, {functions, kKernel}, {100, 1, own}, arcs, calls);
   }
 
  private:
@@ -147,4 +148,21 @@ TEST_CASE("sampled contexts: functions that call each other come to an end") {
   CHECK(figures(tree, {kMain, kA}) == "1 200");
   CHECK(figures(tree, {kMain, kA, kB, kA}) == "~1 200");
   CHECK(figures(tree, {kMain, kA, kB, kA, kB}) == "~1 200");
+}
+
+TEST_CASE(
+    "sampled contexts: what counters move between a function and its caller is uncertain in the total of both, or of "
+    "one") {
+  Contexts c;
+  c.add({kMain, kA, kLeaf}, 4);
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 1, calls[kLeaf] = 100;
+  std::vector<prof::OwnPart> own(kFunctions);
+  own[kLeaf] = {0.5, 1, 1.5};
+  const Tree tree = c.tree({{kMain, kA, 1}, {kA, kLeaf, 100}}, calls, own);
+  const prof::Range leaf = find(tree, {kMain, kA, kLeaf})->total_range, above = find(tree, {kMain, kA})->total_range;
+  CHECK(leaf.low == 200);  // as its self time
+  CHECK(leaf.high == 600);
+  CHECK(above.low == 350);  // a fourth of that is not moved, but added
+  CHECK(above.high == 400);
 }
