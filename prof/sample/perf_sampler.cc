@@ -507,10 +507,13 @@ void PerfSampler::count_chain(const Record& r, uint64_t weight) {
     end = chain_of(
         *r.state, [&](uint64_t address) { return code_at(r.process, address); }, frames);
   }
-  // The runtime does some of its work on stacks of its own.
-  if ((end == ChainEnd::other_stack || end == ChainEnd::cut_off) &&
-      tables_[frames.back().module]->is_runtime(frames.back().offset))
-    end = ChainEnd::whole;
+  const auto is_runtime = [&](const FramePlace& place) {
+    return place.module < tables_.size() && tables_[place.module] && tables_[place.module]->is_runtime(place.offset);
+  };
+  // The runtime does some of its work on stacks of its own. Where it calls what the program meant to call, as pthread_create, the
+  // program is shown to call that.
+  if ((end == ChainEnd::other_stack || end == ChainEnd::cut_off) && is_runtime(frames.back())) end = ChainEnd::whole;
+  std::erase_if(frames, is_runtime);
   if (end != ChainEnd::whole) frames.push_back({module("[unknown]"), 0});
   samples_.chains.add(frames, weight, r.in_kernel, chain_index_);
   samples_.chains.count(end, weight);
