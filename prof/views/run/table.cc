@@ -36,6 +36,7 @@ struct TableRow {
   uint32_t functions = 0;                // how many the row is of, in the table of modules
   std::vector<TextWithName> below = {};  // lines below it
   uint64_t address = 0;                  // of rows that are alike otherwise, the lesser comes first
+  uint32_t function = 0;                 // index of the function, in the table of these
 };
 
 struct TableForm {
@@ -191,15 +192,13 @@ std::string missing_line(const Analysis& analysis, size_t left_out, size_t rows,
   return line.empty() ? "" : "not shown: " + line;
 }
 
-// Each line ends with a newline, and is broken where a terminal has so many `columns` only. `left_out`
-// of `rows` rows are not in the table; `things` is what a row is of: "functions".
-std::string table_header(const Analysis& analysis, size_t left_out, size_t rows, const std::string& things,
-                         std::optional<size_t> columns) {
-  std::string header;
-  for (const std::string& line :
-       {subject_line(analysis), time_line(analysis), missing_line(analysis, left_out, rows, things)})
-    if (!line.empty()) header += wrapped(line, columns);
-  return header;
+// `left_out` of `rows` rows are not in the table; `things` is what a row is of: "functions".
+std::vector<std::string> table_header(const Analysis& analysis, size_t left_out, size_t rows,
+                                      const std::string& things) {
+  std::vector<std::string> lines = {subject_line(analysis), time_line(analysis),
+                                    missing_line(analysis, left_out, rows, things)};
+  std::erase(lines, "");
+  return lines;
 }
 
 // Takes away the rows that the options leave out, and returns what they are together.
@@ -252,28 +251,45 @@ void print_rows(const std::vector<Column>& columns, const std::vector<TableRow>&
   print_columns(std::move(texts), lines, options.wide ? std::nullopt : options.columns, out);
 }
 
-// The header; the titles; the rows, in the order that the options say; how many more there are. Percentages are of all
-// rows.
-void print_table(const Analysis& analysis, std::vector<TableRow> rows, const TableForm& form,
-                 const TableOptions& options, Output& out) {
+// What percentages of rows are of: all of these, those that are not selected, too.
+Shares shares_of(const Analysis& analysis, const std::vector<TableRow>& rows) {
   Shares shares(analysis);
   if (analysis.contexts.is_any()) {
     shares.add(analysis.contexts.whole);
   } else {
     for (const TableRow& row : rows) shares.add(row.sum);
   }
+  return shares;
+}
+
+// The rows that are selected, in their order.
+void select_and_sort(std::vector<TableRow>& rows, SortKey order) {
   std::erase_if(rows, [](const TableRow& row) { return !row.is_selected; });
   std::sort(rows.begin(), rows.end(), [&](const TableRow& a, const TableRow& b) {
-    return comes_before(options.order, {a.sum, a.name, a.address}, {b.sum, b.name, b.address});
+    return comes_before(order, {a.sum, a.name, a.address}, {b.sum, b.name, b.address});
   });
+}
+
+// Those before the name. They refer to the analysis and to the shares.
+std::vector<Column> all_columns(const Analysis& analysis, const Shares& shares, const TableForm& form) {
+  std::vector<Column> columns = {{"%", 0, [&](const TableRow& row) { return shares.of(row.sum).text(); }}};
+  for (Column& column : table_columns(analysis, form)) columns.push_back(std::move(column));
+  return columns;
+}
+
+// The header; the titles; the rows, in the order that the options say; how many more there are. Percentages are of all
+// rows. The header's lines are broken where a terminal has so many columns only.
+void print_table(const Analysis& analysis, std::vector<TableRow> rows, const TableForm& form,
+                 const TableOptions& options, Output& out) {
+  const Shares shares = shares_of(analysis, rows);
+  select_and_sort(rows, options.order);
   const LeftOut left_out = leave_out(rows, shares, options);
 
   const std::string things = form.has_functions ? "modules" : "functions";
   if (options.has_header)
-    out.text(table_header(analysis, left_out.rows, rows.size() + left_out.rows, things, options.columns));
-  std::vector<Column> columns = {{"%", 0, [&](const TableRow& row) { return shares.of(row.sum).text(); }}};
-  for (Column& column : table_columns(analysis, form)) columns.push_back(std::move(column));
-  print_rows(columns, rows, options, out);
+    for (const std::string& line : table_header(analysis, left_out.rows, rows.size() + left_out.rows, things))
+      out.text(wrapped(line, options.columns));
+  print_rows(all_columns(analysis, shares, form), rows, options, out);
   if (left_out.rows > 0) out.text(last_line(analysis, left_out, shares, things, options));
 }
 
@@ -312,9 +328,8 @@ std::vector<TextWithName> inlined_lines(const Analysis& analysis, uint32_t funct
   return lines;
 }
 
-}  // namespace
-
-void print_flat(const Analysis& analysis, const TableOptions& options, Output& out) {
+// A row for each function of which there is anything to tell.
+std::vector<TableRow> function_rows(const Analysis& analysis) {
   const std::vector<bool> selected = selected_functions(analysis, Modules(analysis));
   std::vector<TableRow> rows;
   for (uint32_t f = 0; f < analysis.sums.size(); ++f) {
@@ -328,11 +343,33 @@ void print_flat(const Analysis& analysis, const TableOptions& options, Output& o
     row.is_selected = selected[f];
     row.address = function.address;
     row.below = inlined_lines(analysis, f);
+    row.function = f;
     rows.push_back(std::move(row));
   }
+  return rows;
+}
+
+}  // namespace
+
+void print_flat(const Analysis& analysis, const TableOptions& options, Output& out) {
   const std::string heading = inlined_heading(analysis);
   if (options.has_header && !heading.empty()) out.text(wrapped(heading, options.columns));
-  print_table(analysis, std::move(rows), {}, options, out);
+  print_table(analysis, function_rows(analysis), {}, options, out);
+}
+
+FlatTable flat_table(const Analysis& analysis) {
+  std::vector<TableRow> rows = function_rows(analysis);
+  const Shares shares = shares_of(analysis, rows);
+  select_and_sort(rows, SortKey::self);
+  FlatTable table;
+  table.header = table_header(analysis, 0, rows.size(), "functions");
+  const std::vector<Column> columns = all_columns(analysis, shares, {});
+  for (const Column& column : columns) table.titles.push_back(column.title);
+  for (const TableRow& row : rows) {
+    FlatTable::Row& cells = table.rows.emplace_back(FlatTable::Row{row.function, {}});
+    for (const Column& column : columns) cells.texts.push_back(column.text(row));
+  }
+  return table;
 }
 
 void print_modules(const Analysis& analysis, const TableOptions& options, Output& out) {

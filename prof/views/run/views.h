@@ -30,6 +30,18 @@ struct TableOptions {
 // header (table.cc), below it how many rows are not shown. A percentage has the mark ~ if it is uncertain (shares.h).
 void print_flat(const Analysis& analysis, const TableOptions& options, Output& out);
 
+// The same as texts, for what shows it in another form: all functions, by self time, without their names.
+struct FlatTable {
+  struct Row {
+    uint32_t function;               // index into the table of functions
+    std::vector<std::string> texts;  // as many as there are titles
+  };
+  std::vector<std::string> header;  // lines, printable
+  std::vector<std::string> titles;
+  std::vector<Row> rows;
+};
+FlatTable flat_table(const Analysis& analysis);
+
 // The same table with a line for each module, the sum of its functions.
 void print_modules(const Analysis& analysis, const TableOptions& options, Output& out);
 
