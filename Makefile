@@ -12,7 +12,7 @@
 
 include sources
 # The files that its patterns name.
-$(foreach list,PROFLD_SOURCES PROF_SOURCES TARGET_SOURCES LIBPROF_SOURCES SAMPLER_SOURCES AUDIT_SOURCES HEADERS UNIT_TESTS FUZZ_TARGETS MANUALS,\
+$(foreach list,PROFLD_SOURCES PROF_SOURCES PAGE_FILES TARGET_SOURCES LIBPROF_SOURCES SAMPLER_SOURCES AUDIT_SOURCES HEADERS UNIT_TESTS FUZZ_TARGETS MANUALS,\
   $(eval $(list) := $(sort $(wildcard $($(list))))))
 VERSION := $(file <VERSION)
 
@@ -43,7 +43,9 @@ host_link = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 runtime_objects = $(patsubst %,$(BUILD)/runtime/%.o,$(1))
 profld_objects = $(call objects,$(PROFLD_SOURCES))
-prof_objects = $(call objects,$(PROF_SOURCES))
+# The page that prof --html writes around a profile.
+page_object = $(BUILD)/page/page.o
+prof_objects = $(call objects,$(PROF_SOURCES)) $(page_object)
 shared_objects = $(call objects,$(SHARED_SOURCES))
 libprof_objects = $(call runtime_objects,$(LIBPROF_SOURCES))
 audit_objects = $(call runtime_objects,$(AUDIT_SOURCES))
@@ -55,7 +57,7 @@ tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects)) $(c
 # Of prof's commands, what the fuzz targets need: the rest starts programs and reads command lines.
 fuzzed_commands = $(filter prof/commands/options/% prof/commands/showing/%,$(PROF_SOURCES)) prof/commands/copies/command.cc \
 	prof/commands/copies/dynamic_linker.cc
-fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc prof/commands/% prof/instructions/commands/%,$(PROFLD_SOURCES) $(PROF_SOURCES)) $(fuzzed_commands))
+fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc prof/commands/% prof/instructions/commands/%,$(PROFLD_SOURCES) $(PROF_SOURCES)) $(fuzzed_commands)) $(page_object)
 fuzz_target_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(FUZZ_TARGETS))
 fuzz_targets = $(patsubst tests/fuzz/%.cc,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
 all_objects = $(profld_objects) $(prof_objects) $(target_objects) $(sampler_objects) $(audit_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
@@ -111,6 +113,11 @@ $(BUILD)/target/%.cc.o: %.cc | build-packages
 $(BUILD)/obj/%.cc.o: %.cc | build-packages
 	@mkdir -p $(@D); echo "CXX   $<"
 	$(Q)$(CXX) $(host_flags) $(if $(precompiled),-include $(precompiled) -fpch-preprocess) -c -o $@ $<
+
+$(page_object): prof/page/assemble $(PAGE_FILES) | build-packages
+	@mkdir -p $(@D); echo "PAGE  $@"
+	$(Q)prof/page/assemble $(@D) $(PAGE_FILES)
+	$(Q)$(CXX) -c -o $@ $(@D)/page.s
 
 # One for each level of optimization: g++ takes the one in the folder that fits.
 $(profld_objects) $(prof_objects) $(shared_objects): $(precompiled:%=%.gch/program)

@@ -5,6 +5,7 @@
 # The files that its patterns name.
 PROFLD_SOURCES=`{echo $PROFLD_SOURCES}
 PROF_SOURCES=`{echo $PROF_SOURCES}
+PAGE_FILES=`{echo $PAGE_FILES}
 TARGET_SOURCES=`{echo $TARGET_SOURCES}
 LIBPROF_SOURCES=`{echo $LIBPROF_SOURCES}
 SAMPLER_SOURCES=`{echo $SAMPLER_SOURCES}
@@ -23,6 +24,8 @@ DESTDIR=
 
 PROFLD_OBJECTS=${PROFLD_SOURCES:%=$BUILD/obj/%.o}
 PROF_OBJECTS=${PROF_SOURCES:%=$BUILD/obj/%.o}
+# The page that prof --html writes around a profile.
+PAGE_OBJECT=$BUILD/page/page.o
 SHARED_OBJECTS=${SHARED_SOURCES:%=$BUILD/obj/%.o}
 UNIT_OBJECTS=${UNIT_TESTS:%=$BUILD/obj/%.o}
 LIBPROF_OBJECTS=${LIBPROF_SOURCES:%=$BUILD/runtime/%.o}
@@ -38,7 +41,7 @@ $BUILD/bin/profld: $PROFLD_OBJECTS
 	mkdir -p $BUILD/bin
 	$CXX -o $target $prereq $PROFLD_LIBS
 
-$BUILD/bin/prof: $PROF_OBJECTS $SHARED_OBJECTS
+$BUILD/bin/prof: $PROF_OBJECTS $PAGE_OBJECT $SHARED_OBJECTS
 	mkdir -p $BUILD/bin
 	$CXX -o $target $prereq $PROF_LIBS
 
@@ -58,10 +61,10 @@ $BUILD/lib/libprof-audit.so: $AUDIT_OBJECTS
 	mkdir -p $BUILD/lib
 	$CXX $LDFLAGS_RUNTIME $LDFLAGS_AUDIT -o $target $prereq
 
-$BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS $TARGET_TESTED_OBJECTS
+$BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS $PAGE_OBJECT $TARGET_TESTED_OBJECTS
 	mkdir -p $BUILD/tests
 	tested=
-	for object in $PROFLD_OBJECTS $PROF_OBJECTS $TARGET_TESTED_OBJECTS; do
+	for object in $PROFLD_OBJECTS $PROF_OBJECTS $PAGE_OBJECT $TARGET_TESTED_OBJECTS; do
 	  case $object in */main.cc.o) ;; *) tested="$tested $object" ;; esac
 	done
 	$CXX -o $target $UNIT_OBJECTS $tested $PROFLD_LIBS $PROF_LIBS
@@ -91,6 +94,11 @@ $BUILD/obj/%.cc.o: %.cc
 	case $stem in tests/unit/*) unit=$CXXFLAGS_UNIT ;; *) unit= ;; esac
 	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP $unit -DPROFLD_VERSION=\"$VERSION\" \
 	  -include build/precompiled/precompiled.h -fpch-preprocess -c -o $target $stem.cc
+
+$PAGE_OBJECT: prof/page/assemble $PAGE_FILES
+	mkdir -p $BUILD/page
+	prof/page/assemble $BUILD/page $PAGE_FILES
+	$CXX -c -o $target $BUILD/page/page.s
 
 $BUILD/runtime/%.cc.o: %.cc
 	mkdir -p $(dirname $target)

@@ -174,6 +174,8 @@ const OptionTable kViewOptions = {
     {{0, "folded", "", "contexts for flame graphs, a line each"}, show<View::folded>},
     {{0, "csv", "", "functions with commas, a line each"}, show<View::csv>},
     {{0, "dot", "", "the graph of functions, for dot"}, show<View::dot>},
+    {{0, "html", "FILE", "write FILE, a page for a browser: flame graph, table, callers and callees"},
+     keep_file<&Options::html>},
     {{0, "callgrind", "FILE", "write FILE for KCachegrind"}, keep_file<&Options::callgrind>},
     {{0, "pprof", "FILE", "write FILE for go tool pprof"}, keep_file<&Options::pprof>},
     {{0, "speedscope", "FILE", "write FILE for www.speedscope.app"}, keep_file<&Options::speedscope>},

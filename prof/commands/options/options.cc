@@ -22,10 +22,10 @@ const std::vector<Exclusion> kExclusions = {
     {{"--callers"}, {"--callees"}},
     {{"-t", "--processes"}, {"-g", "--gprof-symbols"}, "files for gprof show everything as one"},
     {{"--module"},
-     {"-g", "--gprof-symbols", "--callgrind", "--pprof", "--speedscope"},
+     {"-g", "--gprof-symbols", "--html", "--callgrind", "--pprof", "--speedscope"},
      "of the exports only --csv can leave modules out"},
     {{"--function", "--not-function", "--annotate=", "--disassemble"},
-     {"-g", "--gprof-symbols", "--callgrind", "--pprof", "--speedscope"},
+     {"-g", "--gprof-symbols", "--html", "--callgrind", "--pprof", "--speedscope"},
      "exports are of all functions"},
     {{"--focus", "--ignore", "--callers", "--callees"},
      {"-g", "--gprof-symbols"},
@@ -58,7 +58,7 @@ std::vector<View> views_of(unsigned bits) {
 View view_meant(const Options& o, const Parsed& parsed) {
   for (const auto& [option, given] : parsed.options)
     if (!(option->views & bit(View::flat)) && (option->views & bit(View::tree))) return View::tree;
-  const std::string files = o.gmon + o.gprof_symbols + o.callgrind + o.pprof + o.speedscope;
+  const std::string files = o.gmon + o.gprof_symbols + o.html + o.callgrind + o.pprof + o.speedscope;
   return files.empty() ? View::flat : View::none;
 }
 

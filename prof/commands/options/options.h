@@ -46,7 +46,7 @@ struct Options {
   std::vector<std::string> functions, not_functions;  // --function and --not-function: patterns
   DebugSearch debug_files;                            // --debug-dir; prof run: also where the program lies
   bool inlined = false;                               // --inlined
-  std::string callgrind, pprof, speedscope;           // files for these options
+  std::string html, callgrind, pprof, speedscope;     // files for these options
   bool raw_names = false;
   bool wide = false;  // names are written out, neither simplified nor cut
   bool raw_times = false;

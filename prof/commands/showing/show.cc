@@ -20,6 +20,7 @@
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/context_selection.h"
 #include "prof/model/tree/modules.h"
+#include "prof/page/page.h"
 #include "prof/read/error.h"
 #include "prof/read/gmon_file.h"
 #include "prof/views/code/code_views.h"
@@ -115,6 +116,7 @@ void Exports::open() {
   is_open_ = true;
   if (options_.view == Options::View::folded) exports_.push_back(folded_export(out_));
   if (options_.view == Options::View::csv) exports_.push_back(csv_export(out_));
+  if (!options_.html.empty()) exports_.push_back(page_export(new_file(options_.html)));
   if (!options_.callgrind.empty()) exports_.push_back(callgrind_export(options_.callgrind));
   if (!options_.pprof.empty()) exports_.push_back(pprof_export(new_file(options_.pprof)));
   if (!options_.speedscope.empty()) exports_.push_back(speedscope_export(new_file(options_.speedscope)));

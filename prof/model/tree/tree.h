@@ -96,7 +96,7 @@ void add_self(Sum& sum, const Part& part) {
   sum.has_estimated_calls |= part.has_estimated_calls;
   sum.has_doubtful_calls |= part.has_doubtful_calls;
   sum.has_doubtful_self |= part.has_doubtful_self;
-  if constexpr (requires { sum.has_tail_calls; }) sum.has_tail_calls |= part.has_tail_calls;
+  if constexpr (requires { sum.has_tail_calls, part.has_tail_calls; }) sum.has_tail_calls |= part.has_tail_calls;
 }
 
 template <class Sum, class Part>

@@ -1,0 +1,52 @@
+#include "page.h"
+
+#include <string_view>
+
+#include "contents.h"
+#include "packed.h"
+#include "prof/export/contexts.h"
+
+// What prof/page/assemble made.
+extern "C" {
+extern const char prof_page_head[], prof_page_head_end[];
+extern const char prof_page_tail[], prof_page_tail_end[];
+}
+
+namespace prof {
+
+namespace {
+
+class Page : public Export {
+ public:
+  explicit Page(Output& out) : out_(out) {}
+
+  void add(const Analysis& part) override {
+    begin();
+    // So a reader can choose one without unpacking all.
+    out_.text("<template class=\"profile\" data-part=\"" + base64(part_name(part)) + "\">");
+    Packed packed(out_);
+    pack(part, packed);
+    packed.finish();
+    out_.text("</template>\n");
+  }
+
+  void finish() override {
+    begin();
+    out_.text({prof_page_tail, size_t(prof_page_tail_end - prof_page_tail)});
+  }
+
+ private:
+  void begin() {
+    if (!has_head_) out_.text({prof_page_head, size_t(prof_page_head_end - prof_page_head)});
+    has_head_ = true;
+  }
+
+  Output& out_;
+  bool has_head_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Export> page_export(Output& out) { return std::make_unique<Page>(out); }
+
+}  // namespace prof

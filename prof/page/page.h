@@ -1,0 +1,27 @@
+// A page to look at a profile with: one file of HTML that needs nothing else.
+//
+// It is made of three parts. The first and the last are the same for all profiles, and are put together when prof is built,
+// of the files beside this one (prof/page/assemble): what the page looks like, and the program in it. Between them stands
+// what is of the profile, packed (packed.h), one <template> for each part that is shown apart. A browser neither shows nor
+// runs what is in one of these, and what is packed there has no character that means anything in HTML. So no name in
+// a profile can be taken for a piece of the page; and the program in the page sets all text as text.
+//
+// The page forbids itself all else: its content policy allows the one script and the one sheet of styles in it, by their
+// SHA-256, and no network at all.
+
+#ifndef PROF_PAGE_PAGE_H
+#define PROF_PAGE_PAGE_H
+
+#include <memory>
+
+#include "prof/export/exports.h"
+#include "prof/views/text/output.h"
+
+namespace prof {
+
+// Writes to `out`, which must outlive it and is finished by the caller.
+std::unique_ptr<Export> page_export(Output& out);
+
+}  // namespace prof
+
+#endif
