@@ -1,6 +1,6 @@
 # GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
 # Other targets are for those who change it (CONTRIBUTING): golden, format-check, tidy, coverage, torture, tableless, chromium,
-# callgrind, gprof-programs, ocaml, exports, sweep, soak, bench, truth, fuzz.
+# callgrind, gprof-programs, ocaml, exports, page, sweep, soak, bench, truth, fuzz.
 # On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
 #
 #   CXX=g++-12               another compiler
@@ -70,7 +70,7 @@ sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
-.PHONY: all demo check check-all golden callgrind gprof-programs ocaml exports soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
+.PHONY: all demo check check-all golden callgrind gprof-programs ocaml exports page soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
 	tidy coverage install uninstall clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
 all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
@@ -181,6 +181,10 @@ ocaml: all | check-packages ocaml-packages
 # What gprof and gcov say of programs that prof says something of, too.
 gprof-programs: all | check-packages callgrind-packages
 	@tests/gprof_programs $(BUILD)
+
+# Pages of prof --html, in Chromium.
+page: all | check-packages chromium-packages
+	@tests/page/run $(BUILD)
 
 # Exports, opened by large programs that read them: go tool pprof and Graphviz.
 exports: all | check-packages exports-packages

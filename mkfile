@@ -137,6 +137,10 @@ exports:V: $PROGRAMS
 	.ci/packages $CHECK_PACKAGES $EXPORTS_PACKAGES
 	tests/export_viewers $BUILD
 
+page:V: $PROGRAMS
+	.ci/packages $CHECK_PACKAGES $CHROMIUM_PACKAGES
+	tests/page/run $BUILD
+
 sweep:V: $PROGRAMS
 	.ci/packages $SWEEP_PACKAGES
 	tests/sweep/run $BUILD
