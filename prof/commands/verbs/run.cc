@@ -122,7 +122,10 @@ void show_run(const Options& options, const std::string& program, std::vector<st
   }
   say_all(remarks);
   show(options, program, run, stderr);
-  say(options.folder.empty() ? "the profile is " + run[0] : "the profiles are in " + options.folder);
+  const std::string where = options.folder.empty() ? run[0] : options.folder;
+  std::string last = (options.folder.empty() ? "the profile is " : "the profiles are in ") + where;
+  if (options.html.empty()) last += "; to look at it: prof --html page.html " + quoted(where);
+  say(last);
 }
 
 // What takes hooks, of all that is asked for: an option's name; "" if nothing does.

@@ -44,7 +44,7 @@ run prof run ./program exit 0
 [ "$status" = 0 ] && [ ! -s stdout ] || fail "exit 0: $status $(cat stderr)"
 grep -qxE 'program, prof\.[0-9]*, (times from samples|no hooks, .*)' stderr && grep -qP '^ +(% +Self +\+/- +(Total +)?)?Calls( +Per-call)?\tName$' <(grep Name stderr) && has_row 7 'work' stderr ||
   fail "no table: $(cat stderr)"
-profile=$(tail -n 1 stderr | grep -oE 'prof\.[0-9.]*[0-9]') && [ -s "$profile" ] || fail "no profile named: $(tail -n 1 stderr)"
+profile=$(tail -n 1 stderr | grep -oE 'prof\.[0-9.]*[0-9]' | head -n 1) && [ -s "$profile" ] || fail "no profile named: $(tail -n 1 stderr)"
 prof "$profile" >again 2>&1 || fail "prof $profile: $(cat again)"
 [ "$(exact again | sort)" = "$(exact stderr | sort)" ] || fail "other table: $(cat again)"
 echo "standard input" | prof run -- ./program echo -d "two words" '' >stdout 2>stderr || fail "echo: $(cat stderr)"

@@ -86,7 +86,7 @@ run prof run --dir /dev/null/profiles ./family
 [ "$status" = 1 ] && [ "$(cat stderr)" = "prof: /dev/null/profiles: Not a directory" ] || fail "--dir where none can be: $status $(cat stderr)"
 run prof run --dir here/profiles ./family
 [ "$status" = 0 ] && [ "$(find here/profiles -name 'prof.*[0-9]' | wc -l)" = 5 ] && ! ls prof.* 2>/dev/null || fail "--dir: $(cat stderr)"
-grep -q '^prof: the profiles are in here/profiles$' stderr || fail "--dir: $(cat stderr)"
+grep -q '^prof: the profiles are in here/profiles; to look at it: prof --html page.html here/profiles$' stderr || fail "--dir: $(cat stderr)"
 has in_child 30 here/profiles
 has in_child 30 family here/profiles
 run prof run --dir here/profiles ./family
