@@ -89,6 +89,7 @@ ordered_json document_of(const Analysis& analysis) {
           {"remarks", remarks},
           {"hz", analysis.rate()},
           {"clock", analysis.tsc_hz},
+          {"chance", analysis.sampled ? analysis.sampled->weight / analysis.sampled->all : 0.0},
           {"measures", measures},
           {"names", names},
           {"table", table_of(table)},

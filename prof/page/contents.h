@@ -9,6 +9,8 @@
 //     remarks    on the profiles
 //     hz         cycles of all times here in a second
 //     clock      the same, or 0 if that is not known
+//     chance     of times from samples: the variance of a sum is that of its parts if each came by chance alone, less this times
+//                its square (SampleValue::correct_variances); else 0
 //     measures   what is known of contexts, as in export/contexts.h: time, processor, waiting, calls; the first is the main one
 //     names      what these are called
 //     table      titles and rows of the table of functions. A row begins with the number of its function

@@ -88,10 +88,12 @@ function lazy(object, name, compute) {
   });
 }
 
-// Calls and times of nodes, or of sums by function, as figures of one of them. `parents`: of nodes; null of sums.
+// Calls and times of nodes, or of sums by function, as figures of one of them. `parents`: of nodes; null of sums. `chance`: see
+// contents.h.
 class Figures {
-  constructor(columns, prefix, parents) {
+  constructor(columns, prefix, parents, chance) {
     this.parents = parents;
+    this.chance = chance;
     const has = (name) => columns.has(prefix + name);
     const column = (name) => columns.get(prefix + name);
     this.has = { times: has('self'), errors: has('self_error'), waiting: has('self_waiting') };
@@ -140,13 +142,17 @@ class Figures {
     const { cycles, low, high } = this[what];
     const error = this.has.errors ? this[what].error : null;
     const doubtful = what === 'self' ? 8 : 16;
+    // Variances that add up, and at the end that of the sum.
+    const others = (time) => time ** 2 * this.chance;
+    sum.variance += others(sum.cycles);
     for (const i of some) {
       sum.cycles += cycles[i];
       sum.low += low[i];
       sum.high += high[i];
-      if (error) sum.variance += error[i] ** 2;
+      if (error) sum.variance += error[i] ** 2 + others(cycles[i]);
       if (this.flags[i] & doubtful) sum.doubtful = true;
     }
+    sum.variance = Math.max(sum.variance - others(sum.cycles), 0);
   }
 }
 
@@ -161,12 +167,12 @@ class Profile {
     this.functionOf = new Uint32Array(this.count);
     const changes = columns.get('nodes.function');
     for (let i = 0, last = 0; i < this.count; ++i) this.functionOf[i] = last += signed(changes[i]);
-    this.nodes = new Figures(columns, 'nodes.', this.parents);
-    this.sums = new Figures(columns, 'sums.', null);
+    this.nodes = new Figures(columns, 'nodes.', this.parents, this.chance);
+    this.sums = new Figures(columns, 'sums.', null, this.chance);
     this.known = columns.get('sums.known');
     if (columns.has('cpu.nodes.calls')) {
       this.processor = {
-        nodes: new Figures(columns, 'cpu.nodes.', this.parents),
+        nodes: new Figures(columns, 'cpu.nodes.', this.parents, this.chance),
         sums: new Figures(columns, 'cpu.sums.', null),
       };
     }

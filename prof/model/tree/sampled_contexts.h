@@ -59,7 +59,8 @@ struct SampleValue {
   void correct_variances(Part& part) const {
     const double few = 2.25 * weight * cycles * cycles;  // with 95 %, 3 samples
     const auto correct = [&](uint64_t sum, double& variance) {
-      variance = std::max(variance - double(sum) * double(sum) * weight / all, std::min(variance, few));
+      const double square = double(sum) * double(sum);
+      variance = std::max(variance - square * weight / all, few * square / std::pow(all * cycles, 2));
     };
     correct(part.self, part.self_variance);
     correct(part.total, part.total_variance);
