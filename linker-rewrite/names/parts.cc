@@ -56,12 +56,14 @@ class Reader {
     }
   }
 
-  // Without clones and libraries, then without qualifiers, each with the blank before it.
+  // Without clones, libraries and kInlined, then without qualifiers, each with the blank before it.
   size_t end_without_rest() const {
     size_t end = text_.size();
     for (size_t i = tokens_.size(); i-- > 1;) {
       const Token &bracket = tokens_[i], &blank = tokens_[i - 1];
-      if (bracket.kind != Token::Kind::bracket || bracket.span.end != end || text_[bracket.span.start] != '[') break;
+      if (bracket.kind != Token::Kind::bracket || bracket.span.end != end) break;
+      const std::string_view text = text_.substr(bracket.span.start, end - bracket.span.start);
+      if (text[0] != '[' && text != kInlined) break;
       if (blank.kind != Token::Kind::blank || blank.span.end != bracket.span.start) break;
       end = blank.span.start;
       --i;

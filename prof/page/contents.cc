@@ -65,7 +65,8 @@ ordered_json functions_of(const Analysis& analysis) {
     names.push_back(printed_name(analysis, f));
     raw.push_back(function.raw_name == function.name ? "" : printable(function.raw_name));
     modules.push_back(function.object);
-    addresses.push_back(prof_text::hexadecimal(function.address));
+    const std::string declared = function.file + ':' + std::to_string(function.line);
+    addresses.push_back(function.is_inlined ? printable(declared) : prof_text::hexadecimal(function.address));
   }
   return {{"name", names}, {"raw", raw}, {"module", modules}, {"address", addresses}};
 }

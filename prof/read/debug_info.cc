@@ -3,20 +3,60 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 namespace prof {
 
 namespace {
 
-// The name for linkers if it has one, else that in the source.
-std::string name_of(Dwarf_Die& entry) {
+std::string text_of(Dwarf_Die& entry, unsigned kind) {
   Dwarf_Attribute attribute;
-  for (unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
-    const char* name = dwarf_formstring(dwarf_attr_integrate(&entry, kind, &attribute));
-    if (name && *name) return name;
+  const char* text = dwarf_formstring(dwarf_attr_integrate(&entry, kind, &attribute));
+  return text ? text : "";
+}
+
+// In which namespaces, classes and functions something of C++ is declared: "Shop::sort::". The whole unit is looked through.
+std::string scope_of(Dwarf_Die entry, const std::string& name) {
+  constexpr int kMaxReferences = 8;  // of one entry to the next; a damaged file may have circles
+  Dwarf_Attribute attribute;
+  for (int i = 0; i < kMaxReferences && dwarf_attr(&entry, DW_AT_specification, &attribute); ++i)
+    if (!dwarf_formref_die(&attribute, &entry)) return "";
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&entry, &scopes);
+  std::string text;
+  for (int i = 1; i < count; ++i) {
+    const int tag = dwarf_tag(&scopes[i]);
+    if (tag == DW_TAG_lexical_block || tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit) continue;
+    std::string scope = text_of(scopes[i], DW_AT_name);
+    if (scope.empty())
+      scope = tag == DW_TAG_namespace ? "(anonymous namespace)" : name == "operator()" ? "{lambda}" : "{unnamed}";
+    text.insert(0, scope + "::");
   }
-  return "";
+  std::free(scopes);
+  return text;
+}
+
+bool is_cplusplus(Dwarf_Die& entry) {
+  Dwarf_Die unit;
+  switch (dwarf_diecu(&entry, &unit, nullptr, nullptr) ? dwarf_srclang(&unit) : -1) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The name for linkers if it has one, else that in the source. Members of local classes of C++, as lambdas are, have none for linkers,
+// and that in the source is only "operator()".
+std::string name_of(Dwarf_Die& entry) {
+  for (unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
+    if (std::string name = text_of(entry, kind); !name.empty()) return name;
+  const std::string name = text_of(entry, DW_AT_name);
+  return name.empty() || !is_cplusplus(entry) ? name : scope_of(entry, name) + name;
 }
 
 // Not dwarf_decl_file of libdw, to which the number 0 is no file: that is how DWARF 5 numbers the file that was compiled.
@@ -157,10 +197,10 @@ void DebugInfo::add_labels(Dwarf_Die& parent, unsigned depth, std::vector<Source
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-std::optional<FunctionSource> DebugInfo::find(uint64_t address, const SamplesByAddress& samples) {
+const DebugInfo::Range* DebugInfo::find_function(uint64_t address) {
   if (!has_units_) read_units();
   const Range* unit = find(units_, address);
-  if (!unit) return {};
+  if (!unit) return nullptr;
   Dwarf_Die unit_entry = unit->entry;
   const auto [at, is_new] = functions_.try_emplace(dwarf_dieoffset(&unit_entry));
   Ranges& functions = at->second;
@@ -168,7 +208,11 @@ std::optional<FunctionSource> DebugInfo::find(uint64_t address, const SamplesByA
     if (std::optional<Dwarf_Die> whole = dwarf_.unit_with_functions(unit_entry)) add_functions(*whole, 0, functions);
     std::sort(functions.begin(), functions.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
   }
-  const Range* function = find(functions, address);
+  return find(functions, address);
+}
+
+std::optional<FunctionSource> DebugInfo::find(uint64_t address, const SamplesByAddress& samples) {
+  const Range* function = find_function(address);
   if (!function) return {};
   Dwarf_Die entry = function->entry;
   Dwarf_Attribute result;
@@ -185,6 +229,60 @@ std::optional<FunctionSource> DebugInfo::find(uint64_t address, const SamplesByA
     return std::tie(b.samples, b.bytes, a.raw_name, a.line) < std::tie(a.samples, a.bytes, b.raw_name, b.line);
   });
   return source;
+}
+
+bool DebugInfo::InlinedPlace::has(uint64_t address) const {
+  return std::ranges::any_of(ranges,
+                             [&](const auto& range) { return range.first <= address && address < range.second; });
+}
+
+const InlinedFrame* DebugInfo::frame_of(Dwarf_Die& inlined) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die origin;
+  if (!dwarf_formref_die(dwarf_attr(&inlined, DW_AT_abstract_origin, &attribute), &origin)) return nullptr;
+  const auto [at, is_new] = frames_.try_emplace(origin.addr);
+  if (is_new) at->second = {name_of(origin), file_of(origin), line_of(origin)};
+  return at->second.raw_name.empty() ? nullptr : &at->second;
+}
+
+void DebugInfo::add_places(Dwarf_Die& parent, unsigned depth, std::vector<InlinedPlace>& to) {
+  Dwarf_Die child;
+  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return;
+  do {
+    if (is_exhausted()) return;
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
+      add_places(child, depth + 1, to);
+    } else if (tag == DW_TAG_inlined_subroutine) {
+      const size_t index = to.size();
+      InlinedPlace& place = to.emplace_back();
+      Ranges ranges;
+      add_ranges(child, ranges);
+      for (const Range& range : ranges) place.ranges.emplace_back(range.start, range.end);
+      place.function = frame_of(child);
+      add_places(child, depth + 1, to);
+      to[index].end = to.size();
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+std::vector<const InlinedFrame*> DebugInfo::inlined_at(uint64_t address) {
+  const Range* function = find_function(address);
+  if (!function) return {};
+  Dwarf_Die entry = function->entry;
+  const auto [at, is_new] = places_.try_emplace(entry.addr);
+  const std::vector<InlinedPlace>& places = at->second;
+  if (is_new) add_places(entry, 0, at->second);
+  std::vector<const InlinedFrame*> frames;
+  for (size_t i = 0, end = places.size(); i < end;) {
+    if (!places[i].has(address)) {
+      i = places[i].end;
+      continue;
+    }
+    if (places[i].function) frames.push_back(places[i].function);
+    end = places[i++].end;
+  }
+  return frames;
 }
 
 const LineTable& DebugInfo::lines_at(uint64_t address) {

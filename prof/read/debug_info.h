@@ -24,6 +24,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dwarf_file.h"
@@ -40,6 +41,13 @@ struct InlinedFunction {
   uint64_t places = 0;   // how often it is in the function's code
   uint64_t bytes = 0;    // of the code, without those of functions inlined into it
   uint64_t samples = 0;  // that were taken in these bytes
+};
+
+// An inlined function, as it stands in the source.
+struct InlinedFrame {
+  std::string raw_name;  // as linkers would call it
+  std::string file;      // where it is declared: a path, as the compiler saw it; empty if unknown
+  unsigned line = 0;
 };
 
 // A label of the source: of goto, not of switch.
@@ -79,6 +87,10 @@ class DebugInfo {
   // The function whose code is at a link-time address, with its samples of those that are given.
   std::optional<FunctionSource> find(uint64_t address, const SamplesByAddress& samples = {});
 
+  // The inlined functions that the instruction at a link-time address is of, the outermost first; it is of the function that has
+  // the code itself if there are none. They live as long as this object.
+  std::vector<const InlinedFrame*> inlined_at(uint64_t address);
+
   // The line of the source that the instruction at a link-time address was made of, by the line table.
   std::optional<SourceLine> line_at(uint64_t address);
 
@@ -92,7 +104,16 @@ class DebugInfo {
   };
   using Ranges = std::vector<Range>;  // by start
 
+  // A place where a function was inlined. Those in it follow it, up to `end`.
+  struct InlinedPlace {
+    std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of code: starts and ends
+    const InlinedFrame* function = nullptr;             // null if it has no name
+    size_t end = 0;                                     // an index
+    bool has(uint64_t address) const;
+  };
+
   static const Range* find(const Ranges& ranges, uint64_t address);
+  const Range* find_function(uint64_t address);
   bool is_exhausted() { return ++steps_ > kMaxSteps; }
   void add_ranges(Dwarf_Die& entry, Ranges& to);
   // Of code: how much it is, and how many samples are in it.
@@ -105,6 +126,8 @@ class DebugInfo {
   void add_labels(Dwarf_Die& parent, unsigned depth, std::vector<SourceLabel>& to);
   Extent add_inlined(Dwarf_Die& parent, unsigned depth, const SamplesByAddress& samples,
                      std::vector<InlinedFunction>& to, std::map<const void*, size_t>& known);
+  void add_places(Dwarf_Die& parent, unsigned depth, std::vector<InlinedPlace>& to);
+  const InlinedFrame* frame_of(Dwarf_Die& inlined);
 
   static constexpr uint64_t kMaxSteps = 100'000'000;
   static constexpr unsigned kMaxDepth = 200;
@@ -113,8 +136,10 @@ class DebugInfo {
   uint64_t steps_ = 0;
   bool has_units_ = false;
   Ranges units_;
-  std::map<Dwarf_Off, Ranges> functions_;  // by the offset of their unit
-  std::map<Dwarf_Off, LineTable> lines_;   // the same
+  std::map<Dwarf_Off, Ranges> functions_;                    // by the offset of their unit
+  std::map<Dwarf_Off, LineTable> lines_;                     // the same
+  std::map<const void*, std::vector<InlinedPlace>> places_;  // by the entry of the function that has the code
+  std::map<const void*, InlinedFrame> frames_;               // by the entry that inlined ones refer to
 };
 
 }  // namespace prof

@@ -46,6 +46,7 @@ struct Options {
   std::vector<std::string> functions, not_functions;  // --function and --not-function: patterns
   DebugSearch debug_files;                            // --debug-dir; prof run: also where the program lies
   bool inlined = false;                               // --inlined
+  bool no_inlined = false;                            // --no-inlined
   std::string html, callgrind, pprof, speedscope;     // files for these options
   bool raw_names = false;
   bool wide = false;  // names are written out, neither simplified nor cut

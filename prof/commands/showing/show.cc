@@ -369,6 +369,8 @@ int show(const Options& as_given, const std::string& program, const std::vector<
       !is_of_one_run && options.samples.empty() && options.gmon.empty() && options.gprof_symbols.empty();
   const bool shows_blocks = is_json || options.view == View::gprof || options.view == View::fallacy ||
                             is_of_code(options.view) || !options.gmon.empty();
+  const bool shows_inlined = !options.no_inlined && !options.inlined && !is_of_one_run && options.gmon.empty() &&
+                             options.gprof_symbols.empty();
   const Input input = {.program = program,
                        .profiles = profiles,
                        .raw_names = options.raw_names,
@@ -379,6 +381,7 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                        .samples = options.samples,
                        .debug_files = options.debug_files,
                        .sources = options.inlined,
+                       .inlined_rows = shows_inlined,
                        .whole_names = options.wide,
                        .blocks = shows_blocks ? Listed::all : Listed::executed,
                        .function_patterns = options.functions,

@@ -74,6 +74,7 @@ const prof_options::Table<DiffOptions> kOptions = {
     {{'w', "wide", "", "write names out: neither simplify nor cut them"},
      [](DiffOptions& o, const Given&) { o.shown.wide = true; }},
     {{0, "raw-names", "", "do not demangle names"}, set<&DiffOptions::raw_names>},
+    {{0, "no-inlined", "", "no rows for inlined functions"}, set<&DiffOptions::no_inlined>},
     {{0, "fail-above", "P",
       "exit with 3 if a function, or all together, became slower by more than P percent of all the time of A"},
      [](DiffOptions& o, const Given& given) {
@@ -234,28 +235,51 @@ void print(const DiffOptions& options, const Difference& difference, const std::
 
 }  // namespace
 
-int diff(const DiffOptions& options) {
-  Output out(stdout, "standard output");
-  const std::array<std::vector<Run>, 2> sides = sides_of(options);
-  const std::string type = common_type(sides);
-  const bool is_json = options.view == DiffOptions::View::json;
-  Comparison comparison(options.view != DiffOptions::View::table);
+namespace {
+
+struct Compared {
+  Difference difference;
+  std::vector<std::string> remarks;
   bool is_damaged = false;
+  size_t with_inlined = 0;  // runs that have rows for inlined functions of the program
+};
+
+Compared compare_sides(const DiffOptions& options, const std::array<std::vector<Run>, 2>& sides, bool inlined_rows) {
+  Compared compared;
+  Comparison comparison(options.view != DiffOptions::View::table);
   for (size_t s = 0; s < 2; ++s) {
     for (const Run& run : sides[s]) {
       const Analysis analysis = analyse({.program = run.program,
                                          .profiles = run.profiles,
                                          .raw_names = options.raw_names,
                                          .raw_times = options.raw_times,
-                                         .remarks = !is_json,
+                                         .remarks = options.view != DiffOptions::View::json,
+                                         .inlined_rows = inlined_rows,
                                          .whole_names = options.shown.wide,
                                          .may_list_inlined = false});
-      say_all(analysis.remarks);
-      is_damaged = is_damaged || analysis.damaged;
+      compared.remarks.insert(compared.remarks.end(), analysis.remarks.begin(), analysis.remarks.end());
+      compared.is_damaged = compared.is_damaged || analysis.damaged;
+      compared.with_inlined += std::ranges::any_of(analysis.functions.functions(),
+                                                   [](const Function& f) { return f.is_inlined && f.object == 0; });
       comparison.add(s, analysis);
     }
   }
-  const Difference difference = comparison.finish();
+  compared.difference = comparison.finish();
+  return compared;
+}
+
+}  // namespace
+
+int diff(const DiffOptions& options) {
+  Output out(stdout, "standard output");
+  const std::array<std::vector<Run>, 2> sides = sides_of(options);
+  const std::string type = common_type(sides);
+  Compared compared = compare_sides(options, sides, !options.no_inlined);
+  // Where one build of the program has no debug information, its inlined functions would be gone, and others slower.
+  if (compared.with_inlined != 0 && compared.with_inlined != sides[0].size() + sides[1].size())
+    compared = compare_sides(options, sides, false);
+  say_all(compared.remarks);
+  const Difference& difference = compared.difference;
   if (difference.nameless > 0) {
     say(prof_text::count_of(difference.nameless, "function has", "functions have") +
         " no name, and could not be found in the other build: shown as new or gone");
@@ -267,7 +291,7 @@ int diff(const DiffOptions& options) {
     say_all(found);
     if (!found.empty()) return kFailed;
   }
-  return is_damaged ? 1 : 0;
+  return compared.is_damaged ? 1 : 0;
 }
 
 }  // namespace prof

@@ -19,6 +19,7 @@ struct DiffOptions {
   DifferenceOptions shown;
   bool raw_names = false;
   bool raw_times = false;
+  bool no_inlined = false;
   bool help = false;
   // A function that became slower by more than this part of all the time of A, in percent, is a failure.
   std::optional<double> fail_above;

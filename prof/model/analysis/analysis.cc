@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -14,6 +15,7 @@
 #include "prof/model/tree/completeness.h"
 #include "prof/model/tree/context_selection.h"
 #include "prof/model/tree/histogram.h"
+#include "prof/model/tree/inlined_rows.h"
 #include "prof/read/clock.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
@@ -238,7 +240,9 @@ void remark_on_waiting(Analysis& a, const Input& input, const std::string& name)
 void add_sources(Analysis& a, const Input& input) {
   if (input.sources) find_sources(a, input.debug_files, a.remarks);
   if (!input.remarks) return;
-  const std::string inlining = input.sources || !input.may_list_inlined ? "" : remark_on_inlining(a, input.debug_files);
+  const bool has_rows = std::ranges::any_of(a.functions.functions(), &Function::is_inlined);
+  const std::string inlining =
+      input.sources || has_rows || !input.may_list_inlined ? "" : remark_on_inlining(a, input.debug_files);
   for (const std::string& remark : {remark_on_missing_names(a), inlining})
     if (!remark.empty()) a.remarks.push_back(remark);
 }
@@ -332,6 +336,8 @@ void take_samples(Analysis& a, const Input& input) {
     if (a.counter_costs[f].high > 0) a.counter_costs[f].add(kCountedCall * double(a.sums[f].calls));
   leave_out_counters(a.counter_costs, a.rate(), *a.sampled);
   const bool has_chains = !a.has_hooks() && a.sampled->has_chains();
+  if (has_chains && input.inlined_rows)
+    add_inlined_rows(a.histogram, input.debug_files, a.functions, *a.sampled, a.remarks);
   if (has_chains) {
     a.sums = use_chains(*a.sampled, samples.chains, a.rate(), a.arcs, a.tree);
   } else {

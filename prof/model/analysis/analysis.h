@@ -26,8 +26,9 @@ struct Input {
   std::vector<std::string> module_patterns = {};  // as of fnmatch(3): shown is what matches one of them; all if empty
   std::string samples = {};  // a file of samples of the unprofiled program, which times are taken from
   DebugSearch debug_files = {};
-  bool sources = false;      // where functions stand in the source, and what was inlined into them
-  bool whole_names = false;  // demangled names are not simplified
+  bool sources = false;       // where functions stand in the source, and what was inlined into them
+  bool inlined_rows = false;  // inlined functions have rows of their own, if the times are those of prof run
+  bool whole_names = false;   // demangled names are not simplified
   Listed blocks = Listed::all;
   // Shown are functions that match one of the former, or all if there are none, and none of the latter.
   std::vector<std::string> function_patterns = {}, not_function_patterns = {};

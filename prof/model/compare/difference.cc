@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "linker-rewrite/names/parts.h"
 #include "matching.h"
 #include "prof/read/error.h"
 
@@ -195,7 +196,8 @@ MatchedFunction matched(const FunctionTable& table, const Function& function) {
   const Object& object = table.objects()[function.object];
   MatchedFunction m{function.name, function.raw_name, "", object.original_build_id(), function.address};
   if (object.kind() != Object::Kind::program) m.module = object.name();
-  m.has_address = !function.is_import && object.kind() != Object::Kind::no_file;
+  if (function.is_inlined) m.raw_name += ' ' + std::string(prof_names::kInlined);  // the function may be there, too
+  m.has_address = !function.is_import && !function.is_inlined && object.kind() != Object::Kind::no_file;
   m.has_name = function.has_name;
   // The same file, as far as can be told.
   if (!m.has_name && m.build_id.empty()) m.build_id = object.path();

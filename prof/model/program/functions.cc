@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "linker-rewrite/names/demangle.h"
+#include "linker-rewrite/names/parts.h"
 #include "linker-rewrite/names/simplify.h"
 #include "linker-rewrite/text/hexadecimal.h"
+#include "prof/read/debug_info.h"
 
 namespace prof {
-
-namespace {}  // namespace
 
 FunctionTable::FunctionTable(Object program, bool raw_names, DebugSearch search)
     : raw_names_(raw_names), search_(std::move(search)) {
@@ -60,6 +60,22 @@ uint32_t FunctionTable::import(const std::string& name, uint64_t entry, const Ob
     f.is_import = true;
     functions_.push_back(std::move(f));
   }
+  return at->second;
+}
+
+uint32_t FunctionTable::inlined(uint32_t object, const InlinedFrame& frame) {
+  // Functions of one name may be several, of several files.
+  auto [at, is_new] =
+      inlined_index_.try_emplace({object, frame.raw_name, frame.file, frame.line}, uint32_t(functions_.size()));
+  if (is_new)
+    functions_.push_back({.object = object,
+                          .address = 0,
+                          .name = name_of(frame.raw_name, objects_[object]) + ' ' + std::string(prof_names::kInlined),
+                          .raw_name = frame.raw_name,
+                          .has_calls = false,
+                          .is_inlined = true,
+                          .file = frame.file,
+                          .line = frame.line});
   return at->second;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,14 +22,19 @@
 
 namespace prof {
 
+struct InlinedFrame;
+
 struct Function {
   uint32_t object;       // index into FunctionTable::objects; 0 is the program
   uint64_t address;      // entry in the original, link-time; of an import, what stands for it in a module that calls it
   std::string name;      // for people
   std::string raw_name;  // as in the symbol table, or equal to `name` if there is no symbol
-  bool is_import = false;  // of a library that is not known, in the object "[libraries]": format/map.h
-  bool has_calls = true;   // false: it stands for code whose calls nobody counts, "[kernel]"
-  bool has_name = true;    // false: its name is made of its address
+  bool is_import = false;   // of a library that is not known, in the object "[libraries]": format/map.h
+  bool has_calls = true;    // false: it stands for code whose calls nobody counts, "[kernel]"
+  bool has_name = true;     // false: its name is made of its address
+  bool is_inlined = false;  // it stands for all code of the object that a function was inlined to, and has no address
+  std::string file = {};    // of an inlined one: where it is declared, as InlinedFrame has it
+  unsigned line = 0;
 };
 
 class FunctionTable {
@@ -56,6 +62,9 @@ class FunctionTable {
   // Index of the function at an original address, which is added if it is new. An import is one function, whichever
   // modules call it.
   uint32_t at(uint32_t object, uint64_t entry);
+
+  // Index of the function that stands for what was inlined of one.
+  uint32_t inlined(uint32_t object, const InlinedFrame& frame);
 
   // Index of the object that a library in a profile is; opened if it is new.
   uint32_t library(const Module& module);
@@ -88,6 +97,7 @@ class FunctionTable {
   uint32_t unknown_object_ = 0;                    // 0 until needed
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> function_index_;
   std::map<std::string, uint32_t> import_index_;
+  std::map<std::tuple<uint32_t, std::string, std::string, unsigned>, uint32_t> inlined_index_;
   bool raw_names_, whole_names_ = false;
   DebugSearch search_;
   std::vector<std::string> remarks_;

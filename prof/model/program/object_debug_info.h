@@ -26,6 +26,11 @@ class ObjectDebugInfo {
   // Nothing, if there is no debug information.
   std::optional<FunctionSource> find(uint64_t entry, const SamplesByAddress& samples = {});
 
+  // The inlined functions that the instruction at an address is of, the outermost first. They live as long as this object.
+  std::vector<const InlinedFrame*> inlined_at(uint64_t address) {
+    return info_ ? info_->inlined_at(address) : std::vector<const InlinedFrame*>();
+  }
+
   // The lines of the code of the compiled file that has the code at an address; empty if nothing tells.
   const LineTable& lines_at(uint64_t address);
 

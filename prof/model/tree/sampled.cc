@@ -24,7 +24,7 @@ class Crediting {
 
   SampledTimes credit_all() {
     const std::vector<ChainNode>& chains = samples_.chains.nodes();
-    for (size_t i = 1; i < chains.size(); ++i) in_chains_[chains[i].place.module][chains[i].place.offset] = 0;
+    for (size_t i = 1; i < chains.size(); ++i) in_chains_[chains[i].place.module][chains[i].place.offset] = {};
     for (uint32_t m = 0; m < samples_.modules.size(); ++m) {
       const SampledModule& module = samples_.modules[m];
       if (module.is_file()) {
@@ -55,12 +55,12 @@ class Crediting {
   }
 
  private:
-  using FunctionsAt = std::map<uint64_t, uint32_t>;  // by offset in a file, of what is in chains
+  using PlacesAt = std::map<uint64_t, ChainPlace>;  // by offset in a file, of what is in chains
 
   // All of a module to one function.
-  void credit_to(uint32_t function, const SampledModule& module, FunctionsAt& in_chains) {
+  void credit_to(uint32_t function, const SampledModule& module, PlacesAt& in_chains) {
     for (const auto& [offset, count] : module.counts) add(function, count);
-    for (auto& [offset, at] : in_chains) at = function;
+    for (auto& [offset, at] : in_chains) at = {function, functions_.functions()[function].object};
   }
 
   void add(uint32_t function, uint64_t count) {
@@ -89,7 +89,7 @@ class Crediting {
     return nullptr;
   }
 
-  void credit_file(const SampledModule& module, FunctionsAt& in_chains) {
+  void credit_file(const SampledModule& module, PlacesAt& in_chains) {
     std::optional<ElfFile> opened;
     const ElfFile* file = open(module, opened);
     const bool is_copy = file && file->is_rewritten() && !file->original_build_id().empty() &&
@@ -102,18 +102,21 @@ class Crediting {
         is_the_program ? uint32_t(kProgram) : functions_.library({module.path, module.build_id, 0, 0, 0});
     std::optional<CopySteps> steps;  // of a module that may be a copy that profld made
     if (file) steps.emplace(*file);
-    auto function_at = [&](uint64_t offset, uint64_t count) {
+    auto place_at = [&](uint64_t offset) {
+      ChainPlace place = {.object = object};
       const std::optional<uint64_t> loaded = file ? file->address_at(offset) : std::nullopt;
-      std::optional<uint64_t> entry;
-      if (loaded) {
-        const uint64_t address = steps->original(*loaded);
-        if (count) histogram_.add(object, address, count);
-        entry = functions_.objects()[object].entry_of_original(address);
-      }
-      return entry ? functions_.at(object, *entry) : functions_.unknown_function(object);
+      if (loaded) place.address = steps->original(*loaded);
+      const std::optional<uint64_t> entry =
+          loaded ? functions_.objects()[object].entry_of_original(place.address) : std::nullopt;
+      place.function = entry ? functions_.at(object, *entry) : functions_.unknown_function(object);
+      return place;
     };
-    for (const auto& [offset, count] : module.counts) add(function_at(offset, count), count);
-    for (auto& [offset, function] : in_chains) function = function_at(offset, 0);
+    for (const auto& [offset, count] : module.counts) {
+      const ChainPlace place = place_at(offset);
+      add(place.function, count);
+      if (place.address != 0) histogram_.add(object, place.address, count);
+    }
+    for (auto& [offset, place] : in_chains) place = place_at(offset);
   }
 
   void refuse_other_program() const {
@@ -132,7 +135,7 @@ class Crediting {
   const std::string& path_;
   std::vector<std::string>& remarks_;
   SampledTimes times_;
-  std::map<uint32_t, FunctionsAt> in_chains_;  // by module
+  std::map<uint32_t, PlacesAt> in_chains_;  // by module
   bool has_program_ = false;
 };
 

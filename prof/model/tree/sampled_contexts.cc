@@ -134,11 +134,17 @@ class Counted {
   std::vector<bool> is_single_;  // by function
 };
 
+// The node that has the code of a node: itself, or a caller.
+uint32_t not_inlined(const Tree& tree, const ChainFunctions& functions, uint32_t node) {
+  while (node != 0 && functions.is_inlined(tree.nodes[node].function)) node = tree.nodes[node].parent;
+  return node;
+}
+
 // Gives the nodes of a tree calls.
 class Sharing {
  public:
-  Sharing(Tree& tree, Growing& growing, Counted& counted)
-      : tree_(tree), growing_(growing), counted_(counted), heaviest_(counted.functions()) {}
+  Sharing(Tree& tree, Growing& growing, Counted& counted, const ChainFunctions& functions)
+      : tree_(tree), growing_(growing), counted_(counted), functions_(functions), heaviest_(counted.functions()) {}
 
   void share() {
     add_nodes_without_samples();
@@ -220,7 +226,8 @@ class Sharing {
   // What a node's calls are a part of.
   Arc key_of(uint32_t n) const {
     const CallNode& node = tree_.nodes[n];
-    const Arc arc = {node.parent == 0 ? kOutside : tree_.nodes[node.parent].function, node.function};
+    const uint32_t caller = not_inlined(tree_, functions_, node.parent);
+    const Arc arc = {caller == 0 ? kOutside : tree_.nodes[caller].function, node.function};
     return counted_.has(arc) ? arc : Arc{kOutside, node.function};
   }
 
@@ -230,6 +237,7 @@ class Sharing {
   Tree& tree_;
   Growing& growing_;
   Counted& counted_;
+  const ChainFunctions& functions_;
   // While nodes are added: by function, its node with most samples; what has a node; whose callees are to be looked at.
   std::vector<std::optional<uint32_t>> heaviest_;
   std::set<Arc> has_node_;
@@ -252,14 +260,17 @@ Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions
   std::vector<uint32_t> node_of = {0};  // by node of the chains
   for (size_t c = 1; c < chains.nodes().size(); ++c) {
     const ChainNode& chain = chains.nodes()[c];
-    const uint32_t function = functions.by_node[c];
+    const ChainPlace& place = functions.by_node[c];
     uint32_t caller = node_of[chain.parent];
+    const uint32_t code = not_inlined(tree, functions, caller);
     const std::optional<uint32_t> between =
-        caller == 0 ? std::nullopt : counted.jumped_from(tree.nodes[caller].function, function);
+        code == 0 ? std::nullopt : counted.jumped_from(tree.nodes[code].function, place.function);
     if (between) caller = growing.child(caller, *between);
-    node_of.push_back(growing.child(caller, function));
-    tree.nodes[node_of[c]].has_tail_calls |= between.has_value();
-    add(node_of[c], chain.user);
+    uint32_t node = growing.child(caller, place.function);
+    tree.nodes[node].has_tail_calls |= between.has_value();
+    for (const uint32_t inlined : functions.inlined[place.inlined]) node = growing.child(node, inlined);
+    node_of.push_back(node);
+    add(node, chain.user);
     if (chain.kernel) add(growing.child(node_of[c], functions.kernel), chain.kernel);
   }
   samples.resize(tree.nodes.size());
@@ -276,7 +287,7 @@ Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions
     caller.total_range.add(node.total_range);
     SampleValue::add_moved(node);
   }
-  Sharing(tree, growing, counted).share();
+  Sharing(tree, growing, counted, functions).share();
   link_children(tree);
   return tree;
 }

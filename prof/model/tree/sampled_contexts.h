@@ -12,6 +12,9 @@
 // between its caller and the other, as it is with hooks.
 //
 // A call that was counted and of which there is no context is below the context of the caller that has most samples.
+//
+// Inlined functions are nodes without calls, below those that have their code; what they call is below them. Calls are counted by
+// the function that has the code.
 
 #ifndef PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
 #define PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
@@ -26,10 +29,22 @@
 
 namespace prof {
 
+// An instruction of a chain.
+struct ChainPlace {
+  uint32_t function = 0;  // that has the code
+  uint32_t object = 0;    // index into FunctionTable::objects
+  uint64_t address = 0;   // in the original, link-time; 0 if it is not known
+  uint32_t inlined = 0;   // index into ChainFunctions::inlined
+};
+
 // The functions of chains.
 struct ChainFunctions {
-  std::vector<uint32_t> by_node;  // of the chains
-  uint32_t kernel = 0;            // that which stands for what the kernel did
+  std::vector<ChainPlace> by_node = {};  // of the chains
+  uint32_t kernel = 0;                   // that which stands for what the kernel did
+  // Functions that were inlined one into the other, the outermost first; the first of these is empty.
+  std::vector<std::vector<uint32_t>> inlined = {{}};
+  std::vector<bool> are_inlined = {};  // by function
+  bool is_inlined(uint32_t function) const { return function < are_inlined.size() && are_inlined[function]; }
 };
 
 // What part of a function's samples is its own, and not that of counters in it.

@@ -260,7 +260,13 @@ class Writer {
       json_.member("name", f.name);
       json_.member("raw_name", f.raw_name);
       json_.member("module", analysis_.functions.objects()[f.object].name());
-      json_.member("address", prof_text::hexadecimal(f.address));
+      if (f.is_inlined) {
+        json_.member("is_inlined", true);
+        if (!f.file.empty()) json_.member("file", f.file);
+        if (f.line != 0) json_.member("line", f.line);
+      } else {
+        json_.member("address", prof_text::hexadecimal(f.address));
+      }
       if (f.is_import) json_.member("imported", true);
       if (i < analysis_.sources.size()) write_source(analysis_.sources[i]);
       json_.member("calls", analysis_.sums[i].calls);

@@ -78,14 +78,16 @@ std::string without_arguments(std::string_view name, const std::vector<Arguments
   return text += name.substr(from);
 }
 
-// The name with `ellipsis' for all that is in parentheses, but for (anonymous namespace).
+// The name with `ellipsis' for all that is in parentheses, but for (anonymous namespace) and (inlined).
 std::string without_parameters(std::string_view name, std::string_view ellipsis) {
   const std::optional<Brackets> brackets = Brackets::find(name);
   if (!brackets) return std::string(name);
   std::string text;
   for (size_t at = 0; at < name.size(); ++at) {
     const size_t end = brackets->end_of(at);
-    if (end > at + 1 && name[at] == '(' && !name.substr(at).starts_with("(anonymous ")) {
+    const std::string_view rest = name.substr(at);
+    if (end > at + 1 && name[at] == '(' && !rest.starts_with("(anonymous ") &&
+        !rest.starts_with(prof_names::kInlined)) {
       text += ellipsis;
       at = end;
     } else {

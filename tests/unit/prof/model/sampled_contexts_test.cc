@@ -13,7 +13,7 @@ using prof::Tree;
 
 namespace {
 
-enum : uint32_t { kMain, kA, kB, kLeaf, kSort, kCompare, kKernel, kNever, kFunctions };
+enum : uint32_t { kMain, kA, kB, kLeaf, kSort, kCompare, kKernel, kNever, kInlined, kFunctions };
 
 // Samples in the contexts that are given, the outermost function first; the offset of a place is its function.
 class Contexts {
@@ -25,14 +25,23 @@ class Contexts {
   }
   Tree tree(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls,
             const std::vector<prof::OwnPart>& own = {}) const {
-    std::vector<uint32_t> functions;
-    for (const prof::ChainNode& node : chains_.nodes()) functions.push_back(uint32_t(node.place.offset));
-    return prof::tree_of_chains(chains_, {functions, kKernel}, {100, 1, own}, arcs, calls);
+    prof::ChainFunctions functions = {.kernel = kKernel};
+    functions.inlined.push_back({kInlined});
+    functions.are_inlined.resize(kFunctions);
+    functions.are_inlined[kInlined] = true;
+    for (const prof::ChainNode& node : chains_.nodes()) {
+      const uint32_t function = uint32_t(node.place.offset);
+      functions.by_node.push_back({.function = function, .inlined = uint32_t(function == with_inlined_)});
+    }
+    return prof::tree_of_chains(chains_, functions, {100, 1, own}, arcs, calls);
   }
+  // All instructions of that function are of one that was inlined into it.
+  void set_inlined(uint32_t into) { with_inlined_ = into; }
 
  private:
   SampledChains chains_;
   prof::ChainIndex index_;
+  uint32_t with_inlined_ = kFunctions;
 };
 
 // The node in a context, or null.
@@ -78,6 +87,26 @@ TEST_CASE("sampled contexts: times are those of the chains, and calls are exact 
   // Called through a pointer: by whom is not counted.
   CHECK(figures(tree, {kMain, kSort, kCompare}) == "~12 700");
   CHECK(figures(tree, {kMain, kSort, kCompare, kLeaf}) == "~6 200");
+}
+
+TEST_CASE(
+    "sampled contexts: inlined functions are nodes without calls, and what they call is called by what has their "
+    "code") {
+  Contexts c;
+  c.set_inlined(kA);
+  c.add({kMain, kA}, 2);
+  c.add({kMain, kA, kLeaf}, 3);
+  c.add({kMain, kA, kLeaf}, 1, true);
+  const std::vector<CountedArc> arcs = {{kMain, kA, 10}, {kA, kLeaf, 30}, {kA, kB, 4}};
+  std::vector<uint64_t> calls(kFunctions);
+  calls[kMain] = 1, calls[kA] = 10, calls[kLeaf] = 30, calls[kB] = 4;
+  const Tree tree = c.tree(arcs, calls);
+  CHECK(figures(tree, {kMain, kA}) == "10 600");
+  CHECK(find(tree, {kMain, kA})->self == 0);
+  CHECK(figures(tree, {kMain, kA, kInlined}) == "0 600");
+  CHECK(find(tree, {kMain, kA, kInlined})->self == 200);
+  CHECK(figures(tree, {kMain, kA, kInlined, kLeaf}) == "30 400");
+  CHECK(figures(tree, {kMain, kA, kB}) == "4 0");
 }
 
 TEST_CASE("sampled contexts: calls of a caller in several contexts are shared by samples") {

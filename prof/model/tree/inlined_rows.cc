@@ -1,0 +1,103 @@
+#include "inlined_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "prof/model/program/object_debug_info.h"
+
+namespace prof {
+
+namespace {
+
+class Adding {
+ public:
+  Adding(const DebugSearch& search, FunctionTable& functions, SampledTimes& times)
+      : search_(search), functions_(functions), times_(times), parts_(times.samples.size(), kNone) {}
+
+  void move_samples(const std::vector<AddressSamples>& histogram) {
+    for (const AddressSamples& at : histogram) {
+      const std::vector<uint32_t>& inlined = chain_functions().inlined[inlined_at(at.object, at.address)];
+      if (inlined.empty()) continue;
+      const Object& object = functions_.objects()[at.object];
+      const std::optional<uint64_t> entry = object.entry_of_original(at.address);
+      if (!entry) continue;
+      const uint32_t host = functions_.at(at.object, *entry), to = inlined.back();
+      times_.samples[host] -= std::min(times_.samples[host], at.samples);
+      times_.samples[to] += at.samples;
+      const OwnPart own = times_.own_part(host);
+      const double samples = double(at.samples);
+      parts_[to].low += own.low * samples;
+      parts_[to].likely += own.likely * samples;
+      parts_[to].high += own.high * samples;
+    }
+    if (times_.own.empty()) return;
+    times_.own.resize(times_.samples.size());
+    for (size_t f = 0; f < parts_.size(); ++f) {
+      const double samples = double(times_.samples[f]);
+      if (!chain_functions().is_inlined(uint32_t(f)) || samples == 0) continue;
+      times_.own[f] = {parts_[f].low / samples, parts_[f].likely / samples, parts_[f].high / samples};
+    }
+  }
+
+  void extend_chains() {
+    for (ChainPlace& place : chain_functions().by_node) place.inlined = inlined_at(place.object, place.address);
+  }
+
+  void tell(std::vector<std::string>& remarks) const {
+    for (const auto& [o, info] : infos_)
+      if (const std::string problem = info.unreadable(); !problem.empty())
+        remarks.push_back(functions_.objects()[o].name() + ": " + problem);
+  }
+
+ private:
+  ChainFunctions& chain_functions() { return times_.chain_functions; }
+
+  // Index into ChainFunctions::inlined.
+  uint32_t inlined_at(uint32_t o, uint64_t address) {
+    const Object& object = functions_.objects()[o];
+    if (address == 0 || object.files().empty()) return 0;
+    const auto [at, is_new] = known_.try_emplace({o, address}, 0);
+    if (!is_new) return at->second;
+    std::vector<uint32_t> inlined;
+    for (const InlinedFrame* frame : infos_.try_emplace(o, object, search_).first->second.inlined_at(address))
+      inlined.push_back(function_of(o, *frame));
+    const auto [same, is_new_chain] = chains_.try_emplace(inlined, uint32_t(chain_functions().inlined.size()));
+    if (is_new_chain) chain_functions().inlined.push_back(std::move(inlined));
+    return at->second = same->second;
+  }
+
+  uint32_t function_of(uint32_t object, const InlinedFrame& frame) {
+    const uint32_t function = functions_.inlined(object, frame);
+    const size_t size = functions_.functions().size();
+    times_.samples.resize(size);
+    times_.is_counted.resize(size);
+    chain_functions().are_inlined.resize(size);
+    parts_.resize(size, kNone);
+    chain_functions().are_inlined[function] = true;
+    return function;
+  }
+
+  static constexpr OwnPart kNone = {0, 0, 0};
+
+  const DebugSearch& search_;
+  FunctionTable& functions_;
+  SampledTimes& times_;
+  std::vector<OwnPart> parts_;                               // by function, of inlined ones: added up, times samples
+  std::map<uint32_t, ObjectDebugInfo> infos_;                // by object
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> known_;  // by object and address
+  std::map<std::vector<uint32_t>, uint32_t> chains_ = {{{}, 0}};
+};
+
+}  // namespace
+
+void add_inlined_rows(const std::vector<AddressSamples>& histogram, const DebugSearch& search, FunctionTable& functions,
+                      SampledTimes& times, std::vector<std::string>& remarks) {
+  Adding adding(search, functions, times);
+  adding.move_samples(histogram);
+  adding.extend_chains();
+  adding.tell(remarks);
+}
+
+}  // namespace prof
