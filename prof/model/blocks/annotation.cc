@@ -73,6 +73,7 @@ class Annotator {
     for (uint32_t f = 0; f < functions.size(); ++f) {
       if (functions[f].is_import || recorded_.functions.objects()[functions[f].object].files().empty()) continue;
       if (!occurs(recorded_, f) && !is_selected[f] && !executions_.are_known()) continue;
+      if (is_plain_library(functions[f].object) && !(has_patterns && is_selected[f])) continue;
       const std::optional<uint32_t> file = add_function(f);
       if (file && has_patterns && is_selected[f]) shown.insert(*file);
       add_blocks(functions[f]);
@@ -85,6 +86,7 @@ class Annotator {
       annotated.is_exact = count.is_exact;
     }
     add_uncounted();
+    add_samples();
     choose(shown, has_patterns);
     for (const uint32_t file : shown_) add_case_labels(file, counts, sources);
     return finish();
@@ -168,6 +170,33 @@ class Annotator {
     }
   }
 
+  // Of the objects that have code of files so far.
+  void add_samples() {
+    const std::vector<Function>& functions = recorded_.functions.functions();
+    std::map<std::pair<uint32_t, uint64_t>, uint32_t> by_entry;
+    for (uint32_t f = 0; f < functions.size(); ++f)
+      if (!functions[f].is_import) by_entry[{functions[f].object, functions[f].address}] = f;
+    std::set<uint32_t> objects;
+    for (const auto& [file, object] : of_objects_) objects.insert(object);
+    const SampledTimes times = sampled_times_of(recorded_);
+    for (const AddressSamples& at : recorded_.histogram) {
+      if (!objects.contains(at.object)) continue;
+      const LineTable& table = objects_.at(at.object).info.lines_at(at.address);
+      const LineRange* range = table.find(at.address);
+      const std::optional<uint64_t> entry = recorded_.functions.objects()[at.object].entry_of_original(at.address);
+      const auto function = entry ? by_entry.find({at.object, *entry}) : by_entry.end();
+      if (!range || range->line == 0 || function == by_entry.end()) continue;
+      AnnotatedLine& line = files_[file_of(table, range->file)].lines[range->line];
+      line.has_code = true;
+      line.self.add(times, function->second, at.samples);
+    }
+  }
+
+  bool is_plain_library(uint32_t o) const {
+    const Object& object = recorded_.functions.objects()[o];
+    return object.kind() == Object::Kind::library && !object.is_rewritten();
+  }
+
   void choose(const std::set<uint32_t>& by_patterns, bool has_patterns) {
     const auto did_anything = [](const auto& line) {
       return line.second.executions.value_or(0) != 0 || !line.second.functions.empty();
@@ -198,9 +227,15 @@ class Annotator {
   Annotation finish() {
     Annotation annotation;
     annotation.has_executions = executions_.are_known();
+    annotation.has_samples = !recorded_.histogram.empty();
     for (const uint32_t f : shown_) annotation.files.push_back(std::move(files_[f]));
-    std::sort(annotation.files.begin(), annotation.files.end(),
-              [](const AnnotatedFile& a, const AnnotatedFile& b) { return a.path < b.path; });
+    const auto samples = [](const AnnotatedFile& file) {
+      uint64_t sum = 0;
+      for (const auto& [number, line] : file.lines) sum += line.self.samples();
+      return sum;
+    };
+    std::ranges::sort(annotation.files, {}, &AnnotatedFile::path);
+    std::ranges::stable_sort(annotation.files, std::ranges::greater(), samples);
     objects_.each([&](uint32_t index, const std::string& name, const OpenedObject& object) {
       if (const std::string problem = object.info.problem(); !problem.empty())
         annotation.remarks.push_back(name + ": " + problem);

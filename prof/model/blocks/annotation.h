@@ -22,6 +22,7 @@ struct AnnotatedLine {
   std::optional<uint64_t> executions = {};
   bool is_exact = true;                  // false: the counts of the blocks allow others as well
   std::vector<uint32_t> functions = {};  // that begin there
+  SampledPart self = {};                 // samples in its code
 };
 
 struct AnnotatedFile {
@@ -32,7 +33,8 @@ struct AnnotatedFile {
 
 struct Annotation {
   bool has_executions = false;       // blocks were counted
-  std::vector<AnnotatedFile> files;  // by path
+  bool has_samples = false;          // of instructions
+  std::vector<AnnotatedFile> files;  // those with most samples first, then by path
   std::vector<std::string> remarks;  // on what is missing
 };
 
@@ -44,7 +46,8 @@ void add_uncalled_functions(Recorded& recorded, bool all);
 // none of them. Throws Error if there are patterns for functions, and none matches.
 std::vector<uint32_t> selected_code(const Recorded& recorded);
 
-// Shown are the files that have a function of `functions` if there are patterns for functions, else all of which a line ran.
+// Shown are the files that have a function of `functions` if there are patterns for functions, else all of which a line ran, but for
+// those of libraries as they are.
 Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search,
                     SourceText& sources);
 

@@ -1,6 +1,7 @@
 #include "disassembly.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "executions.h"
 #include "linker-rewrite/text/hexadecimal.h"
@@ -14,11 +15,15 @@ namespace {
 class Disassembler {
  public:
   Disassembler(const Recorded& recorded, const DebugSearch& search)
-      : recorded_(recorded), objects_(recorded.functions, search), executions_(recorded.blocks) {}
+      : recorded_(recorded),
+        objects_(recorded.functions, search),
+        executions_(recorded.blocks),
+        times_(sampled_times_of(recorded)) {}
 
   Disassembly disassemble(const std::vector<uint32_t>& functions) {
     Disassembly result;
     result.has_executions = executions_.are_known();
+    result.has_samples = !recorded_.histogram.empty();
     for (const uint32_t f : functions) {
       const Function& function = recorded_.functions.functions()[f];
       DisassembledFunction& made = result.functions.emplace_back(DisassembledFunction{f, {}});
@@ -48,7 +53,9 @@ class Disassembler {
     for (const BlockCount& block : executions_.within(function.object, range.start, range.start + range.size))
       if (block.address != range.start) starts.push_back(block.address);
     starts.push_back(range.start + range.size);
+    const size_t first = to.instructions.size();
     for (size_t i = 0; i + 1 < starts.size(); ++i) add_run(function, starts[i], starts[i + 1], to);
+    add_samples(function.object, range, to, first);
   }
 
   void add_run(const Function& function, uint64_t start, uint64_t end, DisassembledFunction& to) {
@@ -67,6 +74,17 @@ class Disassembler {
         made.file = table.files[line->file];
         made.line = line->line;
       }
+    }
+  }
+
+  // To the instructions of a range, from the first of them on.
+  void add_samples(uint32_t object, const CodeRange& range, DisassembledFunction& to, size_t first) {
+    const std::vector<AddressSamples>& all = recorded_.histogram;
+    auto at = std::ranges::lower_bound(all, std::pair(object, range.start), {},
+                                       [](const AddressSamples& s) { return std::pair(s.object, s.address); });
+    for (size_t i = first; at != all.end() && at->object == object && at->address < range.start + range.size; ++at) {
+      while (i + 1 < to.instructions.size() && to.instructions[i + 1].address <= at->address) ++i;
+      if (i < to.instructions.size()) to.instructions[i].self.add(times_, to.function, at->samples);
     }
   }
 
@@ -91,6 +109,7 @@ class Disassembler {
   const Recorded& recorded_;
   OpenedObjects objects_;
   Executions executions_;
+  const SampledTimes times_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct DisassembledInstruction {
   // What it was made of: a path as the compiler saw it; empty, and 0, if nothing tells.
   std::string file;
   uint32_t line = 0;
+  SampledPart self = {};  // samples that found a thread there
 };
 
 struct DisassembledFunction {
@@ -29,6 +30,7 @@ struct DisassembledFunction {
 
 struct Disassembly {
   bool has_executions = false;  // blocks were counted
+  bool has_samples = false;     // of instructions
   std::vector<DisassembledFunction> functions;
   std::vector<std::string> remarks;  // on what is missing
 };

@@ -14,7 +14,7 @@ namespace {
 class Adding {
  public:
   Adding(const DebugSearch& search, FunctionTable& functions, SampledTimes& times)
-      : search_(search), functions_(functions), times_(times), parts_(times.samples.size(), kNone) {}
+      : search_(search), functions_(functions), times_(times), parts_(times.samples.size()) {}
 
   void move_samples(const std::vector<AddressSamples>& histogram) {
     for (const AddressSamples& at : histogram) {
@@ -24,21 +24,14 @@ class Adding {
       const std::optional<uint64_t> entry = object.entry_of_original(at.address);
       if (!entry) continue;
       const uint32_t host = functions_.at(at.object, *entry), to = inlined.back();
+      parts_[to].add(times_, host, at.samples);
       times_.samples[host] -= std::min(times_.samples[host], at.samples);
       times_.samples[to] += at.samples;
-      const OwnPart own = times_.own_part(host);
-      const double samples = double(at.samples);
-      parts_[to].low += own.low * samples;
-      parts_[to].likely += own.likely * samples;
-      parts_[to].high += own.high * samples;
     }
     if (times_.own.empty()) return;
     times_.own.resize(times_.samples.size());
-    for (size_t f = 0; f < parts_.size(); ++f) {
-      const double samples = double(times_.samples[f]);
-      if (!chain_functions().is_inlined(uint32_t(f)) || samples == 0) continue;
-      times_.own[f] = {parts_[f].low / samples, parts_[f].likely / samples, parts_[f].high / samples};
-    }
+    for (size_t f = 0; f < parts_.size(); ++f)
+      if (chain_functions().is_inlined(uint32_t(f))) times_.own[f] = parts_[f].own();
   }
 
   void extend_chains() {
@@ -74,17 +67,15 @@ class Adding {
     times_.samples.resize(size);
     times_.is_counted.resize(size);
     chain_functions().are_inlined.resize(size);
-    parts_.resize(size, kNone);
+    parts_.resize(size);
     chain_functions().are_inlined[function] = true;
     return function;
   }
 
-  static constexpr OwnPart kNone = {0, 0, 0};
-
   const DebugSearch& search_;
   FunctionTable& functions_;
   SampledTimes& times_;
-  std::vector<OwnPart> parts_;                               // by function, of inlined ones: added up, times samples
+  std::vector<SampledPart> parts_;                           // by function, of inlined ones
   std::map<uint32_t, ObjectDebugInfo> infos_;                // by object
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> known_;  // by object and address
   std::map<std::vector<uint32_t>, uint32_t> chains_ = {{{}, 0}};

@@ -89,6 +89,11 @@ struct Recorded {
   double seconds(uint64_t cycles) const { return seconds(double(cycles)); }
 };
 
+// What is known of the samples of the histogram.
+inline SampledTimes sampled_times_of(const Recorded& recorded) {
+  return recorded.sampled ? *recorded.sampled : SampledTimes{.period = recorded.sample_period};
+}
+
 // Whether there is anything to tell of a function.
 bool occurs(const Recorded& recorded, uint32_t function);
 

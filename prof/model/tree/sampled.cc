@@ -151,13 +151,35 @@ SampleRange range_of(uint64_t samples, double weight, double all) {
   return {std::max(middle - half, 0.0) * shrunk, (middle + half) * shrunk};
 }
 
-SampleRange range_of_function(const SampledTimes& times, size_t function) {
-  const OwnPart own = times.own_part(function);
-  const SampleRange chance = times.chance(times.samples[function]);
-  const double samples = double(times.samples[function]);
-  return {std::max(chance.low * own.likely - samples * (own.likely - own.low), 0.0),
-          chance.high * own.likely + samples * (own.high - own.likely)};
+namespace {
+
+SampleRange range_of_own(const SampledTimes& times, uint64_t samples, const OwnPart& own) {
+  const SampleRange chance = times.chance(samples);
+  return {std::max(chance.low * own.likely - double(samples) * (own.likely - own.low), 0.0),
+          chance.high * own.likely + double(samples) * (own.high - own.likely)};
 }
+
+}  // namespace
+
+SampleRange range_of_function(const SampledTimes& times, size_t function) {
+  return range_of_own(times, times.samples[function], times.own_part(function));
+}
+
+void SampledPart::add(const SampledTimes& times, uint32_t function, uint64_t samples) {
+  const OwnPart own = times.own_part(function);
+  samples_ += samples;
+  own_.low += own.low * double(samples);
+  own_.likely += own.likely * double(samples);
+  own_.high += own.high * double(samples);
+}
+
+OwnPart SampledPart::own() const {
+  if (samples_ == 0) return {};
+  const double all = double(samples_);
+  return {own_.low / all, own_.likely / all, own_.high / all};
+}
+
+SampleRange SampledPart::range(const SampledTimes& times) const { return range_of_own(times, samples_, own()); }
 
 SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
                     std::vector<std::string>& remarks) {

@@ -42,8 +42,8 @@ SampleRange range_of(uint64_t samples, double weight = 1, double all = HUGE_VAL)
 
 struct SampledTimes {
   uint64_t period = 0;                      // nanoseconds that a sample stands for
-  std::vector<uint64_t> samples;            // by function
-  std::vector<bool> is_counted;             // by function: its calls are known
+  std::vector<uint64_t> samples = {};       // by function
+  std::vector<bool> is_counted = {};        // by function: its calls are known
   uint64_t user = 0, kernel = 0, lost = 0;  // samples, as in Samples
   bool has_kernel = false;
   uint64_t user_time = 0;               // nanoseconds, as the kernel's accounts say
@@ -61,6 +61,22 @@ struct SampledTimes {
 
 // What the samples of a function may stand for, without those that were of its counters.
 SampleRange range_of_function(const SampledTimes& times, size_t function);
+
+// Samples of parts of functions, added up: of those of a line, of what was inlined.
+class SampledPart {
+ public:
+  void add(const SampledTimes& times, uint32_t function, uint64_t samples);
+  uint64_t samples() const { return samples_; }
+  // What part of them is not that of counters.
+  OwnPart own() const;
+  // What they stand for, and may stand for, without those of counters.
+  double likely() const { return own_.likely; }
+  SampleRange range(const SampledTimes& times) const;
+
+ private:
+  uint64_t samples_ = 0;
+  OwnPart own_ = {0, 0, 0};  // times samples
+};
 
 // Credits samples to the functions of a table whose program they are of, which gets those of libraries, and to their
 // addresses in a histogram. `path` is that of the samples' file. What there is to tell of files without names is added to

@@ -26,11 +26,19 @@ std::string shown_executions(const AnnotatedLine& line) {
   return (line.is_exact ? "" : "~") + std::to_string(*line.executions);
 }
 
+// A time from samples; "" of none.
+std::string shown_self(const Analysis& analysis, const SampledTimes& times, const SampledPart& self) {
+  if (self.samples() == 0) return "";
+  const double cycles = double(times.period) * 1e-9 * analysis.rate();  // of a sample
+  const SampleRange range = self.range(times);
+  return shown_time(analysis, self.likely() * cycles, {range.low * cycles, range.high * cycles}, false);
+}
+
 // Prints the lines of one file.
 class File {
  public:
   File(const Analysis& analysis, const Annotation& annotation, const AnnotatedFile& file)
-      : analysis_(analysis), annotation_(annotation), file_(file) {}
+      : analysis_(analysis), annotation_(annotation), file_(file), times_(sampled_times_of(analysis)) {}
 
   std::string heading() const {
     size_t with_code = 0, ran = 0;
@@ -48,7 +56,7 @@ class File {
     std::vector<std::string> titles;
     if (annotation_.has_executions) titles.emplace_back("Executions");
     titles.emplace_back("Calls");
-    if (analysis_.timed()) titles.emplace_back("Self");
+    if (analysis_.timed() || annotation_.has_samples) titles.emplace_back("Self");
     titles.emplace_back("Line");
     std::vector<ListingLine> lines;
     static const AnnotatedLine nothing;
@@ -71,7 +79,9 @@ class File {
     if (annotation_.has_executions) cells.push_back(shown_executions(line));
     const bool has_functions = !line.functions.empty();
     cells.push_back(has_functions ? shown_calls(sum) : "");
-    if (analysis_.timed())
+    if (annotation_.has_samples)
+      cells.push_back(shown_self(analysis_, times_, line.self));
+    else if (analysis_.timed())
       cells.push_back(has_functions ? shown_time(analysis_, double(sum.self),
                                                  with_chance(sum.self_range, sum.self_variance), sum.has_doubtful_self)
                                     : "");
@@ -82,6 +92,7 @@ class File {
   const Analysis& analysis_;
   const Annotation& annotation_;
   const AnnotatedFile& file_;
+  const SampledTimes times_;
 };
 
 }  // namespace
@@ -121,7 +132,9 @@ std::string heading(const Analysis& analysis, const DisassembledFunction& functi
 void print_disassembly(const Analysis& analysis, const Disassembly& disassembly, SourceText& sources,
                        std::optional<size_t> terminal, Output& out) {
   std::vector<std::string> titles = {"Address", "Distance"};
+  if (disassembly.has_samples) titles.insert(titles.begin(), "Self");
   if (disassembly.has_executions) titles.insert(titles.begin(), "Executions");
+  const SampledTimes times = sampled_times_of(analysis);
   bool is_first = true;
   for (const DisassembledFunction& function : disassembly.functions) {
     const uint64_t entry = analysis.functions.functions()[function.function].address;
@@ -134,6 +147,7 @@ void print_disassembly(const Analysis& analysis, const Disassembly& disassembly,
       ListingLine& line = lines.emplace_back();
       if (disassembly.has_executions)
         line.cells.push_back(instruction.executions ? std::to_string(*instruction.executions) : "-");
+      if (disassembly.has_samples) line.cells.push_back(shown_self(analysis, times, instruction.self));
       line.cells.push_back(prof_text::hexadecimal_digits(instruction.address));
       line.cells.push_back(distance(instruction.address, entry));
       line.text = "    " + prof_text::printable(instruction.text);

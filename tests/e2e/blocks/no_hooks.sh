@@ -71,7 +71,7 @@ counts() {
   profiled "$program"
   run prof --annotate=step "$program.prof" "$program.profiles"/prof.*
   [ "$status" = 0 ] || fail "$program $*: prof --annotate: $(cat stderr)"
-  grep -qP "^ *$((threads * 2000000)) +$line\t" stdout || fail "$program $*: not in $threads threads: $(grep 'each time' stdout)"
+  grep -qP "^ *$((threads * 2000000))( +[-.0-9]+[mun]?s)? +$line\t" stdout || fail "$program $*: not in $threads threads: $(grep 'each time' stdout)"
 }
 
 compile pie program.c -O1 -g -fPIE -pie
