@@ -300,11 +300,11 @@ coverage: | check-packages coverage-packages
 	  LDFLAGS="$(LDFLAGS) --coverage" all $(BUILD)/coverage/tests/unit
 	@tests/coverage $(BUILD)/coverage $(TESTS)
 
-# profld finds ../lib/libprof.so from where it itself is. The feet of the manual pages tell the version.
+# profld finds ../lib/profld/libprof.so from where it itself is. The feet of the manual pages tell the version.
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/profld
 	install -m 755 $(profld) $(prof) $(target) $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(libprof) $(sampler) $(audit) $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(libprof) $(sampler) $(audit) $(DESTDIR)$(PREFIX)/lib/profld
 	for page in $(MANUALS); do \
 	  sed 's/^\.Os$$/.Os profld $(VERSION)/' $$page | \
 	    install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
@@ -314,10 +314,11 @@ install: all
 	install -D -m 644 docs/completion/prof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/prof.fish
 	ln -sf prof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/profld.fish
 
-# What install has put there; folders stay.
+# What install has put there; folders stay, but for the one that only this project uses.
 uninstall:
 	for file in $(INSTALLED); do rm -f $(DESTDIR)$(PREFIX)/$$file || exit 1; done
 	for page in $(MANUALS); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	[ ! -d $(DESTDIR)$(PREFIX)/lib/profld ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/lib/profld
 
 clean:
 	rm -rf $(BUILD)

@@ -164,9 +164,9 @@ chromium:V: $PROGRAMS
 	tests/tableless/chromium $BUILD
 
 install:V: $PROGRAMS
-	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib
+	install -d $DESTDIR$PREFIX/bin $DESTDIR$PREFIX/lib/profld
 	install -m 755 $BUILD/bin/profld $BUILD/bin/prof $BUILD/bin/proftarget $DESTDIR$PREFIX/bin
-	install -m 755 $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so $DESTDIR$PREFIX/lib
+	install -m 755 $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so $DESTDIR$PREFIX/lib/profld
 	for page in $MANUALS; do
 	  sed "s/^\.Os\$/.Os profld $VERSION/" $page |
 	    install -D -m 644 /dev/stdin $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1
@@ -180,6 +180,7 @@ install:V: $PROGRAMS
 uninstall:V:
 	for file in $INSTALLED; do rm -f $DESTDIR$PREFIX/$file || exit 1; done
 	for page in $MANUALS; do rm -f $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1; done
+	[ ! -d $DESTDIR$PREFIX/lib/profld ] || rmdir --ignore-fail-on-non-empty $DESTDIR$PREFIX/lib/profld
 
 clean:V:
 	rm -rf $BUILD

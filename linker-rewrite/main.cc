@@ -16,6 +16,7 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/elf/debug_names.h"
+#include "linker-rewrite/options/runtime_file.h"
 #include "linker-rewrite/options/values.h"
 #include "linker-rewrite/write/output_file.h"
 #include "rewrite.h"
@@ -70,14 +71,16 @@ struct Options {
   bool help = false, version = false;
 };
 
-// The library that belongs to this profld: ../lib/ from where the program itself is. Where counts and samples are all that is
-// wanted, it is the one that needs no hooks to learn of threads (decide/shared_counters.cc).
+// The library that belongs to this profld. Where counts and samples are all that is wanted, it is the one that needs no hooks to
+// learn of threads (decide/shared_counters.cc).
 std::string default_runtime(const Options& o, const Image& image) {
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) throw Error("cannot find its own place (/proc/self/exe); give --libprof");
   const bool samples = (o.selection.blocks || o.selection.trace) && o.selection.no_hooks && !image.is_static();
-  return (self.parent_path().parent_path() / "lib" / (samples ? "libprof-sampler.so" : "libprof.so")).string();
+  const std::string file =
+      prof_options::runtime_file(self.parent_path(), samples ? "libprof-sampler.so" : "libprof.so");
+  return std::filesystem::path(file).lexically_normal().string();
 }
 
 using prof_text::printable;
@@ -132,7 +135,7 @@ const prof_options::Table<Options> kOptions = {
      select<&Selection::no_hooks>},
     {{0, "report", "FILE", "write what was done, and what was left out and why, as JSON"}, keep<&Options::report>},
     {{0, "libprof", "FILE",
-      "the runtime library (default: ../lib/libprof.so, seen from profld); $ORIGIN/NAME: beside the copy"},
+      "the runtime library (default: ../lib/profld/libprof.so, seen from profld); $ORIGIN/NAME: beside the copy"},
      keep<&Options::runtime>},
     {{0, "audit", "FILE", "have the dynamic linker load FILE as well, which audits it (DT_AUDIT)"},
      [](Options& o, const Given& given) { o.wishes.audit = given.argument; }},

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "command.h"
+#include "linker-rewrite/options/runtime_file.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/program/debug_files.h"
@@ -205,7 +206,7 @@ int run_command(const std::vector<std::string>& command) {
 std::string fresh_name(const std::string& path) { return path + "." + std::to_string(gettid()); }
 
 std::string library_beside(const std::string& profld, const std::string& name) {
-  return profld.substr(0, profld.rfind('/')) + "/../lib/" + name;
+  return prof_options::runtime_file(profld.substr(0, profld.rfind('/')), name);
 }
 
 // Size and time as well as the build-id, because a program that was edited may still have that.

@@ -2,30 +2,32 @@
 . "${0%/*}/../common.inc"
 
 make -s -C "$tests/.." install DEPS=no BUILD="$BUILD" PREFIX=/opt/profiler DESTDIR="$PWD/root" >make.log 2>&1 || fail "$(tail -n 3 make.log)"
-for file in bin/profld bin/prof bin/proftarget lib/libprof.so lib/libprof-sampler.so lib/libprof-audit.so share/man/man1/profld.1; do
+for file in bin/profld bin/prof bin/proftarget lib/profld/libprof.so lib/profld/libprof-sampler.so lib/profld/libprof-audit.so share/man/man1/profld.1; do
   [ -s root/opt/profiler/$file ] || fail "no $file"
 done
 for maker in "make -s" /usr/lib/plan9/bin/mk; do
   cp -r root made
   (cd "$tests/.." && $maker uninstall PREFIX=/opt/profiler DESTDIR="$OLDPWD/made") >make.log 2>&1 || fail "$maker uninstall: $(tail -n 3 make.log)"
-  left=$(find made ! -type d)
+  left=$(find made ! -type d -o -name '*profld*')
   [ -z "$left" ] || fail "$maker uninstall leaves $left"
   rm -r made
 done
 mandoc -Tascii root/opt/profiler/share/man/man1/profld.1 | tail -n 1 | grep -q "^profld $version " || fail "the foot of profld(1) has no version"
 mv root/opt/profiler moved
+# What an older version has left there is not taken.
+echo old >moved/lib/libprof.so
 PATH=$PWD/moved/bin:$PATH
 compile program "$programs/cold.c" -O2
 rewrite program
 profiled program
 expect_calls program <program.stdout
-readelf -d program.prof | grep -q "NEEDED.*$PWD/moved/lib/libprof.so" || fail "needs $(readelf -d program.prof | grep NEEDED)"
+readelf -d program.prof | grep -q "NEEDED.*$PWD/moved/lib/profld/libprof.so" || fail "needs $(readelf -d program.prof | grep NEEDED)"
 
 # A copy that travels: the runtime is found from its own folder.
 mkdir here
 run profld --libprof '$ORIGIN/libprof.so' -o here/program.prof program
 [ "$status" = 0 ] || fail "\$ORIGIN: $(cat stderr)"
-cp moved/lib/libprof.so here
+cp moved/lib/profld/libprof.so here
 mv here there
 rm -r moved
 ./program >expected
