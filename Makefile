@@ -1,6 +1,6 @@
 # GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
 # Other targets are for those who change it (CONTRIBUTING): golden, format-check, tidy, coverage, torture, tableless, chromium,
-# callgrind, gprof-programs, ocaml, exports, page, sweep, soak, bench, truth, fuzz.
+# callgrind, gprof-programs, ocaml, exports, page, sweep, soak, bench, truth, fuzz, dist.
 # On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
 #
 #   CXX=g++-12               another compiler
@@ -71,7 +71,7 @@ audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
 .PHONY: all demo check check-all golden callgrind gprof-programs ocaml exports page soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
-	tidy coverage install uninstall clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
+	tidy coverage install uninstall dist clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
 	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
 all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
 
@@ -319,6 +319,10 @@ uninstall:
 	for file in $(INSTALLED); do rm -f $(DESTDIR)$(PREFIX)/$$file || exit 1; done
 	for page in $(MANUALS); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 	[ ! -d $(DESTDIR)$(PREFIX)/lib/profld ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/lib/profld
+
+# A tarball of the last commit, which builds without git.
+dist:
+	@.ci/dist $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

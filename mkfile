@@ -182,5 +182,8 @@ uninstall:V:
 	for page in $MANUALS; do rm -f $DESTDIR$PREFIX/share/man/man${page##*.}/${page##*/} || exit 1; done
 	[ ! -d $DESTDIR$PREFIX/lib/profld ] || rmdir --ignore-fail-on-non-empty $DESTDIR$PREFIX/lib/profld
 
+dist:V:
+	.ci/dist $BUILD
+
 clean:V:
 	rm -rf $BUILD
