@@ -1,6 +1,6 @@
 # GNU make. `make` builds, `make demo` shows what the project does, `make check` tests it, `make install` installs it.
 # Other targets are for those who change it (CONTRIBUTING): golden, format-check, tidy, coverage, torture, tableless, chromium,
-# callgrind, gprof-programs, ocaml, exports, page, sweep, soak, bench, truth, fuzz, dist.
+# callgrind, gprof-programs, ocaml, exports, page, sweep, soak, bench, truth, fuzz, dist, deb, deb-check.
 # On Debian, packages that are missing are installed first (DEPS=no: never). The mkfile does the same with Plan 9's mk.
 #
 #   CXX=g++-12               another compiler
@@ -71,8 +71,8 @@ audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
 
 .PHONY: all demo check check-all golden callgrind gprof-programs ocaml exports page soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
-	tidy coverage install uninstall dist clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
-	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages
+	tidy coverage install uninstall dist deb deb-check clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
+	tidy-packages coverage-packages exports-packages tableless-packages chromium-packages deb-packages deb-check-packages
 all: $(profld) $(prof) $(target) $(libprof) $(sampler) $(audit)
 
 $(profld): $(profld_objects)
@@ -324,9 +324,17 @@ uninstall:
 dist:
 	@.ci/dist $(BUILD)
 
+# A package for Debian 12, made of that tarball.
+deb: | build-packages deb-packages
+	@.ci/deb $(BUILD)
+
+# Installs it in a fresh Debian, profiles, and removes it; needs root.
+deb-check: deb | deb-check-packages
+	@tests/deb/run $(BUILD)
+
 clean:
 	rm -rf $(BUILD)
 
 build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
-tidy-packages coverage-packages exports-packages tableless-packages chromium-packages:
-	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z A-Z)))
+tidy-packages coverage-packages exports-packages tableless-packages chromium-packages deb-packages deb-check-packages:
+	@$(if $(filter no,$(DEPS)),:,.ci/packages $($(shell echo $(@:-packages=)_PACKAGES | tr a-z- A-Z_)))

@@ -185,5 +185,13 @@ uninstall:V:
 dist:V:
 	.ci/dist $BUILD
 
+deb:V:
+	.ci/packages $BUILD_PACKAGES $DEB_PACKAGES
+	.ci/deb $BUILD
+
+deb-check:V: deb
+	.ci/packages $DEB_CHECK_PACKAGES
+	tests/deb/run $BUILD
+
 clean:V:
 	rm -rf $BUILD

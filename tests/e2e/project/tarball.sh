@@ -1,5 +1,5 @@
 # make dist: a tarball with what is committed and nothing else, named after the version. What is in it needs no git: it makes the same
-# tarball again.
+# tarball again. What docs/debian says twice, it says as the project does.
 . "${0%/*}/../common.inc"
 
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$PWD/gitconfig
@@ -35,3 +35,11 @@ PATH=$PWD/bin:$PATH run make -s -C "profld-$version" dist
 tar -tzf "profld-$version/$tarball" | grep -v '/$' | sort | cmp - files || fail "without git: other files"
 PATH=$PWD/bin:$PATH run make -n -C "profld-$version" all DEPS=no
 [ "$status" = 0 ] && [ "$(grep -o 'LINK  [^"]*' stdout | wc -l)" = 6 ] && grep -q "PROFLD_VERSION=..$version" stdout && [ ! -s stderr ] || fail "without git: $status $(tail -n 3 stdout stderr)"
+
+# To build it takes what make installs; g++ is there wherever packages are built.
+packages() { tr -s ' ,\n' '\n' | grep -vE '^(debhelper-compat|\(=|13\)|g\+\+|)$' | sort; }
+cd "$tests/.." || exit 1
+sed -n '/^Build-Depends:/,/^[^ B]/{ s/^Build-Depends://; /^[A-Z]/!p; }' docs/debian/control | packages >"$OLDPWD/wanted"
+make -s -f - show <<<"include sources
+show:; @echo \$(BUILD_PACKAGES)" | packages | cmp - "$OLDPWD/wanted" || fail "docs/debian/control wants other packages than BUILD_PACKAGES in sources"
+find docs -maxdepth 1 -type f | sort | cmp - <(grep ^docs/ docs/debian/docs | sort) || fail "docs/debian/docs leaves out some of docs/"
