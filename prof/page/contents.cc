@@ -49,12 +49,13 @@ const char* key_of(Measure measure) {
 }
 
 ordered_json table_of(const FlatTable& table) {
-  ordered_json rows = ordered_json::array();
-  for (const FlatTable::Row& row : table.rows) {
-    ordered_json& cells = rows.emplace_back(ordered_json::array({row.function}));
-    for (const std::string& text : row.texts) cells.push_back(text);
+  ordered_json titles = ordered_json::array(), rows = ordered_json::array();
+  for (const FlatTable::Column& column : table.columns) titles.push_back(column.texts.title);
+  for (size_t row = 0; row < table.functions.size(); ++row) {
+    ordered_json& cells = rows.emplace_back(ordered_json::array({table.functions[row]}));
+    for (const FlatTable::Column& column : table.columns) cells.push_back(column.texts.cells[row]);
   }
-  return {{"titles", table.titles}, {"rows", std::move(rows)}};
+  return {{"titles", std::move(titles)}, {"rows", std::move(rows)}};
 }
 
 ordered_json functions_of(const Analysis& analysis) {

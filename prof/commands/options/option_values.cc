@@ -21,12 +21,10 @@ std::string type_of_run(const prof_options::Given& given) {
 }
 
 SortKey sort_key_of(const prof_options::Given& given) {
-  return prof_options::one_of<SortKey>(given, "key",
-                                       {{"self", SortKey::self},
-                                        {"total", SortKey::total},
-                                        {"calls", SortKey::calls},
-                                        {"per-call", SortKey::per_call},
-                                        {"name", SortKey::name}});
+  std::vector<std::pair<const char*, SortKey>> keys;
+  for (const SortKey key : {SortKey::self, SortKey::total, SortKey::calls, SortKey::per_call, SortKey::name})
+    keys.emplace_back(name_of(key), key);
+  return prof_options::one_of<SortKey>(given, "key", keys);
 }
 
 }  // namespace prof

@@ -32,6 +32,22 @@ double rank(SortKey key, const FunctionSum& sum) {
 
 }  // namespace
 
+const char* name_of(SortKey key) {
+  switch (key) {
+    case SortKey::self:
+      return "self";
+    case SortKey::total:
+      return "total";
+    case SortKey::calls:
+      return "calls";
+    case SortKey::per_call:
+      return "per-call";
+    case SortKey::name:
+      return "name";
+  }
+  return "";
+}
+
 bool comes_before(SortKey key, const Ranked& a, const Ranked& b) {
   if (key == SortKey::name && a.name != b.name) return a.name < b.name;
   const double first = rank(key, a.sum), second = rank(key, b.sum);

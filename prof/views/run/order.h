@@ -13,6 +13,9 @@ namespace prof {
 // All but names from the greatest on; per_call is the total time of a call.
 enum class SortKey { self, total, calls, per_call, name };
 
+// "per-call", as --sort has it.
+const char* name_of(SortKey key);
+
 // What decides over the place of a function. Refers to its parts.
 struct Ranked {
   const FunctionSum& sum;

@@ -237,15 +237,18 @@ std::string last_line(const Analysis& analysis, const LeftOut& left_out, const S
   return wrapped(line, options.columns);
 }
 
+// The texts of a column, a cell for each row. The column that the rows are sorted by is the last to go, where a terminal has
+// no room for all.
+TextColumn texts_of(const Column& column, const std::vector<TableRow>& rows, SortKey order) {
+  TextColumn texts{column.title, column.key == order ? std::min(column.rank, 1) : column.rank};
+  for (const TableRow& row : rows) texts.cells.push_back(column.text(row));
+  return texts;
+}
+
 void print_rows(const std::vector<Column>& columns, const std::vector<TableRow>& rows, const TableOptions& options,
                 Output& out) {
   std::vector<TextColumn> texts;
-  for (const Column& column : columns) {
-    TextColumn& text = texts.emplace_back(TextColumn{column.title, column.rank});
-    // The column that the rows are sorted by is the last to go, where a terminal has no room for all.
-    if (column.key == options.order) text.rank = std::min(text.rank, 1);
-    for (const TableRow& row : rows) text.cells.push_back(column.text(row));
-  }
+  for (const Column& column : columns) texts.push_back(texts_of(column, rows, options.order));
   std::vector<NamedLine> lines;
   for (const TableRow& row : rows) lines.push_back({prof_text::printable(row.name), row.below});
   print_columns(std::move(texts), lines, options.wide ? std::nullopt : options.columns, out);
@@ -357,18 +360,15 @@ void print_flat(const Analysis& analysis, const TableOptions& options, Output& o
   print_table(analysis, function_rows(analysis), {}, options, out);
 }
 
-FlatTable flat_table(const Analysis& analysis) {
+FlatTable flat_table(const Analysis& analysis, SortKey order) {
   std::vector<TableRow> rows = function_rows(analysis);
   const Shares shares = shares_of(analysis, rows);
-  select_and_sort(rows, SortKey::self);
+  select_and_sort(rows, order);
   FlatTable table;
   table.header = table_header(analysis, 0, rows.size(), "functions");
-  const std::vector<Column> columns = all_columns(analysis, shares, {});
-  for (const Column& column : columns) table.titles.push_back(column.title);
-  for (const TableRow& row : rows) {
-    FlatTable::Row& cells = table.rows.emplace_back(FlatTable::Row{row.function, {}});
-    for (const Column& column : columns) cells.texts.push_back(column.text(row));
-  }
+  for (const Column& column : all_columns(analysis, shares, {}))
+    table.columns.push_back({texts_of(column, rows, order), column.key});
+  for (const TableRow& row : rows) table.functions.push_back(row.function);
   return table;
 }
 

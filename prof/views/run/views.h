@@ -4,6 +4,7 @@
 #define PROF_VIEWS_RUN_VIEWS_H
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/pruning.h"
 #include "prof/views/text/output.h"
+#include "prof/views/text/text_columns.h"
 
 namespace prof {
 
@@ -30,17 +32,17 @@ struct TableOptions {
 // header (table.cc), below it how many rows are not shown. A percentage has the mark ~ if it is uncertain (shares.h).
 void print_flat(const Analysis& analysis, const TableOptions& options, Output& out);
 
-// The same as texts, for what shows it in another form: all functions, by self time, without their names.
+// The same as texts, for what shows it in another form: all functions, in the order of a key, without their names.
 struct FlatTable {
-  struct Row {
-    uint32_t function;               // index into the table of functions
-    std::vector<std::string> texts;  // as many as there are titles
+  struct Column {
+    TextColumn texts;            // a cell for each row
+    std::optional<SortKey> key;  // what rows are sorted by that are sorted by this column
   };
   std::vector<std::string> header;  // lines, printable
-  std::vector<std::string> titles;
-  std::vector<Row> rows;
+  std::vector<Column> columns;
+  std::vector<uint32_t> functions;  // of the rows: indexes into the table of functions
 };
-FlatTable flat_table(const Analysis& analysis);
+FlatTable flat_table(const Analysis& analysis, SortKey order = SortKey::self);
 
 // The same table with a line for each module, the sum of its functions.
 void print_modules(const Analysis& analysis, const TableOptions& options, Output& out);

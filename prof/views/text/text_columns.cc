@@ -54,31 +54,47 @@ std::string fitted_to(const TextWithName& text, size_t columns) {
 
 }  // namespace
 
+ColumnLines::ColumnLines(std::vector<TextColumn> columns, bool has_below, std::optional<size_t> terminal)
+    : columns_(std::move(columns)) {
+  for (const TextColumn& column : columns_) widths_.push_back(width_of(column));
+  if (!terminal) return;
+  leave_out(columns_, widths_, has_below ? std::min(kMinBelow, *terminal / 2) : kMinName, *terminal);
+  const size_t start = start_of_name(sum_of(widths_));
+  room_ = std::max(*terminal, start + kMinColumns) - start;
+}
+
+std::string ColumnLines::cells(const std::string& (*of)(const TextColumn&, size_t), size_t line) const {
+  std::string text;
+  for (size_t c = 0; c < columns_.size(); ++c) text += (c ? "  " : "") + right(of(columns_[c], line), widths_[c]);
+  return text + "\t";
+}
+
+std::string ColumnLines::titles() const {
+  return cells([](const TextColumn& column, size_t) -> const std::string& { return column.title; }, 0) + "Name";
+}
+
+size_t ColumnLines::start_of_names() const { return start_of_name(sum_of(widths_)); }
+
+std::string ColumnLines::at(size_t line, const NamedLine& named) const {
+  const std::string text =
+      cells([](const TextColumn& column, size_t l) -> const std::string& { return column.cells[l]; }, line);
+  if (!room_) return text + named.name;
+  return text + (named.is_function ? fitted(named.name, *room_) : middle_cut(named.name, *room_));
+}
+
+std::string ColumnLines::below(const TextWithName& text) const {
+  return std::string(sum_of(widths_), ' ') + "\t" +
+         (room_ ? fitted_to(text, *room_) : text.before + text.name + text.after);
+}
+
 void print_columns(std::vector<TextColumn> columns, const std::vector<NamedLine>& lines, std::optional<size_t> terminal,
                    Output& out) {
-  std::vector<size_t> widths;
-  for (const TextColumn& column : columns) widths.push_back(width_of(column));
-  if (terminal) {
-    const bool has_below = std::any_of(lines.begin(), lines.end(), [](const NamedLine& l) { return !l.below.empty(); });
-    leave_out(columns, widths, has_below ? std::min(kMinBelow, *terminal / 2) : kMinName, *terminal);
-  }
-  const size_t used = sum_of(widths), start = start_of_name(used);
-  const size_t room = terminal ? std::max(*terminal, start + kMinColumns) - start : 0;
-
-  for (size_t c = 0; c < columns.size(); ++c) out.text((c ? "  " : "") + right(columns[c].title, widths[c]));
-  out.text("\tName\n");
+  const bool has_below = std::any_of(lines.begin(), lines.end(), [](const NamedLine& l) { return !l.below.empty(); });
+  const ColumnLines texts(std::move(columns), has_below, terminal);
+  out.text(texts.titles() + "\n");
   for (size_t line = 0; line < lines.size(); ++line) {
-    for (size_t c = 0; c < columns.size(); ++c) out.text((c ? "  " : "") + right(columns[c].cells[line], widths[c]));
-    const NamedLine& named = lines[line];
-    out.text("\t" +
-             (!terminal           ? named.name
-              : named.is_function ? fitted(named.name, room)
-                                  : middle_cut(named.name, room)) +
-             "\n");
-    for (const TextWithName& text : named.below) {
-      out.text(std::string(used, ' ') + "\t");
-      out.text((terminal ? fitted_to(text, room) : text.before + text.name + text.after) + "\n");
-    }
+    out.text(texts.at(line, lines[line]) + "\n");
+    for (const TextWithName& text : lines[line].below) out.text(texts.below(text) + "\n");
   }
 }
 

@@ -32,8 +32,30 @@ struct NamedLine {
   bool is_function = true;               // what is left out of its name first is in names.h; else it is the middle
 };
 
-// The titles and the lines: columns flushed right, two apart, and the name after a tab. `terminal`: the columns of the
-// terminal that is printed on, which no line is wider than; none where lines may have any length.
+// The titles and the lines, one by one, for what shows some of them: columns flushed right, two apart, and the name after a
+// tab. `terminal`: the columns of the terminal that is printed on, which no line is wider than; none where lines may have any
+// length.
+class ColumnLines {
+ public:
+  // `has_below`: names have lines below them, which want more room.
+  ColumnLines(std::vector<TextColumn> columns, bool has_below, std::optional<size_t> terminal);
+
+  // All without a newline. `line`: index among the cells.
+  std::string titles() const;
+  // The column of the terminal that names begin in.
+  size_t start_of_names() const;
+  std::string at(size_t line, const NamedLine& named) const;
+  std::string below(const TextWithName& text) const;
+
+ private:
+  std::string cells(const std::string& (*of)(const TextColumn&, size_t), size_t line) const;
+
+  std::vector<TextColumn> columns_;
+  std::vector<size_t> widths_;
+  std::optional<size_t> room_;  // for names, if there is a limit
+};
+
+// Prints all of these.
 void print_columns(std::vector<TextColumn> columns, const std::vector<NamedLine>& lines, std::optional<size_t> terminal,
                    Output& out);
 
