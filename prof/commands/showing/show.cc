@@ -1,7 +1,6 @@
 #include "show.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <set>
@@ -135,14 +134,6 @@ void Exports::finish() {
 
 // The views of code, as options ask for them.
 
-SourceText sources_of(const Options& options, const Analysis& analysis) {
-  std::vector<std::string> folders = {"."};
-  const std::string folder = std::filesystem::path(analysis.program).parent_path().string();
-  if (!folder.empty()) folders.push_back(folder);
-  folders.insert(folders.end(), options.debug_files.beside.begin(), options.debug_files.beside.end());
-  return SourceText(std::move(folders));
-}
-
 // Says so if no blocks were counted, of the files that the functions are in or at all.
 void say_uncounted(const Analysis& analysis, const std::vector<uint32_t>& functions, const char* what) {
   const std::string why = std::string(" blocks were not counted; ") + what + " need profld -b";
@@ -157,9 +148,10 @@ void say_uncounted(const Analysis& analysis, const std::vector<uint32_t>& functi
 
 void annotate_source(const Options& options, Analysis& analysis, Output& out) {
   add_uncalled_functions(analysis, !analysis.function_filter.is_empty());
-  SourceText sources = sources_of(options, analysis);
+  SourceText sources = sources_of(analysis, options.debug_files);
   const std::vector<uint32_t> selected = selected_code(analysis);
-  const Annotation annotation = annotate(analysis, selected, options.debug_files, sources);
+  const bool has_patterns = !analysis.function_filter.is_empty() || !analysis.module_patterns.empty();
+  const Annotation annotation = annotate(analysis, selected, has_patterns, options.debug_files, sources);
   say_all(annotation.remarks);
   say_uncounted(analysis, selected, "executions of lines");
   for (const AnnotatedFile& file : annotation.files)
@@ -174,7 +166,7 @@ void annotate_instructions(const Options& options, Analysis& analysis, Output& o
   const Disassembly disassembly = disassemble(analysis, selected, options.debug_files);
   say_all(disassembly.remarks);
   say_uncounted(analysis, selected, "executions of instructions");
-  SourceText sources = sources_of(options, analysis);
+  SourceText sources = sources_of(analysis, options.debug_files);
   for (const DisassembledFunction& function : disassembly.functions)
     for (const DisassembledInstruction& instruction : function.instructions)
       if (instruction.line != 0) sources.note_program(instruction.file, instruction.line, function.made);

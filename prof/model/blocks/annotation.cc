@@ -63,19 +63,18 @@ class Annotator {
   Annotator(const Recorded& recorded, const DebugSearch& search)
       : recorded_(recorded), objects_(recorded.functions, search), executions_(recorded.blocks) {}
 
-  Annotation annotate(const std::vector<uint32_t>& selected, SourceText& sources) {
+  Annotation annotate(const std::vector<uint32_t>& selected, bool theirs_only, SourceText& sources) {
     const std::vector<Function>& functions = recorded_.functions.functions();
-    const bool has_patterns = !recorded_.function_filter.is_empty() || !recorded_.module_patterns.empty();
     std::vector<bool> is_selected(functions.size());
     for (const uint32_t f : selected) is_selected[f] = true;
-    std::set<uint32_t> shown;  // files, by the patterns
+    std::set<uint32_t> shown;  // files of theirs
     // Functions that are not selected may have lines in the same files.
     for (uint32_t f = 0; f < functions.size(); ++f) {
       if (functions[f].is_import || recorded_.functions.objects()[functions[f].object].files().empty()) continue;
       if (!occurs(recorded_, f) && !is_selected[f] && !executions_.are_known()) continue;
-      if (is_plain_library(functions[f].object) && !(has_patterns && is_selected[f])) continue;
+      if (is_plain_library(functions[f].object) && !(theirs_only && is_selected[f])) continue;
       const std::optional<uint32_t> file = add_function(f);
-      if (file && has_patterns && is_selected[f]) shown.insert(*file);
+      if (file && theirs_only && is_selected[f]) shown.insert(*file);
       add_blocks(functions[f]);
     }
     const std::map<LineCounts::Line, LineCount> counts = counts_.counts();
@@ -87,7 +86,7 @@ class Annotator {
     }
     add_uncounted();
     add_samples();
-    choose(shown, has_patterns);
+    choose(shown, theirs_only);
     for (const uint32_t file : shown_) add_case_labels(file, counts, sources);
     return finish();
   }
@@ -197,14 +196,13 @@ class Annotator {
     return object.kind() == Object::Kind::library && !object.is_rewritten();
   }
 
-  void choose(const std::set<uint32_t>& by_patterns, bool has_patterns) {
+  void choose(const std::set<uint32_t>& theirs, bool theirs_only) {
     const auto did_anything = [](const auto& line) {
       return line.second.executions.value_or(0) != 0 || !line.second.functions.empty();
     };
     for (uint32_t f = 0; f < files_.size(); ++f) {
       const auto& lines = files_[f].lines;
-      if (has_patterns ? by_patterns.contains(f) : std::any_of(lines.begin(), lines.end(), did_anything))
-        shown_.push_back(f);
+      if (theirs_only ? theirs.contains(f) : std::any_of(lines.begin(), lines.end(), did_anything)) shown_.push_back(f);
     }
   }
 
@@ -261,9 +259,17 @@ class Annotator {
 
 }  // namespace
 
-Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search,
-                    SourceText& sources) {
-  return Annotator(recorded, search).annotate(functions, sources);
+Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, bool theirs_only,
+                    const DebugSearch& search, SourceText& sources) {
+  return Annotator(recorded, search).annotate(functions, theirs_only, sources);
+}
+
+SourceText sources_of(const Recorded& recorded, const DebugSearch& search) {
+  std::vector<std::string> folders = {"."};
+  const std::string folder = std::filesystem::path(recorded.program).parent_path().string();
+  if (!folder.empty()) folders.push_back(folder);
+  folders.insert(folders.end(), search.beside.begin(), search.beside.end());
+  return SourceText(std::move(folders));
 }
 
 }  // namespace prof

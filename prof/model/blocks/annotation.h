@@ -46,10 +46,13 @@ void add_uncalled_functions(Recorded& recorded, bool all);
 // none of them. Throws Error if there are patterns for functions, and none matches.
 std::vector<uint32_t> selected_code(const Recorded& recorded);
 
-// Shown are the files that have a function of `functions` if there are patterns for functions, else all of which a line ran, but for
-// those of libraries as they are.
-Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search,
-                    SourceText& sources);
+// Shown are the files that have a function of `functions`, if `theirs_only`; else all of which a line ran, but for those of libraries
+// as they are.
+Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, bool theirs_only,
+                    const DebugSearch& search, SourceText& sources);
+
+// The text of sources, which may lie here or where the program does.
+SourceText sources_of(const Recorded& recorded, const DebugSearch& search);
 
 }  // namespace prof
 
