@@ -20,6 +20,7 @@
 #include "prof/commands/verbs/pack.h"
 #include "prof/commands/verbs/run.h"
 #include "prof/commands/verbs/top.h"
+#include "prof/commands/verbs/tui.h"
 #include "prof/instructions/commands/commands.h"
 
 namespace {
@@ -33,7 +34,8 @@ int print(const std::string& text) {
   return 0;
 }
 
-constexpr const char* kCommands[] = {"run", "diff", "compare", "top", "ctl", "gprof", "trace", "itrace", "istat"};
+constexpr const char* kCommands[] = {"run", "diff",  "compare", "top",    "tui",
+                                     "ctl", "gprof", "trace",   "itrace", "istat"};
 
 // Refuses a word that is neither a command nor a file if it is near to a command.
 void check_command(const std::string& word) {
@@ -61,6 +63,7 @@ int run_command(int argc, char** argv) {
     return do_command(prof::parse_compare_options, prof::compare_help_text, prof::compare, argc, argv);
   if (command == "diff") return do_command(prof::parse_diff_options, prof::diff_help_text, prof::diff, argc, argv);
   if (command == "top") return do_command(prof::parse_top_options, prof::top_help_text, prof::top, argc, argv);
+  if (command == "tui") return do_command(prof::parse_tui_options, prof::tui_help_text, prof::run_tui, argc, argv);
   if (command == "ctl")
     return do_command(prof::parse_control_options, prof::control_help_text, prof::control, argc, argv);
   if (command == "itrace") return prof::itrace(argc - 1, argv + 1);

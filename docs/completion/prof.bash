@@ -9,7 +9,7 @@ _prof() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      run | top | ctl | diff | compare | gprof | trace | itrace | istat)
+      run | top | tui | ctl | diff | compare | gprof | trace | itrace | istat)
         command=${COMP_WORDS[i]}
         break
         ;;
@@ -29,7 +29,7 @@ _prof() {
       fi
       ;;
     run | compare | trace) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
-    "") ((COMP_CWORD == 1)) && mapfile -t COMPREPLY < <(compgen -W "run top ctl diff compare gprof trace itrace istat" -- "$word") ;;
+    "") ((COMP_CWORD == 1)) && mapfile -t COMPREPLY < <(compgen -W "run top tui ctl diff compare gprof trace itrace istat" -- "$word") ;;
   esac
   local files
   mapfile -t files < <(compgen -f -- "$word")

@@ -40,7 +40,7 @@ run prof run --tipe time ./small
 [ "$status" = 2 ] && grep -q -e '--tipe: no such option; did you mean --type' stderr || fail "--tipe: $status $(cat stderr)"
 
 # A line of help fits a terminal.
-for command in profld prof "prof run" "prof top" "prof ctl" "prof diff" "prof compare" "prof trace" proftarget "prof itrace" "prof istat"; do
+for command in profld prof "prof run" "prof top" "prof tui" "prof ctl" "prof diff" "prof compare" "prof trace" proftarget "prof itrace" "prof istat"; do
   # shellcheck disable=SC2086 # a list of words
   run $command -h
   [ "$status" = 0 ] && [ -s stdout ] && [ ! -s stderr ] || fail "$command -h: $status $(cat stderr)"

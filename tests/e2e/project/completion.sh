@@ -25,6 +25,8 @@ in_bash "prof run --cac"
 completed bash.out bash --cache-size
 in_bash "prof top --raw"
 completed bash.out bash --raw-names
+in_bash "prof tui --deb"
+completed bash.out bash --debug-dir
 in_bash "prof gprof --flat"
 completed bash.out bash --flat-profile
 in_bash "prof ctl re"
@@ -34,7 +36,7 @@ completed bash.out bash prof.123
 in_bash "profld --no-"
 completed bash.out bash --no-hooks --no-imports --no-leaves
 in_bash "prof "
-for command in run top ctl diff compare gprof trace itrace istat; do grep -qx "$command" bash.out || fail "bash: no $command among $(paste -sd ' ' bash.out)"; done
+for command in run top tui ctl diff compare gprof trace itrace istat; do grep -qx "$command" bash.out || fail "bash: no $command among $(paste -sd ' ' bash.out)"; done
 
 in_fish() { fish --no-config -c "source $completion/prof.fish; complete -C '$1'" 2>fish.err | cut -f 1 >fish.out; }
 export XDG_CONFIG_HOME=$PWD/config XDG_DATA_HOME=$PWD/data

@@ -6,7 +6,7 @@ for page in "$tests"/../man/*.[1-9]; do
   run mandoc -Tlint -W warning "$page"
   [ "$status" = 0 ] || fail "$page: $(head -n 3 stdout)"
 done
-for program in profld prof "prof diff" "prof compare" "prof gprof" "prof trace" "prof itrace" "prof istat" proftarget; do
+for program in profld prof "prof tui" "prof diff" "prof compare" "prof gprof" "prof trace" "prof itrace" "prof istat" proftarget; do
   page=${program%% *}.1
   case $program in "prof gprof" | "prof trace" | "prof itrace" | "prof istat") page=${program/ /-}.1 ;; esac
   mandoc -Tascii "$tests/../man/$page" | sed 's,.\x08,,g' >page

@@ -1,0 +1,96 @@
+#include "tui.h"
+
+#include <signal.h>
+
+#include <limits>
+#include <optional>
+
+#include "linker-rewrite/options/values.h"
+#include "prof/commands/options/message.h"
+#include "prof/commands/showing/choose.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/read/profile.h"
+#include "prof/tui/browser.h"
+#include "prof/tui/screen.h"
+
+namespace prof {
+
+namespace {
+
+using prof_options::Given;
+using prof_options::set;
+
+void keep_interval(TuiOptions& o, const Given& given) {
+  o.interval = prof_options::number_of(given, std::numeric_limits<double>::min(), std::numeric_limits<double>::max(),
+                                       "a number greater than 0");
+}
+
+void add_folder(TuiOptions& o, const Given& given) { o.debug_files.folders.push_back(given.argument); }
+
+const prof_options::Table<TuiOptions> kOptions = {
+    {{'i', "", "SECONDS", "the time between two looks at a running program (default: 1)"}, keep_interval},
+    {{'R', "", "", "raw times: do not subtract what the profiling itself cost"}, set<&TuiOptions::raw_times>},
+    {{'w', "wide", "", "do not simplify names"}, set<&TuiOptions::wide>},
+    {{0, "raw-names", "", "do not demangle names"}, set<&TuiOptions::raw_names>},
+    {{0, "debug-dir", "DIR", "look for debug files of stripped programs in DIR, too (repeatable)"}, add_folder},
+    prof_options::help_option<TuiOptions>(),
+};
+
+constexpr prof_options::HelpLayout kLayout = {19};
+
+// Whether it is the profile of a program that still runs. It may be gone, too.
+bool is_live(const std::string& profile) {
+  try {
+    return Profile::read(profile).is_live();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string tui_help_text() {
+  return prof_options::folded(
+      "usage: prof tui [-Rw] [-i SECONDS] [--raw-names] [--debug-dir DIR]\n"
+      "                [program] [profile ...]\n"
+      "\n"
+      "Shows a profile on a terminal, to look around in: the table of functions, the tree of calls, callers and "
+      "callees, source. The key ? says what each key does, q quits. Without a profile: the newest run in the current "
+      "directory. A profile of a running program, or the number of its process, is looked at again every second.\n"
+      "\n" +
+          prof_options::help_of(kOptions, kLayout) +
+          "\n"
+          "See prof(1).\n",
+      kLayout);
+}
+
+TuiOptions parse_tui_options(int argc, char** argv) {
+  TuiOptions o;
+  o.arguments = prof_options::parse(kOptions, {"prof tui"}, argc, argv, o).rest;
+  return o;
+}
+
+int run_tui(const TuiOptions& options) {
+  if (!tui::Screen::has_terminal()) throw UsageError("prof tui needs a terminal; use prof or prof --html FILE");
+  Options chosen_by;
+  chosen_by.arguments = options.arguments;
+  const Choice choice = choose(chosen_by);
+  const Input input = {.program = choice.program,
+                       .profiles = choice.profiles,
+                       .raw_names = options.raw_names,
+                       .raw_times = options.raw_times,
+                       .side_by_side = true,
+                       .debug_files = options.debug_files,
+                       .whole_names = options.wide,
+                       .gmon_libraries = choice.gmon_libraries};
+  const std::string& first = choice.profiles.at(0);
+  const bool may_run = choice.profiles.size() == 1 && is_live(first);
+  const std::optional<bool> is_damaged =
+      tui::browse({[&] { return analyse(input); }, choice.remarks, options.debug_files, [&] { return is_live(first); },
+                   may_run ? std::optional(options.interval) : std::nullopt});
+  if (is_damaged) return *is_damaged ? 1 : 0;
+  if (const int signal = tui::signal_to_end()) raise(signal);
+  return 1;
+}
+
+}  // namespace prof

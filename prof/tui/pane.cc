@@ -1,0 +1,64 @@
+#include "pane.h"
+
+#include "libprof/printable.h"
+#include "prof/views/text/names.h"
+
+namespace prof::tui {
+
+namespace {
+
+constexpr size_t kTabStop = 8;
+
+// Calls `take` with each character and its columns, until that returns false.
+template <class Take>
+void each_character(const std::string& line, const Take& take) {
+  for (size_t at = 0; at < line.size();) {
+    const size_t size = std::max<size_t>(prof_text::printable_length(line.data() + at, line.size() - at), 1);
+    const std::string character = line.substr(at, size);
+    if (!take(character, columns_of(character))) return;
+    at += size;
+  }
+}
+
+}  // namespace
+
+std::string without_tabs(const std::string& line) {
+  std::string text;
+  size_t columns = 0;
+  each_character(line, [&](const std::string& character, size_t width) {
+    if (character == "\t") {
+      width = kTabStop - columns % kTabStop;
+      text.append(width, ' ');
+    } else {
+      text += character;
+    }
+    columns += width;
+    return true;
+  });
+  return text;
+}
+
+std::vector<std::string> broken(const std::string& text, size_t columns) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string rest = wrapped(text.substr(at, end - at), columns);
+    for (size_t newline; (newline = rest.find('\n')) != std::string::npos; rest.erase(0, newline + 1))
+      lines.push_back(rest.substr(0, newline));
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::string cut_at(const std::string& line, size_t columns) {
+  std::string text;
+  each_character(line, [&](const std::string& character, size_t width) {
+    if (width > columns) return false;
+    columns -= width;
+    text += character;
+    return true;
+  });
+  return text;
+}
+
+}  // namespace prof::tui
