@@ -28,7 +28,7 @@ namespace prof {
 namespace {
 
 constexpr char kNone[] =
-    "no profile prof.* in the current directory; run a program that profld rewrote, or name its profile";
+    "no profile prof.* in the current directory; make one: prof run ./program; or name one: prof PROFILE";
 
 void add_to(std::vector<std::string>& remarks, const std::vector<std::string>& more) {
   remarks.insert(remarks.end(), more.begin(), more.end());

@@ -108,6 +108,18 @@ void use_folder(const std::string& folder) {
   setenv("PROFDIR", std::filesystem::absolute(folder).c_str(), 1);
 }
 
+// Says where the profiles are, and what to type to look at them, in one line of 80 columns if there is room. What is the newest
+// run here prof shows without being told. `where`: the profile of the first process, or the folder of all.
+void say_where(const std::string& where, bool is_folder, bool has_page) {
+  constexpr size_t kColumns = 80 - 6;  // "prof: "
+  const std::string line = (is_folder ? "the profiles are in " : "the profile is ") + where;
+  if (has_page) return say(line);
+  const bool is_newest_here = !is_folder && where.find('/') == std::string::npos;
+  const std::string name = is_newest_here ? "" : " " + quoted(where);
+  const std::string both = line + "; to look: prof tui" + name + " or prof --html page.html" + name;
+  say(both.size() <= kColumns ? both : line + "; to look at it: prof --html page.html " + quoted(where));
+}
+
 // Shows what a run left: all of it in a folder of its own, or if it was sampled, since samples are of all processes; the
 // first process's profile elsewhere.
 void show_run(const Options& options, const std::string& program, std::vector<std::string> run, bool is_sampled) {
@@ -123,9 +135,7 @@ void show_run(const Options& options, const std::string& program, std::vector<st
   say_all(remarks);
   show(options, program, run, stderr);
   const std::string where = options.folder.empty() ? run[0] : options.folder;
-  std::string last = (options.folder.empty() ? "the profile is " : "the profiles are in ") + where;
-  if (options.html.empty()) last += "; to look at it: prof --html page.html " + quoted(where);
-  say(last);
+  say_where(where, !options.folder.empty(), !options.html.empty());
 }
 
 // What takes hooks, of all that is asked for: an option's name; "" if nothing does.

@@ -87,6 +87,9 @@ run prof run --dir /dev/null/profiles ./family
 run prof run --dir here/profiles ./family
 [ "$status" = 0 ] && [ "$(find here/profiles -name 'prof.*[0-9]' | wc -l)" = 5 ] && ! ls prof.* 2>/dev/null || fail "--dir: $(cat stderr)"
 grep -q '^prof: the profiles are in here/profiles; to look at it: prof --html page.html here/profiles$' stderr || fail "--dir: $(cat stderr)"
+# What to type is in one line of 80 columns: as much of it as there is room for.
+run prof run --dir d ./family
+grep -qx 'prof: the profiles are in d; to look: prof tui d or prof --html page.html d' stderr || fail "--dir d: $(cat stderr)"
 has in_child 30 here/profiles
 has in_child 30 family here/profiles
 run prof run --dir here/profiles ./family

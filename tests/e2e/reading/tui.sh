@@ -525,7 +525,17 @@ done
 mkdir empty
 start 80 24 sh -c 'cd empty && exec prof tui'
 ended 1
-grep -q '^prof: no profile prof\.\* in the current directory; ' said || fail "no profile: $(cat said)"
+none="prof: no profile prof.* in the current directory; make one: prof run ./program; or name one: prof PROFILE"
+[ "$(cat said)" = "$none" ] || fail "no profile: $(cat said)"
+run sh -c 'cd empty && exec prof'
+[ "$status" = 1 ] && [ "$(cat stderr)" = "$none" ] || fail "prof without a profile: $status $(cat stderr)"
+# prof run says what to type, and that shows what it left.
+start 80 24 sh -c 'cd empty && prof run ../collatz && exec prof tui'
+shows '^\[1 table\]'
+tail -n 1 said | grep -qx 'prof: the profile is prof\.[0-9]*; to look: prof tui or prof --html page\.html' || fail "prof run: $(cat said)"
+shows ' 499999 .* nseq *$'
+press q
+ended 0
 start 80 24 prof tui -i 0 golden prof.100
 ended 2
 grep -q "^prof: -i: invalid number '0'; " said || fail "-i 0: $(cat said)"
