@@ -48,7 +48,10 @@ struct Source {
   size_t row_of(uint32_t function) {
     if (annotation.files.empty()) return 0;
     const AnnotatedFile& file = annotation.files[0];
-    const auto begins = [&](const auto& line) { return begins_with(line.second, function); };
+    const Function& wanted = look->analysis.functions.functions()[function];
+    const auto begins = [&](const auto& line) {
+      return wanted.is_inlined ? line.first >= wanted.line : begins_with(line.second, function);
+    };
     const auto at = std::ranges::find_if(file.lines, begins);
     if (at == file.lines.end()) return 0;
     const std::vector<std::string>* const text = texts.lines(file.path);

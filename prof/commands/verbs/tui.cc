@@ -75,16 +75,17 @@ int run_tui(const TuiOptions& options) {
   Options chosen_by;
   chosen_by.arguments = options.arguments;
   const Choice choice = choose(chosen_by);
+  const std::string& first = choice.profiles.at(0);
+  const bool may_run = choice.profiles.size() == 1 && is_live(first);
   const Input input = {.program = choice.program,
                        .profiles = choice.profiles,
                        .raw_names = options.raw_names,
                        .raw_times = options.raw_times,
                        .side_by_side = true,
                        .debug_files = options.debug_files,
+                       .inlined_rows = !may_run,  // debug information would be read each second
                        .whole_names = options.wide,
                        .gmon_libraries = choice.gmon_libraries};
-  const std::string& first = choice.profiles.at(0);
-  const bool may_run = choice.profiles.size() == 1 && is_live(first);
   const std::optional<bool> is_damaged =
       tui::browse({[&] { return analyse(input); }, choice.remarks, options.debug_files, [&] { return is_live(first); },
                    may_run ? std::optional(options.interval) : std::nullopt});

@@ -75,7 +75,7 @@ class Annotator {
       if (is_plain_library(functions[f].object) && !(theirs_only && is_selected[f])) continue;
       const std::optional<uint32_t> file = add_function(f);
       if (file && theirs_only && is_selected[f]) shown.insert(*file);
-      add_blocks(functions[f]);
+      if (!functions[f].is_inlined) add_blocks(functions[f]);
     }
     const std::map<LineCounts::Line, LineCount> counts = counts_.counts();
     for (const auto& [line, count] : counts) {
@@ -110,6 +110,7 @@ class Annotator {
   // Where it begins in the source: the index of the file, if that is known.
   std::optional<uint32_t> add_function(uint32_t f) {
     const Function& function = recorded_.functions.functions()[f];
+    if (function.is_inlined) return function.file.empty() ? std::nullopt : std::optional(file_at(function.file));
     const std::optional<FunctionSource> source = objects_.at(function.object).info.find(function.address);
     if (!source || source->file.empty() || source->line == 0) return {};
     const uint32_t file = file_at(source->file);
@@ -174,7 +175,8 @@ class Annotator {
     const std::vector<Function>& functions = recorded_.functions.functions();
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> by_entry;
     for (uint32_t f = 0; f < functions.size(); ++f)
-      if (!functions[f].is_import) by_entry[{functions[f].object, functions[f].address}] = f;
+      if (!functions[f].is_import && !functions[f].is_inlined)
+        by_entry[{functions[f].object, functions[f].address}] = f;
     std::set<uint32_t> objects;
     for (const auto& [file, object] : of_objects_) objects.insert(object);
     const SampledTimes times = sampled_times_of(recorded_);

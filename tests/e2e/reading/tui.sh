@@ -371,6 +371,20 @@ on_screen '^.*/collatz\.c: 15 of 15 lines with code ran *$' || fail "source: $(c
 press q
 ended 0
 
+# Of an inlined function, which has a row where samples tell of it.
+compile inlines collatz.c -g -O2
+mkdir sampled && (cd sampled && prof run ../inlines >log 2>&1) || fail "prof run: $(cat sampled/log)"
+start 80 24 prof tui sampled
+shows 'step \(inlined\)'
+press /
+type_text 'step (inl' && press Enter
+press 4
+shows '\[4 source\]'
+last_line '4 of [0-9]+'
+on_screen '^ *[0-9]+ .* 4 +static unsigned step' || fail "inlined: $(cat shown)"
+press q
+ended 0
+
 # Kinds of terminals: of 16 and of 8 colours, without colours, and without UTF-8.
 printf 'sixteen|a terminal of 16 colours,\n\tcolors#16, pairs#256, use=xterm,\n' >sixteen.info
 tic -x -o terminfo sixteen.info || fail "no terminal of 16 colours"
