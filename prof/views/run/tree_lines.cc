@@ -132,7 +132,9 @@ TreeLines::Figures TreeLines::figures_of(uint32_t i) const {
     text += '-';
   }
   const bool says_something = node.calls != (node.has_estimated_calls ? 0 : 1);
-  if (says_something && analysis_.counts_calls_of(node.function)) text += "/" + shown_calls(node);
+  uint32_t called = i;
+  while (shown_.is_of_callers && nodes_[called].parent != 0) called = nodes_[called].parent;
+  if (says_something && analysis_.counts_calls_of(nodes_[called].function)) text += "/" + shown_calls(node);
   if (analysis_.timed() && shown_.is_of_callers)
     figures.others += " self " + shown_time(analysis_, node.self, self_range(node), 1000, node.has_doubtful_self);
   if (analysis_.has_waiting() && analysis_.seconds(node.total_waiting) >= 0.0000005)
