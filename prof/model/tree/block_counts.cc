@@ -7,7 +7,8 @@ namespace prof {
 namespace {
 
 // Cycles that an increment of a counter takes. A plain one mostly runs beside the function's other work: over whole programs it
-// is 0 to 0.25 cycles (the ten of make truth). One with the prefix lock holds all up.
+// is 0 to 0.25 cycles (the ten of make truth). One with the prefix lock holds all up. Where samples find the program does not tell
+// more: they are at the instruction that waits, which is hardly ever the increment and often the one after it, whatever it waits for.
 constexpr UncertainCost kIncrement = {0, -0.3, 0.3}, kLockedIncrement = {14, 8, 20};
 
 }  // namespace
