@@ -69,7 +69,6 @@ void find_sources(Recorded& recorded, const DebugSearch& search, std::vector<std
 }
 
 std::string remark_on_inlining(const Recorded& recorded, const DebugSearch& search) {
-  constexpr uint64_t kQuicklyRead = 64 << 20;
   double all = 0;
   uint32_t top = 0;
   for (uint32_t f = 0; f < recorded.sums.size(); ++f) {
@@ -80,7 +79,8 @@ std::string remark_on_inlining(const Recorded& recorded, const DebugSearch& sear
   const Function& function = recorded.functions.functions()[top];
   const Object& object = recorded.functions.objects()[function.object];
   if (function.is_import || object.files().empty()) return "";
-  const std::optional<FunctionSource> source = ObjectDebugInfo(object, search, kQuicklyRead).find(function.address);
+  const std::optional<FunctionSource> source =
+      ObjectDebugInfo(object, search, kQuicklyReadDebugInfo).find(function.address);
   if (!source || source->inlined.empty()) return "";
   const size_t count = source->inlined.size();
   char share[40];

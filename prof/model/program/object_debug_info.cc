@@ -37,7 +37,11 @@ ObjectDebugInfo::ObjectDebugInfo(const Object& object, const DebugSearch& search
 }
 
 void ObjectDebugInfo::open(const Object& object, const ElfFile& file, const DebugSearch& search) {
-  if (std::max(file.section_size(kSection), file.section_size(".zdebug_info")) > most_bytes_) return;
+  const uint64_t bytes = std::max(file.section_size(kSection), file.section_size(".zdebug_info"));
+  if (bytes > most_bytes_) {
+    bytes_left_out_ = bytes;
+    return;
+  }
   auto info = std::make_unique<DebugInfo>(file);
   if (file.is_rewritten() && info->file().is_split()) {
     // Beside the original there may be the files that it refers to.

@@ -16,12 +16,18 @@ namespace prof {
 
 class Object;
 
+// Of that much debug information what is asked for is there within a second or so: enough to look at it unasked.
+constexpr uint64_t kQuicklyReadDebugInfo = 64 << 20;
+
 // The debug information of one object of a profile.
 class ObjectDebugInfo {
  public:
   // `object` must outlive this. If its own files have no debug information, its debug file is looked for. If there are more than
   // `most_bytes` of it, it is not looked at.
   ObjectDebugInfo(const Object& object, const DebugSearch& search, uint64_t most_bytes = UINT64_MAX);
+
+  // How many bytes there are, if these are more than `most_bytes`; else 0.
+  uint64_t bytes_left_out() const { return bytes_left_out_; }
 
   // Nothing, if there is no debug information.
   std::optional<FunctionSource> find(uint64_t entry, const SamplesByAddress& samples = {});
@@ -50,6 +56,7 @@ class ObjectDebugInfo {
   std::optional<ElfFile> debug_file_, dwz_file_;
   std::unique_ptr<DebugInfo> info_;
   const uint64_t most_bytes_;
+  uint64_t bytes_left_out_ = 0;
   std::string missing_, unreadable_;
 };
 

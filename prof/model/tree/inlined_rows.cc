@@ -39,9 +39,14 @@ class Adding {
   }
 
   void tell(std::vector<std::string>& remarks) const {
-    for (const auto& [o, info] : infos_)
-      if (const std::string problem = info.unreadable(); !problem.empty())
-        remarks.push_back(functions_.objects()[o].name() + ": " + problem);
+    for (const auto& [o, info] : infos_) {
+      const std::string& name = functions_.objects()[o].name();
+      if (const std::string problem = info.unreadable(); !problem.empty()) remarks.push_back(name + ": " + problem);
+      if (info.bytes_left_out() != 0)
+        remarks.push_back(name + ": " + std::to_string(info.bytes_left_out() >> 20) +
+                          " MB of debug information take long to read, so what was inlined has no rows; prof --inlined "
+                          "lists it");
+    }
   }
 
  private:
@@ -54,7 +59,8 @@ class Adding {
     const auto [at, is_new] = known_.try_emplace({o, address}, 0);
     if (!is_new) return at->second;
     std::vector<uint32_t> inlined;
-    for (const InlinedFrame* frame : infos_.try_emplace(o, object, search_).first->second.inlined_at(address))
+    for (const InlinedFrame* frame :
+         infos_.try_emplace(o, object, search_, kQuicklyReadDebugInfo).first->second.inlined_at(address))
       inlined.push_back(function_of(o, *frame));
     const auto [same, is_new_chain] = chains_.try_emplace(inlined, uint32_t(chain_functions().inlined.size()));
     if (is_new_chain) chain_functions().inlined.push_back(std::move(inlined));

@@ -117,3 +117,14 @@ for sides in "a/prof.*[0-9] c/prof.*[0-9]" "c/prof.*[0-9] a/prof.*[0-9]" "--no-i
   [ "$status" = 0 ] && jq -e 'all(.functions[]; .name | startswith("shop::") | not) and any(.functions[]; .name == "first(unsigned int)")' stdout >/dev/null ||
     fail "diff $sides: $(cat stdout stderr)"
 done
+
+# What takes long to read is not read unasked, and it is said.
+cat >zeros.c <<'C'
+__asm__(".section .debug_info\n.zero 70000000\n.previous");
+C
+compile zeros.o zeros.c -c
+compile large program.cc zeros.o -O2 -g
+rm -f prof.*
+run prof run ./large
+[ "$status" = 0 ] && grep -q '^prof: large: 66 MB of debug information take long to read, so what was inlined has no rows; prof --inlined lists it$' stderr &&
+  ! grep -q 'light.*(inlined)' stderr || fail "much debug information: $status $(cat stderr)"
