@@ -103,8 +103,18 @@ std::string_view Name::path() const {
 
 std::string_view Name::last_part() const { return path().substr(without_arguments_.back().starts.back()); }
 
+namespace {
+
+// As it is copied from a table: what was inlined and what was not go by one name.
+std::string without_inlined(const std::string& glob) {
+  const std::string mark = " " + std::string(kInlined);
+  return glob.ends_with(mark) ? glob.substr(0, glob.size() - mark.size()) : glob;
+}
+
+}  // namespace
+
 Pattern::Pattern(std::string glob)
-    : glob_(std::move(glob)),
+    : glob_(without_inlined(glob)),
       normal_(with_joined_brackets(glob_)),
       plain_length_(std::min(normal_.find_first_of("*?[\\"), normal_.size())),
       has_parenthesis_(glob_.find('(') != std::string::npos),

@@ -60,7 +60,8 @@ class Csv : public Export {
     if (part.process) out_.text(std::to_string(part.process) + ",");
     if (part.thread) out_.text(std::to_string(part.thread) + "," + field_of(part.thread_name) + ",");
     out_.text(field_of(part.functions.objects()[function.object].name()) + "," + field_of(function.name) + "," +
-              field_of(function.raw_name) + "," + prof_text::hexadecimal(function.address) + ",");
+              field_of(function.raw_name) + "," +
+              (function.is_inlined ? "" : prof_text::hexadecimal(function.address)) + ",");
     out_.text((has_calls ? std::to_string(sum.calls) : "") + ",");
     out_.text((part.timed() ? time(part, sum.self) : "") + ",");
     write_range(part, f);

@@ -111,7 +111,7 @@ class Dot {
                   10 + 30 * std::sqrt(graph_.whole[0] == 0 ? 0 : share(self)), 0.6 * part);
     std::string label = short_name(f) + "\n" + with_share(self);
     if (total != self) label += "\nof " + with_share(total);
-    if (measure_ != Measure::calls) {
+    if (measure_ != Measure::calls && analysis_.counts_calls_of(f)) {
       const uint64_t calls = analysis_.sums[f].calls;
       label += "\n" + prof_text::count_of(calls, "call");
     }
@@ -140,12 +140,13 @@ class Dot {
   void write_arc(const Arc& arc) {
     const bool is_recursion = arc.caller == arc.callee;
     if (!is_recursion && share(arc.inclusive[0]) < least_share_ / 5) return;
-    const std::string calls = prof_text::count_of(arc.calls, "call");
+    const std::string calls = analysis_.counts_calls_of(arc.callee) ? prof_text::count_of(arc.calls, "call") : "";
     const bool has_amount = measure_ != Measure::calls && arc.inclusive[0] != 0;
+    const std::string separator = calls.empty() ? "" : "\n";
     char form[40];
     std::snprintf(form, sizeof form, " penwidth=%.1f", 1 + (graph_.whole[0] == 0 ? 0 : 4 * share(arc.inclusive[0])));
     out_.text("f" + std::to_string(arc.caller) + " -> f" + std::to_string(arc.callee) +
-              " [label=" + lines(has_amount ? amount(arc.inclusive[0]) + "\n" + calls : calls) + form + "];\n");
+              " [label=" + lines(has_amount ? amount(arc.inclusive[0]) + separator + calls : calls) + form + "];\n");
   }
 
   const Analysis& analysis_;

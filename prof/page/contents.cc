@@ -66,7 +66,7 @@ ordered_json functions_of(const Analysis& analysis) {
     names.push_back(printed_name(analysis, f));
     raw.push_back(function.raw_name == function.name ? "" : printable(function.raw_name));
     modules.push_back(function.object);
-    const std::string declared = function.file + ':' + std::to_string(function.line);
+    const std::string declared = function.line == 0 ? "0x0" : function.file + ':' + std::to_string(function.line);
     addresses.push_back(function.is_inlined ? printable(declared) : prof_text::hexadecimal(function.address));
   }
   return {{"name", names}, {"raw", raw}, {"module", modules}, {"address", addresses}};

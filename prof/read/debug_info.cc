@@ -16,47 +16,28 @@ std::string text_of(Dwarf_Die& entry, unsigned kind) {
   return text ? text : "";
 }
 
-// In which namespaces, classes and functions something of C++ is declared: "Shop::sort::". The whole unit is looked through.
-std::string scope_of(Dwarf_Die entry, const std::string& name) {
+// The entry that declares a member of a class, if it is not the one given.
+Dwarf_Die declaration_of(Dwarf_Die entry) {
   constexpr int kMaxReferences = 8;  // of one entry to the next; a damaged file may have circles
   Dwarf_Attribute attribute;
   for (int i = 0; i < kMaxReferences && dwarf_attr(&entry, DW_AT_specification, &attribute); ++i)
-    if (!dwarf_formref_die(&attribute, &entry)) return "";
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&entry, &scopes);
-  std::string text;
-  for (int i = 1; i < count; ++i) {
-    const int tag = dwarf_tag(&scopes[i]);
-    if (tag == DW_TAG_lexical_block || tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit) continue;
-    std::string scope = text_of(scopes[i], DW_AT_name);
-    if (scope.empty())
-      scope = tag == DW_TAG_namespace ? "(anonymous namespace)" : name == "operator()" ? "{lambda}" : "{unnamed}";
-    text.insert(0, scope + "::");
-  }
-  std::free(scopes);
-  return text;
+    if (!dwarf_formref_die(&attribute, &entry)) break;
+  return entry;
 }
 
-bool is_cplusplus(Dwarf_Die& entry) {
-  Dwarf_Die unit;
-  switch (dwarf_diecu(&entry, &unit, nullptr, nullptr) ? dwarf_srclang(&unit) : -1) {
+bool is_cplusplus(Dwarf_Die& unit) {
+  constexpr int kCplusplus17 = 0x2b, kCplusplus20 = 0x2c;  // of DWARF 6; dwarf.h may be older
+  switch (dwarf_srclang(&unit)) {
     case DW_LANG_C_plus_plus:
     case DW_LANG_C_plus_plus_03:
     case DW_LANG_C_plus_plus_11:
     case DW_LANG_C_plus_plus_14:
+    case kCplusplus17:
+    case kCplusplus20:
       return true;
     default:
       return false;
   }
-}
-
-// The name for linkers if it has one, else that in the source. Members of local classes of C++, as lambdas are, have none for linkers,
-// and that in the source is only "operator()".
-std::string name_of(Dwarf_Die& entry) {
-  for (unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
-    if (std::string name = text_of(entry, kind); !name.empty()) return name;
-  const std::string name = text_of(entry, DW_AT_name);
-  return name.empty() || !is_cplusplus(entry) ? name : scope_of(entry, name) + name;
 }
 
 // Not dwarf_decl_file of libdw, to which the number 0 is no file: that is how DWARF 5 numbers the file that was compiled.
@@ -82,6 +63,72 @@ unsigned line_of(Dwarf_Die& entry) {
 }  // namespace
 
 DebugInfo::DebugInfo(const ElfFile& file) : dwarf_(file) {}
+
+void DebugInfo::add_scopes(Dwarf_Die& parent, unsigned depth, uint32_t scope, Scopes& to) {
+  Dwarf_Die child;
+  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return;
+  do {
+    if (is_exhausted()) return;
+    uint32_t inner = scope;
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_subprogram: {
+        to.of_functions[child.addr] = scope;
+        // What stands in a member is where the member is declared.
+        const auto declared = to.of_functions.find(declaration_of(child).addr);
+        if (declared != to.of_functions.end()) inner = declared->second;
+      }
+        [[fallthrough]];
+      case DW_TAG_namespace:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+      case DW_TAG_union_type: {
+        if (!dwarf_haschildren(&child)) break;
+        const bool has_name = !text_of(child, DW_AT_name).empty();
+        to.all.push_back({inner, child, has_name ? 0 : ++to.all[inner].unnamed});
+        add_scopes(child, depth + 1, uint32_t(to.all.size() - 1), to);
+        break;
+      }
+      case DW_TAG_lexical_block:
+      case DW_TAG_try_block:
+      case DW_TAG_catch_block:
+        add_scopes(child, depth + 1, scope, to);
+        break;
+      default:
+        break;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// The walk that libdw has for this (dwarf_getscopes_die) takes a whole unit for each name, and nested blocks without an end.
+const DebugInfo::Scopes& DebugInfo::scopes_of(Dwarf_Die& function) {
+  static const Scopes none;
+  Dwarf_Die unit;
+  if (!dwarf_diecu(&function, &unit, nullptr, nullptr) || !is_cplusplus(unit)) return none;
+  const auto [at, is_new] = scopes_.try_emplace(dwarf_dieoffset(&unit));
+  if (is_new) add_scopes(unit, 0, 0, at->second);
+  return at->second;
+}
+
+// The name for linkers if it has one, else that in the source. Members of local classes of C++, as lambdas are, have none for
+// linkers, and that in the source is only "operator()": they get the scopes that they are declared in, "main::{lambda#1}::operator()".
+std::string DebugInfo::name_of(Dwarf_Die& function) {
+  for (unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
+    if (std::string name = text_of(function, kind); !name.empty()) return name;
+  const std::string own = text_of(function, DW_AT_name);
+  if (own.empty()) return own;
+  const Scopes& scopes = scopes_of(function);
+  const auto declared = scopes.of_functions.find(declaration_of(function).addr);
+  std::string name = own;
+  for (uint32_t s = declared == scopes.of_functions.end() ? 0 : declared->second; s != 0; s = scopes.all[s].parent) {
+    Dwarf_Die entry = scopes.all[s].entry;
+    std::string scope = text_of(entry, DW_AT_name);
+    if (scope.empty() && dwarf_tag(&entry) == DW_TAG_namespace) scope = "(anonymous namespace)";
+    if (scope.empty())
+      scope = (own == "operator()" ? "{lambda#" : "{unnamed#") + std::to_string(scopes.all[s].number) + "}";
+    name.insert(0, scope + "::");
+  }
+  return name;
+}
 
 const DebugInfo::Range* DebugInfo::find(const Ranges& ranges, uint64_t address) {
   auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
@@ -236,12 +283,22 @@ bool DebugInfo::InlinedPlace::has(uint64_t address) const {
                              [&](const auto& range) { return range.first <= address && address < range.second; });
 }
 
-const InlinedFrame* DebugInfo::frame_of(Dwarf_Die& inlined) {
+const InlinedFrame* DebugInfo::frame_of(Dwarf_Die inlined) {
   Dwarf_Attribute attribute;
   Dwarf_Die origin;
   if (!dwarf_formref_die(dwarf_attr(&inlined, DW_AT_abstract_origin, &attribute), &origin)) return nullptr;
   const auto [at, is_new] = frames_.try_emplace(origin.addr);
-  if (is_new) at->second = {name_of(origin), file_of(origin), line_of(origin)};
+  if (is_new) {
+    at->second = {name_of(origin), file_of(origin), line_of(origin)};
+    // gcc says of a lambda where its class is declared.
+    const Scopes& scopes = scopes_of(origin);
+    const auto declared = scopes.of_functions.find(declaration_of(origin).addr);
+    if (at->second.line == 0 && declared != scopes.of_functions.end() && declared->second != 0) {
+      Dwarf_Die scope = scopes.all[declared->second].entry;
+      at->second.file = file_of(scope);
+      at->second.line = line_of(scope);
+    }
+  }
   return at->second.raw_name.empty() ? nullptr : &at->second;
 }
 
@@ -259,7 +316,7 @@ void DebugInfo::add_places(Dwarf_Die& parent, unsigned depth, std::vector<Inline
       Ranges ranges;
       add_ranges(child, ranges);
       for (const Range& range : ranges) place.ranges.emplace_back(range.start, range.end);
-      place.function = frame_of(child);
+      place.entry = child;
       add_places(child, depth + 1, to);
       to[index].end = to.size();
     }
@@ -279,7 +336,7 @@ std::vector<const InlinedFrame*> DebugInfo::inlined_at(uint64_t address) {
       i = places[i].end;
       continue;
     }
-    if (places[i].function) frames.push_back(places[i].function);
+    if (const InlinedFrame* frame = frame_of(places[i].entry)) frames.push_back(frame);
     end = places[i++].end;
   }
   return frames;

@@ -24,6 +24,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -107,9 +108,21 @@ class DebugInfo {
   // A place where a function was inlined. Those in it follow it, up to `end`.
   struct InlinedPlace {
     std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of code: starts and ends
-    const InlinedFrame* function = nullptr;             // null if it has no name
-    size_t end = 0;                                     // an index
+    Dwarf_Die entry = {};
+    size_t end = 0;  // an index
     bool has(uint64_t address) const;
+  };
+
+  // The namespaces, classes and functions of a unit in which others are declared.
+  struct Scope {
+    uint32_t parent = 0;  // an index; of the first, the unit itself, meaningless
+    Dwarf_Die entry = {};
+    unsigned number = 0;   // of one without a name, as a lambda's class is: the how manieth there
+    unsigned unnamed = 0;  // how many of these are in it
+  };
+  struct Scopes {
+    std::vector<Scope> all = {Scope()};
+    std::unordered_map<const void*, uint32_t> of_functions = {};  // by their entries: where they are declared
   };
 
   static const Range* find(const Ranges& ranges, uint64_t address);
@@ -127,7 +140,10 @@ class DebugInfo {
   Extent add_inlined(Dwarf_Die& parent, unsigned depth, const SamplesByAddress& samples,
                      std::vector<InlinedFunction>& to, std::map<const void*, size_t>& known);
   void add_places(Dwarf_Die& parent, unsigned depth, std::vector<InlinedPlace>& to);
-  const InlinedFrame* frame_of(Dwarf_Die& inlined);
+  const InlinedFrame* frame_of(Dwarf_Die inlined);
+  void add_scopes(Dwarf_Die& parent, unsigned depth, uint32_t scope, Scopes& to);
+  const Scopes& scopes_of(Dwarf_Die& function);
+  std::string name_of(Dwarf_Die& function);
 
   static constexpr uint64_t kMaxSteps = 100'000'000;
   static constexpr unsigned kMaxDepth = 200;
@@ -140,6 +156,7 @@ class DebugInfo {
   std::map<Dwarf_Off, LineTable> lines_;                     // the same
   std::map<const void*, std::vector<InlinedPlace>> places_;  // by the entry of the function that has the code
   std::map<const void*, InlinedFrame> frames_;               // by the entry that inlined ones refer to
+  std::map<Dwarf_Off, Scopes> scopes_;                       // by the offset of their unit
 };
 
 }  // namespace prof

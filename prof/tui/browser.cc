@@ -428,7 +428,8 @@ class Browser {
       auto calls = function_ == kNoFunction ? nullptr : TreePane::around(*after, function_);
       if (calls) calls->resume(*calls_, same);
       calls_ = std::move(calls);
-      if (!calls_ && view_ == View::calls) view_ = View::table;
+      for (View* const view : {&view_, &before_help_})
+        if (!calls_ && *view == View::calls) *view = View::table;
       for (uint32_t& function : history_) function = same[function];
       std::erase(history_, kNoFunction);
     }

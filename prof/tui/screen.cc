@@ -229,7 +229,8 @@ Key Screen::read() {
 }
 
 Key Screen::wait(std::optional<double> seconds) {
-  const double end = now() + seconds.value_or(0);
+  constexpr double kMaxSeconds = 86400;  // who asked for more has nothing new by then
+  const double end = now() + std::min(seconds.value_or(0), kMaxSeconds);
   while (true) {
     if (signal_seen) return {Key::Name::ended};
     // What ncurses has read already, or knows of the size.

@@ -90,7 +90,9 @@ std::unique_ptr<TextPane> source_of(const std::shared_ptr<const Look>& look, uin
   if (files.empty()) {
     source->remarks.push_back(
         look->names[function] +
-        ": its source is not known; build the program with -g, or name its debug files by --debug-dir");
+        (analysis.functions.functions()[function].is_inlined
+             ? ": debug information does not say where it is declared; the source of its callers has it"
+             : ": its source is not known; build the program with -g, or name its debug files by --debug-dir"));
   } else {
     files.resize(1);
     source->texts.note_program(files[0].path, files[0].lines.empty() ? 0 : files[0].lines.rbegin()->first,

@@ -170,7 +170,7 @@ def check_numbers(profile, of_json):
     for (module, address, name), f in where.items():
         by_place.setdefault((module, address), []).append((name, f))
     for f in of_json["functions"]:
-        place = f"{f.get('file', '')}:{f.get('line', 0)}" if f.get("is_inlined") else f["address"]
+        place = f["address"] if "address" in f else f"{f.get('file', '')}:{f['line']}" if "line" in f else "0x0"
         found = by_place[(printable(f["module"]), printable(place))]
         numbers.append(next(n for name, n in found if name.split(" [")[0] == printable(f["name"]).split(" [")[0] or len(found) == 1))
     names = {"calls": "calls", "self": "self_cycles", "total": "total_cycles", "self_low": "self_low", "self_high": "self_high",

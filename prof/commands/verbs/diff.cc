@@ -276,8 +276,12 @@ int diff(const DiffOptions& options) {
   const std::string type = common_type(sides);
   Compared compared = compare_sides(options, sides, !options.no_inlined);
   // Where one build of the program has no debug information, its inlined functions would be gone, and others slower.
-  if (compared.with_inlined != 0 && compared.with_inlined != sides[0].size() + sides[1].size())
+  if (compared.with_inlined != 0 && compared.with_inlined != sides[0].size() + sides[1].size()) {
     compared = compare_sides(options, sides, false);
+    if (options.view != DiffOptions::View::json)
+      compared.remarks.emplace_back(
+          "some runs have no inlined functions, or no debug information that tells them: none has rows");
+  }
   say_all(compared.remarks);
   const Difference& difference = compared.difference;
   if (difference.nameless > 0) {

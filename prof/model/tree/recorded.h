@@ -89,7 +89,7 @@ struct Recorded {
   double seconds(uint64_t cycles) const { return seconds(double(cycles)); }
 };
 
-// What is known of the samples of the histogram.
+// What is known of the samples of the histogram; a copy.
 inline SampledTimes sampled_times_of(const Recorded& recorded) {
   return recorded.sampled ? *recorded.sampled : SampledTimes{.period = recorded.sample_period};
 }

@@ -37,8 +37,8 @@ std::string shown_self(const Analysis& analysis, const SampledTimes& times, cons
 // Prints the lines of one file.
 class File {
  public:
-  File(const Analysis& analysis, const Annotation& annotation, const AnnotatedFile& file)
-      : analysis_(analysis), annotation_(annotation), file_(file), times_(sampled_times_of(analysis)) {}
+  File(const Analysis& analysis, const Annotation& annotation, const AnnotatedFile& file, const SampledTimes& times)
+      : analysis_(analysis), annotation_(annotation), file_(file), times_(times) {}
 
   std::string heading() const {
     size_t with_code = 0, ran = 0;
@@ -92,16 +92,17 @@ class File {
   const Analysis& analysis_;
   const Annotation& annotation_;
   const AnnotatedFile& file_;
-  const SampledTimes times_;
+  const SampledTimes& times_;
 };
 
 }  // namespace
 
 void print_annotation(const Analysis& analysis, const Annotation& annotation, SourceText& sources,
                       std::optional<size_t> terminal, Output& out) {
+  const SampledTimes times = sampled_times_of(analysis);
   bool is_first = true;
   for (const AnnotatedFile& annotated : annotation.files) {
-    const File file(analysis, annotation, annotated);
+    const File file(analysis, annotation, annotated, times);
     out.text((is_first ? "" : "\n") + file.heading());
     file.print(sources.lines(annotated.path), terminal, out);
     is_first = false;

@@ -118,6 +118,79 @@ for sides in "a/prof.*[0-9] c/prof.*[0-9]" "c/prof.*[0-9] a/prof.*[0-9]" "--no-i
     fail "diff $sides: $(cat stdout stderr)"
 done
 
+# Lambdas have no names for linkers; gcc says only of their classes where they stand. Each has its row.
+cat >lambdas.cc <<'C'
+int main() {
+  unsigned n = 1;
+  auto longer = [&] { for (volatile int i = 0; i < 400000000; ++i) ++n; };
+  auto shorter = [&] { for (volatile int i = 0; i < 100000000; ++i) ++n; };
+  longer();
+  shorter();
+  return n == 0;
+}
+C
+compile lambdas lambdas.cc -O2 -g
+rm -f prof.*
+run prof run ./lambdas
+prof --json prof.* | jq -e '
+  def row(f): [.functions[] | select(.name == f)] | if length == 1 then .[0] else error("rows of " + f) end;
+  row("main::{lambda#1}::operator() (inlined)") as $longer | row("main::{lambda#2}::operator() (inlined)") as $shorter |
+  $longer.line == 3 and $shorter.line == 4 and $longer.self_cycles > 2 * $shorter.self_cycles' >/dev/null 2>said ||
+  fail "lambdas: $(cat said; prof prof.* 2>&1)"
+# A name can be copied from the table.
+run prof --function 'main::{lambda#1}::operator() (inlined)' prof.*
+[ "$status" = 0 ] && [ "$(grep -c 'lambda#' stdout)" = 1 ] || fail "--function: $status $(cat stdout stderr)"
+
+# Damaged debug information: blocks in one another without an end.
+cat >nested.S <<'S'
+  .globl main
+main:
+  mov $200000000, %eax
+begin:
+  dec %eax
+  jnz begin
+end:
+  ret
+main_end:
+  .type main, @function
+  .size main, . - main
+  .section .debug_abbrev
+abbreviations:
+  .byte 1, 0x11, 1, 0x13, 0x0b, 3, 8, 0x11, 1, 0x12, 7, 0, 0 # a unit with language, name and range; with children
+  .byte 2, 0x32, 1, 0, 0 # DW_TAG_try_block, with children
+  .byte 3, 0x2e, 0, 3, 8, 0x20, 0x0b, 0, 0 # a function that is inlined
+  .byte 4, 0x2e, 1, 3, 8, 0x11, 1, 0x12, 7, 0, 0 # a function with a range; with children
+  .byte 5, 0x1d, 0, 0x31, 0x13, 0x11, 1, 0x12, 7, 0, 0 # where it was inlined
+  .byte 0
+  .section .debug_info
+unit:
+  .long unit_end - unit_start
+unit_start:
+  .value 4
+  .long abbreviations
+  .byte 8, 1, 4 # C++
+  .asciz "nested.cc"
+  .quad main, main_end - main
+  .fill 2000000, 1, 2
+  .fill 2000000, 1, 0
+helper:
+  .byte 3
+  .asciz "helper"
+  .byte 1, 4
+  .asciz "main"
+  .quad main, main_end - main
+  .byte 5
+  .long helper - unit
+  .quad begin, end - begin
+  .byte 0, 0
+unit_end:
+  .section .note.GNU-stack
+S
+compile nested nested.S
+rm -f prof.*
+run prof run ./nested
+[ "$status" = 0 ] && grep -q 'helper (inlined)' stderr || fail "nested blocks: $status $(cat stderr)"
+
 # What takes long to read is not read unasked, and it is said.
 cat >zeros.c <<'C'
 __asm__(".section .debug_info\n.zero 70000000\n.previous");

@@ -523,6 +523,48 @@ pid=
 press q
 ended 0
 
+# After a reset a function is gone until it is called again: from help one comes back to what is there.
+cat >once.c <<'C'
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noipa)) void always(void) { usleep(1000); }
+int main(void) {
+  puts("began");
+  fflush(stdout);
+  for (;;) always();
+}
+C
+compile once once.c -O1
+rewrite once
+rm progress
+{ PROFDIR=running exec ./once.prof >progress; } 2>/dev/null &
+pid=$!
+disown
+until [ -s progress ]; do kill -0 $pid || fail "no program"; sleep 0.1; done
+start 80 24 env PROFDIR=running prof tui -i 0.2 $pid
+last_line '1 of [0-9]+, by self; live, p: stop'
+press /
+type_text puts && press Enter
+press Enter
+shows '\[3 calls\]'
+shows '^puts *$'
+press '?'
+shows '\[\? help\]'
+prof ctl reset running/prof.$pid >said 2>&1 || fail "reset: $(cat said)"
+puts_is_gone() { prof --json once.prof running/prof.$pid 2>/dev/null | jq -e 'all(.functions[]; .name != "puts")' >/dev/null; }
+until_so "a profile without it" puts_is_gone
+press Escape
+shows '\[1 table\]'
+press q
+ended 0
+# Signals are seen however long the next look is away.
+start 80 24 env PROFDIR=running prof tui -i 1e300 $pid
+last_line '1 of [0-9]+, by self; live, p: stop'
+kill -s TERM "$(cat number)"
+ended 143
+kill -9 $pid
+pid=
+
 # What cannot be shown, and where.
 for streams in '</dev/null' '>stdout' '</dev/null >stdout'; do
   start 80 24 sh -c "exec prof tui golden prof.100 $streams"
