@@ -97,7 +97,13 @@ uint64_t Object::entry_of(uint64_t address) const {
 
 namespace {
 
-bool has_calls_of(const Profile& profile, const Module& module) {
+// Whether functions of a module have calls, or its blocks counts: these are told by its map. Of samples by address one may have
+// come while a program that was never rewritten ran between libraries that were.
+bool is_counted_in(const Profile& profile, uint32_t index) {
+  const Module& module = profile.modules()[index];
+  if (std::ranges::any_of(profile.counters(), [&](const ModuleCounters& counted) { return counted.module == index; }))
+    return true;
+  if (profile.header().type == prof_format::kAddresses) return false;
   const auto is_inside = [&](const RecordedNode& node) { return node.pc > module.start && node.pc <= module.end; };
   return std::ranges::any_of(profile.threads(),
                              [&](const Thread& thread) { return std::ranges::any_of(thread.nodes, is_inside); });
@@ -108,7 +114,7 @@ class Opener {
  public:
   Opener(const Profile& profile, const DebugSearch& search, std::vector<std::string>& remarks)
       : profile_(profile), module_(profile.modules()[0]), search_(search), remarks_(remarks) {
-    is_needed_ = profile.modules().size() == 1 || has_calls_of(profile, module_);
+    is_needed_ = profile.modules().size() == 1 || is_counted_in(profile, 0);
   }
 
   Object open(const std::string& given) {

@@ -67,3 +67,28 @@ for options in -b '-b --no-hooks'; do
     done
   done
 done
+
+# Samples that come while the program runs, which was never rewritten, are its own.
+cat >spinning.c <<'C'
+#include <stdio.h>
+#include <time.h>
+int other(int);
+__attribute__((noipa)) void spin(void) {
+  while (clock() < CLOCKS_PER_SEC / 2)
+    for (volatile int i = 0; i < 100000; i++) {
+    }
+}
+int main(void) {
+  spin();
+  return printf("%d\n", other(4)) < 0;
+}
+C
+library other.so -b --no-hooks
+compile spinning spinning.c -O1 -Lplain -l:other.so
+rm -rf profiles
+mkdir profiles
+PROFDIR=profiles LD_LIBRARY_PATH=copy run ./spinning
+[ "$status $(cat stdout)" = "0 6" ] || fail "spinning: $status $(cat stdout stderr)"
+prof --json profiles/prof.* >json 2>prof.log || fail "spinning: $(cat prof.log)"
+jq -e '[.functions[] | select(.name == "spin" and .share > 0.5)] | length == 1' json >/dev/null &&
+  jq -e '[.functions[] | select(.name == "other") | .calls] == [1]' json >/dev/null || fail "spinning: $(jq -c .functions json)"
