@@ -51,6 +51,7 @@ for compiler in gcc clang; do
       # shellcheck disable=SC2086 # a list of words
       rewrite heap $how
       for type in $types; do
+        turn || continue
         PROFTYPE=$type profiled heap
         [ "$options" = "-O1 -s" ] || expect_calls heap <heap.stdout
       done

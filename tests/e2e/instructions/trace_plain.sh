@@ -26,6 +26,7 @@ compile faults "$programs/faults.c" -O1 -static
 grep -q '^ticks: 1$' expected && grep -q '^trap flag: 0$' expected && grep -q '^signals: 1 1 2$' expected &&
   grep -q '^code: SEGV at 0$' expected || fail "faults: $(tail -n 2 expected)"
 for how in --buffer=64K --blocks --no-pin --follow-forks --step-each; do
+  turn || continue
   run timeout $forever prof trace $how -o trace -- ./faults
   [ "$status" = 0 ] && [ ! -s stderr ] || fail "faults, $how: status $status, $(cat stderr)"
   cmp -s stdout expected || fail "faults, $how: $(diff stdout expected)"
@@ -93,6 +94,7 @@ END
 compile flags flags.S -nostdlib -static
 ./flags || fail "flags: status $?"
 for how in --buffer=64K --step-each --blocks "--blocks --step-each" "--buffer 1K --limit 2K" "--buffer 1K --limit 2K --step-each"; do
+  turn || continue
   # shellcheck disable=SC2086 # a list of words
   run timeout $forever prof trace $how -o trace -- ./flags
   [ "$status" = 0 ] || fail "flags, $how: status $status, $(cat stderr)"

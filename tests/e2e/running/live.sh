@@ -28,7 +28,7 @@ for type in $types; do
   until prof grow.prof profiles/prof.* >/dev/null 2>&1; do sleep 0.01; done
   last=0 growths=0
   # Many times, and until it was seen to grow.
-  for ((i = 0; i < $(few_or_all 8 25) || growths < 3; i++)); do
+  for ((i = 0; i < $(few_or_all 4 25) || growths < 3; i++)); do
     prof grow.prof profiles/prof.* >view 2>prof.log || fail "$type: read $i: $(cat prof.log)"
     grep -vq 'the program is still running\| samples, one every \|: the hooks were more than half of the run' prof.log && fail "$type: read $i: prof says $(cat prof.log)"
     calls=$(column Calls '' view | awk '{ sum += $1 } END { print sum + 0 }')
