@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "linker-rewrite/base/coverage.h"
 #include "linker-rewrite/base/reason.h"
+#include "linker-rewrite/move/coverage.h"
 #include "linker-rewrite/program/program.h"
 
 namespace profld {

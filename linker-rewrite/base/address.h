@@ -1,5 +1,5 @@
 // Three kinds of numbers that must never be mixed up: virtual addresses in the original program, virtual addresses in
-// what we add to it, and offsets in a file. All are link-time addresses: a PIE's start at 0.
+// what we add to it, and offsets in a file; and ranges of them. All are link-time addresses: a PIE's start at 0.
 //
 // Data does not move: the address of a variable is an OldAddr before and after rewriting. Code has both: the OldAddr
 // where it stands in the original text, and the NewAddr of its copy.
@@ -7,9 +7,11 @@
 #ifndef LINKER_REWRITE_BASE_ADDRESS_H
 #define LINKER_REWRITE_BASE_ADDRESS_H
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace profld {
 
@@ -51,6 +53,21 @@ struct NewRange {
   NewAddr start;
   NewAddr end;  // exclusive
 };
+
+// Appends the parts of `whole` that no range of `covered` covers, ascending. range_of(c) is the range of one of these; they
+// ascend, and do not overlap.
+template <class Covered, class RangeOf = std::identity>
+void append_uncovered(std::vector<OldRange>& out, OldRange whole, const Covered& covered, RangeOf range_of = {}) {
+  const auto end_of = [&](const auto& c) { return std::invoke(range_of, c).end; };
+  OldAddr at = whole.start;
+  for (auto c = std::ranges::upper_bound(covered, whole.start, {}, end_of); c != std::ranges::end(covered); ++c) {
+    const OldRange range = std::invoke(range_of, *c);
+    if (range.start >= whole.end) break;
+    if (range.start > at) out.push_back({at, range.start});
+    at = std::max(at, range.end);
+  }
+  if (at < whole.end) out.push_back({at, whole.end});
+}
 
 }  // namespace profld
 

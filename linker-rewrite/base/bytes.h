@@ -1,5 +1,5 @@
 // Bounds-checked reading and appending of little-endian bytes. Every byte of a file that we did not write ourselves is
-// read through a Reader, which throws Error instead of reading past its end.
+// read through a Reader, which throws Error instead of reading past its end. And changes of bytes in a file.
 
 #ifndef LINKER_REWRITE_BASE_BYTES_H
 #define LINKER_REWRITE_BASE_BYTES_H
@@ -11,7 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "error.h"
+#include "address.h"
+#include "refusal.h"
 
 namespace profld {
 
@@ -122,6 +123,12 @@ void put(Bytes& out, uint64_t position, const T& v) {
   if (position > out.size() || sizeof v > out.size() - position) throw Error("internal error: write past the end");
   std::memcpy(out.data() + position, &v, sizeof v);
 }
+
+// A change to bytes of the original that stay mapped where they are: entry jumps, redirected pointers to code.
+struct Patch {
+  FileOffset at;
+  Bytes bytes;
+};
 
 }  // namespace profld
 

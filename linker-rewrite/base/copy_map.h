@@ -6,8 +6,10 @@
 #define LINKER_REWRITE_BASE_COPY_MAP_H
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "address.h"
 #include "address_index.h"
 
 namespace profld {
@@ -41,6 +43,15 @@ struct RangeCopy {
   NewAddr body_address(OldAddr a) const { return start + std::max<uint64_t>(offset(a - original.start), body); }
 };
 
+// What stands in the new code for a function of another file.
+struct ImportCopy {
+  NewAddr start;  // of the code that calls the hooks for it
+  uint64_t size;
+  OldAddr original;        // the linker's stub that leads to it, or the word in the GOT that holds its address
+  uint64_t original_size;  // bytes of the stub; 0 if it is a word
+  std::string name;        // its symbol's
+};
+
 class CopyMap {
  public:
   void expect(size_t count) { copies_.reserve(count); }
@@ -65,6 +76,28 @@ class CopyMap {
   std::vector<RangeCopy> copies_;
   AddressIndex starts_;
 };
+
+inline uint64_t RangeCopy::offset(uint64_t old_offset) const {
+  auto after = std::ranges::upper_bound(steps, old_offset, {}, &Step::from);
+  return old_offset + std::prev(after)->delta;
+}
+
+inline void CopyMap::sort() {
+  const auto start_of = [](const RangeCopy& c) { return c.original.start; };
+  if (!std::ranges::is_sorted(copies_, {}, start_of)) std::ranges::sort(copies_, {}, start_of);
+  std::vector<OldAddr> starts;
+  starts.reserve(copies_.size());
+  for (RangeCopy& c : copies_) {
+    c.index = uint32_t(starts.size());
+    starts.push_back(c.original.start);
+  }
+  starts_ = AddressIndex(std::move(starts));
+}
+
+inline const RangeCopy* CopyMap::find(OldAddr a) const {
+  const ptrdiff_t i = starts_.last_not_above(a);
+  return i >= 0 && a < copies_[size_t(i)].original.end ? &copies_[size_t(i)] : nullptr;
+}
 
 }  // namespace profld
 

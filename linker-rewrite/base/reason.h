@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "address.h"
+#include "linker-rewrite/text/hexadecimal.h"
 
 namespace profld {
 
@@ -167,7 +168,13 @@ struct Reason {
 };
 
 // For the report: the words, with the address in its place.
-std::string text_of(const Reason& reason);
+inline std::string text_of(const Reason& reason) {
+  constexpr std::string_view kAddress = "...";
+  std::string s(words_of(reason.code));
+  if (const size_t place = s.find(kAddress); place != std::string::npos)
+    s.replace(place, kAddress.size(), prof_text::hexadecimal(reason.at.value));
+  return s;
+}
 
 }  // namespace profld
 

@@ -1,16 +1,21 @@
-// Why a program is not rewritten at all. The words of all refusals are in one table, which the test of the manual
-// reads; only damaged and unreadable files have messages of their own.
+// The one exception of the rewriter, and why a program is not rewritten at all. The words of all refusals are in one table,
+// which the test of the manual reads; only damaged and unreadable files have messages of their own.
 
 #ifndef LINKER_REWRITE_BASE_REFUSAL_H
 #define LINKER_REWRITE_BASE_REFUSAL_H
 
 #include <array>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "error.h"
-
 namespace profld {
+
+// Its message is fit for a user ("what is wrong; what to do"), without the "profld: FILE: " that main puts before it.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+  bool is_nothing_to_rewrite = false;  // nothing is wrong: nothing in the file can be rewritten, or was to be
+};
 
 // In the order of the list in profld(1).
 enum class Refusal {

@@ -43,8 +43,8 @@
 #include <cstring>
 #include <utility>
 
+#include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/base/ranges.h"
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/base/ranges.h"
 #include "linker-rewrite/program/noreturn.h"
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "body.h"
-#include "linker-rewrite/base/ranges.h"
+#include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/patch_sites.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "import_thunks.h"
-#include "linker-rewrite/base/patch.h"
+#include "linker-rewrite/base/bytes.h"
 #include "plan.h"
 
 namespace profld {

@@ -22,8 +22,8 @@
 #include <functional>
 #include <optional>
 
+#include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/base/ranges.h"
 #include "linker-rewrite/decide/pointer_flow.h"
 #include "linker-rewrite/decide/type_checks.h"
 #include "linker-rewrite/x86/encoding.h"

@@ -15,7 +15,7 @@
 
 #include <vector>
 
-#include "linker-rewrite/base/import_copy.h"
+#include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/program/program.h"
 #include "plan.h"
 

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <vector>
 
-#include "linker-rewrite/base/error.h"
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/unwind/placed_record.h"
 #include "plan.h"
 

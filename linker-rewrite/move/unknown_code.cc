@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
-#include "linker-rewrite/base/ranges.h"
 #include "linker-rewrite/x86/linear_sweep.h"
 
 namespace profld {

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "linker-rewrite/base/bytes.h"
 #include "linker-rewrite/base/copy_map.h"
-#include "linker-rewrite/base/patch.h"
 #include "linker-rewrite/elf/image.h"
 
 namespace profld {

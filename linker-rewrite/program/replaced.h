@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "linker-rewrite/base/patch.h"
+#include "linker-rewrite/base/bytes.h"
 #include "linker-rewrite/elf/image.h"
 #include "program.h"
 

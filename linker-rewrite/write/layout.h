@@ -14,12 +14,11 @@
 #include <vector>
 
 #include "dynamic.h"
+#include "linker-rewrite/base/bytes.h"
 #include "linker-rewrite/base/copy_map.h"
-#include "linker-rewrite/base/coverage.h"
-#include "linker-rewrite/base/import_copy.h"
-#include "linker-rewrite/base/patch.h"
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/elf/image.h"
+#include "linker-rewrite/move/coverage.h"
 #include "linker-rewrite/move/library_start.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/unwind/unwind.h"

@@ -5,7 +5,6 @@
 #define LINKER_REWRITE_WRITE_SYMTAB_H
 
 #include "linker-rewrite/base/copy_map.h"
-#include "linker-rewrite/base/import_copy.h"
 #include "runtime.h"
 #include "sections.h"
 
