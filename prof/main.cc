@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "linker-rewrite/names/nearest.h"
+#include "linker-rewrite/names/pattern.h"
 #include "prof/commands/options/help.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "linker-rewrite/names/nearest.h"
+#include "linker-rewrite/names/pattern.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/program/replaced.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "linker-rewrite/names/nearest.h"
+#include "linker-rewrite/names/pattern.h"
 
 namespace prof_options {
 

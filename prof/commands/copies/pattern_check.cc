@@ -8,7 +8,6 @@
 
 #include "library_copies.h"
 #include "linker-rewrite/names/demangle.h"
-#include "linker-rewrite/names/nearest.h"
 #include "linker-rewrite/names/pattern.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/commands/options/message.h"

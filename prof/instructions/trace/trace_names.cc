@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "linker-rewrite/names/simplify.h"
+#include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"

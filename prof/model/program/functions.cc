@@ -4,7 +4,6 @@
 
 #include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/names/parts.h"
-#include "linker-rewrite/names/simplify.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/debug_info.h"
 

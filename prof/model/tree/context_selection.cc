@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "contexts.h"
-#include "linker-rewrite/names/nearest.h"
 #include "linker-rewrite/names/pattern.h"
 #include "recorded.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/names/nearest.h"
+#include "linker-rewrite/names/pattern.h"
 #include "prof/read/error.h"
 
 namespace prof {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "linker-rewrite/names/brackets.h"
 #include "linker-rewrite/names/parts.h"
 
 namespace prof {

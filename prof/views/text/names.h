@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "linker-rewrite/names/simplify.h"
+#include "linker-rewrite/names/demangle.h"
 
 namespace prof {
 

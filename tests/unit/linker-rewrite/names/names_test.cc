@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "linker-rewrite/names/brackets.h"
 #include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/names/parts.h"
 

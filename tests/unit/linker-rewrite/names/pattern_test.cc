@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "linker-rewrite/names/nearest.h"
-
 using prof_names::Filter;
 using prof_names::Name;
 using prof_names::Nearest;
