@@ -16,8 +16,8 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/elf/debug_names.h"
+#include "linker-rewrite/options/command_line.h"
 #include "linker-rewrite/options/runtime_file.h"
-#include "linker-rewrite/options/values.h"
 #include "linker-rewrite/write/output_file.h"
 #include "rewrite.h"
 

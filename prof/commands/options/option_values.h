@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "prof/views/run/order.h"
 
 namespace prof {

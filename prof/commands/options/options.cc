@@ -3,7 +3,7 @@
 
 #include "options.h"
 
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "message.h"
 #include "option_table.h"
 

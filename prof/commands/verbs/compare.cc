@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "prof/commands/copies/program_copy.h"
 #include "prof/commands/launching/first_run.h"
 #include "prof/commands/launching/launch.h"

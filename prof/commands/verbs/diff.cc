@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "libprof/profile_type.h"
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <memory>
 
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "prof/commands/options/message.h"
 
 namespace prof {

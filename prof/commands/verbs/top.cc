@@ -18,7 +18,7 @@
 #include <type_traits>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/showing/choose.h"
 #include "prof/model/analysis/analysis.h"

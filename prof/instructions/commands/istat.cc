@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "prof/commands/options/message.h"
 #include "prof/instructions/statistics/memory_statistics.h"
 #include "prof/instructions/statistics/statistics_tables.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "prof/commands/options/message.h"
 #include "prof/instructions/trace/trace_listing.h"
 #include "prof/instructions/trace/trace_reader.h"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 #include "linker-rewrite/text/count.h"
 #include "prof/commands/copies/cache.h"
 #include "prof/commands/launching/launch.h"

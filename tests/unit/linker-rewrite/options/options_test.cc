@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "linker-rewrite/options/values.h"
+#include "linker-rewrite/options/command_line.h"
 
 namespace {
 
