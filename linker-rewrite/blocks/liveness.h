@@ -14,7 +14,7 @@
 
 #include "flow_graph.h"
 #include "linker-rewrite/program/noreturn.h"
-#include "linker-rewrite/x86/flags.h"
+#include "linker-rewrite/x86/semantics.h"
 
 namespace profld {
 

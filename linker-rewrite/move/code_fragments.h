@@ -8,7 +8,7 @@
 
 #include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/program/program.h"
-#include "linker-rewrite/x86/range_calls.h"
+#include "linker-rewrite/x86/encoding.h"
 
 namespace profld {
 

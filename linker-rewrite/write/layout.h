@@ -22,7 +22,7 @@
 #include "linker-rewrite/move/library_start.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/unwind/unwind.h"
-#include "linker-rewrite/x86/range_calls.h"
+#include "linker-rewrite/x86/encoding.h"
 #include "output_file.h"
 #include "segment.h"
 

@@ -10,7 +10,6 @@
 #include <array>
 #include <optional>
 
-#include "flags.h"
 #include "linker-rewrite/base/reason.h"
 #include "semantics.h"
 

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/bytes.h"
@@ -295,6 +296,22 @@ bool starts_with_endbr64(ByteView code);
 inline bool is_short_jump_over(ByteView code, uint8_t bytes) {
   return code.size() >= kShortJumpLength && code[0] == 0xeb && code[1] == bytes;
 }
+
+// Code that takes the place of a call  function(start, end, how, 0), and makes the same call for further ranges after it.
+
+// A range that is known when the program runs: the two words before `anchor` hold the distances from it to the start and
+// to the end of the range.
+struct AnchoredRange {
+  NewAddr anchor{};
+  bool in_word = false;  // `anchor` is the address of a word that holds the anchor's
+};
+
+// Bytes of the code for so many ranges.
+uint64_t size_of_range_calls(size_t ranges);
+
+// Writes the code. It keeps what a called function has to keep, and returns what the last call returns.
+void write_range_calls(InstructionWriter& writer, NewAddr function, const std::vector<NewRange>& ranges,
+                       AnchoredRange last);
 
 }  // namespace profld
 
