@@ -7,7 +7,7 @@
 
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
-#include "linker-rewrite/unwind/placed_record.h"
+#include "linker-rewrite/x86/record_code.h"
 #include "plan.h"
 
 namespace profld {

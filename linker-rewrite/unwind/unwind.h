@@ -21,7 +21,7 @@
 
 #include "eh_frame.h"
 #include "linker-rewrite/base/copy_map.h"
-#include "placed_record.h"
+#include "linker-rewrite/x86/record_code.h"
 
 namespace profld {
 

@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "encoding.h"
+#include "linker-rewrite/base/address.h"
 #include "semantics.h"
 
 namespace profld {
@@ -95,6 +96,15 @@ inline constexpr uint32_t kFullWindowLength = 5 + 2 + 5 + kCallThroughLength + 2
 
 // Of kFullWindowLength bytes.
 void write_full_window(InstructionWriter& out, const RecordCode& code, const TraceWords& words, NewAddr back);
+
+// The code of a record of a trace where it stands in a copy, or what it has out of line; or an increment out of line.
+
+struct PlacedRecord {
+  uint32_t at, size;  // offset in the copy, and bytes, with the jump after it
+  OldAddr place;      // the instruction of the original whose row and handlers hold in it
+  RecordCode code;
+  bool is_full_window;  // it is the code for the record's full window
+};
 
 }  // namespace profld
 
