@@ -27,7 +27,7 @@
 #include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/fragments.h"
-#include "linker-rewrite/program/probes.h"
+#include "linker-rewrite/program/patch_sites.h"
 #include "linker-rewrite/program/replaced.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/write/layout.h"

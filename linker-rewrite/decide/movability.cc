@@ -36,7 +36,6 @@
 #include "linker-rewrite/jumps/tables.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/patch_sites.h"
-#include "linker-rewrite/program/probes.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/x86/decode_cache.h"
