@@ -10,14 +10,25 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "interpreter.h"
-#include "label_words.h"
+#include "linker-rewrite/base/address.h"
 #include "linker-rewrite/program/noreturn.h"
 #include "table_entries.h"
 
 namespace profld {
+
+// Words in data that look like addresses of labels, in a program without relocations.
+
+struct LabelWords {
+  std::vector<std::pair<OldAddr, OldAddr>> certain, doubtful;  // address of the word, label; sorted by the first
+};
+
+// Tells words that are labels of a function from those that may only look like it. `words` have the addresses of labels
+// of one function as values; `named` are the addresses that instructions of this function name. Neither need be sorted.
+LabelWords tell_label_words(std::vector<std::pair<OldAddr, OldAddr>> words, std::vector<OldAddr> named);
 
 // A set of numbers below `size`, of which the lowest is taken.
 class Pending {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "abstract_state.h"
-#include "parts_by_address.h"
+#include "instructions.h"
 #include "tables.h"
 
 namespace profld {
