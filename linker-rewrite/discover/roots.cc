@@ -1,5 +1,3 @@
-#include "roots.h"
-
 #include <algorithm>
 
 #include "body.h"
@@ -7,6 +5,7 @@
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/data_references.h"
 #include "linker-rewrite/program/patch_sites.h"
+#include "search.h"
 
 namespace profld {
 
