@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "linker-rewrite/decide/shared_counters.h"
+#include "linker-rewrite/decide/threads.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/x86/record_code.h"
 

@@ -8,7 +8,7 @@
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
-#include "linker-rewrite/decide/segment_registers.h"
+#include "linker-rewrite/decide/threads.h"
 #include "memory_records.h"
 #include "record_sites.h"
 

@@ -39,8 +39,6 @@
 // arguments beyond the sixth, functions called through pointers, unless the caller names them (-mcmodel=large), and those of
 // other libraries. The manual says so.
 
-#include "code_as_data.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -50,6 +48,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "code_dependences.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/imports.h"
@@ -58,7 +57,6 @@
 #include "linker-rewrite/x86/semantics.h"
 #include "movability.h"
 #include "pointer_flow.h"
-#include "relocated_code.h"
 
 namespace profld {
 

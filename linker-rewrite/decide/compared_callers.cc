@@ -15,18 +15,16 @@
 //
 // Not seen: return addresses of other functions (backtrace, __builtin_return_address(1)).
 
-#include "compared_callers.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "code_dependences.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/program/imports.h"
 #include "linker-rewrite/x86/return_slot.h"
-#include "monitored_text.h"
 #include "pointer_flow.h"
 
 namespace profld {

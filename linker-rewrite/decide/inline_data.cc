@@ -17,8 +17,6 @@
 // Not seen: calls through pointers. Whoever could make one cannot be known, and to keep all functions that call through
 // pointers would be to profile none. Nor callees in other files, or in code that is in no function.
 
-#include "inline_data.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -26,6 +24,7 @@
 #include <set>
 #include <utility>
 
+#include "code_dependences.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/imports.h"
 #include "linker-rewrite/x86/encoding.h"

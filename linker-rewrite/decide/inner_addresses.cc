@@ -36,13 +36,12 @@
 // what the program computes. Such tables of the linker's and the compiler's own (unwind tables, jump tables, relocations,
 // symbols) are left out.
 
-#include "inner_addresses.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
+#include "code_dependences.h"
 #include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/sort_unique.h"

@@ -5,12 +5,11 @@
 //
 // The instruction that has the end in it is among those in front of the call. What calls may move or not.
 
-#include "monitored_text.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "code_dependences.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/imports.h"
 #include "linker-rewrite/x86/encoding.h"

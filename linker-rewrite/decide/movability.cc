@@ -26,10 +26,7 @@
 #include <utility>
 #include <vector>
 
-#include "code_as_data.h"
-#include "compared_callers.h"
-#include "inline_data.h"
-#include "inner_addresses.h"
+#include "code_dependences.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/discover/body.h"
 #include "linker-rewrite/elf/image.h"
@@ -42,7 +39,6 @@
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "linker-rewrite/x86/system_calls.h"
-#include "relocated_code.h"
 
 namespace profld {
 

@@ -16,11 +16,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "code_dependences.h"
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/system_calls.h"
-#include "relocated_code.h"
-#include "type_checks.h"
 
 namespace profld {
 

@@ -10,9 +10,9 @@
 // The rest of the analysis sees the number that is in the file, often 0. So it does not know a jump table by such an
 // address, and would take a jump through it for a tail call.
 
-#include "relocated_code.h"
-
 #include <algorithm>
+
+#include "code_dependences.h"
 
 namespace profld {
 

@@ -15,11 +15,10 @@
 // Pointers keep their old values, so all this is read at the old entries. It has to stay as it is there, which is seen to
 // where the jumps to the copies are placed (move/entry_jumps.cc). It is no reason to leave a function in place.
 
-#include "type_checks.h"
-
 #include <algorithm>
 #include <optional>
 
+#include "code_dependences.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/discover/body.h"
 #include "linker-rewrite/x86/encoding.h"

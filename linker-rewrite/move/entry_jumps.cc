@@ -24,8 +24,8 @@
 
 #include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/decide/code_dependences.h"
 #include "linker-rewrite/decide/pointer_flow.h"
-#include "linker-rewrite/decide/type_checks.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/linear_sweep.h"
 #include "padding.h"

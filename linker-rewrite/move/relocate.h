@@ -13,7 +13,7 @@
 #include "library_start.h"
 #include "linker-rewrite/base/bytes.h"
 #include "linker-rewrite/base/copy_map.h"
-#include "linker-rewrite/decide/monitored_text.h"
+#include "linker-rewrite/decide/code_dependences.h"
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/unwind/unwind.h"
 

@@ -1,10 +1,13 @@
-#include "made_system_calls.h"
+#include "threads.h"
+
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -149,6 +152,123 @@ bool may_make_system_call(const Program& program, std::span<const int64_t> numbe
     if (!found && may_make(program, program.groups[g].code, numbers)) found = true;
   });
   return found || any_code_outside_functions(program, may_enter_kernel);
+}
+
+namespace {
+
+// Whether a function of the program, of those whose code is known, has an instruction that `is_wanted` says so of. It gets
+// a CachedInsn, and is called by several threads at once.
+template <class IsWanted>
+bool any_instruction(const Program& program, IsWanted is_wanted) {
+  std::atomic<bool> found = false;
+  parallel_for(program.groups.size(), [&](size_t g) {
+    if (found) return;
+    for (const Code& code : program.groups[g].code.parts) {
+      const auto has_it = [&](const Insn& insn) {
+        const CachedInsn* cached = DecodeCache::of_this_thread().find(code.bytes_of(insn));
+        return cached && is_wanted(*cached);
+      };
+      if (std::ranges::any_of(code.insns, has_it)) found = true;
+    }
+  });
+  return found;
+}
+
+constexpr const char* kSetter = "arch_prctl";
+
+}  // namespace
+
+bool uses_gs(const Program& program) {
+  return any_instruction(program, [](const CachedInsn& in) { return in.flags.uses_gs; }) ||
+         std::ranges::any_of(program.image->dynamic_symbols(),
+                             [](const Symbol& s) { return s.section == SHN_UNDEF && s.name == kSetter; });
+}
+
+// The runtime of a static program keeps a word of each thread among its thread-local variables (write/tls.cc): the program
+// header PT_TLS asks the C library for room in front of where the register fs points. A static program without a C
+// library may set fs to memory of its own, without a look at the headers, and then there is no such room.
+//
+// A program that has PT_TLS itself, or that nothing but the kernel and the runtime set fs for, is safe. All others may do
+// either: musl, without thread-local variables, has no PT_TLS in its programs but looks for it. So the runtime has
+// to look, when such a program runs (libprof/life/thread_pointer.cc); hooks are slower until then.
+//
+// What sets fs is the system call arch_prctl, clone and clone3 for a new thread, and the instruction wrfsbase.
+
+namespace {
+
+bool has_wrfsbase(const Program& program) {
+  return any_instruction(program, [](const CachedInsn& in) { return in.sets_thread_pointer(); }) ||
+         any_code_outside_functions(program, may_end_wrfsbase);
+}
+
+}  // namespace
+
+bool is_thread_pointer_doubtful(const Program& program) {
+  constexpr int64_t kSetters[] = {SYS_arch_prctl, SYS_clone, SYS_clone3};
+  if (!program.image->is_static() || program.image->segment(PT_TLS)) return false;
+  return may_make_system_call(program, kSetters) || has_wrfsbase(program);
+}
+
+// Threads that increment the same word at the same time lose increments, unless these have the prefix lock: then they cost
+// about twenty cycles, and more where threads do it all at once. So a thread of a program has counters of its own, which its
+// increments find by the segment register gs (libprof/file/block_counters.cc).
+//
+// A library has no such base: gs has one for each thread, and it is the distance to the counters that belong to the program. Nor
+// is there one where the program uses gs itself. There all threads increment the same array, with lock, and gs is left
+// alone (libprof/file/shared_counters.cc).
+//
+// In copies without hooks: the problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
+// hooks (profld -b --no-hooks) that may be never: then it increments the counters of the thread that made it, at the same
+// time as that one, and of two such increments one may be lost.
+//
+// The way taken. libprof-sampler.so stands in the place of the functions by which programs make threads, and gives each of
+// them its counters before it runs. So threads share none, unless they are made in another way: by a system call of the
+// program's own; by the C library for itself, when it is asked to call a function of the program's in a thread
+// (SIGEV_THREAD and the like); or by clone. A program that may do any of that gets increments with the prefix lock, which
+// are never lost, and cost about twenty cycles. The same holds with another runtime, unless the program is static and makes
+// no thread.
+//
+// Forked children are alike: until the runtime knows of them, they count in their parent's profile. The C library tells it
+// of fork, but not of _Fork, and in a static program of neither.
+//
+// Limit. A library may make threads by system calls of its own, and have them call functions of the program.
+
+namespace {
+
+// Functions of C libraries that make threads, or processes, without the runtime's knowledge. Without the underscores before
+// them.
+constexpr std::string_view kMakers[] = {"aio_fsync",   "aio_fsync64",  "aio_read",  "aio_read64",  "aio_write",
+                                        "aio_write64", "clone",        "clone3",    "Fork",        "getaddrinfo_a",
+                                        "lio_listio",  "lio_listio64", "mq_notify", "timer_create"};
+
+bool is_maker(std::string_view name) {
+  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+  return std::ranges::find(kMakers, name) != std::end(kMakers);
+}
+
+bool imports_makers(const Image& image) {
+  return std::ranges::any_of(image.dynamic_symbols(),
+                             [](const Symbol& s) { return s.section == SHN_UNDEF && is_maker(s.name); });
+}
+
+// (vfork lets the caller wait.)
+bool may_make_threads(const Program& program) {
+  constexpr int64_t kCalls[] = {SYS_clone, SYS_clone3, SYS_fork};
+  return may_make_system_call(program, kCalls);
+}
+
+}  // namespace
+
+Increment choose_increment(const Program& program, bool has_hooks, bool runtime_begins_threads) {
+  if (program.image->link_type() == LinkType::shared_library || uses_gs(program)) return Increment::of_process;
+  return !has_hooks && may_share_counters(program, runtime_begins_threads) ? Increment::of_thread_locked
+                                                                           : Increment::of_thread;
+}
+
+bool may_share_counters(const Program& program, bool runtime_begins_threads) {
+  const Image& image = *program.image;
+  if (!image.is_static() && (!runtime_begins_threads || imports_makers(image))) return true;
+  return may_make_threads(program);
 }
 
 }  // namespace profld

@@ -1,11 +1,20 @@
-// Which threads increment the same counters of profld -b: see shared_counters.cc.
+// What a program does with threads, as far as the runtime has to know: whether it uses the segment registers gs, by which
+// threads find what the runtime has for them, and fs, the thread pointer; and which threads increment the same counters of
+// profld -b. See threads.cc.
 
-#ifndef LINKER_REWRITE_DECIDE_SHARED_COUNTERS_H
-#define LINKER_REWRITE_DECIDE_SHARED_COUNTERS_H
+#ifndef LINKER_REWRITE_DECIDE_THREADS_H
+#define LINKER_REWRITE_DECIDE_THREADS_H
 
 #include "linker-rewrite/program/program.h"
 
 namespace profld {
+
+// Whether an instruction of the program uses gs, or it imports the function that sets the base of gs: then the instructions
+// may be in code that is made at run time.
+bool uses_gs(const Program& program);
+
+// Whether a static program may set its thread pointer by rules of its own: see threads.cc.
+bool is_thread_pointer_doubtful(const Program& program);
 
 // The instruction that increments a counter.
 enum class Increment : uint8_t {
