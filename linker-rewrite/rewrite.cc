@@ -30,7 +30,6 @@
 #include "linker-rewrite/program/replaced.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/write/layout.h"
-#include "linker-rewrite/write/trace_table.h"
 
 namespace profld {
 

@@ -36,7 +36,7 @@
 #include <functional>
 #include <numeric>
 
-#include "frequencies.h"
+#include "flow_graph.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "liveness.h"

@@ -1,4 +1,5 @@
-// The basic blocks of a group, and how control passes between them.
+// The basic blocks of a group, how control passes between them, and how often each runs for each run of its function, guessed
+// from the code alone (the end of flow_graph.cc).
 //
 // A block ends at a call, and at a system call: what is called may not return (exit, throw, longjmp), or return more often
 // than it was called (setjmp, fork). So does control leave the graph there, and enter it after.
@@ -79,6 +80,18 @@ class FlowGraph {
   std::vector<BasicBlock> blocks_;
   std::vector<uint32_t> successors_;
 };
+
+inline constexpr double kSeldom = 1.0 / 64;  // how often code is taken to run that was made for what should not be
+
+struct Frequencies {
+  std::vector<double> blocks;  // above 0
+  // By block, of the ways to its successors, in their order; none if it ends with a jump to labels.
+  std::vector<std::vector<double>> ways;
+};
+
+// `ends`: by block, whether nothing comes back from it: it ends with a call that does not return, or
+// stops.
+Frequencies guess_frequencies(const FlowGraph& graph, const std::vector<bool>& ends);
 
 }  // namespace profld
 

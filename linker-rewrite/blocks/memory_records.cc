@@ -7,8 +7,6 @@
 // that. So it has to be worth it: what these values cost, by how often those records are written, has to be less than its own
 // record. In the table, a silent block stands once for each record after it, as each has the values at other places.
 
-#include "memory_records.h"
-
 #include <algorithm>
 #include <bit>
 #include <map>

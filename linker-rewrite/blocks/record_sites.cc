@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "frequencies.h"
+#include "flow_graph.h"
 
 namespace profld {
 

@@ -82,6 +82,10 @@ struct FunctionRecords {
   std::vector<TracedBlock> blocks;
 };
 
+// Of a function with memory (profld --trace=memory): see memory_records.cc. Nullopt if some block has no place for the record
+// that it needs.
+std::optional<FunctionRecords> place_memory_records(const RecordSites& sites);
+
 }  // namespace profld
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/blocks/flow_graph.h"
-#include "linker-rewrite/blocks/frequencies.h"
 #include "linker-rewrite/blocks/liveness.h"
 #include "linker-rewrite/blocks/trace_records.h"
 #include "tests/unit/code_fixture.h"
