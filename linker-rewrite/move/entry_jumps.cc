@@ -28,7 +28,7 @@
 #include "linker-rewrite/decide/pointer_flow.h"
 #include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/linear_sweep.h"
-#include "padding.h"
+#include "unknown_code.h"
 
 namespace profld {
 

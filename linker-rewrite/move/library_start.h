@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "linker-rewrite/base/address.h"
+#include "linker-rewrite/x86/encoding.h"
 
 namespace profld {
 
@@ -27,9 +28,21 @@ struct LibraryStart {
 
 inline constexpr uint64_t kLibraryStartSize = 32;  // bytes, with what fills it up
 
+static_assert(kEndbr64Length + kLeaLength + kMoveNumberLength + kCallThroughLength + kJumpLength <= kLibraryStartSize);
+
 // Writes the code to `out`, where kLibraryStartSize bytes are left; its address will be `at`. `old_init`: where the
 // function of that name is now.
-void write_library_start(const LibraryStart& start, std::optional<NewAddr> old_init, NewAddr at, uint8_t* out);
+inline void write_library_start(const LibraryStart& start, std::optional<NewAddr> old_init, NewAddr at, uint8_t* out) {
+  InstructionWriter writer(out, at);
+  writer.endbr64();
+  writer.load_address_into_rax(start.headers);
+  writer.move_into_ecx(start.header_count);
+  writer.call_through(start.load_slot);
+  if (old_init)
+    writer.jump(*old_init);
+  else
+    writer.return_to_caller();
+}
 
 }  // namespace profld
 

@@ -1,13 +1,14 @@
 // Copies functions and inserts the hooks, in two steps: `plan` decides the length of every copy (plan.h), `emit` writes
-// them once all addresses are known (emit.h).
+// them once all addresses are known (emit.h). A program of OCaml's tells its run-time system where the copies are, too: the
+// code fragments, at the end of relocate.cc.
 
 #ifndef LINKER_REWRITE_MOVE_RELOCATE_H
 #define LINKER_REWRITE_MOVE_RELOCATE_H
 
 #include <functional>
+#include <optional>
 #include <vector>
 
-#include "code_fragments.h"
 #include "emit.h"
 #include "entry_jumps.h"
 #include "library_start.h"
@@ -15,9 +16,25 @@
 #include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/decide/code_dependences.h"
 #include "linker-rewrite/program/fragments.h"
+#include "linker-rewrite/program/program.h"
 #include "linker-rewrite/unwind/unwind.h"
+#include "linker-rewrite/x86/encoding.h"
 
 namespace profld {
+
+// The call with which the run-time system registers its own code in assembly.
+struct FragmentCall {
+  uint32_t group;
+  InsnRef at;
+  OldAddr function;              // caml_register_code_fragment
+  std::vector<OldRange> ranges;  // of the original's code that is registered: of modules, and in assembly
+};
+
+// nullopt if it is no program of OCaml's, or makes no such call.
+std::optional<FragmentCall> find_fragment_call(const Program& program);
+
+// Where the copies of the ranges are, each range that has some.
+std::vector<NewRange> copies_of_ranges(const std::vector<OldRange>& ranges, const CopyMap& copies);
 
 class Relocator {
  public:

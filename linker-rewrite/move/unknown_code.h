@@ -1,5 +1,5 @@
-// What stands in the bytes outside functions, if it is code: they are decoded blindly (x86/linear_sweep.h). A program may have
-// hundreds of megabytes of them, so this is done once, for all who ask.
+// What stands in the bytes outside functions: unknown code, which is decoded blindly (x86/linear_sweep.h), and padding, which
+// nobody needs. A program may have hundreds of megabytes of them, so they are decoded once, for all who ask.
 
 #ifndef LINKER_REWRITE_MOVE_UNKNOWN_CODE_H
 #define LINKER_REWRITE_MOVE_UNKNOWN_CODE_H
@@ -25,6 +25,17 @@ UnknownCode find_unknown_code(const Program& program);
 
 // The end of the no-operations that start at `at`, at most `limit`. Sets `several_bytes` if one of them has more than two.
 OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes);
+
+// Bytes of no function that are neither run nor read.
+struct Padding {
+  OldRange range;
+  // Index of the code range before it. The bytes are free only if that range moves; if not, control may run out of it,
+  // or its bytes may be read up to the next function (V8 computes a checksum of its builtins). -1: always free.
+  ptrdiff_t if_moved;
+};
+
+// Ascending, not overlapping.
+std::vector<Padding> find_padding(const Program& program, const UnknownCode& unknown);
 
 }  // namespace profld
 

@@ -1,4 +1,4 @@
-#include "linker-rewrite/move/padding.h"
+#include "linker-rewrite/move/unknown_code.h"
 
 #include "tests/unit/code_fixture.h"
 
