@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "libprof/format/trace.h"
-#include "libprof/format/trace_segment.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/blocks/trace_records.h"

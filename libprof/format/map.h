@@ -17,7 +17,7 @@
 //
 // Little-endian. Not mapped at run time (no SHF_ALLOC); the note is.
 //
-// And for the runtime: the entry kHooksTag in the dynamic section.
+// And for the runtime: the entry kHooksTag in the dynamic section, and kThreadMark.
 
 #ifndef LIBPROF_FORMAT_MAP_H
 #define LIBPROF_FORMAT_MAP_H
@@ -79,6 +79,9 @@ struct ImportEntry {
   uint32_t name;       // offset among the names
   uint32_t name_size;  // bytes
 };
+
+// What a static program's initial image of thread-local storage holds directly in front of the runtime's own.
+inline constexpr char kThreadMark[8] = "libprof";
 
 }  // namespace prof_format
 

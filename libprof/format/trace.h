@@ -1,4 +1,5 @@
-// The format of a trace: which instructions a program ran, one after the other, and which memory they touched.
+// The format of a trace: which instructions a program ran, one after the other, and which memory they touched. And what
+// profld --trace puts into a program for the runtime, which writes one.
 //
 // Three write it: prof trace, which steps a program through gdbserver or through proftarget (prof/instructions/trace/trace_writer.h),
 // and a program that `profld --trace` rewrote, whose runtime maps the file and leaves it as trace.<pid>.
@@ -275,6 +276,28 @@ inline constexpr uint64_t kUnknownTotal = ~uint64_t(0);
 static_assert(sizeof(TraceHeader) == 64 && sizeof(TraceChunk) == 48 && sizeof(TraceModule) == 48);
 static_assert(sizeof(TraceBlocks) == 32 && sizeof(TraceBlock) == 40 && sizeof(TraceOperand) == 24 &&
               sizeof(TraceEnd) == 24);
+
+// What profld --trace puts into a rewritten program for the runtime. The program header of type kTraceSegment says where it
+// lies, in pages of its own:
+//
+//   TraceWords    at the start of the first page: those of the threads that have none of their own yet. Code refers to them
+//                 by the segment register gs, whose base is the distance from them to the thread's own.
+//   TraceProgram  at the start of the second page; after it the table of blocks, as in a trace (TraceBlocks)
+
+inline constexpr uint32_t kTraceSegment = 0x6f507254;
+inline constexpr uint64_t kTraceProgramOffset = 4096;
+
+struct TraceWords {
+  uint64_t cursor;          // address of the next record
+  uint64_t limit;           // a record at this address or after it needs the runtime first
+  uint64_t reads_segments;  // not 0: the processor and the kernel let programs read the base of fs (rdfsbase)
+};
+
+struct TraceProgram {
+  uint64_t table_size;  // bytes
+  uint32_t word_size;   // bytes of a word in windows: 2 or 4
+  uint32_t has_memory;  // 1: records have values after the word (kTraceMemory)
+};
 
 }  // namespace prof_format
 

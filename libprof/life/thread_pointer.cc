@@ -18,7 +18,7 @@
 
 #include "libprof/data/gs_base.h"
 #include "libprof/data/state.h"
-#include "libprof/format/thread_mark.h"
+#include "libprof/format/map.h"
 #include "libprof/hooks/hook_selection.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"

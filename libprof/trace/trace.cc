@@ -48,7 +48,6 @@
 #include "libprof/data/objects.h"
 #include "libprof/data/settings.h"
 #include "libprof/format/trace.h"
-#include "libprof/format/trace_segment.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"

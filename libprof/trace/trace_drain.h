@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "libprof/format/trace.h"
-#include "libprof/format/trace_segment.h"
 #include "trace_file.h"
 
 namespace libprof {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "libprof/format/trace_segment.h"
+#include "libprof/format/trace.h"
 
 namespace libprof {
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "libprof/format/trace.h"
-#include "libprof/format/trace_segment.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/decide/threads.h"

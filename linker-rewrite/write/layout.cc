@@ -8,7 +8,7 @@
 //        .rela.dyn
 //   RX   the copies
 //   RW   the counters of blocks (profld -b), in pages of their own: the runtime maps the profile there;
-//        or what profld --trace has there (libprof/format/trace_segment.h)
+//        or what profld --trace has there (libprof/format/trace.h)
 //   R    cloned jump tables, .eh_frame, tables of exception handlers, .eh_frame_hdr
 //
 // The sizes of all but the last two are known once it is known what moves, before code is emitted, so code can be emitted at its final address.
@@ -38,7 +38,7 @@
 #include "libprof/format/blocks.h"
 #include "libprof/format/coverage.h"
 #include "libprof/format/map.h"
-#include "libprof/format/trace_segment.h"
+#include "libprof/format/trace.h"
 #include "linker-rewrite/base/bytes.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/blocks/block_counters.h"

@@ -28,7 +28,7 @@
 
 #include <algorithm>
 
-#include "libprof/format/thread_mark.h"
+#include "libprof/format/map.h"
 #include "linker-rewrite/base/refusal.h"
 
 namespace profld {
