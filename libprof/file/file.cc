@@ -50,7 +50,6 @@
 #include "inheritance.h"
 #include "libprof/clock/tsc.h"
 #include "libprof/data/heavy.h"
-#include "libprof/kernel/growing_file.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"

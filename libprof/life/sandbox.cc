@@ -29,7 +29,6 @@
 #include "libprof/file/file.h"
 #include "libprof/kernel/allowed_calls.h"
 #include "libprof/kernel/memory.h"
-#include "libprof/kernel/seccomp_filter.h"
 #include "libprof/kernel/syscall.h"
 #include "namespaces.h"
 #include "process.h"

@@ -7,7 +7,7 @@
 #include "libprof/data/heavy.h"
 #include "libprof/data/settings.h"
 #include "libprof/format/trace.h"
-#include "libprof/kernel/growing_file.h"
+#include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"
 

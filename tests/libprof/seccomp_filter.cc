@@ -2,8 +2,6 @@
 // compares its answer with run_filter's. Prints how many answers were errors, permissions and deaths, and each that
 // differs.
 
-#include "libprof/kernel/seccomp_filter.h"
-
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,6 +16,8 @@
 
 #include <random>
 #include <vector>
+
+#include "libprof/kernel/allowed_calls.h"
 
 using namespace libprof;
 
