@@ -31,8 +31,8 @@
 #include <linux/perf_event.h>
 #include <linux/rseq.h>
 
-#include "libprof/data/area.h"
 #include "libprof/data/settings.h"
+#include "libprof/data/state.h"
 #include "libprof/kernel/syscall.h"
 
 namespace libprof {

@@ -1,7 +1,7 @@
 #include "heavy.h"
 
-#include "area.h"
 #include "libprof/kernel/syscall.h"
+#include "state.h"
 
 namespace libprof {
 

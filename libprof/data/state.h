@@ -1,5 +1,5 @@
 // The private state of the runtime: the data of one thread and of one process that lie outside the profile. How a thread's
-// memory is laid out: area.h; its frames, in the profile: frames.h.
+// memory is laid out: at the end; its frames, in the profile: frames.h.
 //
 // Terms. The MAPPING is prof.<pid>, mapped shared; it holds nodes and frames (format.h). The STATE is one page of
 // private memory per thread, found through the one thread-local word `libprof_state`; it says where the thread is in
@@ -217,7 +217,31 @@ inline Block block_of(State* s, const void* p) {
   return Block(uint64_t(static_cast<const char*>(p) - s->base) >> PROF_BLOCK_SHIFT);
 }
 
+// Each thread has an area of private memory (memory.h):
+//
+//     a page that is inaccessible
+//     the page of a perf event (switches.cc), else inaccessible
+//     its stack for heavy paths
+//     the State, one page
+//     tables of children, as they grow: 256, 512, ... 4096 links, each after a page that holds its mask (tree.cc)
+//     a page that is inaccessible, as is what is not yet used of the room for tables
+inline constexpr uint64_t kPrivateStackSize = 15 * kPage;
+inline constexpr uint64_t kBelowState = 2 * kPage + kPrivateStackSize;
+inline constexpr uint64_t kFirstTable = 256;  // links
+inline constexpr uint64_t kTableOffset = kPage;
+inline constexpr uint64_t kFirstTableSize = kTableOffset + kFirstTable * sizeof(Link);
+inline constexpr uint64_t kRoomForTables = 5 * kTableOffset + (1 + 2 + 4 + 8 + 16) * kFirstTable * sizeof(Link);
+inline constexpr uint64_t kAreaSize = kBelowState + kPage + kRoomForTables + kPage;
+
+inline char* private_stack_top(State* s) { return reinterpret_cast<char*>(s); }
+inline char* area_of(State* s) { return reinterpret_cast<char*>(s) - kBelowState; }
+
+// An area for a thread, its State wiped in forked children like all of it. Null if there is no memory.
+State* map_area();
+void unmap_area(State* s);
+
 }  // namespace libprof
 
 #endif  // __ASSEMBLER__
+
 #endif

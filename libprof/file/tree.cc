@@ -1,8 +1,8 @@
 #include "tree.h"
 
 #include "file.h"
-#include "libprof/data/area.h"
 #include "libprof/data/heavy.h"
+#include "libprof/data/state.h"
 #include "libprof/data/thread_name.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"

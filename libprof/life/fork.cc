@@ -21,8 +21,8 @@
 #include "fork.h"
 
 #include "libprof/clock/switches.h"
-#include "libprof/data/area.h"
 #include "libprof/data/frames.h"
+#include "libprof/data/state.h"
 #include "libprof/file/block_counters.h"
 #include "libprof/file/inheritance.h"
 #include "libprof/kernel/memory.h"

@@ -23,7 +23,7 @@
 
 #include "known_stacks.h"
 
-#include "libprof/clock/adaptive.h"
+#include "libprof/clock/times.h"
 #include "libprof/data/heavy.h"
 #include "libprof/file/file.h"
 #include "libprof/kernel/mappings.h"

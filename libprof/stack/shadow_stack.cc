@@ -19,7 +19,6 @@
 #include "shadow_stack.h"
 
 #include "known_stacks.h"
-#include "libprof/clock/adaptive.h"
 #include "libprof/clock/times.h"
 #include "libprof/data/frames.h"
 #include "libprof/data/heavy.h"

@@ -35,7 +35,6 @@
 #include "stack_switch.h"
 
 #include "known_stacks.h"
-#include "libprof/clock/adaptive.h"
 #include "libprof/clock/times.h"
 #include "libprof/data/frames.h"
 #include "libprof/data/heavy.h"

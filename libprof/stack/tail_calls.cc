@@ -33,7 +33,6 @@
 
 #include "tail_calls.h"
 
-#include "libprof/clock/adaptive.h"
 #include "libprof/clock/times.h"
 #include "libprof/data/frames.h"
 #include "libprof/data/objects.h"
