@@ -1,13 +1,26 @@
-// The counters of basic blocks, of a program that profld -b rewrote: see block_counters.cc.
+// The counters of basic blocks, of programs and libraries that profld -b rewrote: those that each thread has of its own, and
+// those that all threads share, in libraries and in programs that use the segment register gs themselves. See
+// block_counters.cc. All but has_block_counters and has_shared_counters are heavy paths.
 
 #ifndef LIBPROF_BLOCK_COUNTERS_H
 #define LIBPROF_BLOCK_COUNTERS_H
 
 #include <elf.h>
 
+#include "libprof/data/objects.h"
 #include "libprof/data/state.h"
 
 namespace libprof {
+
+// Room for counters, all 0. `size`: bytes, whole pages. 0 if there is none.
+Block take_values(uint64_t size);
+
+// Tells readers of them: they are the module's. False if there is no room for that.
+bool list_values(Block module, Block values, uint64_t size);
+
+// Has the pages of a shared mapping at `memory` as well, in the place of what was there; forked children inherit them
+// there. False, with nothing changed, if that is not possible.
+bool map_twice(char* pages, char* memory, uint64_t size);
 
 // Looks for the counters that the program itself has. `bias`: run-time address - address in the file.
 void find_block_counters(const Elf64_Phdr* headers, uint64_t count, uint64_t bias);
@@ -25,6 +38,26 @@ void leave_block_counters_of_parent();
 
 // Puts into the profile what was counted in memory that is not the file's.
 void store_block_counters();
+
+// Whether an object was seen that has such counters.
+bool has_shared_counters();
+
+// When the profile of a process has begun, and its program is listed. `is_forked`: from a process that had one; then what was
+// inherited counts for the child from now on.
+void begin_shared_counters(const Object& program, bool is_forked);
+
+// From now on what is counted in the object is in the profile, and what was counted there before is, too. The object has
+// just been loaded, or is the program.
+void count_shared(const Object& object);
+
+// The same for all objects that are remembered and not counted yet. None of them may have been unloaded.
+void count_shared_remembered();
+
+// In a forked child that has no profile: it counts nothing for its parent any more.
+void leave_shared_counters_of_parent();
+
+// Puts into the profile what was counted in memory that is not the file's.
+void store_shared_counters();
 
 }  // namespace libprof
 

@@ -7,7 +7,6 @@
 #include "fork.h"
 #include "libprof/clock/times.h"
 #include "libprof/file/block_counters.h"
-#include "libprof/file/shared_counters.h"
 #include "libprof/kernel/next_function.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/profile_type.h"

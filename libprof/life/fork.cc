@@ -24,7 +24,7 @@
 #include "libprof/data/frames.h"
 #include "libprof/data/state.h"
 #include "libprof/file/block_counters.h"
-#include "libprof/file/inheritance.h"
+#include "libprof/file/file.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/profile_type.h"

@@ -24,8 +24,8 @@
 
 #include "libprof/data/heavy.h"
 #include "libprof/data/objects.h"
+#include "libprof/file/block_counters.h"
 #include "libprof/file/modules.h"
-#include "libprof/file/shared_counters.h"
 #include "libprof/file/tree.h"
 #include "libprof/kernel/syscall.h"
 #include "namespaces.h"
