@@ -41,7 +41,6 @@
 #include "libprof/data/objects.h"
 #include "libprof/hooks/hook_selection.h"
 #include "libprof/kernel/syscall.h"
-#include "recent_stacks.h"
 
 namespace libprof {
 

@@ -53,7 +53,6 @@
 #include "libprof/kernel/text.h"
 #include "trace_drain.h"
 #include "trace_file.h"
-#include "trace_records.h"
 
 namespace libprof {
 

@@ -13,12 +13,185 @@
 
 #include "trace_drain.h"
 
+#include <stddef.h>
+
 #include "libprof/data/state.h"
+#include "libprof/format/trace.h"
 #include "libprof/kernel/syscall.h"
-#include "trace_packing.h"
-#include "trace_records.h"
 
 namespace libprof {
+
+// Places that are not filled are zeros. Without values, a record is a word that is not 0. With them, one has to go from record
+// to record, each of which says how many values it has: these may be 0, too.
+
+namespace {
+
+template <class Word>
+Word word_at(uint64_t address) {
+  return *reinterpret_cast<const Word*>(address);
+}
+
+uint64_t length_of_record(uint32_t word) {
+  const uint32_t values = word >> prof_format::kRecordValuesShift & prof_format::kMaxRecordValues;
+  return sizeof word + values * sizeof(uint64_t);
+}
+
+template <class Word>
+bool has_zero(uint64_t start, uint64_t end) {
+  constexpr uint64_t kLowest = ~uint64_t(0) / Word(~Word(0)), kHighest = kLowest << (8 * sizeof(Word) - 1);
+  for (; start % sizeof(uint64_t) != 0 && start < end; start += sizeof(Word))
+    if (word_at<Word>(start) == 0) return true;
+  // A word of them all borrows for its highest bit, and has not had it, only if it is 0 or one below it is.
+  for (; start + sizeof(uint64_t) <= end; start += sizeof(uint64_t)) {
+    const auto words = word_at<uint64_t>(start);
+    if (((words - kLowest) & ~words & kHighest) != 0) return true;
+  }
+  for (; start < end; start += sizeof(Word))
+    if (word_at<Word>(start) == 0) return true;
+  return false;
+}
+
+bool are_whole(uint64_t start, uint64_t end) {
+  while (start < end) {
+    const auto word = word_at<uint32_t>(start);
+    if (!prof_format::is_whole_record(word)) return false;
+    start += length_of_record(word);
+  }
+  return true;
+}
+
+template <class Word>
+uint64_t last_zero(uint64_t start, uint64_t end) {
+  for (; start + sizeof(Word) <= end; end -= sizeof(Word))
+    if (word_at<Word>(end - sizeof(Word)) == 0) return end - sizeof(Word);
+  return 0;
+}
+
+uint64_t last_zeros(uint64_t start, uint64_t end, uint64_t length) {
+  uint64_t found = 0;
+  while (start < end) {
+    const uint64_t first = start;
+    while (start < end && word_at<uint32_t>(start) == 0) start += sizeof(uint32_t);
+    if (start - first >= length) found = start - length;
+    if (start < end) start += length_of_record(word_at<uint32_t>(start));
+  }
+  return found;
+}
+
+}  // namespace
+
+bool are_filled(const prof_format::TraceProgram& program, uint64_t start, uint64_t end) {
+  if (program.has_memory) return are_whole(start, end);
+  return program.word_size == sizeof(uint16_t) ? !has_zero<uint16_t>(start, end) : !has_zero<uint32_t>(start, end);
+}
+
+uint64_t last_unfilled(const prof_format::TraceProgram& program, uint64_t start, uint64_t end, uint64_t length) {
+  if (program.has_memory) return last_zeros(start, end, length);
+  return program.word_size == sizeof(uint16_t) ? last_zero<uint16_t>(start, end) : last_zero<uint32_t>(start, end);
+}
+
+// One pass over what the processor still has in its cache. No jump depends on the values, and one alone on how many there are:
+// a record takes some twelve cycles. That is less than what the kernel takes to give the file room for what is saved.
+
+namespace {
+
+template <class T>
+T read(uint64_t from) {
+  T value;
+  __builtin_memcpy(&value, reinterpret_cast<const void*>(from), sizeof value);
+  return value;
+}
+template <class T>
+void write(uint8_t* to, T value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+class Packer {
+ public:
+  Packer(PackingTables* tables, uint64_t start, uint8_t* to) : tables_(tables), from_(start), out_(to) {}
+
+  bool is_at(uint64_t end) const { return from_ >= end; }
+  const uint8_t* out() const { return out_; }
+
+  // False if its place is not filled.
+  [[gnu::always_inline]] bool pack_record() {
+    using namespace prof_format;
+    const auto word = read<uint32_t>(from_);
+    from_ += sizeof word;
+    const uint32_t slot = packed_slot(word);
+    const bool is_new = tables_->words[before_] != word;
+    tables_->words[before_] = word;
+    before_ = slot;
+    last_ = tables_->values + slot;
+    control_ = out_++;
+    write(out_, word);
+    out_ += is_new ? sizeof word : 0;
+    bits_ = is_new;
+    constexpr uint32_t kWhole = kRecordIsWhole >> kRecordValuesShift;
+    switch (word >> kRecordValuesShift) {
+      case 0:
+        if (word == 0) return false;
+        break;
+      case kWhole | 1:
+        pack_values<1>();
+        break;
+      case kWhole | 2:
+        pack_values<2>();
+        break;
+      case kWhole | 3:
+        pack_values<3>();
+        break;
+      default:
+        if ((word & kRecordIsWhole) == 0) return false;
+        pack_values<3>();
+        for (uint32_t i = 3, shift = kLastPackedShift + 2; i < (word >> kRecordValuesShift & kMaxRecordValues);
+             ++i, shift += 2) {
+          if (shift > kLastPackedShift) {
+            *control_ = uint8_t(bits_);
+            control_ = out_++;
+            bits_ = shift = 0;
+          }
+          pack_value(shift);
+        }
+    }
+    *control_ = uint8_t(bits_);
+    return true;
+  }
+
+ private:
+  [[gnu::always_inline]] void pack_value(uint32_t shift) {
+    const auto value = read<uint64_t>(from_);
+    from_ += sizeof value;
+    const uint64_t difference = value - *last_;
+    *last_++ = value;
+    write(out_, difference);
+    const uint32_t form =
+        uint32_t(difference != 0) + uint32_t(difference + 0x80 > 0xff) + uint32_t(difference + 0x8000 > 0xffff);
+    out_ += prof_format::packed_length(form);
+    bits_ |= form << shift;
+  }
+  template <uint32_t kValues>
+  [[gnu::always_inline]] void pack_values() {
+    for (uint32_t i = 0; i < kValues; ++i) pack_value(1 + 2 * i);
+  }
+
+  PackingTables* const tables_;
+  uint64_t from_;
+  uint8_t *out_, *control_ = nullptr;
+  uint64_t* last_ = nullptr;
+  uint32_t before_ = 0;  // the slot of the word before
+  uint32_t bits_ = 0;    // of *control_
+};
+
+}  // namespace
+
+uint64_t pack_records(PackingTables* tables, uint64_t start, uint64_t end, uint8_t* to) {
+  __builtin_memset(tables, 0, sizeof *tables);
+  Packer packer(tables, start, to);
+  while (!packer.is_at(end))
+    if (!packer.pack_record()) return 0;
+  return uint64_t(packer.out() - to);
+}
 
 using prof_format::TraceChunk;
 using prof_format::TraceProgram;
