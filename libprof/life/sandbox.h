@@ -1,7 +1,8 @@
-// Programs that change their root, their user, or what they see of the file system. See rights.cc.
+// Programs that give up rights: to make system calls, to their files by a change of their root, their user, or what they see
+// of the file system. See sandbox.cc.
 
-#ifndef LIBPROF_RIGHTS_H
-#define LIBPROF_RIGHTS_H
+#ifndef LIBPROF_SANDBOX_H
+#define LIBPROF_SANDBOX_H
 
 namespace libprof {
 
