@@ -1,3 +1,10 @@
+// How control comes to the runtime and leaves it beside the hooks: the entry point of a static program, functions on another
+// stack, and the return from the handler of signals.
+
+#include <asm/unistd.h>
+
+#include "assembler.h"
+
 // _profstart: the entry point of a rewritten static program. See start.cc.
 //
 // profld stores into _profentry the address of the program's own entry point minus the address of _profentry itself, and
@@ -49,4 +56,36 @@ _profstart:
         .cfi_endproc
         .size   _profstart, . - _profstart
 
-        .section .note.GNU-stack,"",@progbits
+// Runs a function on another stack.
+
+// uint64_t run_on_stack(char* stack_top, uint64_t (*function)(State*, uint64_t), State* state, uint64_t argument)
+        HIDDEN_FUNCTION run_on_stack
+        push    %rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbp, -16
+        mov     %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        mov     %rdi, %rsp
+        mov     %rsi, %rax
+        mov     %rdx, %rdi
+        mov     %rcx, %rsi
+        call    *%rax
+        mov     %rbp, %rsp
+        pop     %rbp
+        .cfi_def_cfa %rsp, 8
+        ret
+        END_FUNCTION run_on_stack
+
+// Where the handler of samples (sampling.cc) returns to. Debuggers and unwinders know signal frames by these two
+// instructions, in exactly this form, where no unwind table speaks of them.
+
+        .text
+        .balign 16
+        nop                                     // some look at the byte before as well
+        .hidden return_from_signal
+        .globl  return_from_signal
+        .type   return_from_signal, @function
+return_from_signal:
+        movq    $__NR_rt_sigreturn, %rax
+        syscall
+        .size   return_from_signal, . - return_from_signal
