@@ -72,7 +72,7 @@ struct Options {
 };
 
 // The library that belongs to this profld. Where counts and samples are all that is wanted, it is the one that needs no hooks to
-// learn of threads (decide/shared_counters.cc).
+// learn of threads (decide/threads.cc).
 std::string default_runtime(const Options& o, const Image& image) {
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -5,7 +5,7 @@ namespace libprof {
 Frame* frame_below_chunk(State* s, Frame* f) {
   FrameChunk* chunk = chunk_of(f);
   if (f != frames_of(chunk)) {
-    // In the zeros of a parent (fork.cc) no chunk is small any more.
+    // In the zeros of a parent (life/threads.cc) no chunk is small any more.
     const bool has_left_page = (reinterpret_cast<uint64_t>(f) & (kPage - 1)) < sizeof(FrameChunk) + sizeof(Frame);
     return has_left_page ? nullptr : f - 1;
   }

@@ -60,7 +60,7 @@ inline uint32_t frames_in(const FrameChunk* c) {
   return is_large ? kFramesInLargeChunk : kFramesInSmallChunk;
 }
 inline Frame* frames_of(FrameChunk* c) { return reinterpret_cast<Frame*>(c + 1); }
-// False for an entry that is neither the first of a chunk nor, in the zeros of a parent (fork.cc), of a page.
+// False for an entry that is neither the first of a chunk nor, in the zeros of a parent (life/threads.cc), of a page.
 inline bool may_be_first(Frame* f) {
   const uint64_t address = reinterpret_cast<uint64_t>(f), in_page = address & (kPage - 1);
   return in_page == CHUNK_ALIGNMENT || in_page < sizeof(FrameChunk) + sizeof(Frame) ||
@@ -97,7 +97,7 @@ inline Frame* current_frame(State* s) { return with_slot(s, top_frame(s)); }
 inline Frame* original_of(State* s, Frame* f) {
   if (!(f->flags & kCopied)) return f;
   Frame* below = frame_below(s, f);
-  return below ? below : f;  // none in the zeros of a parent, see fork.cc
+  return below ? below : f;  // none in the zeros of a parent, see life/threads.cc
 }
 
 // Puts the base frame of a stack: it stands for the code that calls profiled code from around `slot`.

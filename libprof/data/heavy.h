@@ -8,7 +8,7 @@
 namespace libprof {
 
 // Runs function(s, argument) on the thread's private stack with all signals blocked, and returns its result; 0, as if
-// there were no room, in a state that a forked child has left (fork.h).
+// there were no room, in a state that a forked child has left (life/threads.h).
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument);
 
 // The lock of the process; only for heavy paths, since signals must be blocked. It is taken from a thread that has ended.

@@ -144,7 +144,7 @@ struct State {
   uint32_t look_at_stacks;            // when there are so many, it is time to look which of them are gone
   Block index, free_index_pages;      // see stack_index.cc
   uint32_t stack_changes;             // of what the index holds, and of which of these have frames
-  Block recent_stacks;                // table: where stacks were found, see recent_stacks.cc
+  Block recent_stacks;                // table: where stacks were found, see known_stacks.cc
   Block latest_coroutine;             // the one that the thread went to last
   uint32_t is_in_order;               // that was the one that was expected
   uint64_t below_thread_stack;        // the next upper end below that of the thread's own,
@@ -153,10 +153,10 @@ struct State {
   int32_t tid;
   uint64_t entering_at;               // where on the program's stack a heavy path is being entered, or the clock asked
   uint32_t is_busy;                   // on a heavy path
-  uint32_t is_left;                   // by a forked child, which has another state: see fork.h
+  uint32_t is_left;                   // by a forked child, which has another state: see threads.h
   uint32_t has_folded;                // some call was folded onto an ancestor
   uint64_t refused;                   // requests for a chunk of frames since there was no room for one
-  uint64_t random;                    // of the generator in adaptive.cc; not 0
+  uint64_t random;                    // of the generator in times.cc; not 0
   int32_t timer;                      // number + 1 of the one in sampling.cc; 0: none
   uint64_t known_pages[kKnownPages];  // see objects.h
   uint64_t
@@ -183,7 +183,7 @@ struct Process {
   State* look_for_ended;  // where to go on looking for states of ended threads
   uint32_t can_populate;  // the kernel knows MADV_POPULATE_WRITE
   uint32_t begin_lock;
-  uint32_t counters_lock;  // for shared_counters.cc
+  uint32_t counters_lock;  // for block_counters.cc
   uint32_t is_private;     // the mapping is not of the file, which has no shared mappings
   uint32_t is_reserved;    // address space after it, for all blocks that it may ever have
   uint32_t owns_counters;  // of blocks, or the trace: those in memory are not its parent's

@@ -15,13 +15,14 @@
 //
 // Fork. A forked child has its parent's base, and may come to increments before it comes to us. So these mappings are
 // inherited, unlike the rest of the profile: what a child counts until then is in its parent's profile, and none of it is
-// missing in the sum. When it begins anew (fork.cc), its base is 0 again, and private zeros lie in the place of the
+// missing in the sum. When it begins anew (life/threads.cc), its base is 0 again, and private zeros lie in the place of the
 // program's array.
 //
 // If the array in the file cannot be mapped once more (profiles in private memory), the counters are in memory of our own
 // and are stored at the end.
 //
-// Where an array is that all threads increment, of a library or of a program that uses gs itself, see shared_counters.cc.
+// Where an array is that all threads increment, of a library or of a program that uses gs itself, see the second part of this
+// file.
 //
 // Limits. What a new thread counts before its first hook shares counters with the thread that made it; there is nothing to
 // count there but in C libraries, in static programs. Threads that get no memory share those of the first one.
@@ -39,6 +40,46 @@
 #include "modules.h"
 
 namespace libprof {
+
+using prof_format::Counters;
+
+// Room in the profile for counters, and its mapping in the place of a program's own. Heavy paths.
+
+namespace {
+
+constexpr uint64_t kMayMove = 1, kFixed = 2;  // MREMAP_*
+constexpr uint64_t kAdviseDoFork = 11;
+
+// Room for counters, all 0. `size`: bytes, whole pages. 0 if there is none.
+Block take_values(uint64_t size) { return take_blocks(size / PROF_BLOCK_SIZE); }
+
+// Tells readers of them: they are the module's. False if there is no room for that.
+bool list_values(Block module, Block values, uint64_t size) {
+  const Block record = take_blocks(sizeof(Counters) / PROF_BLOCK_SIZE);
+  if (record == 0) return false;
+  auto* header = at<Header>(process->base, 0);
+  auto* counters = at<Counters>(process->base, record);
+  counters->module = module;
+  counters->values = values;
+  counters->count = size / sizeof(uint64_t);
+  lock(&process->lock);
+  counters->next = header->first_counters;
+  ordered();
+  header->first_counters = record;
+  unlock(&process->lock);
+  return true;
+}
+
+// Has the pages of a shared mapping at `memory` as well, in the place of what was there; forked children inherit them
+// there. False, with nothing changed, if that is not possible.
+bool map_twice(char* pages, char* memory, uint64_t size) {
+  // The profile is nothing that children inherit. So this has to be possible, or a child would find no memory there.
+  if (advise(memory, size, kAdviseDoFork) != 0) return false;
+  const int64_t result = syscall6(__NR_mremap, as_word(pages), 0, size, kMayMove | kFixed, as_word(memory), 0);
+  return result == int64_t(as_word(memory)) && advise(memory, size, kAdviseDoFork) == 0;
+}
+
+}  // namespace
 
 namespace {
 
@@ -148,42 +189,8 @@ void store_block_counters() {
   for (const Area* area = areas; area; area = area->next) store(*area);
 }
 
-using prof_format::Counters;
-
-namespace {
-
-constexpr uint64_t kMayMove = 1, kFixed = 2;  // MREMAP_*
-constexpr uint64_t kAdviseDoFork = 11;
-
-}  // namespace
-
-Block take_values(uint64_t size) { return take_blocks(size / PROF_BLOCK_SIZE); }
-
-bool list_values(Block module, Block values, uint64_t size) {
-  const Block record = take_blocks(sizeof(Counters) / PROF_BLOCK_SIZE);
-  if (record == 0) return false;
-  auto* header = at<Header>(process->base, 0);
-  auto* counters = at<Counters>(process->base, record);
-  counters->module = module;
-  counters->values = values;
-  counters->count = size / sizeof(uint64_t);
-  lock(&process->lock);
-  counters->next = header->first_counters;
-  ordered();
-  header->first_counters = record;
-  unlock(&process->lock);
-  return true;
-}
-
-bool map_twice(char* pages, char* memory, uint64_t size) {
-  // The profile is nothing that children inherit. So this has to be possible, or a child would find no memory there.
-  if (advise(memory, size, kAdviseDoFork) != 0) return false;
-  const int64_t result = syscall6(__NR_mremap, as_word(pages), 0, size, kMayMove | kFixed, as_word(memory), 0);
-  return result == int64_t(as_word(memory)) && advise(memory, size, kAdviseDoFork) == 0;
-}
-
 // The problem. Counters that all threads of a process increment lie in the object's own memory, where its code wants them.
-// They have to be in the profile at each moment, as others are (block_counters.cc). But a library comes and goes: nothing
+// They have to be in the profile at each moment, as others are. But a library comes and goes: nothing
 // tells when it is unloaded, and then something else may lie in its place. So nothing may be read, written or mapped there
 // later, unless it is certain to be the library still. A forked child has to do that: it inherits the mappings, and must
 // not go on counting in its parent's profile.

@@ -12,16 +12,6 @@
 
 namespace libprof {
 
-// Room for counters, all 0. `size`: bytes, whole pages. 0 if there is none.
-Block take_values(uint64_t size);
-
-// Tells readers of them: they are the module's. False if there is no room for that.
-bool list_values(Block module, Block values, uint64_t size);
-
-// Has the pages of a shared mapping at `memory` as well, in the place of what was there; forked children inherit them
-// there. False, with nothing changed, if that is not possible.
-bool map_twice(char* pages, char* memory, uint64_t size);
-
 // Looks for the counters that the program itself has. `bias`: run-time address - address in the file.
 void find_block_counters(const Elf64_Phdr* headers, uint64_t count, uint64_t bias);
 bool has_block_counters();

@@ -24,7 +24,7 @@
 // accessible.
 //
 // A program that changes its root or its user, or installs a filter for system calls, may not be able to open its file
-// afterwards. So the file is made as long as it may ever have to be before that (rights.cc, sandbox.cc), and cut back
+// afterwards. So the file is made as long as it may ever have to be before that (sandbox.cc), and cut back
 // afterwards if it can still be opened. In static programs we do not see such changes: calls for which the file has no
 // room then are folded. They are folded, too, in a thread that once got no more room, because all descriptors were in
 // use or the disk was full: it does not ask again, and folded calls stay folded.

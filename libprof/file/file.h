@@ -33,11 +33,11 @@ void give_room_back();
 // In a profile that is private memory (Header::flags kPrivate): writes it to the file.
 void write_profile(Process* p);
 
-// What a forked child gets of its parent's profile: where it was, so that the child can put memory of its own there (fork.cc),
-// and whether recording is on. Copied by fork like any memory of a program.
+// What a forked child gets of its parent's profile: where it was, so that the child can put memory of its own there
+// (life/threads.cc), and whether recording is on. Copied by fork like any memory of a program.
 
-// Bytes after what is in use of the mapping of a profile, for leave_parent (fork.h), in a child that has no such mapping; the
-// last page stays inaccessible.
+// Bytes after what is in use of the mapping of a profile, for leave_parent (life/threads.h), in a child that has no such
+// mapping; the last page stays inaccessible.
 inline constexpr uint64_t kRoomBehindMapping = 3 * kPage;
 
 // Tells the children of this process where its profile is mapped, after an inaccessible page, and how much of it is in

@@ -86,7 +86,7 @@
 // back, and last_tsc follows it.
 //
 // Adaptive hooks do 2, 3, 4, 7 and d, e, as counting ones do, and compare the node's count with that of the call to be
-// timed next. A timed call goes through C++ (adaptive.cc) between 3 and 7, and its frame's flags tell the exit to do so
+// timed next. A timed call goes through C++ (times.cc) between 3 and 7, and its frame's flags tell the exit to do so
 // before d. The hooks for time on a processor are those for elapsed time, but their stamps are of the thread's own
 // clock. When that must be set, because the thread has been off its processor, the stamp and what follows are made in
 // C++ (cpu_clock.cc, enter_after_switch).
@@ -143,7 +143,7 @@ library_hook_words:
         JUMP_THROUGH _profin, hook_words
         JUMP_THROUGH _profout, hook_words+8
         // Before it the distances from it to the start and to the end of this file in memory: copies of OCaml programs tell the
-        // run-time system that a stack may overflow here (linker-rewrite/move/code_fragments.cc).
+        // run-time system that a stack may overflow here (linker-rewrite/move/relocate.cc).
         .hidden __ehdr_start
         .hidden etext
         .balign 64

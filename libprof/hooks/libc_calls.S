@@ -1,4 +1,4 @@
-// prctl and syscall, in the place of the C library's: see sandbox.cc, fork.cc, rights.cc and sampling.cc. They do the same;
+// prctl and syscall, in the place of the C library's: see sandbox.cc, threads.cc and sampling.cc. They do the same;
 // errno is the C library's.
 //
 // A rewritten C library jumps to them by names of their own (linker-rewrite/program/replaced.h).

@@ -2,7 +2,7 @@
 
 #include "hook_macros.h"
 
-// The word of each thread that leads to its State. It is thread-local, and of the one kind that is found without a call.
+// It is thread-local, and of the one kind that is found without a call.
 // It is all that the runtime has there: with many namespaces (dlmopen) the room for such words is soon used up.
 
         .section .tbss,"awT",@nobits

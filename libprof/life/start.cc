@@ -1,4 +1,5 @@
-// How the runtime starts and ends with the program.
+// How the runtime starts and ends with the program, and where the program's code comes into it: hooks, the code of records,
+// and the C library's fork.
 //
 // In a dynamic program the loader runs the constructor and the destructor of libprof.so. Hooks may run before the
 // constructor does (IFUNC resolvers, other constructors); the first hook of the program does the same work.
@@ -37,8 +38,8 @@
 namespace libprof {
 
 // Hooks, the code of records and the C library's fork come here first. The thread may not have begun, or be that of a forked
-// child, which has its parent's state. What they want is done by others then (shadow_stack.cc, tail_calls.cc, trace.cc, fork.cc),
-// who need not know how threads begin: to begin one takes all the rest of the runtime.
+// child, which has its parent's state. What they want is done by others then (shadow_stack.cc, tail_calls.cc, trace.cc,
+// threads.cc), who need not know how threads begin: to begin one takes all the rest of the runtime.
 
 namespace {
 

@@ -4,7 +4,7 @@
 // those for which PT_TLS asks, and profld makes it ask for that word too. A C library looks there when it sets the thread
 // pointer. A program without one may set it to any memory: then, where the word should be, there is something else, or
 // nothing. profld cannot tell one from the other, but finds out which programs are in doubt
-// (linker-rewrite/decide/segment_registers.cc).
+// (linker-rewrite/decide/threads.cc).
 //
 // In these the hooks are at first such as ask, each time, where the thread pointer leads. As long as it is the one that the
 // runtime has set, all is well. When it is another for the first time, we look for the mark that profld has put in PT_TLS

@@ -1,4 +1,4 @@
-// The beginning of a thread.
+// The beginning of a thread; and in the second part, what a thread gets of its parent in a forked child, and leaves.
 //
 // A thread begins at its first hook: its thread-local word is 0. It gets an area of private memory (a stack for heavy
 // paths, and its State), a Thread record with a tree of its own in the mapping, a table, and a chunk of frames. Each

@@ -7,13 +7,13 @@
 // The way taken. profld --no-hooks makes the copy, and this library is its runtime: libprof.so, and pthread_create and
 // thrd_create as well, which stand before the C library's and have new threads begin here. With profld -b a thread gets its
 // own counters of blocks then. A forked child is told of by the C library
-// (fork.cc). What is recorded are addresses alone (format.h: kAddresses), or with PROFTYPE=count, if
+// (life/threads.cc). What is recorded are addresses alone (format.h: kAddresses), or with PROFTYPE=count, if
 // somebody else takes samples, nothing but the counts of blocks.
 //
 // It is a library of its own so that no other copy has functions of ours in the place of pthread_create.
 //
 // Limits. Threads that are made by glibc itself, for SIGEV_THREAD, or by a system call have no samples. (For the counters see
-// linker-rewrite/decide/shared_counters.cc.)
+// linker-rewrite/decide/threads.cc.)
 
 #include "libprof/life/threads.h"
 

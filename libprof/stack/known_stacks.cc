@@ -13,7 +13,7 @@
 // The chunks of a stack that is forgotten are used for the next one. So there are never more than twice as many as there are
 // coroutines at a time, and a few.
 //
-// How they are found. By a guess (recent_stacks.h), else by their upper ends, in the thread's index (stack_index.h). A coroutine
+// How they are found. By a guess (RecentStacks), else by their upper ends, in the thread's index (stack_index.h). A coroutine
 // that returns, or runs no hooked function while it is away, leaves its stack empty, and may come back at once: so the stack stays
 // in the index, is passed over, and found again where it was without a system call. Where more than a few of these lie side by
 // side they are taken out, so that passing over them is paid by those that were left.

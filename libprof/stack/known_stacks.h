@@ -77,7 +77,7 @@ uint64_t add_chunk(State* s, uint64_t chunk);                      // after the 
 bool begin_thread_stack(State* s, uint64_t slot, bool is_reused);  // the first stack of a thread, entered at `slot`
 
 // Guesses at the stack that an address lies on: from the order in which the thread went to its coroutines before, and from where
-// stacks were found. See recent_stacks.cc.
+// stacks were found. The end of known_stacks.cc says how.
 
 // The entries of the table that are for one address: the page in the high half, the first chunk of a stack in the low one.
 inline constexpr uint32_t kRecentStacks = 4;

@@ -66,7 +66,7 @@ void pop_gone(State* s, uint64_t slot, uint64_t now) {
     const uint64_t alive = slot_of(current_frame(s));
     if (alive > slot && alive - slot >= kSmallestSignalFrame) return;
     Frame* below = frame_below(s, f);
-    if (!below) return;  // the zeros of a parent, see fork.cc
+    if (!below) return;  // the zeros of a parent, see life/threads.cc
     forget_entering(s, slot);
     exchange_if(&s->top, as_top(s, f), as_top(s, below));
   }

@@ -52,7 +52,7 @@ constexpr int kMaxTries = 4;  // if handlers change what stacks there are
 // To be called when the thread has changed to another stack and when one was made. Stacks below the current one end at
 // or below its lowest frame. If there are none but the thread's own and signal stacks, there is no barrier.
 void set_barrier(State* s) {
-  // So it is in a state that a handler's child has left, which may have no top (fork.cc).
+  // So it is in a state that a handler's child has left, which may have no top (life/threads.cc).
   if (load(&s->stacks_listed) == 0) {
     store(&s->barrier, uint64_t(0));
     return;

@@ -9,7 +9,7 @@
 //
 // Children. A handler that has interrupted a record may fork. When it returns in the child, that writes the record to its
 // parent's window once more, and the parent may have gone on to use the window again. So the child, when it leaves its
-// parent's trace (fork.cc), puts private memory in the place of all such windows.
+// parent's trace (life/threads.cc), puts private memory in the place of all such windows.
 
 #include "trace_drain.h"
 
@@ -90,10 +90,21 @@ uint64_t last_unfilled(const prof_format::TraceProgram& program, uint64_t start,
   return program.word_size == sizeof(uint16_t) ? last_zero<uint16_t>(start, end) : last_zero<uint32_t>(start, end);
 }
 
+// Packs the records of a window of a trace with values: see format/trace.h, which says how.
+//
 // One pass over what the processor still has in its cache. No jump depends on the values, and one alone on how many there are:
 // a record takes some twelve cycles. That is less than what the kernel takes to give the file room for what is saved.
 
 namespace {
+
+// What is needed meanwhile.
+struct PackingTables {
+  uint64_t values[prof_format::kPackedSlots + prof_format::kMaxRecordValues];
+  uint32_t words[prof_format::kPackedSlots];
+};
+
+// Bytes that `size` bytes of records may become, and those after them that may be overwritten.
+constexpr uint64_t most_packed(uint64_t size) { return size + size / sizeof(uint32_t) + 2 * sizeof(uint64_t); }
 
 template <class T>
 T read(uint64_t from) {
@@ -183,8 +194,8 @@ class Packer {
   uint32_t bits_ = 0;    // of *control_
 };
 
-}  // namespace
-
+// Packs those from the address `start` up to `end`. `to`: room for most_packed(end - start) bytes. Returns how many they
+// became; 0 if some place is not filled.
 uint64_t pack_records(PackingTables* tables, uint64_t start, uint64_t end, uint8_t* to) {
   __builtin_memset(tables, 0, sizeof *tables);
   Packer packer(tables, start, to);
@@ -192,6 +203,8 @@ uint64_t pack_records(PackingTables* tables, uint64_t start, uint64_t end, uint8
     if (!packer.pack_record()) return 0;
   return uint64_t(packer.out() - to);
 }
+
+}  // namespace
 
 using prof_format::TraceChunk;
 using prof_format::TraceProgram;

@@ -19,21 +19,6 @@ bool are_filled(const prof_format::TraceProgram& program, uint64_t start, uint64
 // The last `length` bytes of the last places there that are not filled; 0 if there are none of so many bytes.
 uint64_t last_unfilled(const prof_format::TraceProgram& program, uint64_t start, uint64_t end, uint64_t length);
 
-// Packs the records of a window of a trace with values: see format/trace.h, which says how.
-
-// What is needed meanwhile.
-struct PackingTables {
-  uint64_t values[prof_format::kPackedSlots + prof_format::kMaxRecordValues];
-  uint32_t words[prof_format::kPackedSlots];
-};
-
-// Bytes that `size` bytes of records may become, and those after them that may be overwritten.
-constexpr uint64_t most_packed(uint64_t size) { return size + size / sizeof(uint32_t) + 2 * sizeof(uint64_t); }
-
-// Packs those from the address `start` up to `end`. `to`: room for most_packed(end - start) bytes. Returns how many they
-// became; 0 if some place is not filled.
-uint64_t pack_records(PackingTables* tables, uint64_t start, uint64_t end, uint8_t* to);
-
 // What a thread needs for it. Never given back: threads are few, and others use it after them.
 struct Drain;
 

@@ -6,7 +6,7 @@
 // the counters of some blocks are left out, their counts follow from the others, as long as they make no circle
 // (whatever its direction): a place with a single unknown block gives its count, and so on. The most that can be left
 // out is a spanning tree, and of all of these we take the one with most executions, as far as these can be guessed
-// (frequencies.cc; Knuth and Stevenson 1973, for counters in blocks; Ball and Larus 1994, for such on edges).
+// (flow_graph.cc; Knuth and Stevenson 1973, for counters in blocks; Ball and Larus 1994, for such on edges).
 //
 // Ways. A block that leads back to the place it comes from needs a counter, and so does each of a row of comparisons that
 // all lead out to the same place. There it is cheaper to count the ways out: a WAY on from a conditional jump may have a
@@ -23,7 +23,7 @@
 // Where. The increment changes the flags (all but the carry), so it stands in front of an instruction of the block at
 // which they are dead; mostly the one that sets them for the jump at the end. It needs no register: threads find their
 // own counters by the segment register gs, which programs do not use (libprof/file/block_counters.cc), or there is one array
-// for all threads (decide/shared_counters.cc). A block without such
+// for all threads (decide/threads.cc). A block without such
 // a point (a second jump that looks at the same comparison) gets its counter at its start, and after it the comparison
 // once more, if that is one of registers that have not changed since. Otherwise it gets none. If that does not leave enough,
 // nothing is counted in the function.

@@ -91,7 +91,7 @@ struct BlockCounters {
 };
 
 // Of all groups that move. `old_entries`: instructions whose originals lead to their copies. `increment`: what increments
-// the program's counters have to be (decide/shared_counters.h).
+// the program's counters have to be (decide/threads.h).
 BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries,
                                    Increment increment = Increment::of_thread);
 

@@ -127,7 +127,7 @@ std::vector<bool> RecordSites::ends() const {
   return ends;
 }
 
-// What a record costs is guessed by how often its block runs (frequencies.cc), and by what its code has to keep there.
+// What a record costs is guessed by how often its block runs (flow_graph.cc), and by what its code has to keep there.
 //
 // Ways. Where one way on from a conditional jump leads to a block that others lead to as well, a record may stand on that way:
 // after the jump, or far away, where the jump leads first. It often spares a dearer one: "if (seldom) goto out", again and

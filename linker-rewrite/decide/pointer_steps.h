@@ -148,7 +148,7 @@ class PointerSteps {
   // inc or dec of eight bytes, add to memory or sub from it: a pointer remains a pointer.
   bool is_step(uint32_t insn) const;
   void other(PointerState& state, const Semantics& op, uint32_t insn);
-  // True if the instruction reads the type of a function only (type_checks.h).
+  // True if the instruction reads the type of a function only (type_checks.cc).
   bool reads_type(uint32_t insn);
   // True if the function reads the word of the stack that this operand names, by the same register and displacement.
   bool is_read_again(const Memory& m);

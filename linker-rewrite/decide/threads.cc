@@ -215,7 +215,7 @@ bool is_thread_pointer_doubtful(const Program& program) {
 //
 // A library has no such base: gs has one for each thread, and it is the distance to the counters that belong to the program. Nor
 // is there one where the program uses gs itself. There all threads increment the same array, with lock, and gs is left
-// alone (libprof/file/shared_counters.cc).
+// alone (libprof/file/block_counters.cc).
 //
 // In copies without hooks: the problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
 // hooks (profld -b --no-hooks) that may be never: then it increments the counters of the thread that made it, at the same

@@ -1,6 +1,6 @@
 // Addresses that code takes, words of data, and numbers that may be either. An address of code is a function's, or that of
 // a label. It is tried as a function's start: the code there must do what functions do (stack_state.h). What else tells the
-// two apart is written in discover.cc and doubts.cc.
+// two apart is written in discover.cc.
 
 #include <algorithm>
 

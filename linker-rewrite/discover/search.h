@@ -49,7 +49,7 @@ struct Start {
   Kind kind = Kind::function;
   bool may_be_inside = false;   // jumped: it may be a part of the body that jumps there, which is in front of it
   bool in_tables_only = false;  // pointer: only words name it that the program cannot write to, as those of jump tables
-  bool is_guess = false;        // its address is taken, and it may be in the middle of something; see doubts.cc
+  bool is_guess = false;        // its address is taken, and it may be in the middle of something; see discover.cc
   StackState state;             // there
   // jumped: a body that jumps there, if all that do belong to one function; else 0.
   OldAddr from;

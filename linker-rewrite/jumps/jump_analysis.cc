@@ -267,7 +267,7 @@ bool JumpAnalysis::confirms_indexes() const {
 // the copy, or the function would go on in its original, which has no hooks. The address of a label is kept:
 //
 //   * in words of data. In a position-independent program each of them has a relocation. In a program at a fixed
-//     address they look like other numbers that happen to be the address of an instruction (label_words.cc).
+//     address they look like other numbers that happen to be the address of an instruction (tell_label_words).
 //   * in instructions: RIP-relative, which is unmistakable, or, at a fixed address, as a displacement or an immediate.
 //   * as a distance from another label, in a table (JumpTable::base).
 //

@@ -1,4 +1,5 @@
 // The analysis of one function's indirect jumps: the interpretation of its code, and the conclusions from it.
+// And which words of data are the labels that computed gotos lead to.
 
 #ifndef LINKER_REWRITE_JUMPS_JUMP_ANALYSIS_H
 #define LINKER_REWRITE_JUMPS_JUMP_ANALYSIS_H
@@ -21,7 +22,6 @@
 namespace profld {
 
 // Words in data that look like addresses of labels, in a program without relocations.
-
 struct LabelWords {
   std::vector<std::pair<OldAddr, OldAddr>> certain, doubtful;  // address of the word, label; sorted by the first
 };

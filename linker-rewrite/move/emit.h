@@ -1,4 +1,4 @@
-// Writes the bytes of one copy, according to its plan (plan.h); and of the code that calls the hooks for imports, the thunks.
+// Writes the bytes of copies: of one range, according to its plan (plan.h), and of the code that calls the hooks for imports.
 
 #ifndef LINKER_REWRITE_MOVE_EMIT_H
 #define LINKER_REWRITE_MOVE_EMIT_H
@@ -23,7 +23,6 @@ namespace profld {
 // pointer is where it would be in the hook of a function that is called from there, so that the runtime knows the
 // import's frame from that of the function that calls it, and sees that it is gone when that function, having caught an
 // exception, calls another one.
-
 class ImportThunks {
  public:
   // Places the thunks of those imports that need them, from `at` on.

@@ -6,7 +6,7 @@
 //   jcc f (tail)   jncc 1f; call _proftail; jmp to the body of f; 1:
 //   jmp *pointer   call _profjump; jmp *pointer: f may have a hook. So before a stub of the linker, which leads to another
 //                  library; and call _profout before a tail call of a function that certainly has no hook
-//   call import    call thunk_in; call import; call thunk_out (import_thunks.h)
+//   call import    call thunk_in; call import; call thunk_out (emit.h)
 //   tail call of an import: call thunk_count; call _profout; jmp
 //   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
 //   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:

@@ -62,7 +62,7 @@ struct Change {
   uint32_t insn;
   Form form;
   bool leave_hook;              // call a hook of leaving first (in the tail_call forms it is part of the form)
-  uint32_t import = kNoImport;  // that it calls or jumps to, if that is recorded (import_thunks.h)
+  uint32_t import = kNoImport;  // that it calls or jumps to, if that is recorded (emit.h)
 
   static constexpr uint32_t kNoImport = UINT32_MAX;
   bool counts_import() const { return import != kNoImport && form != Form::import_call; }

@@ -1,6 +1,6 @@
 // Copies functions and inserts the hooks, in two steps: `plan` decides the length of every copy (plan.h), `emit` writes
 // them once all addresses are known (emit.h). A program of OCaml's tells its run-time system where the copies are, too: the
-// code fragments, at the end of relocate.cc.
+// code fragments, in relocate.cc.
 
 #ifndef LINKER_REWRITE_MOVE_RELOCATE_H
 #define LINKER_REWRITE_MOVE_RELOCATE_H
@@ -29,12 +29,6 @@ struct FragmentCall {
   OldAddr function;              // caml_register_code_fragment
   std::vector<OldRange> ranges;  // of the original's code that is registered: of modules, and in assembly
 };
-
-// nullopt if it is no program of OCaml's, or makes no such call.
-std::optional<FragmentCall> find_fragment_call(const Program& program);
-
-// Where the copies of the ranges are, each range that has some.
-std::vector<NewRange> copies_of_ranges(const std::vector<OldRange>& ranges, const CopyMap& copies);
 
 class Relocator {
  public:

@@ -1,4 +1,4 @@
-// What compilers and linkers call a function, made readable.
+// What compilers and linkers call a function, made readable, and what its author did not write left out.
 //
 // C++, Rust and D say by the first letters of a symbol that it is theirs, and the procedures of Fortran's modules are
 // called __module_MOD_procedure. Other names of Fortran and those of Ada are made of plain letters, as names of C are:
@@ -34,13 +34,11 @@ std::string demangled_by_binutils(const std::string& symbol);
 // A symbol without what compilers append to those of clones and parts: solve of solve.part.0.constprop.2.
 std::string_view without_clone(std::string_view symbol);
 
-// Names of functions as people write them.
-//
 // A demangler writes out what a compiler has made of `std::map<std::string, int>': the inline namespace of the library
 // (std::__cxx11::), the template after std::string, and the arguments that nobody gave: the comparison and the
 // allocator. Here these are left out, and so are ABI tags. An argument that is not the default one stays.
-
-// A demangled name without what its author did not write. Names of other languages than C++ hardly change; a name whose
+//
+// The result is a demangled name without what its author did not write. Names of other languages than C++ hardly change; a name whose
 // brackets do not match stays as it is.
 std::string simplified(const std::string& demangled);
 

@@ -28,7 +28,6 @@ namespace prof_names {
 //     A<(4)>>(1)>              so this >> is a shift; in others two brackets end, as in Rust's names
 //     ->                       never a bracket
 //     '<'  "<"                 characters in Rust's names, operators in Ada's
-
 class Brackets {
  public:
   // Of `text`, which must outlive the object. None if its brackets do not match, if they are nested deeper than anything

@@ -1,4 +1,5 @@
-// Which functions a pattern means: sort, std::sort, 'std::sort<*>', 'ns::Class::*', 'f(int)', _ZN2ns1fEi.
+// Which functions a pattern means: sort, std::sort, 'std::sort<*>', 'ns::Class::*', 'f(int)', _ZN2ns1fEi; and
+// what one that matches nothing may have meant.
 //
 // A pattern is one of the shell's, as of fnmatch(3), and is compared with as much of a name as it speaks of. What
 // belongs to a name is its path, of which the first parts may be missing; and of the rest,
@@ -9,7 +10,7 @@
 //
 // So `*string*' means functions with a string in their own names, not all that take or return one. A pattern may be
 // taken from what prof shows, as it is: it also matches what it is equal to. Names are compared as demanglers write
-// them and as simplify.h does, and as they are in tables of symbols.
+// them and as demangle.h does, and as they are in tables of symbols.
 
 #ifndef NAMES_PATTERN_H
 #define NAMES_PATTERN_H
@@ -93,7 +94,6 @@ class Filter {
 };
 
 // What a pattern that matches nothing, or a word that is none of a few, may have meant: "did you mean".
-
 class Nearest {
  public:
   // To what the pattern says of the last part of a name.

@@ -14,12 +14,12 @@
 // - libprof.so is needed right before the C library. Libraries that do not depend on each other are initialized from
 //   the last to the first, so it is ready before the libraries run that depend on the C library. In the search for
 //   symbols it comes after them, so it can replace functions of the C library only, which it does for a few (sandbox.cc
-//   and rights.cc in libprof). Libraries that must be first (AddressSanitizer) still are.
+//   in libprof). Libraries that must be first (AddressSanitizer) still are.
 // - The hook slots are filled first after the RELATIVE block (DT_RELACOUNT says where that ends): the remaining
 //   relocations may call functions of the program to learn an address (IRELATIVE, symbols of type IFUNC), which call
 //   the hooks. The program itself is relocated after all its libraries, so libprof.so is fit to be called by then. The
 //   symbols of libraries are others than those of programs: at that time they lead to hooks that do nothing.
-// - The hash table DT_GNU_HASH names defined symbols only, and stays unless copies have symbols (copy_names.cc), which
+// - The hash table DT_GNU_HASH names defined symbols only, and stays unless copies have symbols (named_parts), which
 //   come last. DT_HASH has a chain entry for every symbol, and readers take the number of symbols from it, so it grows.
 
 #include "dynamic.h"

@@ -43,7 +43,7 @@ struct Contents {
   bool counters_are_of_process = false;     // all threads increment the same
   bool increments_are_locked = false;       // since several threads may make them at once
   Bytes trace;                              // what that holds after its first page
-  bool is_thread_pointer_doubtful = false;  // decide/segment_registers.h
+  bool is_thread_pointer_doubtful = false;  // decide/threads.h
   bool has_hooks = true;                    // false: profld --no-hooks
   std::optional<Coverage> coverage;         // of the code, if readers are to tell
 };

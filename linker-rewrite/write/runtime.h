@@ -40,7 +40,7 @@ class Runtime {
   std::vector<Function> functions() const;
 
   // `program_entry`: where control goes when the runtime is ready. `tls_offset`: of its thread-local storage, from the
-  // thread pointer. `is_thread_pointer_doubtful`: see decide/segment_registers.h.
+  // thread pointer. `is_thread_pointer_doubtful`: see decide/threads.h.
   void write(OldAddr program_entry, int64_t tls_offset, bool is_thread_pointer_doubtful, bool has_hooks,
              SectionEdits& edits);
 

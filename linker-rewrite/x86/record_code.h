@@ -98,7 +98,6 @@ inline constexpr uint32_t kFullWindowLength = 5 + 2 + 5 + kCallThroughLength + 2
 void write_full_window(InstructionWriter& out, const RecordCode& code, const TraceWords& words, NewAddr back);
 
 // The code of a record of a trace where it stands in a copy, or what it has out of line; or an increment out of line.
-
 struct PlacedRecord {
   uint32_t at, size;  // offset in the copy, and bytes, with the jump after it
   OldAddr place;      // the instruction of the original whose row and handlers hold in it

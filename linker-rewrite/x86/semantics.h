@@ -1,6 +1,6 @@
 // An instruction as the analysis of indirect jumps sees it: what it does to general registers and to memory, in the few
 // ways that matter for addresses of tables. Of anything else that it does, only the registers that it reads and writes
-// are kept.
+// are kept. And what it does to the flags.
 
 #ifndef LINKER_REWRITE_X86_SEMANTICS_H
 #define LINKER_REWRITE_X86_SEMANTICS_H

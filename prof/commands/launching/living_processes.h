@@ -1,7 +1,7 @@
 // Processes that a program left behind when it ended: a daemon, which is forked and does the work.
 //
 // Such a one may have no profile yet: that begins with its first hook. It is known all the same, because a forked process has
-// a page of its parent's profile mapped until it has its own (libprof/life/fork.cc), and /proc tells who has mapped a file.
+// a page of its parent's profile mapped until it has its own (libprof/life/threads.cc), and /proc tells who has mapped a file.
 // Nothing of this can be seen by the program, as it could if its orphans became children of prof.
 
 #ifndef PROF_COMMANDS_LAUNCHING_LIVING_PROCESSES_H

@@ -43,7 +43,7 @@ class FunctionTable {
   // `search`: for the debug files of libraries.
   FunctionTable(Object program, bool raw_names, DebugSearch search = {});
 
-  // Before the first function: names are demangled, and not simplified (names/simplify.h).
+  // Before the first function: names are demangled, and not simplified (names/demangle.h).
   void use_whole_names() { whole_names_ = true; }
 
   const std::vector<Object>& objects() const { return objects_; }

@@ -12,7 +12,7 @@
 
 namespace prof {
 
-// A demangled name as people write it; names/simplify.h.
+// A demangled name as people write it; names/demangle.h.
 using prof_names::simplified;
 
 // How many columns of a terminal a text takes that is printable (libprof/printable.h).
