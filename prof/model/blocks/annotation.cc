@@ -56,6 +56,8 @@ std::vector<uint32_t> selected_code(const Recorded& recorded) {
   throw Error(pattern.glob() + ": matches no function whose code is known" + (question.empty() ? "" : "; " + question));
 }
 
+bool is_plain_library(const Object& object) { return object.kind() == Object::Kind::library && !object.is_rewritten(); }
+
 namespace {
 
 class Annotator {
@@ -72,7 +74,8 @@ class Annotator {
     for (uint32_t f = 0; f < functions.size(); ++f) {
       if (functions[f].is_import || recorded_.functions.objects()[functions[f].object].files().empty()) continue;
       if (!occurs(recorded_, f) && !is_selected[f] && !executions_.are_known()) continue;
-      if (is_plain_library(functions[f].object) && !(theirs_only && is_selected[f])) continue;
+      if (is_plain_library(recorded_.functions.objects()[functions[f].object]) && !(theirs_only && is_selected[f]))
+        continue;
       const std::optional<uint32_t> file = add_function(f);
       if (file && theirs_only && is_selected[f]) shown.insert(*file);
       if (!functions[f].is_inlined) add_blocks(functions[f]);
@@ -191,11 +194,6 @@ class Annotator {
       line.has_code = true;
       line.self.add(times, function->second, at.samples);
     }
-  }
-
-  bool is_plain_library(uint32_t o) const {
-    const Object& object = recorded_.functions.objects()[o];
-    return object.kind() == Object::Kind::library && !object.is_rewritten();
   }
 
   void choose(const std::set<uint32_t>& theirs, bool theirs_only) {

@@ -46,6 +46,9 @@ void add_uncalled_functions(Recorded& recorded, bool all);
 // none of them. Throws Error if there are patterns for functions, and none matches.
 std::vector<uint32_t> selected_code(const Recorded& recorded);
 
+// Whether it is a library as it is: neither its executions nor, unless they are named, its lines are shown.
+bool is_plain_library(const Object& object);
+
 // Shown are the files that have a function of `functions`, if `theirs_only`; else all of which a line ran, but for those of libraries
 // as they are.
 Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, bool theirs_only,

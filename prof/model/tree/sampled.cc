@@ -173,6 +173,13 @@ void SampledPart::add(const SampledTimes& times, uint32_t function, uint64_t sam
   own_.high += own.high * double(samples);
 }
 
+void SampledPart::add(const SampledPart& other) {
+  samples_ += other.samples_;
+  own_.low += other.own_.low;
+  own_.likely += other.own_.likely;
+  own_.high += other.own_.high;
+}
+
 OwnPart SampledPart::own() const {
   if (samples_ == 0) return {};
   const double all = double(samples_);

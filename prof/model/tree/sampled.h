@@ -66,6 +66,7 @@ SampleRange range_of_function(const SampledTimes& times, size_t function);
 class SampledPart {
  public:
   void add(const SampledTimes& times, uint32_t function, uint64_t samples);
+  void add(const SampledPart& other);
   uint64_t samples() const { return samples_; }
   // What part of them is not that of counters.
   OwnPart own() const;

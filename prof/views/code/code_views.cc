@@ -26,6 +26,10 @@ std::string shown_executions(const AnnotatedLine& line) {
   return (line.is_exact ? "" : "~") + std::to_string(*line.executions);
 }
 
+std::string shown_executions(const DisassembledInstruction& instruction) {
+  return instruction.executions ? std::to_string(*instruction.executions) : kNotCounted;
+}
+
 // A time from samples; "" of none.
 std::string shown_self(const Analysis& analysis, const SampledTimes& times, const SampledPart& self) {
   if (self.samples() == 0) return "";
@@ -34,77 +38,83 @@ std::string shown_self(const Analysis& analysis, const SampledTimes& times, cons
   return shown_time(analysis, self.likely() * cycles, {range.low * cycles, range.high * cycles}, false);
 }
 
-// Prints the lines of one file.
-class File {
- public:
-  File(const Analysis& analysis, const Annotation& annotation, const AnnotatedFile& file, const SampledTimes& times)
-      : analysis_(analysis), annotation_(annotation), file_(file), times_(times) {}
+}  // namespace
 
-  std::string heading() const {
-    size_t with_code = 0, ran = 0;
-    for (const auto& [number, line] : file_.lines) {
-      with_code += line.executions.has_value();
-      ran += line.executions.value_or(0) != 0;
-    }
-    std::string text = prof_text::printable(file_.path);
-    if (annotation_.has_executions)
-      text += ": " + std::to_string(ran) + " of " + prof_text::count_of(with_code, "line") + " with code ran";
-    return text + "\n";
+AnnotationTexts::AnnotationTexts(const Analysis& analysis, const Annotation& annotation)
+    : analysis_(analysis), annotation_(annotation), times_(sampled_times_of(analysis)) {
+  if (annotation.has_executions) titles_.emplace_back("Executions");
+  titles_.emplace_back("Calls");
+  if (analysis.timed() || annotation.has_samples) titles_.emplace_back("Self");
+}
+
+std::vector<std::string> AnnotationTexts::cells(const AnnotatedLine& line) const {
+  FunctionSum sum;
+  for (const uint32_t f : line.functions) add_self(sum, analysis_.sums[f]);
+  std::vector<std::string> cells;
+  if (annotation_.has_executions) cells.push_back(shown_executions(line));
+  const bool has_functions = !line.functions.empty();
+  cells.push_back(has_functions ? shown_calls(sum) : "");
+  if (annotation_.has_samples)
+    cells.push_back(self(line.self));
+  else if (analysis_.timed())
+    cells.push_back(has_functions ? shown_time(analysis_, double(sum.self),
+                                               with_chance(sum.self_range, sum.self_variance), sum.has_doubtful_self)
+                                  : "");
+  return cells;
+}
+
+std::vector<std::string> AnnotationTexts::cells(const DisassembledInstruction& instruction) const {
+  std::vector<std::string> cells;
+  if (annotation_.has_executions) cells.push_back(shown_executions(instruction));
+  cells.emplace_back();  // calls are of functions
+  if (titles_.back() == "Self") cells.push_back(self(instruction.self));
+  return cells;
+}
+
+std::string AnnotationTexts::lines_that_ran(const AnnotatedFile& file) const {
+  if (!annotation_.has_executions) return "";
+  size_t with_code = 0, ran = 0;
+  for (const auto& [number, line] : file.lines) {
+    with_code += line.executions.has_value();
+    ran += line.executions.value_or(0) != 0;
   }
+  return std::to_string(ran) + " of " + prof_text::count_of(with_code, "line") + " with code ran";
+}
 
-  void print(const std::vector<std::string>* text, std::optional<size_t> terminal, Output& out) const {
-    std::vector<std::string> titles;
-    if (annotation_.has_executions) titles.emplace_back("Executions");
-    titles.emplace_back("Calls");
-    if (analysis_.timed() || annotation_.has_samples) titles.emplace_back("Self");
-    titles.emplace_back("Line");
-    std::vector<ListingLine> lines;
-    static const AnnotatedLine nothing;
-    for (uint32_t number = 1; text && number <= text->size(); ++number) {
-      const auto at = file_.lines.find(number);
-      lines.push_back(
-          {cells(number, at == file_.lines.end() ? nothing : at->second), printable_source((*text)[number - 1])});
-    }
-    // Those that are not in the text: it may be another version of the file.
-    for (const auto& [number, line] : file_.lines)
-      if (!text || number > text->size()) lines.push_back({cells(number, line), ""});
-    print_listing(titles, lines, terminal, out);
+std::string AnnotationTexts::self(const SampledPart& part) const { return shown_self(analysis_, times_, part); }
+
+namespace {
+
+void print_file(const AnnotationTexts& texts, const AnnotatedFile& file, const std::vector<std::string>* text,
+                std::optional<size_t> terminal, Output& out) {
+  std::vector<std::string> titles = texts.titles();
+  titles.emplace_back("Line");
+  std::vector<ListingLine> lines;
+  const auto add = [&](uint32_t number, const AnnotatedLine& line, std::string source) {
+    lines.push_back({texts.cells(line), std::move(source)});
+    lines.back().cells.push_back(std::to_string(number));
+  };
+  static const AnnotatedLine nothing;
+  for (uint32_t number = 1; text && number <= text->size(); ++number) {
+    const auto at = file.lines.find(number);
+    add(number, at == file.lines.end() ? nothing : at->second, printable_source((*text)[number - 1]));
   }
-
- private:
-  std::vector<std::string> cells(uint32_t number, const AnnotatedLine& line) const {
-    FunctionSum sum;
-    for (const uint32_t f : line.functions) add_self(sum, analysis_.sums[f]);
-    std::vector<std::string> cells;
-    if (annotation_.has_executions) cells.push_back(shown_executions(line));
-    const bool has_functions = !line.functions.empty();
-    cells.push_back(has_functions ? shown_calls(sum) : "");
-    if (annotation_.has_samples)
-      cells.push_back(shown_self(analysis_, times_, line.self));
-    else if (analysis_.timed())
-      cells.push_back(has_functions ? shown_time(analysis_, double(sum.self),
-                                                 with_chance(sum.self_range, sum.self_variance), sum.has_doubtful_self)
-                                    : "");
-    cells.push_back(std::to_string(number));
-    return cells;
-  }
-
-  const Analysis& analysis_;
-  const Annotation& annotation_;
-  const AnnotatedFile& file_;
-  const SampledTimes& times_;
-};
+  // Those that are not in the text: it may be another version of the file.
+  for (const auto& [number, line] : file.lines)
+    if (!text || number > text->size()) add(number, line, "");
+  print_listing(titles, lines, terminal, out);
+}
 
 }  // namespace
 
 void print_annotation(const Analysis& analysis, const Annotation& annotation, SourceText& sources,
                       std::optional<size_t> terminal, Output& out) {
-  const SampledTimes times = sampled_times_of(analysis);
+  const AnnotationTexts texts(analysis, annotation);
   bool is_first = true;
-  for (const AnnotatedFile& annotated : annotation.files) {
-    const File file(analysis, annotation, annotated, times);
-    out.text((is_first ? "" : "\n") + file.heading());
-    file.print(sources.lines(annotated.path), terminal, out);
+  for (const AnnotatedFile& file : annotation.files) {
+    const std::string ran = texts.lines_that_ran(file);
+    out.text((is_first ? "" : "\n") + prof_text::printable(file.path) + (ran.empty() ? "" : ": " + ran) + "\n");
+    print_file(texts, file, sources.lines(file.path), terminal, out);
     is_first = false;
   }
 }
@@ -146,8 +156,7 @@ void print_disassembly(const Analysis& analysis, const Disassembly& disassembly,
         lines.push_back({std::vector<std::string>(titles.size()), source_line(instruction, sources)});
       before = &instruction;
       ListingLine& line = lines.emplace_back();
-      if (disassembly.has_executions)
-        line.cells.push_back(instruction.executions ? std::to_string(*instruction.executions) : "-");
+      if (disassembly.has_executions) line.cells.push_back(shown_executions(instruction));
       if (disassembly.has_samples) line.cells.push_back(shown_self(analysis, times, instruction.self));
       line.cells.push_back(prof_text::hexadecimal_digits(instruction.address));
       line.cells.push_back(distance(instruction.address, entry));

@@ -23,6 +23,28 @@ namespace prof {
 void print_annotation(const Analysis& analysis, const Annotation& annotation, SourceText& sources,
                       std::optional<size_t> terminal, Output& out);
 
+// The same as texts, for what shows it in another form. What it is made of must outlive it.
+class AnnotationTexts {
+ public:
+  AnnotationTexts(const Analysis& analysis, const Annotation& annotation);
+
+  // Of the cells, which stand before the number of a line and its text.
+  const std::vector<std::string>& titles() const { return titles_; }
+  std::vector<std::string> cells(const AnnotatedLine& line) const;
+  std::vector<std::string> cells(const DisassembledInstruction& instruction) const;
+
+  // "12 of 15 lines with code ran"; "" if executions are not known.
+  std::string lines_that_ran(const AnnotatedFile& file) const;
+  // A time from samples; "" of none.
+  std::string self(const SampledPart& part) const;
+
+ private:
+  const Analysis& analysis_;
+  const Annotation& annotation_;
+  const SampledTimes times_;
+  std::vector<std::string> titles_;
+};
+
 // Each function with its instructions: how often they ran, what time samples say they took, their addresses, and their distance from the function's entry.
 // Between them, the lines of source that they were made of.
 void print_disassembly(const Analysis& analysis, const Disassembly& disassembly, SourceText& sources,
