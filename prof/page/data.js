@@ -4,6 +4,7 @@
 // and the memory with them. They are doubles, which hold whole numbers up to 2^53: no profile has more than that but a
 // damaged one, whose figures are marked as doubtful.
 
+// A document and the columns after it.
 async function unpack(base64) {
   const text = atob(base64);
   const packed = new Uint8Array(text.length);
@@ -11,7 +12,7 @@ async function unpack(base64) {
   const bytes = await inflated(packed);
   const begin = 4 + new DataView(bytes.buffer).getUint32(0, true);
   const content = JSON.parse(new TextDecoder().decode(bytes.subarray(4, begin)));
-  return new Profile(content, new Columns(bytes, begin));
+  return [content, new Columns(bytes, begin)];
 }
 
 async function inflated(packed) {

@@ -16,7 +16,7 @@ namespace prof {
 
 namespace {
 
-class Page : public Export {
+class Page : public PageExport {
  public:
   explicit Page(Output& out) : out_(out) {}
 
@@ -26,6 +26,14 @@ class Page : public Export {
     out_.text("<template class=\"profile\" data-part=\"" + base64(part_name(part)) + "\">");
     Packed packed(out_);
     pack(part, packed);
+    packed.finish();
+    out_.text("</template>\n");
+  }
+
+  void add_sources(const PageSources& sources) override {
+    out_.text("<template class=\"source\">");
+    Packed packed(out_);
+    pack(sources, packed);
     packed.finish();
     out_.text("</template>\n");
   }
@@ -47,6 +55,6 @@ class Page : public Export {
 
 }  // namespace
 
-std::unique_ptr<Export> page_export(Output& out) { return std::make_unique<Page>(out); }
+std::unique_ptr<PageExport> page_export(Output& out) { return std::make_unique<Page>(out); }
 
 }  // namespace prof

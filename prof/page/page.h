@@ -6,6 +6,8 @@
 // runs what is in one of these, and what is packed there has no character that means anything in HTML. So no name in
 // a profile can be taken for a piece of the page; and the program in the page sets all text as text.
 //
+// With --with-source, another <template> has the source of the program (sources.h). A browser unpacks it when the page is shown.
+//
 // The page forbids itself all else: its content policy allows the one script and the one sheet of styles in it, by their
 // SHA-256, and no network at all.
 
@@ -16,11 +18,18 @@
 
 #include "prof/export/exports.h"
 #include "prof/views/text/output.h"
+#include "sources.h"
 
 namespace prof {
 
+class PageExport : public Export {
+ public:
+  // Of the part that was added before, the only one.
+  virtual void add_sources(const PageSources& sources) = 0;
+};
+
 // Writes to `out`, which must outlive it and is finished by the caller.
-std::unique_ptr<Export> page_export(Output& out);
+std::unique_ptr<PageExport> page_export(Output& out);
 
 }  // namespace prof
 

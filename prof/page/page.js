@@ -16,12 +16,16 @@ const defaults = {
   function: '', // whose callers and callees are shown
   search: '',
   sort: '',
+  file: '', // of the source, by its number; '': the hottest
+  line: '',
 };
 const state = { ...defaults };
 const element = (id) => document.getElementById(id);
 const templates = document.querySelectorAll('template.profile');
+const sourceTemplate = document.querySelector('template.source');
 
 let profile, graph, view, table, lists = [];
+let sources, files, code; // null until the source is unpacked
 let isMeant = null; // by function, what is searched for
 
 // The address.
@@ -55,6 +59,8 @@ function readFragment() {
 function checkState() {
   if (!profile.measures.includes(state.by)) state.by = '';
   for (const key of ['focus', 'function']) if (!isFunction(state[key])) state[key] = '';
+  if (sources && !sources.files[numberOf(state.file)]) state.file = '';
+  if (!/^\d{1,9}$/.test(state.line)) state.line = '';
   if (!table.columns.some(({ title }) => title === state.sort)) state.sort = '';
 }
 const isFunction = (text) => /^\d+$/.test(text) && Number(text) < profile.functions.name.length;
@@ -301,6 +307,80 @@ function listNeighbours(window_, rows, func) {
   return list;
 }
 
+// The source, if it is in the page.
+
+async function openSource() {
+  performance.mark('source');
+  sources = new Sources(...(await unpack(sourceTemplate.content.textContent)));
+  element('no-source').hidden = true;
+  element('sources').hidden = element('reading-source').hidden = false;
+  element('source-remarks').replaceChildren(...sources.remarks.map((remark) => make('li', remark)));
+  element('source-remarks').hidden = !sources.remarks.length;
+  for (const id of ['files', 'file', 'code']) element(id).hidden = !sources.files.length;
+  if (!sources.files.length) return;
+  makeFiles();
+  code = new CodeView(element('code'), sources, (f) => profile.functions.name[f], (line) => change({ line: line ? String(line) : '' }, false));
+  checkState();
+  showSource();
+  performance.measure('open the source', 'source');
+}
+
+// Rows of a list are told by a function; of this one that is the number of the file.
+function makeFiles() {
+  const sum = ({ known }) => [...known.values()].reduce((all, { heat }) => all + heat, 0);
+  const rows = sources.files.map((file, f) => ({ function: f, file, heat: sum(file) }));
+  const columns = [{ title: 'Lines that ran', text: ({ file }) => file.ran.replace(/ lines? with code ran/, ''), number: ({ file }) => parseInt(file.ran) || 0 }];
+  if (rows.some(({ file }) => file.self)) columns.unshift({ title: 'Self', text: ({ file }) => file.self, number: ({ heat }) => heat });
+  const name = { text: ({ file }) => file.path, number: ({ file }) => file.path };
+  files = new Listing(element('files'), columns, name, {
+    pick: (row) => change({ file: String(row.function), line: '' }),
+    sort: (title) => {
+      files.sort(title);
+      files.filter(() => true);
+    },
+  });
+  files.fill(rows);
+  files.filter(() => true);
+}
+
+function showSource() {
+  const place = sources && placeToGo();
+  element('to-source').hidden = !place;
+  if (place) element('to-source').textContent = 'Source: ' + placeName(place);
+  if (!sources?.files.length) return;
+  const file = sources.files[numberOf(state.file)] ?? sources.files[0];
+  const line = Number(state.line);
+  const isNew = code.file !== file, isMoved = isNew || code.picked !== line;
+  if (isNew) {
+    element('file-name').textContent = file.path + (file.ran ? ': ' + file.ran : '');
+    const remark = file.cut ? 'The rest of its text is left out: there is too much source for a page.' : file.text === null ? 'Its text was not found.' : '';
+    element('file-remark').textContent = remark;
+    element('file-remark').hidden = !remark;
+    element('hot').disabled = !file.hot.length;
+    code.show(file);
+    files.pick(sources.files.indexOf(file));
+  }
+  if (!isMoved) return;
+  code.pick(line);
+  if (line || isNew) code.reveal(line || file.hot[0]);
+}
+
+const placeToGo = () => (state.function === '' ? null : sources.placeOf(Number(state.function)));
+const placeName = ({ file, line }) => sources.files[file].path.replace(/.*\//, '') + ':' + line;
+
+function goToSource() {
+  const { file, line } = placeToGo();
+  change({ file: file ? String(file) : '', line: String(line) });
+  element('source').scrollIntoView({ block: 'start' });
+  element('code').focus({ preventScroll: true });
+}
+
+// From one hot line to the next less hot one, and from the last to the first.
+function goToHotLine() {
+  const { hot } = code.file;
+  change({ line: String(hot[(hot.indexOf(Number(state.line)) + 1) % hot.length]) }, false);
+}
+
 // The header of the run.
 
 function showRun() {
@@ -348,6 +428,7 @@ function show() {
   showGraph();
   showTable();
   showFunction();
+  showSource();
 }
 
 // What the reader does.
@@ -372,13 +453,15 @@ function listen() {
   element('inverted').addEventListener('click', invert);
   element('focus').addEventListener('click', focus);
   element('whole').addEventListener('click', showWhole);
+  element('to-source').addEventListener('click', goToSource);
+  element('hot').addEventListener('click', goToHotLine);
   element('search').addEventListener('input', ({ target }) => change({ search: target.value }, false));
   element('part').addEventListener('change', ({ target }) => {
     history.pushState(null, '', target.value === '0' ? '#' : '#part=' + target.value);
     open();
   });
   addEventListener('popstate', open);
-  addEventListener('resize', () => [table, ...lists].forEach((list) => list.draw()));
+  addEventListener('resize', () => [table, ...lists, files, code].forEach((list) => list?.draw()));
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches('input, select')) {
       if (event.key === 'Escape' && event.target === element('search')) element('canvas').focus();
@@ -405,7 +488,7 @@ async function open() {
   clearTimeout(addressTimer);
   readFragment();
   if (state.part !== opened) {
-    profile = await unpack(templates[state.part].content.textContent);
+    profile = new Profile(...(await unpack(templates[state.part].content.textContent)));
     opened = state.part;
     shownGraph = '';
     shownFunction = searched = undefined;
@@ -431,11 +514,14 @@ async function start() {
   await open();
   element('problem').hidden = true;
   performance.measure('open', 'open');
+  if (sourceTemplate) setTimeout(() => openSource().catch(fail)); // after the rest is shown
 }
 
-start().catch((error) => {
+function fail(error) {
   element('problem').textContent = 'This page cannot show its profile: ' + error.message;
   element('problem').hidden = false;
   element('views').hidden = true;
   throw error;
-});
+}
+
+start().catch(fail);

@@ -24,7 +24,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=False)
-        self.tags, self.inside, self.policy, self.wrong = [], {"style": [], "script": [], "template": []}, None, []
+        self.tags, self.inside, self.policy, self.wrong = [], {"style": [], "script": [], "profile": [], "source": []}, None, []
         self.within = None
         self.feed(text)
         self.close()
@@ -36,12 +36,13 @@ class Page(html.parser.HTMLParser):
                 self.wrong.append(f"<{tag} {name}={value}>")
         if tag == "meta" and dict(attributes).get("http-equiv") == "Content-Security-Policy":
             self.policy = dict(attributes)["content"]
-        if tag in self.inside:
-            self.within = tag
-            self.inside[tag].append("")
+        kind = dict(attributes).get("class") if tag == "template" else tag
+        if kind in self.inside:
+            self.within = kind
+            self.inside[kind].append("")
 
     def handle_endtag(self, tag):
-        if tag == self.within:
+        if tag in (self.within, "template"):
             self.within = None
 
     def handle_data(self, data):
@@ -50,11 +51,11 @@ class Page(html.parser.HTMLParser):
 
 
 def check_safe(path):
-    """Returns the packed profiles, and how long the rest is."""
+    """Returns the packed profiles, how long the rest is, and the packed source, if the page has it."""
     data = open(path, "rb").read()
     page = Page(data.decode("utf-8"))
     check(not page.wrong, f"leads elsewhere: {page.wrong[:3]}")
-    around = re.sub(rb"<template class=.profile. [^<]*</template>", b"", data)
+    around = re.sub(rb"<template class=.(profile|source).[^<]*</template>", b"", data)
     found = re.search(rb"[a-z]+://|url\(|@import|fetch\(|innerHTML|outerHTML|document\.write|eval\(|new Function", around)
     check(not found, f"has a link, or sets HTML: {found and found.group()}")
     check(len(page.inside["style"]) == 1 and len(page.inside["script"]) == 1, "not one style and one script")
@@ -67,12 +68,15 @@ def check_safe(path):
         digest = hashlib.sha256(page.inside[kind][0].encode()).digest()
         wanted[kind + "-src"] = "'sha256-" + base64.b64encode(digest).decode() + "'"
     check(rules == wanted, f"the policy is {rules}, not {wanted}")
-    profiles = page.inside["template"]
-    check(all(re.fullmatch("[A-Za-z0-9+/]+={0,2}", text) for text in profiles), "a profile is not base64")
-    return profiles, len(data) - sum(map(len, profiles))
+    profiles, sources = page.inside["profile"], page.inside["source"]
+    check(all(re.fullmatch("[A-Za-z0-9+/]+={0,2}", text) for text in profiles + sources), "a profile is not base64")
+    check(len(sources) <= 1 and page.tags.count("template") == len(profiles + sources), "other templates")
+    return profiles, len(data) - sum(map(len, profiles + sources)), *sources
 
 
-class Profile:
+class Packed:
+    """What is packed: a document, and columns of numbers."""
+
     def __init__(self, text):
         data = zlib.decompress(base64.b64decode(text, validate=True))
         (length,) = struct.unpack_from("<I", data)
@@ -97,6 +101,11 @@ class Profile:
             begin = at
             self.columns[name] = [number() for _ in range(count)]
             check(at - begin == size, f"column {name} has {at - begin} bytes, not {size}")
+
+
+class Profile(Packed):
+    def __init__(self, text):
+        super().__init__(text)
         steps, changes = self.columns["nodes.parent"], self.columns["nodes.function"]
         self.parents = [i - step for i, step in enumerate(steps)]
         self.functions, last = [], 0
@@ -225,7 +234,7 @@ def check_table(profile, path):
 
 
 def main():
-    profiles, around = check_safe(sys.argv[1])
+    profiles, around, *_ = check_safe(sys.argv[1])
     check(around < 1_000_000, f"{around} bytes beside the data")
     of_json = json.load(open(sys.argv[2]))
     parts = of_json if isinstance(of_json, list) else [of_json]

@@ -176,6 +176,8 @@ const OptionTable kViewOptions = {
     {{0, "dot", "", "the graph of functions, for dot"}, show<View::dot>},
     {{0, "html", "FILE", "write FILE, a page for a browser: flame graph, table, callers and callees"},
      keep_file<&Options::html>},
+    {{0, "with-source", "", "with --html: the source is in the page, too, with how often each line ran, and its time"},
+     set<&Options::with_source>},
     {{0, "callgrind", "FILE", "write FILE for KCachegrind"}, keep_file<&Options::callgrind>},
     {{0, "pprof", "FILE", "write FILE for go tool pprof"}, keep_file<&Options::pprof>},
     {{0, "speedscope", "FILE", "write FILE for www.speedscope.app"}, keep_file<&Options::speedscope>},

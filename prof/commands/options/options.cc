@@ -30,6 +30,8 @@ const std::vector<Exclusion> kExclusions = {
     {{"--focus", "--ignore", "--callers", "--callees"},
      {"-g", "--gprof-symbols"},
      "files for gprof are of all contexts"},
+    {{"--with-source"}, {"-t", "--processes"}, "source is of all threads and processes together"},
+    {{"--with-source"}, {"--focus", "--ignore", "--callers", "--callees"}, "source is of all contexts"},
     // Samples are of whole functions, of all threads and processes together, and of what hooks cost they know nothing.
     {{"--true"}, {"-t", "--processes"}, "--true shows everything as one"},
     {{"--true"}, {"--auto"}},
@@ -43,6 +45,7 @@ const std::vector<Exclusion> kExclusions = {
 
 const std::vector<Requirement> kRequirements = {
     {"--check", "--true", "it compares the outputs of two runs"},
+    {"--with-source", "--html", "it says what is in that page"},
     {"--gprof-blocks", "-g", "it says what is in that file"},
 };
 

@@ -48,6 +48,7 @@ struct Options {
   bool inlined = false;                               // --inlined
   bool no_inlined = false;                            // --no-inlined
   std::string html, callgrind, pprof, speedscope;     // files for these options
+  bool with_source = false;                           // --with-source: --html has it, too
   bool raw_names = false;
   bool wide = false;  // names are written out, neither simplified nor cut
   bool raw_times = false;

@@ -91,6 +91,8 @@ class Exports {
 
   // Throw Error if a file cannot be written. Files that are not finished are removed.
   void add(const Analysis& part);
+  // Of all that was added, which is one part: the source, if the options ask for it.
+  void add_source(Analysis& analysis);
   void finish();
 
  private:
@@ -103,6 +105,7 @@ class Exports {
   bool is_open_ = false;
   std::vector<std::unique_ptr<OutputFile>> files_;
   std::vector<std::unique_ptr<Export>> exports_;
+  PageExport* page_ = nullptr;  // of these, if it is one
 };
 
 Output& Exports::new_file(const std::string& path) {
@@ -115,7 +118,11 @@ void Exports::open() {
   is_open_ = true;
   if (options_.view == Options::View::folded) exports_.push_back(folded_export(out_));
   if (options_.view == Options::View::csv) exports_.push_back(csv_export(out_));
-  if (!options_.html.empty()) exports_.push_back(page_export(new_file(options_.html)));
+  if (!options_.html.empty()) {
+    std::unique_ptr<PageExport> page = page_export(new_file(options_.html));
+    page_ = page.get();
+    exports_.push_back(std::move(page));
+  }
   if (!options_.callgrind.empty()) exports_.push_back(callgrind_export(options_.callgrind));
   if (!options_.pprof.empty()) exports_.push_back(pprof_export(new_file(options_.pprof)));
   if (!options_.speedscope.empty()) exports_.push_back(speedscope_export(new_file(options_.speedscope)));
@@ -134,30 +141,49 @@ void Exports::finish() {
 
 // The views of code, as options ask for them.
 
-// Says so if no blocks were counted, of the files that the functions are in or at all.
-void say_uncounted(const Analysis& analysis, const std::vector<uint32_t>& functions, const char* what) {
+// What to say if no blocks were counted, of the files that the functions are in or at all.
+std::vector<std::string> remarks_on_uncounted(const Analysis& analysis, const std::vector<uint32_t>& functions,
+                                              const char* what) {
   const std::string why = std::string(" blocks were not counted; ") + what + " need profld -b";
-  if (analysis.blocks.empty()) return say_all({analysis.profiles.at(0) + ":" + why});
+  if (analysis.blocks.empty()) return {analysis.profiles.at(0) + ":" + why};
+  std::vector<std::string> remarks;
   std::set<uint32_t> told;  // objects
   for (const BlockCount& block : analysis.blocks) told.insert(block.object);
   for (const uint32_t f : functions) {
     const uint32_t object = analysis.functions.functions()[f].object;
-    if (told.insert(object).second) say_all({analysis.functions.objects()[object].name() + ": its" + why});
+    if (told.insert(object).second) remarks.push_back(analysis.functions.objects()[object].name() + ": its" + why);
   }
+  return remarks;
+}
+
+// The source of the selected functions, and what there is to say of it.
+struct AnnotatedSource {
+  Annotation annotation;
+  SourceText text;
+  std::vector<std::string> remarks;
+};
+
+AnnotatedSource annotated_source(const Options& options, const Analysis& analysis,
+                                 const std::vector<uint32_t>& selected) {
+  SourceText text = sources_of(analysis, options.debug_files);
+  const bool has_patterns = !analysis.function_filter.is_empty() || !analysis.module_patterns.empty();
+  AnnotatedSource source = {annotate(analysis, selected, has_patterns, options.debug_files, text), std::move(text), {}};
+  const auto add = [&](const std::vector<std::string>& remarks) {
+    source.remarks.insert(source.remarks.end(), remarks.begin(), remarks.end());
+  };
+  add(source.annotation.remarks);
+  add(remarks_on_uncounted(analysis, selected, "executions of lines"));
+  for (const AnnotatedFile& file : source.annotation.files)
+    source.text.note_program(file.path, file.lines.empty() ? 0 : file.lines.rbegin()->first, file.made);
+  add(source.text.remarks());
+  return source;
 }
 
 void annotate_source(const Options& options, Analysis& analysis, Output& out) {
   add_uncalled_functions(analysis, !analysis.function_filter.is_empty());
-  SourceText sources = sources_of(analysis, options.debug_files);
-  const std::vector<uint32_t> selected = selected_code(analysis);
-  const bool has_patterns = !analysis.function_filter.is_empty() || !analysis.module_patterns.empty();
-  const Annotation annotation = annotate(analysis, selected, has_patterns, options.debug_files, sources);
-  say_all(annotation.remarks);
-  say_uncounted(analysis, selected, "executions of lines");
-  for (const AnnotatedFile& file : annotation.files)
-    sources.note_program(file.path, file.lines.empty() ? 0 : file.lines.rbegin()->first, file.made);
-  say_all(sources.remarks());
-  print_annotation(analysis, annotation, sources, options.table.columns, out);
+  AnnotatedSource source = annotated_source(options, analysis, selected_code(analysis));
+  say_all(source.remarks);
+  print_annotation(analysis, source.annotation, source.text, options.table.columns, out);
 }
 
 void annotate_instructions(const Options& options, Analysis& analysis, Output& out) {
@@ -165,13 +191,28 @@ void annotate_instructions(const Options& options, Analysis& analysis, Output& o
   const std::vector<uint32_t> selected = selected_code(analysis);
   const Disassembly disassembly = disassemble(analysis, selected, options.debug_files);
   say_all(disassembly.remarks);
-  say_uncounted(analysis, selected, "executions of instructions");
+  say_all(remarks_on_uncounted(analysis, selected, "executions of instructions"));
   SourceText sources = sources_of(analysis, options.debug_files);
   for (const DisassembledFunction& function : disassembly.functions)
     for (const DisassembledInstruction& instruction : function.instructions)
       if (instruction.line != 0) sources.note_program(instruction.file, instruction.line, function.made);
   say_all(sources.remarks());
   print_disassembly(analysis, disassembly, sources, options.table.columns, out);
+}
+
+// Of the functions that ran, since a program may have a hundred thousand others.
+void Exports::add_source(Analysis& analysis) {
+  if (!options_.with_source) return;
+  add_uncalled_functions(analysis, false);
+  std::vector<uint32_t> selected = selected_code(analysis);
+  std::erase_if(selected, [&](uint32_t f) {
+    return is_plain_library(analysis.functions.objects()[analysis.functions.functions()[f].object]);
+  });
+  AnnotatedSource source = annotated_source(options_, analysis, selected);
+  say_all(source.remarks);
+  const std::vector<uint32_t> functions = functions_with_instructions(analysis, selected);
+  const Disassembly disassembly = disassemble(analysis, functions, options_.debug_files);
+  page_->add_sources({analysis, source.annotation, disassembly, source.text, source.remarks});
 }
 
 void show_call_sites(const Options& options, const Analysis& analysis, Output& out) {
@@ -331,6 +372,7 @@ int show_as_one(const Options& options, const Input& input, Output& out) {
   is_code ? print_code(options, analysis, out) : print(options, analysis, out);
   Exports exports(options, out);
   exports.add(analysis);
+  exports.add_source(analysis);
   exports.finish();
   out.finish();
   if (!options.gmon.empty()) say_all(write_gmon(analysis, options.gmon, {options.debug_files, options.gprof_blocks}));
@@ -357,10 +399,10 @@ int show(const Options& as_given, const std::string& program, const std::vector<
   using View = Options::View;
   const bool is_of_one_run = options.view == View::suggestion || options.view == View::gprof ||
                              options.view == View::fallacy || is_of_code(options.view);
-  const bool can_show_two_runs =
-      !is_of_one_run && options.samples.empty() && options.gmon.empty() && options.gprof_symbols.empty();
+  const bool can_show_two_runs = !is_of_one_run && !options.with_source && options.samples.empty() &&
+                                 options.gmon.empty() && options.gprof_symbols.empty();
   const bool shows_blocks = is_json || options.view == View::gprof || options.view == View::fallacy ||
-                            is_of_code(options.view) || !options.gmon.empty();
+                            is_of_code(options.view) || options.with_source || !options.gmon.empty();
   const bool shows_inlined = !options.no_inlined && !options.inlined && !is_of_one_run && options.gmon.empty() &&
                              options.gprof_symbols.empty();
   const Input input = {.program = program,
