@@ -373,6 +373,8 @@ try:
     browser.evaluate(settled)
     check(browser.evaluate("document.title.endsWith('prof') && document.querySelectorAll('script').length === 1 && !document.querySelector('img')"),
           "a name has become a piece of the page")
+    check("--with-source" in text("no-source") and browser.evaluate("document.getElementById('sources').hidden && !document.getElementById('no-source').hidden"),
+          "it does not say that it has no source")
     if is_apart:
         parts = browser.evaluate("document.getElementById('part').options.length")
         check(parts == len(of_json), f"{parts} parts, not {len(of_json)}")
