@@ -56,7 +56,7 @@ void forget_bequest();
 void bequeath_header(int64_t fd);
 
 // To be called when that header has been written. By the page of its parent's profile that a process has mapped others know
-// whose child it is as long as its own is none yet (prof/commands/launching/living_processes.h).
+// whose child it is as long as its own is none yet (prof/commands/launching/descendants.h).
 void leave_header_of_parent();
 
 // In a child: whether its parent's recording is on; `otherwise` if that cannot be known. Before bequeath_header.

@@ -53,7 +53,7 @@
 // block + 1, in a word of 2 or 4 bytes. The block ran as a whole, and before it the one that the table says to have run
 // there, if it names one. Else, if the table says that it is so (kBlockToldByWays), what ran before it is on the way to it from
 // the block of the record before, through such as write none, of which there is one. A signal's handler may have written
-// records in between (prof/instructions/trace/blocks_decoder.cc).
+// records in between (prof/instructions/trace/blocks.cc).
 //
 // With kTraceMemory, words have 4 bytes, and the values of the block that the table tells of stand after the word, 8 bytes
 // each. The number takes its lower bits (kRecordNumber). Those above say how many values there are, and the highest bit

@@ -11,7 +11,7 @@
 // after the other becomes silent, if all trees stay trees.
 //
 // Signals. A handler may come between any two blocks, and its records then stand between two of the function that it came to.
-// So a reader keeps what was interrupted (prof/instructions/trace/blocks_decoder.h). It has to know a handler's first record as such, and the
+// So a reader keeps what was interrupted (prof/instructions/trace/blocks.h). It has to know a handler's first record as such, and the
 // first one after a call, too, without knowing what happened before: a call may never return, or return twice (longjmp).
 // Therefore, where control comes from OUTSIDE, at the entry of the function, after a call, or where an unwinder leads, the
 // next record is one that tells by itself all that ran since: between the two, no ways meet. And before such a place no block is

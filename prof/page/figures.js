@@ -1,6 +1,5 @@
 // Figures as prof prints them: times in the unit that fits, or as a range where they are not known to a tenth; calls; and
-// shares. prof/views/text/numbers.cc and shares.cc have the same rules, and the reasons for them. tests/page compares what
-// both print.
+// shares. prof/views/text/numbers.cc has the same rules, and the reasons for them. tests/page compares what both print.
 
 // A number with so many places. What lies in the middle goes to the even digit, as in C++; toFixed takes the greater.
 function decimal(x, places) {

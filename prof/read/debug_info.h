@@ -1,5 +1,5 @@
-// Debug information (DWARF), as far as it tells what was inlined: of the function at an address, where it stands in the
-// source, and which functions the compiler put into its code instead of calling them.
+// Debug information (DWARF), as far as it tells of lines of the source, and of what was inlined: of the function at an address,
+// where it stands in the source, and which functions the compiler put into its code instead of calling them.
 //
 // libdw reads it. Programs have up to gigabytes of it, so only the list of its units is read as a whole: each is the
 // information on one file that was compiled, and says which addresses its code has. (The table .debug_aranges has the
@@ -21,6 +21,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,9 +31,42 @@
 
 #include "dwarf_file.h"
 #include "elf_file.h"
-#include "line_table.h"
 
 namespace prof {
+
+// The line table of a compiled file: which line of the source each instruction was made of.
+
+// A row of the table that has addresses. The path is the compiler's, and lives as long as the debug information.
+struct LineRow {
+  uint64_t start = 0, end = 0;  // link-time, not empty: a row holds up to the address of the next
+  const char* path = nullptr;
+  uint32_t line = 0;       // 0: of no line
+  bool is_shared = false;  // the row in front of it begins at the same address, and is empty
+};
+
+// Calls `use` with each row of a compiled file, whose entry is `unit`: by address, as libdw has sorted them. With none if there is no
+// table, or it is damaged.
+void for_each_line_row(Dwarf_Die& unit, const std::function<void(const LineRow&)>& use);
+
+// Code that was made of one line: addresses (link-time) from `start` up to `end`.
+struct LineRange {
+  uint64_t start = 0, end = 0;
+  uint32_t file = 0;  // index into LineTable::files
+  uint32_t line = 0;  // 0: of no line
+  // Other lines have rows for `start' as well: the compiler moved or removed their instructions.
+  bool is_shared = false;
+};
+
+struct LineTable {
+  std::vector<LineRange> ranges;   // by address, not overlapping, none empty
+  std::vector<std::string> files;  // paths, as the compiler saw them, without "." and ".."
+
+  // What an address is of; null if nothing tells.
+  const LineRange* find(uint64_t address) const;
+};
+
+// `unit`: the entry of a compiled file. Empty if there is no table, or it is damaged.
+LineTable read_line_table(Dwarf_Die& unit);
 
 struct InlinedFunction {
   std::string raw_name;  // as linkers would call it

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "clock.h"
+#include "cycles.h"
 #include "file.h"
 #include "header.h"
-#include "self_time.h"
 #include "snapshot.h"
 
 namespace prof {

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace prof {
 
@@ -15,7 +16,7 @@ struct Error : std::runtime_error {
 };
 
 // The text of an errno value.
-std::string system_error(int error);
+inline std::string system_error(int error) { return std::generic_category().message(error); }
 
 }  // namespace prof
 

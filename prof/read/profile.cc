@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "counters.h"
 #include "decode.h"
 #include "error.h"
+#include "recording.h"
 #include "skeleton.h"
 #include "snapshot.h"
 

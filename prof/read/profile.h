@@ -60,7 +60,7 @@ struct RecordedNode {
   Children children = Children::whole;
   bool is_tail_call = false;         // reached by jumps from its parent, which had ended
   bool is_sought_call = false;       // by jumps whose end the runtime had to find out, which takes longer
-  bool has_impossible_time = false;  // `cycles` is the nearest possible time (self_time.h)
+  bool has_impossible_time = false;  // `cycles` is the nearest possible time (cycles.h)
 };
 
 struct Thread {

@@ -1,4 +1,5 @@
-// The part of a run for which recording was on: what PROFSTART and `prof ctl` said.
+// The part of a run for which recording was on: what PROFSTART and `prof ctl` said, and how the rest is taken out of a
+// profile.
 //
 // The problem. Switching a program's recording on and off from outside would take a test in every hook, and care for
 // threads that are in the middle of a hook at that moment. But the counters in a profile only grow, and their nodes
@@ -27,6 +28,8 @@
 #include "libprof/format/control_list.h"
 
 namespace prof {
+
+struct Calls;
 
 using prof_format::BlockCounters;
 
@@ -61,6 +64,23 @@ void write_control_list(const Recording& recording, const std::string& profile_p
 
 // Header::control after so many changes.
 uint32_t control_word(bool is_on, uint32_t changes);
+
+// Takes out of a profile what was recorded while recording was off, by lists of counters.
+
+// All counters that are not 0, sorted by block. Nodes with impossible counts are not among them, and the functions
+// below leave these as they are, so that others find and report them.
+std::vector<BlockCounters> list_counters(const Calls& calls);
+
+// Subtracts the counters of a list from those in `calls`. No counter gets less than 0: one that was read while the
+// program ran may be a little too large. `header` is the profile's, `list` is sorted by block.
+void subtract_counters(Calls& calls, const prof_format::Header& header, const std::vector<BlockCounters>& list);
+
+// Puts the counters of a list in the place of all those in `calls`.
+void replace_counters(Calls& calls, const prof_format::Header& header, const std::vector<BlockCounters>& list);
+
+// Takes the nodes out of the trees that have neither calls nor time, nor have any below them. Does nothing if links
+// between nodes are broken.
+void leave_out_empty_nodes(Calls& calls);
 
 }  // namespace prof
 

@@ -1,4 +1,5 @@
-// prof.samples: where the time of a program's processes went, as samples of the unprofiled program tell.
+// prof.samples: where the time of a program's processes went, as samples of the unprofiled program tell; with the
+// contexts in which they were taken.
 //
 // A sample is taken each time a thread has had a processor for one more period. It is credited to the address that the
 // thread was at: to a module (an executable file, a library) and an offset in that file, which does not depend on where

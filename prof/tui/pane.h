@@ -1,5 +1,5 @@
 // A list of lines, of which a terminal shows some, with a cursor on one. What the lines are is the business of the classes
-// below this one. None of them knows of a terminal more than how wide it is.
+// below this one. None of them knows of a terminal more than how wide it is. And what they are asked: keys, and texts to look for.
 
 #ifndef PROF_TUI_PANE_H
 #define PROF_TUI_PANE_H

@@ -1,4 +1,4 @@
-// Lines of text that are there to be read: source with counts, remarks, help.
+// Lines of text that are there to be read: source with counts, remarks, help; and how the first of these is made.
 
 #ifndef PROF_TUI_TEXT_PANE_H
 #define PROF_TUI_TEXT_PANE_H

@@ -9,7 +9,6 @@
 #include <map>
 
 #include "fuzz.h"
-#include "prof/read/counters.h"
 #include "prof/read/error.h"
 #include "tests/unit/prof_fixture.h"
 

@@ -11,8 +11,8 @@
 
 #include "prof/commands/options/quote.h"
 #include "prof/read/clock.h"
+#include "prof/read/find.h"
 #include "prof/read/header.h"
-#include "prof/read/runs.h"
 
 namespace prof {
 

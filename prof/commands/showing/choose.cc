@@ -19,7 +19,6 @@
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
-#include "prof/read/runs.h"
 #include "prof/read/skeleton.h"
 #include "prof/sample/samples.h"
 

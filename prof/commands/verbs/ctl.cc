@@ -13,11 +13,11 @@
 #include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
 #include "prof/read/clock.h"
-#include "prof/read/counters.h"
 #include "prof/read/file.h"
 #include "prof/read/find.h"
 #include "prof/read/header.h"
 #include "prof/read/profile.h"
+#include "prof/read/recording.h"
 #include "prof/views/text/output.h"
 
 namespace prof {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "call_graph.h"
-#include "prof/read/gmon.h"
+#include "prof/read/gmon_file.h"
 
 namespace prof::gprof {
 

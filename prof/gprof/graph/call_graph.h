@@ -1,4 +1,5 @@
-// gprof's model of a run: functions, the arcs between them, and cycles of functions that call each other.
+// gprof's model of a run: functions, the arcs between them, and cycles of functions that call each other; and how it is
+// made of a gmon.out.
 //
 // In the order in which they are used:
 //
@@ -38,7 +39,7 @@ struct Function {
   unsigned line = 0;    // there
   bool is_static = false;
   bool is_outside = false;  // it stands for callers that are not known, in a graph that is made of a tree (measured.h)
-  bool is_mapped = false;   // it stands for all functions of an object file: gprof_ordering.h
+  bool is_mapped = false;   // it stands for all functions of an object file: ordering.h
   bool is_function = true;  // false: a label, or a line of the source. Calls to it are those of the function before it
 
   double ticks = 0;         // of its own

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "prof/gprof/graph/call_graph.h"
-#include "prof/read/gmon.h"
+#include "prof/read/gmon_file.h"
 #include "prof/views/text/output.h"
 
 namespace prof::gprof {

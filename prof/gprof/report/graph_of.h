@@ -5,7 +5,7 @@
 
 #include "prof/gprof/graph/call_graph.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/read/gmon.h"
+#include "prof/read/gmon_file.h"
 
 namespace prof::gprof {
 

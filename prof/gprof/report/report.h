@@ -1,4 +1,4 @@
-// gprof's layouts, to the blank.
+// gprof's layouts, to the blank; and what gprof -i says of a file.
 //
 // gprof prints seconds with two digits after the point, which is enough for samples. Times that were measured are known
 // better: where all of them are less than ten seconds they are printed in milliseconds, or in microseconds.

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "prof/read/line_table.h"
+#include "prof/read/debug_info.h"
 
 namespace prof::gprof {
 

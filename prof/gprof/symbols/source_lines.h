@@ -1,5 +1,5 @@
 // Which line of the source an address is of, and in which function, inlined ones as well: the tables of lines of debug
-// information (DWARF, by libdw), and the functions there.
+// information (DWARF, by libdw), and the functions there. And lines as gprof -l has them, in the place of functions.
 //
 // gprof asks its library the same for each byte of the program. Here the answers are made once, as ranges of addresses
 // with one answer each.

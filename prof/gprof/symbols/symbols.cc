@@ -162,7 +162,7 @@ std::vector<Function> known_symbols(const Object& object, std::map<uint64_t, std
     functions.push_back(std::move(function));
   }
   if (functions.empty()) return functions;
-  // The last function would get no ticks: build.h.
+  // The last function would get no ticks: call_graph.h.
   Function end;
   end.address = functions.back().address + 16;
   end.name = "_end_of_functions";

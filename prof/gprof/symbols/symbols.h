@@ -1,4 +1,4 @@
-// The functions of a program as gprof takes them from its symbols.
+// The functions of a program as gprof takes them from its symbols, and the call graph that it makes of a profile with them.
 //
 // gprof knows no sizes: a function reaches to where the next one begins. So what is left out here belongs to the function
 // in front of it, and to agree with gprof one has to leave out the same:

@@ -1,4 +1,5 @@
-// Runs plain instructions (plain_instruction.h) of a stopped thread, in this process.
+// Runs plain instructions (plain_instruction.h) of a stopped thread, in this process, some of them by the
+// processor itself (NativeCode).
 //
 // To stop a thread after each instruction takes a hundred times as long as to read what the instruction needs, have it computed
 // here, and write what became of it. So a thread that is stopped is advanced here, instruction by instruction, as far as all of them

@@ -7,7 +7,7 @@
 //
 // What goes through memory or elsewhere is said here in full: addresses, jumps, the stack. What computes is not described at all.
 // It is given as bytes that do the same computation, with the memory operand at a place of this process's, for the processor to
-// run (native_code.h): it knows best what becomes of the flags.
+// run (NativeCode in plain_code.h): it knows best what becomes of the flags.
 //
 // This is a decoder of its own, since proftarget has no libraries. Tests compare it with Zydis.
 

@@ -1,4 +1,5 @@
-// The side of the GDB remote protocol that has the program: answers gdb, and prof trace.
+// The side of the GDB remote protocol that has the program: answers gdb, and prof trace. It knows the
+// threads of the program that have stopped, and watches the link while the program runs.
 //
 // Beside what gdb needs there are packets of our own, which qSupported announces as prof.records+:
 //

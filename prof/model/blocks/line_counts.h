@@ -1,4 +1,5 @@
-// How often the lines of a source ran, from the counts of basic blocks.
+// How often the lines of a source ran, from the counts of basic blocks; and the labels of switch statements, which the line
+// table does not have.
 //
 // A line is not a block: it may be part of one, or be made of several (x = a ? b : c), between which control may go round
 // (while (f());). gcov has an answer that people know, and this gives the same, from the code instead of from the compiler's
@@ -32,7 +33,7 @@
 #include <vector>
 
 #include "flow_graph.h"
-#include "prof/read/line_table.h"
+#include "prof/read/debug_info.h"
 
 namespace prof {
 

@@ -4,7 +4,7 @@
 // seconds, since the runs may be of machines whose counters tick differently.
 //
 // Noise. Where there are several runs, a change is believed if Welch's test says that chance alone would hardly make it
-// (statistics.h). Of one run on each side nothing tells what chance does, but each time has a range that it is in
+// (chance_of_difference). Of one run on each side nothing tells what chance does, but each time has a range that it is in
 // (probe_cost.h): a change is believed if the ranges have nothing in common. Counts are exact: they differ or they do
 // not, unless they already differ between the runs of one side, and then they are tested as times are.
 //

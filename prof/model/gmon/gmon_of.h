@@ -1,4 +1,4 @@
-// A gmon.out of what is known of a run: gprof's view of it.
+// A gmon.out of what is known of a run: gprof's view of it. (Its histograms: see histogram_borders.)
 //
 // Exact times fit into a histogram: one of one bin for each function, two bytes wide (gprof's unit of code), at the
 // function's entry, with a tick of a microsecond or whatever lets the longest time fit.
@@ -26,7 +26,7 @@
 #include "prof/model/blocks/call_sites.h"
 #include "prof/model/program/debug_files.h"
 #include "prof/model/tree/recorded.h"
-#include "prof/read/gmon.h"
+#include "prof/read/gmon_file.h"
 
 namespace prof {
 

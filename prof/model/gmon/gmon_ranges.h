@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "prof/model/program/object.h"
-#include "prof/read/gmon.h"
+#include "prof/read/gmon_file.h"
 
 namespace prof {
 

@@ -15,10 +15,10 @@
 #include "linker-rewrite/text/count.h"
 #include "prof/model/program/functions.h"
 #include "prof/model/tree/sampled.h"
+#include "prof/read/cycles.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "prof/read/gmon_file.h"
-#include "prof/read/self_time.h"
 
 namespace prof {
 

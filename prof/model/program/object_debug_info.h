@@ -1,5 +1,5 @@
 // The debug information of a program or library, in it or in its debug file: where functions stand in the source, and what was
-// inlined into them.
+// inlined into them; and what is opened of the objects of a table of functions, each when it is first asked for.
 
 #ifndef PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H
 #define PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H

@@ -1,4 +1,4 @@
-// The tree of calls of a run without hooks, from the chains of its samples (prof/sample/chains.h) and the counts of its calls.
+// The tree of calls of a run without hooks, from the chains of its samples (prof/sample/samples.h) and the counts of its calls.
 //
 // Times are those of samples: a context without any is not seen. Calls are known by call site, not by context. So the calls
 // of a node are

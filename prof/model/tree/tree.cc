@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "prof/read/clock.h"
+#include "prof/read/cycles.h"
 #include "prof/read/header.h"
-#include "prof/read/self_time.h"
 
 namespace prof {
 

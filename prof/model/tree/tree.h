@@ -3,7 +3,7 @@
 // Among the nodes of a thread, as they were recorded, siblings may be the same function. Here a node is one function in
 // one calling context, once.
 //
-// Impossible counts and times (read/self_time.h) are kept, and marked as doubtful, and so is what is computed of them.
+// Impossible counts and times (read/cycles.h) are kept, and marked as doubtful, and so is what is computed of them.
 //
 // Nothing here recurses: a tree may be a million levels deep. Parents precede their children in `nodes`, so sums over
 // subtrees are loops from the back.

@@ -3,7 +3,7 @@
 #ifndef PROF_VIEWS_RUN_GMON_WRITER_H
 #define PROF_VIEWS_RUN_GMON_WRITER_H
 
-#include "prof/read/gmon.h"
+#include "prof/read/gmon_file.h"
 #include "prof/views/text/output.h"
 
 namespace prof {

@@ -29,7 +29,7 @@ struct TableOptions {
 };
 
 // The table of functions: what part of all self time each has, the times, the calls, and after a tab the name. Above it a
-// header (table.cc), below it how many rows are not shown. A percentage has the mark ~ if it is uncertain (shares.h).
+// header (table.cc), below it how many rows are not shown. A percentage has the mark ~ if it is uncertain (numbers.h).
 void print_flat(const Analysis& analysis, const TableOptions& options, Output& out);
 
 // The same as texts, for what shows it in another form: all functions, in the order of a key, without their names.

@@ -1,5 +1,6 @@
 // Numbers as the table and the tree show them; times in the unit that fits: ns, us, ms or s. A number and its unit are one word,
-// so that a column stays one word for awk and the like; "us" is ASCII everywhere.
+// so that a column stays one word for awk and the like; "us" is ASCII everywhere. And what part of all self
+// time, or of all calls, a function or a module has (Share).
 
 #ifndef PROF_VIEWS_TEXT_NUMBERS_H
 #define PROF_VIEWS_TEXT_NUMBERS_H

@@ -1,4 +1,5 @@
-// Buffered text to a file, with errors kept: a full disk must be reported as one.
+// Buffered text to a file, with errors kept: a full disk must be reported as one. And the terminal that it goes
+// to, if it is one.
 
 #ifndef PROF_VIEWS_TEXT_OUTPUT_H
 #define PROF_VIEWS_TEXT_OUTPUT_H

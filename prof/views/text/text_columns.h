@@ -1,4 +1,4 @@
-// Columns of text with a name after them, as all tables have them.
+// Columns of text with a name after them, as all tables have them; or with a line of source or an instruction after them.
 
 #ifndef PROF_VIEWS_TEXT_TEXT_COLUMNS_H
 #define PROF_VIEWS_TEXT_TEXT_COLUMNS_H

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "prof/read/counters.h"
 #include "prof/read/error.h"
 #include "prof/read/profile.h"
 #include "tests/unit/prof_fixture.h"

@@ -1,6 +1,6 @@
 // Which profiles in a folder are of one run.
 
-#include "prof/read/runs.h"
+#include "prof/read/find.h"
 
 #include <doctest/doctest.h>
 

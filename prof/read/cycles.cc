@@ -1,4 +1,4 @@
-#include "self_time.h"
+#include "cycles.h"
 
 #include <algorithm>
 
