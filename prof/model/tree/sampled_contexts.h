@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "prof/sample/chains.h"
+#include "prof/sample/samples.h"
 #include "tree.h"
 
 namespace prof {
