@@ -17,7 +17,7 @@
 #include "prof/gprof/report/graph_of.h"
 #include "prof/gprof/report/report.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/tree/context_selection.h"
+#include "prof/model/tree/contexts.h"
 #include "prof/model/tree/modules.h"
 #include "prof/page/page.h"
 #include "prof/read/error.h"

@@ -7,11 +7,10 @@
 #include <set>
 #include <tuple>
 
-#include "case_labels.h"
 #include "executions.h"
 #include "line_counts.h"
 #include "linker-rewrite/names/pattern.h"
-#include "prof/model/program/opened_objects.h"
+#include "prof/model/program/object_debug_info.h"
 #include "prof/model/tree/modules.h"
 #include "prof/read/error.h"
 

@@ -5,7 +5,7 @@
 
 #include "executions.h"
 #include "linker-rewrite/text/hexadecimal.h"
-#include "prof/model/program/opened_objects.h"
+#include "prof/model/program/object_debug_info.h"
 #include "prof/read/instructions.h"
 
 namespace prof {

@@ -4,12 +4,16 @@
 #ifndef PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H
 #define PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "debug_files.h"
+#include "functions.h"
+#include "original_code.h"
 #include "prof/read/debug_info.h"
 
 namespace prof {
@@ -58,6 +62,38 @@ class ObjectDebugInfo {
   const uint64_t most_bytes_;
   uint64_t bytes_left_out_ = 0;
   std::string missing_, unreadable_;
+};
+
+// The code and the debug information of the programs and libraries of a table of functions, each opened when it is first asked for.
+
+struct OpenedObject {
+  OpenedObject(const Object& object, const DebugSearch& search) : info(object, search), code(object, search) {}
+  ObjectDebugInfo info;
+  OriginalCode code;
+};
+
+class OpenedObjects {
+ public:
+  // Both must outlive this.
+  OpenedObjects(const FunctionTable& functions, const DebugSearch& search) : functions_(functions), search_(search) {}
+
+  // By index in the table.
+  OpenedObject& at(uint32_t object) {
+    std::unique_ptr<OpenedObject>& opened = opened_[object];
+    if (!opened) opened = std::make_unique<OpenedObject>(functions_.objects()[object], search_);
+    return *opened;
+  }
+
+  // Calls `look` with the index, the name and the code of each that was asked for.
+  template <class Look>
+  void each(const Look& look) const {
+    for (const auto& [object, opened] : opened_) look(object, functions_.objects()[object].name(), *opened);
+  }
+
+ private:
+  const FunctionTable& functions_;
+  const DebugSearch& search_;
+  std::map<uint32_t, std::unique_ptr<OpenedObject>> opened_;
 };
 
 }  // namespace prof

@@ -20,6 +20,8 @@
 
 namespace prof {
 
+struct Recorded;
+
 // Patterns of names, as of fnmatch(3). Of several patterns in a list one has to match.
 struct ContextSelection {
   std::vector<std::string> focus = {};    // contexts through one of these functions; all if empty
@@ -62,6 +64,17 @@ struct CallersTree {
 // The total time of an activation inside another one of the same function belongs to the outer one, as in FunctionSum:
 // the chain that leads to the inner one has its calls and its self time, and no total time of it.
 CallersTree callers_of(const Tree& tree, const FunctionSet& functions);
+
+// Which contexts of a profile are shown, by the names of functions that they go through.
+
+// Does that to the trees and the sums, and notes what it was, and what all functions together were before, in
+// Recorded::contexts. Sums are of the contexts that are left; with `callers` they stay, since a tree of callers says
+// nothing of other functions.
+void select_contexts(Recorded& recorded, const ContextSelection& selection);
+
+// What is wrong with a selection: no function of all that were recorded, also of those that it leaves out, matches the
+// patterns of an option. "" if nothing is.
+std::string problem_of(const ContextSelection& selection, const Recorded& recorded);
 
 }  // namespace prof
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "libprof/format/coverage.h"
 #include "recorded.h"
 
 namespace prof {
@@ -48,6 +49,19 @@ std::vector<bool> selected_nodes(const Recorded& recorded, const Modules& module
 // Throws Error if no module matches one of the patterns for modules, or no function one of those for functions that are
 // to be shown. Returns what to tell the user of patterns for functions that are not.
 std::vector<std::string> check_patterns(const Recorded& recorded);
+
+// How much of the code of a profile's modules has hooks, where that is little: what profld wrote into their files.
+
+struct ModuleCoverage {
+  std::string module;  // its name
+  prof_format::CodeCoverage code{};
+
+  uint64_t missing() const { return code.stays + code.unknown; }
+  uint64_t could_have_hooks() const { return code.hooked + missing(); }
+};
+
+// The modules whose files tell of it, in the order of the table of functions; none of a profile without hooks.
+std::vector<ModuleCoverage> low_coverages(const Recorded& recorded);
 
 }  // namespace prof
 

@@ -7,7 +7,7 @@
 #include "linker-rewrite/text/count.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/model/blocks/call_sites.h"
-#include "prof/model/program/opened_objects.h"
+#include "prof/model/program/object_debug_info.h"
 #include "prof/read/file.h"
 #include "prof/views/text/listing.h"
 #include "prof/views/text/numbers.h"

@@ -4,7 +4,6 @@
 
 #include "linker-rewrite/text/hexadecimal.h"
 #include "order.h"
-#include "prof/model/tree/coverage.h"
 #include "prof/model/tree/modules.h"
 #include "prof/views/text/json_writer.h"
 #include "prof/views/text/shares.h"

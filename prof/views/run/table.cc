@@ -10,7 +10,6 @@
 #include "linker-rewrite/text/count.h"
 #include "order.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/tree/coverage.h"
 #include "prof/model/tree/modules.h"
 #include "prof/read/file.h"
 #include "prof/views/text/names.h"

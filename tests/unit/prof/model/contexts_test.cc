@@ -5,7 +5,6 @@
 #include <random>
 
 #include "prof/model/analysis/analysis.h"
-#include "prof/model/tree/context_selection.h"
 #include "tests/unit/prof_analysed.h"
 #include "tests/unit/prof_fixture.h"
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "prof/model/compare/statistics.h"
 #include "prof/read/error.h"
 #include "prof/views/compare/change_text.h"
 #include "prof/views/compare/difference.h"

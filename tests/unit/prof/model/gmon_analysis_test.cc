@@ -5,7 +5,6 @@
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/gmon/gmon_graph.h"
 #include "prof/model/gmon/gmon_of.h"
-#include "prof/model/gmon/gmon_ranges.h"
 #include "prof/read/error.h"
 #include "tests/unit/prof_analysed.h"
 #include "tests/unit/prof_fixture.h"

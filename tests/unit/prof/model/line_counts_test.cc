@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "prof/model/blocks/case_labels.h"
 #include "prof/read/instructions.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "prof/commands/showing/suggest.h"
-#include "prof/model/tree/context_selection.h"
+#include "prof/model/tree/contexts.h"
 #include "prof/read/error.h"
 #include "prof/views/text/names.h"
 #include "tests/unit/prof_fixture.h"
