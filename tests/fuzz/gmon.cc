@@ -9,7 +9,6 @@
 #include "prof/export/exports.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/read/gmon_file.h"
-#include "prof/views/run/gmon_writer.h"
 #include "prof/views/run/views.h"
 #include "tests/unit/prof_fixture.h"
 

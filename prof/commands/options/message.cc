@@ -7,7 +7,7 @@
 
 #include "libprof/printable.h"
 #include "prof/views/text/names.h"
-#include "prof/views/text/terminal.h"
+#include "prof/views/text/output.h"
 
 namespace prof {
 

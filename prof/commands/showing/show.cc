@@ -23,11 +23,9 @@
 #include "prof/read/error.h"
 #include "prof/read/gmon_file.h"
 #include "prof/views/code/code_views.h"
-#include "prof/views/run/processes.h"
 #include "prof/views/run/views.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/output.h"
-#include "prof/views/text/terminal.h"
 #include "suggest.h"
 
 namespace prof {

@@ -32,7 +32,7 @@
 #include "prof/read/file.h"
 #include "prof/sample/samples.h"
 #include "prof/views/compare/side_by_side.h"
-#include "prof/views/text/terminal.h"
+#include "prof/views/text/output.h"
 
 namespace prof {
 

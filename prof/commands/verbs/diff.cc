@@ -16,7 +16,7 @@
 #include "prof/read/header.h"
 #include "prof/views/compare/change_text.h"
 #include "prof/views/text/numbers.h"
-#include "prof/views/text/terminal.h"
+#include "prof/views/text/output.h"
 
 namespace prof {
 

@@ -30,7 +30,7 @@
 #include "prof/read/gmon_file.h"
 #include "prof/read/header.h"
 #include "prof/sample/samples.h"
-#include "prof/views/run/gmon_writer.h"
+#include "prof/views/run/views.h"
 
 namespace prof {
 

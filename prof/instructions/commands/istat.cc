@@ -12,7 +12,7 @@
 #include "prof/instructions/statistics/trace_counts.h"
 #include "prof/instructions/trace/trace_names.h"
 #include "prof/instructions/trace/trace_reader.h"
-#include "prof/views/text/terminal.h"
+#include "prof/views/text/output.h"
 #include "trace_command_line.h"
 
 namespace prof {

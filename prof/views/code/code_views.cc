@@ -9,8 +9,8 @@
 #include "prof/model/blocks/call_sites.h"
 #include "prof/model/program/object_debug_info.h"
 #include "prof/read/file.h"
-#include "prof/views/text/listing.h"
 #include "prof/views/text/numbers.h"
+#include "prof/views/text/text_columns.h"
 
 namespace prof {
 

@@ -6,7 +6,7 @@
 #include "order.h"
 #include "prof/model/tree/modules.h"
 #include "prof/views/text/json_writer.h"
-#include "prof/views/text/shares.h"
+#include "prof/views/text/numbers.h"
 #include "views.h"
 
 namespace prof {

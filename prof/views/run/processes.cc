@@ -1,5 +1,3 @@
-#include "processes.h"
-
 #include <optional>
 
 #include "libprof/printable.h"
@@ -7,6 +5,7 @@
 #include "prof/read/profile.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/text_columns.h"
+#include "views.h"
 
 namespace prof {
 

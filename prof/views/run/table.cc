@@ -15,7 +15,6 @@
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/output.h"
-#include "prof/views/text/shares.h"
 #include "prof/views/text/text_columns.h"
 #include "views.h"
 

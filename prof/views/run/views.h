@@ -17,6 +17,8 @@
 
 namespace prof {
 
+struct Gmon;
+
 struct TableOptions {
   SortKey order = SortKey::self;
   std::optional<size_t> most_rows = {};  // -n
@@ -78,6 +80,16 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
 // The names that gmon.out needs, in the form that `gprof -S` reads: gprof's own reading of a program's symbols leaves
 // out local ones with dots in their names. Files as those of write_gmon.
 void write_gprof_symbols(const Analysis& analysis, const std::string& path);
+
+// A gmon.out in GNU's format, version 1: histograms, then arcs, then basic blocks, all in the order in which they are there. Throws
+// Error if the numbers in it are so great that the file would be too large.
+void print_gmon(const Gmon& gmon, Output& out);
+
+// A line for each process of a run, or for each thread: how long it ran, and what it is called. Of the profiles at these paths, in their order; threads that made no calls have no line. Processes are named by their
+// arguments, threads as they were called at their end. A dash stands for what a profile does not tell. Nothing is printed if
+// there is but one. `terminal`: the columns of the terminal that is printed on, if it is one. Throws Error if a profile cannot be read.
+void print_processes(const std::vector<std::string>& profiles, Apart apart, std::optional<size_t> terminal,
+                     Output& out);
 
 }  // namespace prof
 

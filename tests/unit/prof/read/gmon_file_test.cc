@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "prof/read/error.h"
-#include "prof/views/run/gmon_writer.h"
+#include "prof/views/run/views.h"
 #include "prof/views/text/output.h"
 #include "tests/unit/prof_fixture.h"
 #include "tests/unit/prof_gmon_bytes.h"
