@@ -4,15 +4,15 @@
 // In the order in which they are used:
 //
 //     symbols.h       the functions of a program, as gprof takes them from its symbols
-//     build.h         struct Gmon (read/gmon.h) laid over them: ticks and calls
+//     call_graph_of   struct Gmon (read/gmon_file.h) laid over them: ticks and calls
 //     assemble.h      depth-first numbering, which finds cycles and puts callers after what they call; then
-//                     times of functions given on to their callers, by the number of calls: gprof's guess
+//                     times of functions given on to their callers, by the number of calls: gprof's guess;
+//                     at last what stands before what, and the number in brackets
 //     measured.h      or the same graph of a profile with a tree, in which these times are known
-//     order.h         what stands before what, and the number in brackets
 //     report.h        gprof's layouts: flat profile, call graph, index
 //     fallacy.h       where the guess and what was measured differ most
 //
-// A graph is whole after build.h and assemble.h.
+// A graph is whole after call_graph_of and assemble.
 //
 // Times are in ticks, of which `rate' are a second (or whatever the dimension of the histogram is).
 
@@ -24,6 +24,8 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "prof/read/gmon_file.h"
 
 namespace prof::gprof {
 
@@ -153,6 +155,20 @@ uint32_t function_at(const std::vector<Function>& functions, size_t count, uint6
 
 // Adds calls, by an arc there is or by a new one. (Calls of the callee are not changed.)
 void add_arc(CallGraph& graph, uint32_t caller, uint32_t callee, uint64_t calls);
+
+// A call graph from what a gmon.out holds.
+//
+// Ticks of a bin go to the functions that it overlaps, each the part of the bin that it covers, in units of two bytes as
+// gprof counts them. Its arithmetic is kept to the last digit: the ends of bins are doubles cut down to whole units. So is
+// its fault with the last function of a program, which gets no ticks at all: what gprof compares with, the beginning of
+// the next one, lies outside its table.
+
+// `functions': as of symbols.h. The graph has ticks, calls and arcs; nothing is numbered yet.
+CallGraph call_graph_of(std::vector<Function> functions, const Gmon& gmon, const Selection& selection = {},
+                        const Trace& trace = {});
+
+// gprof leaves its own runtime out of all that it shows, mcount and the like, as if the user had asked for it.
+void leave_out_runtime(const std::vector<Function>& functions, Selection& selection);
 
 }  // namespace prof::gprof
 

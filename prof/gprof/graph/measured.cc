@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "assemble.h"
-#include "order.h"
 #include "prof/model/tree/tree.h"
 
 namespace prof::gprof {

@@ -14,7 +14,7 @@
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
-#include "text.h"
+#include "report.h"
 
 namespace prof::gprof {
 

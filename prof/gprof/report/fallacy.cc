@@ -8,7 +8,7 @@
 #include "libprof/printable.h"
 #include "prof/gprof/graph/measured.h"
 #include "prof/read/error.h"
-#include "text.h"
+#include "report.h"
 
 namespace prof::gprof {
 

@@ -1,7 +1,7 @@
 #include "graph_of.h"
 
 #include "prof/gprof/graph/assemble.h"
-#include "prof/gprof/graph/build.h"
+#include "prof/gprof/graph/call_graph.h"
 #include "prof/gprof/symbols/symbols.h"
 #include "prof/model/gmon/gmon_of.h"
 

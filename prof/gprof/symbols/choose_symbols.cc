@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "linker-rewrite/names/demangle.h"
-#include "prof/gprof/graph/build.h"
+#include "prof/gprof/graph/call_graph.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 

@@ -89,7 +89,7 @@ prof/read/elf_file.cc includes prof/model/gmon/graph.h prof/read/elf_file.cc inc
 
 holds prof "The reader" read unwind sample model/{program,tree,blocks,gmon,compare,analysis} \
   views/{text,run,code,compare} \
-  gprof/{graph,symbols,report,ordering} export page tui \
+  gprof/{graph,symbols,report} export page tui \
   commands/{options,copies,launching,showing,verbs} instructions/{trace,statistics,remote,target,commands}
 
 # A folder with too many units is seen.

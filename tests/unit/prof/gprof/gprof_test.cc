@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "prof/gprof/graph/assemble.h"
-#include "prof/gprof/graph/build.h"
+#include "prof/gprof/graph/call_graph.h"
 #include "prof/gprof/graph/measured.h"
 #include "prof/gprof/report/fallacy.h"
 #include "prof/gprof/report/report.h"

@@ -1,4 +1,4 @@
-#include "prof/gprof/ordering/ordering.h"
+#include "prof/gprof/report/ordering.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "prof/gprof/ordering/gprof_ordering.h"
 #include "prof/read/error.h"
 
 using prof::gprof::add_arc;

@@ -1,16 +1,34 @@
-// The orders that gprof -r and -R print: see gprof_ordering.cc. (Those that prof finds better: ordering.h.)
+// Orders of functions, or of object files, for linkers: those that prof finds, and those that gprof -r and -R print.
 
-#ifndef PROF_GPROF_ORDERING_GPROF_ORDERING_H
-#define PROF_GPROF_ORDERING_GPROF_ORDERING_H
+#ifndef PROF_GPROF_REPORT_ORDERING_H
+#define PROF_GPROF_REPORT_ORDERING_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "object_map.h"
 #include "prof/gprof/graph/call_graph.h"
 #include "prof/views/text/output.h"
 
 namespace prof::gprof {
+
+// Which object file a symbol is in: lines as `nm --print-file-name' prints them, FILE:ADDRESS TYPE SYMBOL.
+
+struct SymbolPlace {
+  std::string file, symbol;
+};
+
+// In the order of the lines. Throws Error if the file cannot be read, or has no such line.
+std::vector<SymbolPlace> read_object_map(const std::string& path);
+
+// Symbols of functions, one a line: for ld.lld --symbol-ordering-file, and with .text. before each for gold's
+// --section-ordering-file.
+void print_function_order(const CallGraph& graph, Output& out);
+
+// The object files of the map, one a line, each of them once.
+void print_file_order(const CallGraph& graph, const std::vector<SymbolPlace>& places, Output& out);
+
+// The orders that gprof -r and -R print: see gprof_ordering.cc.
 
 // Symbols of functions, one a line. Of a graph that is assembled (assemble.h).
 void print_gprof_function_order(const CallGraph& graph, Output& out);

@@ -13,12 +13,11 @@
 //
 // Of object files there are steps 2 and 4 only, with arcs in the order in which they were seen first.
 
-#include "gprof_ordering.h"
-
 #include <algorithm>
 #include <set>
 
 #include "libprof/printable.h"
+#include "ordering.h"
 
 namespace prof::gprof {
 
