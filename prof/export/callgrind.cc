@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "call_graph.h"
+#include "contexts.h"
 #include "exports.h"
 #include "libprof/printable.h"
 

@@ -1,15 +1,5 @@
-// What exports write of a profile: a list of contexts, each with its own calls and times.
-//
-// Viewers add up themselves: a context has what it did itself, and a function's total is the sum of the contexts below
-// it. The list is in the order of a walk through the tree, each context directly before those below it, so a level is
-// all that is needed to know the callers.
-//
-// Rounding. Times are cycles here and nanoseconds there. If each context were rounded by itself, the sum of a function
-// with a thousand contexts would be off by many nanoseconds. So it is the running sum of a function that is rounded, and a
-// context gets what that grew by: the sum over a function's contexts is its time to the nanosecond.
-//
-// Depth. The tree may be a million levels deep, and most formats write all callers of each context: a terabyte. What is
-// deeper than kDeepest levels is summed up by function, and stands below a context "..." at that level.
+// What exports write of a profile: a list of contexts, each with its own calls and times; or, in formats without contexts,
+// functions and the calls between them.
 
 #ifndef PROF_EXPORT_CONTEXTS_H
 #define PROF_EXPORT_CONTEXTS_H
@@ -22,6 +12,19 @@
 #include "prof/model/analysis/analysis.h"
 
 namespace prof {
+
+// What exports write of a profile: a list of contexts, each with its own calls and times.
+//
+// Viewers add up themselves: a context has what it did itself, and a function's total is the sum of the contexts below
+// it. The list is in the order of a walk through the tree, each context directly before those below it, so a level is
+// all that is needed to know the callers.
+//
+// Rounding. Times are cycles here and nanoseconds there. If each context were rounded by itself, the sum of a function
+// with a thousand contexts would be off by many nanoseconds. So it is the running sum of a function that is rounded, and a
+// context gets what that grew by: the sum over a function's contexts is its time to the nanosecond.
+//
+// Depth. The tree may be a million levels deep, and most formats write all callers of each context: a terabyte. What is
+// deeper than kDeepest levels is summed up by function, and stands below a context "..." at that level.
 
 // What is known of each context. `time` is elapsed time of two runs, and what PROFTYPE says else; `processor`, of two
 // runs, that of the run with times on a processor.
@@ -62,6 +65,29 @@ std::string printed_name(const Analysis& analysis, uint32_t function);
 
 // Whose calls a part is of: "process 12, thread 13 worker"; "" if it is of all.
 std::string part_name(const Analysis& part);
+
+// Functions and the calls between them, for formats without contexts: the tree of calls, folded up.
+//
+// A context is lost here: what an arc (a caller and a function called) costs is the sum over all places in the tree. So
+// that these sums are totals of functions again, a place counts only if the function called is not called further out
+// already. Then the arcs that lead to a function have its total, recursion or not. Where functions call each other in a
+// cycle, a function's own time and the arcs that leave it are more than its total: part of it is in both.
+
+struct Arc {
+  static constexpr uint32_t kOutside = UINT32_MAX;  // a caller: code that is not profiled
+
+  uint32_t caller, callee;  // functions
+  uint64_t calls;
+  Values inclusive;  // calls or cycles, with what the function called called
+};
+
+struct CallGraph {
+  std::vector<Values> self, total;  // by function; calls or cycles
+  std::vector<Arc> arcs;            // by caller, and then by function called; kOutside comes last
+  Values whole = {};                // the sum of all `self`
+};
+
+CallGraph call_graph_of(const Analysis& analysis, const std::vector<Measure>& measures);
 
 }  // namespace prof
 

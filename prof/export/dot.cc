@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "call_graph.h"
+#include "contexts.h"
 #include "exports.h"
 #include "linker-rewrite/text/count.h"
 

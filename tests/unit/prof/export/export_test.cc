@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "prof/export/call_graph.h"
 #include "prof/export/contexts.h"
 #include "prof/export/exports.h"
 #include "tests/unit/prof_fixture.h"
