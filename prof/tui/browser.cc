@@ -12,7 +12,6 @@
 #include "prof/read/error.h"
 #include "prof/views/text/names.h"
 #include "screen.h"
-#include "source.h"
 #include "table_pane.h"
 #include "text_pane.h"
 #include "tree_pane.h"

@@ -11,10 +11,53 @@
 #include <string>
 #include <vector>
 
-#include "key.h"
-#include "query.h"
-
 namespace prof::tui {
+
+// A key that was pressed, or what else a terminal has to say.
+struct Key {
+  enum class Name {
+    nothing,  // none was pressed for as long as was waited
+    character,
+    up,
+    down,
+    left,
+    right,
+    page_up,
+    page_down,
+    home,
+    end,
+    enter,
+    backspace,
+    escape,
+    tab,
+    redraw,   // Ctrl-L
+    resized,  // the terminal has another size
+    ended     // a signal asks to end, or the terminal is gone
+  };
+  Name name = Name::nothing;
+  std::string text = {};  // of a character, in UTF-8
+
+  bool is(Name other) const { return name == other; }
+  bool is(const char* character) const { return name == Name::character && text == character; }
+};
+
+// What is looked for in names: a piece of text, as it was typed.
+class Query {
+ public:
+  Query() = default;
+  // Capitals in it have to be capitals in the name; other letters may be either.
+  explicit Query(std::string text);
+
+  const std::string& text() const { return text_; }
+  bool is_empty() const { return text_.empty(); }
+
+  // Where it first is in a text, in bytes. Nothing is nowhere.
+  std::optional<size_t> find_in(const std::string& text) const;
+
+ private:
+  std::string text_;
+  bool has_capitals_ = false;
+};
 
 class Pane {
  public:

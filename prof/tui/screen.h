@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "key.h"
+#include "pane.h"
 
 namespace prof::tui {
 

@@ -3,11 +3,14 @@
 #ifndef PROF_TUI_TEXT_PANE_H
 #define PROF_TUI_TEXT_PANE_H
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "look.h"
 #include "pane.h"
 
 namespace prof::tui {
@@ -40,6 +43,13 @@ class TextPane : public Pane {
   size_t columns_ = 0;  // that the text was made for; 0: it was not made yet
   Text text_;
 };
+
+// The source that a function is in, as prof --annotate prints it.
+
+// The file, with the cursor on the line where the function begins; or why it cannot be shown. What it shows stays as it is
+// when the look is gone.
+std::unique_ptr<TextPane> source_of(const std::shared_ptr<const Look>& look, uint32_t function,
+                                    const DebugSearch& search);
 
 }  // namespace prof::tui
 
