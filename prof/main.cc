@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "linker-rewrite/names/pattern.h"
-#include "prof/commands/options/help.h"
 #include "prof/commands/options/message.h"
+#include "prof/commands/options/option_table.h"
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/show.h"
 #include "prof/commands/verbs/compare.h"

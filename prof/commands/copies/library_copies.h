@@ -1,4 +1,5 @@
-// Makes copies of shared libraries for a shadow root, on all processors.
+// Copies of the shared libraries that a program runs with, for prof run --libs: they are made, entered into the program's
+// shadow root (shadow_root.h), and the program's copy is led to them.
 
 #ifndef PROF_COMMANDS_COPIES_LIBRARY_COPIES_H
 #define PROF_COMMANDS_COPIES_LIBRARY_COPIES_H
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "prof/commands/options/options.h"
 #include "shadow_root.h"
 
 namespace prof {
@@ -76,6 +78,27 @@ bool is_wanted(const std::vector<std::string>& globs, const std::string& name, c
 // Makes in a shadow root the folders in which the dynamic linker searches, for a file that lies there, by $ORIGIN: it does not
 // ask for a file in a folder that it did not find. `original`: absolute, without links.
 void mirror_search_path(ShadowRoot& root, const std::string& original);
+
+// prof run --libs: a program with copies of the shared libraries that it runs with.
+
+struct CopyWithLibraries {
+  std::string program;      // path of the program's copy; "" if profld refused it
+  std::string shadow_root;  // where it and those of the libraries are; "" if there are none of libraries
+  bool is_audited = false;  // the dynamic linker is led there by the audit library, not by a search path
+  std::string tunables;     // what GLIBC_TUNABLES has to be; "" if it need not change
+};
+
+// The copies of `program` and of those of its libraries that match one of options.libraries (all, if that is empty), made
+// unless they are there from an earlier time. Says in one line each why there are none of the libraries, or not of one of
+// them. Throws Error for other failures.
+//
+// Libraries that the program has loaded in earlier runs, while it ran, are among them. Copies are kept by what they were
+// made of, so programs share them; each program has a shadow root of its own (shadow_root.h), since it depends on the
+// options, too.
+CopyWithLibraries copy_with_libraries(const std::string& program, const Options& options);
+
+// After a run: which libraries the program has loaded that are wanted, and had no copies. "" if none.
+std::string remark_on_missed_libraries(const CopyWithLibraries& copy, const Options& options);
 
 }  // namespace prof
 

@@ -1,4 +1,5 @@
-// The copy of a program, alone or with copies of its libraries.
+// The copy of a program, alone or with copies of its libraries; and how it finds the libraries that its original finds by
+// where that lies.
 
 #ifndef PROF_COMMANDS_COPIES_PROGRAM_COPY_H
 #define PROF_COMMANDS_COPIES_PROGRAM_COPY_H
@@ -29,6 +30,37 @@ bool make_copy_of_program(const std::string& original, std::vector<std::string> 
 // What the environment variable GLIBC_TUNABLES, which is `present` now ("" if it is not there), has to be for a program that
 // is audited (DT_AUDIT) and loads these libraries (paths). "" if it need not change.
 std::string tunables_for(const std::vector<std::string>& libraries, const std::string& present);
+
+// How the copy of a program, which lies in the cache, finds the libraries that its original finds by where its own file lies
+// ($ORIGIN in DT_RUNPATH or DT_RPATH).
+//
+// Ways. Mostly the folder is written out, and searched first. But a colon in its name would end it there, and a dollar may
+// begin a word that is replaced; nothing takes their meaning from them. Such a program is audited, where its dynamic linker
+// lets it: its copy lies at the original's path below a folder of its own, in whose name the linker replaces nothing, and the
+// audit library (libprof/audit/) takes that folder's name off the paths again. So all files have the names that they have for
+// the original. Of other linkers (musl's), it is led by a link with a plain name, which stands in the names of its libraries.
+class Origin {
+ public:
+  // `program`: a path, maybe of no program. `audit_library`: where that is installed.
+  Origin(const std::string& program, std::string audit_library);
+
+  // What a copy depends on by this.
+  std::vector<std::string> contents() const;
+
+  // Makes what the copy needs in its folder in the cache, which must be there. Sets where in it the copy belongs, and what profld
+  // is told for it. Throws Error.
+  void prepare(const std::string& folder, std::string& copy, std::vector<std::string>& options) const;
+
+  // The dynamic linker is audited for it.
+  bool is_audited() const { return is_audited_; }
+
+ private:
+  std::string program_, folder_, audit_library_;  // program_: absolute, without links in it
+  bool depends_ = false, is_audited_ = false;
+};
+
+// The folder of a program by a name that can be listed (can_be_listed): its own, or a link that is made in this folder.
+std::string listable_folder(const std::string& program, const std::string& folder_for_link);
 
 }  // namespace prof
 

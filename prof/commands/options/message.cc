@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 #include "libprof/printable.h"
@@ -21,6 +23,22 @@ void say(const std::string& text) {
 
 void say_all(const std::vector<std::string>& remarks) {
   for (const std::string& remark : remarks) say(remark);
+}
+
+// Characters that must not be printed need the quotes $'' of POSIX issue 8, which bash, zsh and ksh have. What prof_text::printable makes of such characters means the same in these quotes.
+std::string quoted(const std::string& word) {
+  const bool is_one_word = std::ranges::all_of(word, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && std::strchr("_./-+=,@%", c));
+  });
+  if (is_one_word && !word.empty()) return word;
+  const bool is_plain = prof_text::is_printable(word);
+  std::string text = is_plain ? "'" : "$'";
+  for (char c : is_plain ? word : prof_text::printable(word)) {
+    if (c == '\'') text += is_plain ? "'\\'" : "\\";
+    text += c;
+  }
+  return text + "'";
 }
 
 }  // namespace prof

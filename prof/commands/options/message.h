@@ -21,6 +21,11 @@ void say(const std::string& text);
 // Prints each of them, for remarks that reading and analysis return.
 void say_all(const std::vector<std::string>& remarks);
 
+// Words as a shell takes them.
+
+// A word as it is to be typed, in quotes if it needs some.
+std::string quoted(const std::string& word);
+
 }  // namespace prof
 
 #endif

@@ -1,7 +1,10 @@
-// All options of prof and prof run, and those of profld that profld --libs hands on to prof: each once.
+// All options of prof and prof run, and those of profld that profld --libs hands on to prof: each once. And the help that is
+// made of them.
 
 #ifndef PROF_COMMANDS_OPTIONS_OPTION_TABLE_H
 #define PROF_COMMANDS_OPTIONS_OPTION_TABLE_H
+
+#include <string>
 
 #include "linker-rewrite/options/command_line.h"
 #include "options.h"
@@ -23,6 +26,11 @@ constexpr unsigned bit(Options::View view) { return 1u << unsigned(view); }
 
 // "the table": as messages call a view.
 const char* name_of(Options::View view);
+
+// What prof --help prints.
+
+// All commands and options, for a person.
+std::string help_text();
 
 }  // namespace prof
 

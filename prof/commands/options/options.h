@@ -1,4 +1,4 @@
-// The command line of prof and of prof run.
+// The command lines of prof and of prof run; and the arguments of options that other commands have as well, from text to values.
 
 #ifndef PROF_COMMANDS_OPTIONS_OPTIONS_H
 #define PROF_COMMANDS_OPTIONS_OPTIONS_H
@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "linker-rewrite/options/command_line.h"
+#include "prof/views/run/order.h"
 #include "prof/views/run/views.h"
 
 namespace prof {
@@ -87,6 +89,15 @@ bool is_of_code(Options::View view);
 Options parse_prof_options(int argc, char** argv);
 Options parse_run_options(int argc, char** argv);
 Options parse_pack_options(int argc, char** argv);
+
+// The arguments of options, from text to values. All throw UsageError, with the option's name, for a text that is none.
+
+// --type: a value of PROFTYPE. prof run has one more, which is none of the runtime's.
+inline constexpr char kAutoType[] = "auto";
+std::string type_of_run(const prof_options::Given& given);
+std::string type_of(const prof_options::Given& given);
+// --sort
+SortKey sort_key_of(const prof_options::Given& given);
 
 }  // namespace prof
 

@@ -13,7 +13,6 @@
 
 #include "linker-rewrite/text/count.h"
 #include "prof/commands/options/message.h"
-#include "prof/commands/options/quote.h"
 
 namespace prof {
 

@@ -24,7 +24,6 @@
 #include "prof/commands/launching/streams.h"
 #include "prof/commands/launching/temporary_directory.h"
 #include "prof/commands/options/message.h"
-#include "prof/commands/options/option_values.h"
 #include "prof/commands/options/options.h"
 #include "prof/model/compare/side_by_side.h"
 #include "prof/read/elf_file.h"

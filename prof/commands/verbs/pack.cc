@@ -9,7 +9,6 @@
 #include "libprof/format/shadow_root.h"
 #include "prof/commands/copies/cache.h"
 #include "prof/commands/copies/dynamic_linker.h"
-#include "prof/commands/copies/libraries.h"
 #include "prof/commands/copies/library_copies.h"
 #include "prof/commands/copies/program_copy.h"
 #include "prof/commands/copies/shadow_root.h"

@@ -12,10 +12,10 @@
 
 #include "linker-rewrite/text/count.h"
 #include "prof/commands/copies/program_copy.h"
+#include "prof/commands/launching/descendants.h"
 #include "prof/commands/launching/first_run.h"
 #include "prof/commands/launching/keep_skeletons.h"
 #include "prof/commands/launching/launch.h"
-#include "prof/commands/launching/living_processes.h"
 #include "prof/commands/launching/streams.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/showing/show.h"

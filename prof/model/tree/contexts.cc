@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "linker-rewrite/names/nearest.h"
 #include "linker-rewrite/names/pattern.h"
 #include "overlay.h"
 #include "recorded.h"
