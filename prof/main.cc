@@ -13,14 +13,7 @@
 #include "prof/commands/options/option_table.h"
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/show.h"
-#include "prof/commands/verbs/compare.h"
-#include "prof/commands/verbs/ctl.h"
-#include "prof/commands/verbs/diff.h"
-#include "prof/commands/verbs/gprof.h"
-#include "prof/commands/verbs/pack.h"
-#include "prof/commands/verbs/run.h"
-#include "prof/commands/verbs/top.h"
-#include "prof/commands/verbs/tui.h"
+#include "prof/commands/verbs/verbs.h"
 #include "prof/instructions/commands/commands.h"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "compare.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,7 +21,6 @@
 #include "prof/commands/launching/first_run.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/launching/streams.h"
-#include "prof/commands/launching/temporary_directory.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"
 #include "prof/model/compare/side_by_side.h"
@@ -32,10 +30,32 @@
 #include "prof/sample/samples.h"
 #include "prof/views/compare/side_by_side.h"
 #include "prof/views/text/output.h"
+#include "verbs.h"
 
 namespace prof {
 
 namespace {
+
+// A new directory for files that are not to stay.
+class TemporaryDirectory {
+ public:
+  // Throws Error if none can be made.
+  TemporaryDirectory() {
+    const char* where = std::getenv("TMPDIR");
+    path_ = std::string(where && *where ? where : "/tmp") + "/prof-XXXXXX";
+    if (!mkdtemp(path_.data())) throw Error(path_ + ": " + system_error(errno));
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  // Removes it with all that is in it.
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 // The runs of prof compare: a program as it is, its profiled copy, and the build of gcc -pg, in turn.
 

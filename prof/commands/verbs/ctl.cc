@@ -1,8 +1,6 @@
 // Looks at the profile as every view does, leaves its counters for those that read it later (recording.h), and
 // says in the profile that it did. The program takes no part in it.
 
-#include "ctl.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -19,6 +17,7 @@
 #include "prof/read/profile.h"
 #include "prof/read/recording.h"
 #include "prof/views/text/output.h"
+#include "verbs.h"
 
 namespace prof {
 

@@ -1,5 +1,3 @@
-#include "diff.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "prof/views/compare/change_text.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/output.h"
+#include "verbs.h"
 
 namespace prof {
 

@@ -1,5 +1,3 @@
-#include "gprof.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -28,6 +26,7 @@
 #include "prof/read/header.h"
 #include "prof/sample/samples.h"
 #include "prof/views/run/views.h"
+#include "verbs.h"
 
 namespace prof {
 

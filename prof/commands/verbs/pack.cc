@@ -1,5 +1,3 @@
-#include "pack.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "prof/commands/options/message.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/file.h"
+#include "verbs.h"
 
 namespace prof {
 

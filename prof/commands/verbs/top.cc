@@ -1,8 +1,6 @@
 // The profile of a running program is complete at every moment, so two looks at it tell what happened between them: the
 // differences of calls and of self times, by function. The program takes no part in it.
 
-#include "top.h"
-
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +26,7 @@
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/output.h"
 #include "prof/views/text/text_columns.h"
+#include "verbs.h"
 
 namespace prof {
 

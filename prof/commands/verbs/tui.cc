@@ -1,5 +1,3 @@
-#include "tui.h"
-
 #include <signal.h>
 
 #include <limits>
@@ -12,6 +10,7 @@
 #include "prof/read/profile.h"
 #include "prof/tui/browser.h"
 #include "prof/tui/screen.h"
+#include "verbs.h"
 
 namespace prof {
 
