@@ -7,13 +7,18 @@
 #include <vector>
 
 #include "linker-rewrite/options/command_line.h"
+#include "prof/commands/options/message.h"
 #include "prof/instructions/trace/trace_names.h"
 #include "prof/instructions/trace/trace_reader.h"
 
 namespace prof {
 
 // The one trace that `words` name. `command`: istat. Throws UsageError.
-std::string the_trace(const std::vector<std::string>& words, const char* command);
+inline std::string the_trace(const std::vector<std::string>& words, const char* command) {
+  const std::string name = command;
+  if (words.size() != 1) throw UsageError(name + ": name one trace; see prof " + name + " --help");
+  return words[0];
+}
 
 // The options and the trace, which is in Values::trace. `argv[0]` is skipped. Throws UsageError.
 template <class Values>
@@ -31,7 +36,11 @@ Values parse_trace_command_line(const prof_options::Table<Values>& table, const 
 // What the commands that read traces tell their user.
 
 // What is missing in a trace that was read, and what is wrong with the program's files.
-void say_trace_remarks(const TraceReader& reader, const TraceNames& names);
+inline void say_trace_remarks(const TraceReader& reader, const TraceNames& names) {
+  say_all(names.remarks());
+  for (const std::string& remark : reader.remarks())
+    say(reader.file().path() + ": the trace " + (reader.is_partial() ? "is partial: it " : "") + remark);
+}
 
 }  // namespace prof
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "linker-rewrite/text/hexadecimal.h"
+#include "packet.h"
 #include "prof/read/error.h"
-#include "signal_numbers.h"
 #include "target_client.h"
 
 namespace prof::remote {

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "connection.h"
+#include "packet.h"
 #include "prof/instructions/trace/trace_writer.h"
 #include "registers.h"
 #include "step_recorder.h"

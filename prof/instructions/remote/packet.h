@@ -1,3 +1,5 @@
+// The GDB remote protocol, as both sides have it: packets, the link that they go over, and the numbers of signals in them.
+//
 // Packets of the GDB remote protocol (gdb's manual, appendix "Remote Protocol"): $PAYLOAD#XX, where XX is the sum of the
 // bytes of the payload as it is sent, modulo 256, in hexadecimal.
 //
@@ -62,6 +64,56 @@ inline bool take_word(std::string_view& text, std::string_view word) {
   text.remove_prefix(word.size());
   return true;
 }
+
+// The link between prof trace and what controls the program: packets over a socket or a terminal.
+class Connection {
+ public:
+  // Takes the descriptor, which reads and writes, and closes it at the end.
+  explicit Connection(int descriptor);
+  Connection(const Connection&) = delete;
+  ~Connection();
+
+  // Sends a packet. While acknowledgements are on, the other side's is waited for, and what it refuses is sent again. False
+  // if the link is broken.
+  bool send(std::string_view payload);
+
+  // Waits for a packet, which is acknowledged if that is on, or for a request to stop the program. Received::nothing if the
+  // link is broken. Never Received::acknowledged, refused or damaged.
+  Received receive();
+  // What receive returned, valid until the next call.
+  const std::string& payload() const { return reader_.payload(); }
+
+  // Sends the request to stop the program.
+  bool interrupt() { return write("\x03"); }
+
+  // Whether a request to stop the program has come, or the other side has gone. Does not wait.
+  bool wants_stop();
+
+  // Nothing more is sent. Waits until the other side has closed the link, and takes what it still sends: where that stays
+  // unread, the link breaks, and what was sent last may not arrive.
+  void finish();
+
+  void stop_acknowledging() { acknowledges_ = false; }
+  bool is_broken() const { return is_broken_; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  bool write(std::string_view bytes);
+  // Reads what there is, at least a byte; false if the link is broken.
+  bool fill();
+
+  const int descriptor_;
+  PacketReader reader_;
+  bool acknowledges_ = true, is_broken_ = false;
+};
+
+// The numbers that the GDB remote protocol has for signals (gdb's include/gdb/signals.def), which are not those of Linux: of a
+// program that SIGUSR1 (10) killed it says 30, and its 10 is SIGBUS (7).
+
+// What the protocol says for a signal of Linux.
+int to_protocol_signal(int signal);
+// The signal of Linux; 0 if it has none.
+int from_protocol_signal(int number);
 
 }  // namespace prof::remote
 

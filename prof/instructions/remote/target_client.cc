@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <map>
 
+#include "packet.h"
 #include "prof/read/error.h"
 #include "records.h"
-#include "signal_numbers.h"
 
 namespace prof::remote {
 

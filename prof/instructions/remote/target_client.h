@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "connection.h"
+#include "packet.h"
 #include "prof/instructions/trace/trace_writer.h"
 #include "step_recorder.h"
 

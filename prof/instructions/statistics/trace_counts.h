@@ -11,15 +11,46 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "instruction_kinds.h"
 #include "prof/instructions/trace/trace_names.h"
 #include "prof/instructions/trace/trace_reader.h"
 #include "prof/read/instructions.h"
 
 namespace prof {
+
+// What instructions do, in a few words.
+
+enum class InstructionKind : uint8_t {
+  move,
+  arithmetic,
+  logic,
+  shift,
+  stack,
+  condition,
+  branch,
+  jump,
+  call,
+  ret,
+  string,
+  floating,
+  vector,
+  crypto,
+  atomic,
+  nop,
+  system,
+  other,
+  unknown  // its bytes are not known, or are no instruction
+};
+inline constexpr size_t kInstructionKinds = size_t(InstructionKind::unknown) + 1;
+
+// Of the instruction that the code begins with.
+InstructionKind kind_of_instruction(std::string_view code);
+
+// For people: "integer arithmetic".
+const char* name_of(InstructionKind kind);
 
 struct CountedInstruction {
   CodePlace place;

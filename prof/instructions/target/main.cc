@@ -17,8 +17,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "link_watch.h"
-#include "prof/instructions/remote/connection.h"
+#include "prof/instructions/remote/packet.h"
 #include "prof/read/error.h"
 #include "server.h"
 #include "tracee.h"

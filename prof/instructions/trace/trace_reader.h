@@ -13,10 +13,9 @@
 #include <tuple>
 #include <vector>
 
-#include "block_table.h"
-#include "blocks_decoder.h"
+#include "blocks.h"
 #include "run_table.h"
-#include "steps_decoder.h"
+#include "steps.h"
 #include "trace_file.h"
 #include "trace_memory.h"
 #include "trace_writer.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "libprof/format/trace.h"
-#include "steps_encoder.h"
+#include "steps.h"
 #include "trace_memory.h"
 
 namespace prof {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/instructions/trace/blocks_decoder.h"
+#include "prof/instructions/trace/blocks.h"
 #include "tests/unit/prof/instructions/trace_bytes.h"
 
 using profld::choose_silent;

@@ -6,7 +6,6 @@
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/packet.h"
-#include "prof/instructions/remote/signal_numbers.h"
 #include "prof/instructions/remote/target_client.h"
 
 using namespace prof::remote;

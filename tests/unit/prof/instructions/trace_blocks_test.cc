@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/instructions/trace/block_table.h"
-#include "prof/instructions/trace/blocks_decoder.h"
+#include "prof/instructions/trace/blocks.h"
 #include "prof/instructions/trace/trace_reader.h"
 #include "prof/instructions/trace/varint.h"
 #include "trace_bytes.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "prof/instructions/trace/blocks_decoder.h"
+#include "prof/instructions/trace/blocks.h"
 #include "prof/instructions/trace/varint.h"
 #include "trace_bytes.h"
 #include "trace_fixture.h"

@@ -1,4 +1,4 @@
-#include "prof/instructions/remote/memory_accesses.h"
+#include "prof/instructions/remote/step_recorder.h"
 
 #include <doctest/doctest.h>
 
