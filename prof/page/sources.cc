@@ -11,7 +11,7 @@
 #include "libprof/printable.h"
 #include "linker-rewrite/text/count.h"
 #include "prof/views/code/code_views.h"
-#include "prof/views/text/listing.h"
+#include "prof/views/text/text_columns.h"
 
 namespace prof {
 
