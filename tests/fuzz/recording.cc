@@ -10,6 +10,7 @@
 
 #include "fuzz.h"
 #include "prof/read/error.h"
+#include "prof/read/profile.h"
 #include "tests/unit/prof_fixture.h"
 
 namespace {
