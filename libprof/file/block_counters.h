@@ -46,7 +46,7 @@ void count_shared_remembered();
 // In a forked child that has no profile: it counts nothing for its parent any more.
 void leave_shared_counters_of_parent();
 
-// Puts into the profile what was counted in memory that is not the file's.
+// As store_block_counters.
 void store_shared_counters();
 
 }  // namespace libprof

@@ -121,7 +121,8 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, ui
   return result;
 }
 
-void watch_forks() {
+// Has leave_parent (threads.h) done in the children that the C library forks.
+static void watch_forks() {
   if (auto* of_glibc = library_function("__register_atfork", __register_atfork)) {
     of_glibc(nullptr, nullptr, in_first(begin_child), nullptr);
   } else if (auto* of_musl = library_function("pthread_atfork", pthread_atfork)) {

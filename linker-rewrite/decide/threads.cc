@@ -135,8 +135,7 @@ bool may_make(const Program& program, const FunctionCode& code, std::span<const 
   return false;
 }
 
-}  // namespace
-
+// Whether two bytes anywhere in code outside functions could be the end of an instruction that `is_wanted` tells of.
 bool any_code_outside_functions(const Program& program, bool (*is_wanted)(uint8_t, uint8_t)) {
   std::vector<OldRange> outside;
   for (const OldRange& code : program.image->code()) append_uncovered(outside, code, program.ranges, &CodeRange::range);
@@ -146,6 +145,9 @@ bool any_code_outside_functions(const Program& program, bool (*is_wanted)(uint8_
   });
 }
 
+// Whether the program's own code may make one of these system calls (numbers of x86-64): it has an instruction that does,
+// or one of which the number is not known, or that is made as 32-bit programs make theirs, whose numbers are others; or there
+// are bytes in no function that may be a system call.
 bool may_make_system_call(const Program& program, std::span<const int64_t> numbers) {
   std::atomic<bool> found = false;
   parallel_for(program.groups.size(), [&](size_t g) {
@@ -153,8 +155,6 @@ bool may_make_system_call(const Program& program, std::span<const int64_t> numbe
   });
   return found || any_code_outside_functions(program, may_enter_kernel);
 }
-
-namespace {
 
 // Whether a function of the program, of those whose code is known, has an instruction that `is_wanted` says so of. It gets
 // a CachedInsn, and is called by several threads at once.

@@ -257,14 +257,11 @@ class Judge {
   std::vector<Place> places_;
 };
 
-}  // namespace
-
+// A verdict for each of `starts`, in their order.
 std::vector<Verdict> judge(const Image& image, const std::vector<OldRange>& undescribed,
                            const std::map<OldAddr, Start>& starts) {
   return Judge(image, undescribed, starts).judge();
 }
-
-namespace {
 
 // The number of rsp and rbp in unwind tables. Their order there is not that of instructions.
 uint64_t dwarf_number(uint8_t reg) { return reg == kRsp ? kRegisterRsp : kRegisterRbp; }

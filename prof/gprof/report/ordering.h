@@ -1,4 +1,17 @@
-// Orders of functions, or of object files, for linkers: those that prof finds, and those that gprof -r and -R print.
+// Orders of functions, or of object files, for linkers: prof's own, and gprof's. In them those that call each other often lie
+// near each other, and what is never run does not lie among what is: it takes fewer pages and lines of the caches then.
+//
+// From a run's calls, in four parts:
+//
+//     1. What very many call, from many places, belongs to none of them and goes first: of the callees of those arcs that
+//        make 90 % of all calls, if they have more than one caller among these arcs, the 1.25 % called most.
+//     2. Chains. At first each is a chain of its own. The arcs that make 99 % of the calls, that with the most calls first,
+//        join two chains, turned so that caller and callee come as near to each other as they can. This is Pettis' and
+//        Hansen's ordering ("Profile guided code positioning", 1990).
+//     3. What else was called, that with the most calls first.
+//     4. What was not, in the order of addresses.
+//
+// The shares are gprof's, whose own order, which gprof -r and -R print, is another (below).
 
 #ifndef PROF_GPROF_REPORT_ORDERING_H
 #define PROF_GPROF_REPORT_ORDERING_H

@@ -53,7 +53,7 @@ class Mappings {
 // page is read as a whole, and what is written to it reaches the program at the end of the batch. But for the first write, which
 // goes to the program at once: so it is known whether the page may be written.
 //
-// This is right where nobody else uses the memory meanwhile (mappings.h); other memory is not had for data. Only bytes that
+// This is right where nobody else uses the memory meanwhile (Mappings); other memory is not had for data. Only bytes that
 // were written are handed back, since the kernel may have put others beside them.
 //
 // Both ways heed what the thread may do, unlike those of ptrace(2): it has a fault where this fails.

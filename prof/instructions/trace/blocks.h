@@ -68,7 +68,7 @@ class BlockTable {
 // Turns the records that a thread of a rewritten program wrote (libprof/format/trace.h: blocks) into blocks that ran, with
 // their values. Records are never torn between two windows.
 
-// Which blocks ran between two that wrote words (see blocks_decoder.cc): the ways that a table tells of. It must outlive this.
+// Which blocks ran between two that wrote words (see blocks.cc): the ways that a table tells of. It must outlive this.
 class BlockWays {
  public:
   explicit BlockWays(const BlockTable& table) : table_(table) {}

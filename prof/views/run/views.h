@@ -85,9 +85,10 @@ void write_gprof_symbols(const Analysis& analysis, const std::string& path);
 // Error if the numbers in it are so great that the file would be too large.
 void print_gmon(const Gmon& gmon, Output& out);
 
-// A line for each process of a run, or for each thread: how long it ran, and what it is called. Of the profiles at these paths, in their order; threads that made no calls have no line. Processes are named by their
-// arguments, threads as they were called at their end. A dash stands for what a profile does not tell. Nothing is printed if
-// there is but one. `terminal`: the columns of the terminal that is printed on, if it is one. Throws Error if a profile cannot be read.
+// A line for each process of a run, or for each thread: how long it ran, and what it is called. Of the profiles at these
+// paths, in their order; threads that made no calls have no line. Processes are named by their arguments, threads as they
+// were called at their end. A dash stands for what a profile does not tell. Nothing is printed if there is but one.
+// `terminal`: the columns of the terminal that is printed on, if it is one. Throws Error if a profile cannot be read.
 void print_processes(const std::vector<std::string>& profiles, Apart apart, std::optional<size_t> terminal,
                      Output& out);
 

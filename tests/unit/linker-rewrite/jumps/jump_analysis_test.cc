@@ -1,8 +1,8 @@
 // Which words in data are labels of a function, where no relocation tells.
 
-#include <doctest/doctest.h>
-
 #include "linker-rewrite/jumps/jump_analysis.h"
+
+#include <doctest/doctest.h>
 
 using namespace profld;
 
