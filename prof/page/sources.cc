@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "libprof/printable.h"
@@ -84,6 +85,7 @@ class Packing {
     }
     std::ranges::stable_sort(files_, std::ranges::greater(), [&](uint32_t file) { return sums[file]; });
     lines_.resize(files_.size());
+    kept_.resize(files_.size());
   }
 
   std::optional<uint32_t> file_at(const std::string& path) const {
@@ -150,6 +152,7 @@ class Packing {
     bool is_cut = false;
     if (lines) {
       const std::string kept = as_much_as_fits(*lines, is_cut);
+      kept_[at] = size_t(std::ranges::count(kept, '\n'));
       if (is_cut) ++left_out_;
       if (!is_cut || !kept.empty()) text = kept;
     }
@@ -199,7 +202,7 @@ class Packing {
     column(packed, "lines.instructions", instructions, itself);
   }
 
-  // Where each function begins.
+  // Where each function begins, if the page has that line.
   void pack_functions(Packed& packed) const {
     const std::vector<Function>& functions = analysis_.functions.functions();
     std::vector<std::pair<uint32_t, uint32_t>> places(functions.size());
@@ -209,7 +212,9 @@ class Packing {
     });
     for (uint32_t f = 0; f < functions.size(); ++f) {
       if (!functions[f].is_inlined || functions[f].line == 0) continue;
-      if (const std::optional<uint32_t> file = file_at(functions[f].file)) places[f] = {*file + 1, functions[f].line};
+      const std::optional<uint32_t> file = file_at(functions[f].file);
+      if (file && (functions[f].line <= kept_[*file] || lines_[*file].contains(functions[f].line)))
+        places[f] = {*file + 1, functions[f].line};
     }
     column(packed, "functions.file", places, [](const auto& place) { return place.first; });
     column(packed, "functions.line", places, [](const auto& place) { return place.second; });
@@ -224,29 +229,43 @@ class Packing {
   std::vector<uint32_t> files_;              // of the annotation, in the order of the page
   std::map<std::string, uint32_t> numbers_;  // by path
   std::vector<KnownLines> lines_;            // by file
+  std::vector<size_t> kept_;                 // by file: lines of its text, once that is in the document
   size_t room_ = kMaxText, left_out_ = 0;
 };
 
 }  // namespace
 
-std::vector<uint32_t> functions_with_instructions(const Analysis& analysis, std::vector<uint32_t> selected) {
+std::vector<uint32_t> functions_with_instructions(const Analysis& analysis, std::vector<uint32_t> selected,
+                                                  std::vector<std::string>& remarks) {
   const std::vector<Function>& functions = analysis.functions.functions();
   std::map<std::pair<uint32_t, uint64_t>, uint64_t>
       samples;  // by object and entry: those of what was inlined are in them
   for (const AddressSamples& at : analysis.histogram)
     if (const auto entry = analysis.functions.objects()[at.object].entry_of_original(at.address))
       samples[{at.object, *entry}] += at.samples;
+  std::set<std::pair<uint32_t, uint64_t>> ran;  // the same, of blocks
+  for (const BlockCount& block : analysis.blocks)
+    if (const auto entry =
+            block.count ? analysis.functions.objects()[block.object].entry_of_original(block.address) : std::nullopt)
+      ran.emplace(block.object, *entry);
   const auto samples_of = [&](uint32_t f) {
     const auto at = samples.find({functions[f].object, functions[f].address});
     return at == samples.end() ? 0 : at->second;
   };
   std::erase_if(selected, [&](uint32_t f) {
-    return functions[f].is_inlined || (samples_of(f) == 0 && analysis.sums[f].self == 0 && analysis.sums[f].calls == 0);
+    return functions[f].is_inlined ||
+           (samples_of(f) == 0 && analysis.sums[f].self == 0 && analysis.sums[f].calls == 0 &&
+            !ran.contains({functions[f].object, functions[f].address}));
   });
   std::ranges::stable_sort(selected, std::ranges::greater(), [&](uint32_t f) {
     return std::tuple(samples_of(f), analysis.sums[f].self, analysis.sums[f].calls);
   });
-  selected.resize(std::min(selected.size(), kMaxFunctions));
+  if (selected.size() > kMaxFunctions) {
+    remarks.push_back("the page has the instructions of " + std::to_string(kMaxFunctions) + " of " +
+                      prof_text::count_of(selected.size(), "function") +
+                      ", those with most time; prof --disassemble shows others");
+    selected.resize(kMaxFunctions);
+  }
   return selected;
 }
 

@@ -42,9 +42,10 @@ struct PageSources {
   std::vector<std::string> remarks;
 };
 
-// Which functions the instructions of are to be in a page, of those that were selected: as many of those with most time as a page has
-// room for.
-std::vector<uint32_t> functions_with_instructions(const Analysis& analysis, std::vector<uint32_t> selected);
+// Which functions the instructions of are to be in a page, of those that were selected and did anything: as many of those with most
+// time as a page has room for. If these are not all, there is a remark.
+std::vector<uint32_t> functions_with_instructions(const Analysis& analysis, std::vector<uint32_t> selected,
+                                                  std::vector<std::string>& remarks);
 
 // Packs what there is room for: not the end of the stream.
 void pack(const PageSources& sources, Packed& packed);

@@ -207,9 +207,11 @@ void Exports::add_source(Analysis& analysis) {
     return is_plain_library(analysis.functions.objects()[analysis.functions.functions()[f].object]);
   });
   AnnotatedSource source = annotated_source(options_, analysis, selected);
-  say_all(source.remarks);
-  const std::vector<uint32_t> functions = functions_with_instructions(analysis, selected);
+  const std::vector<uint32_t> functions = functions_with_instructions(analysis, selected, source.remarks);
   const Disassembly disassembly = disassemble(analysis, functions, options_.debug_files);
+  for (const std::string& remark : disassembly.remarks)
+    if (std::ranges::find(source.remarks, remark) == source.remarks.end()) source.remarks.push_back(remark);
+  say_all(source.remarks);
   page_->add_sources({analysis, source.annotation, disassembly, source.text, source.remarks});
 }
 

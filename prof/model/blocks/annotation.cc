@@ -197,7 +197,8 @@ class Annotator {
 
   void choose(const std::set<uint32_t>& theirs, bool theirs_only) {
     const auto did_anything = [](const auto& line) {
-      return line.second.executions.value_or(0) != 0 || !line.second.functions.empty();
+      return line.second.executions.value_or(0) != 0 || !line.second.functions.empty() ||
+             line.second.self.samples() != 0;
     };
     for (uint32_t f = 0; f < files_.size(); ++f) {
       const auto& lines = files_[f].lines;

@@ -35,8 +35,7 @@ class Disassembler {
       if (const std::string problem = object.info.unreadable(); !problem.empty())
         result.remarks.push_back(name + ": " + problem);
       if (!object.code.is_there())
-        result.remarks.push_back(
-            name + ": its code is not there; name the program: prof --disassemble FUNCTION PROGRAM PROFILE");
+        result.remarks.push_back(name + ": its code is not there; name the program: prof PROGRAM PROFILE");
       else if (!object.code.is_original())
         result.remarks.push_back(
             name +

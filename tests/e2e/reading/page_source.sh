@@ -37,6 +37,24 @@ prof --html without.html recursion.prof recursion.profiles/prof.* 2>stderr || fa
 grep -qa '<template class="source">' without.html && fail "the source is in a page unasked"
 [ "$(stat -c %s without.html)" -lt "$(stat -c %s page.html)" ] || fail "the page without the source is not smaller"
 
+# A file of which only samples tell: no function begins there, and nobody counted blocks. And a program that is not there, of which
+# the copy's code is shown.
+cat >heavy.h <<'C'
+static inline __attribute__((always_inline)) void heavy(void) {
+  for (volatile int i = 0; i < 100000000; i++) {
+  }
+}
+C
+printf '%s\n' '#include "heavy.h"' 'int main(void) {' '  heavy();' '  return 0;' '}' >heavy.c
+compile heavy heavy.c -O1 -g -I.
+rewrite heavy
+PROFTYPE=sample profiled heavy
+sourced heavy.prof heavy.profiles/prof.*
+grep -q '^/.*/heavy\.h$' annotation || fail "no heavy.h: $(cat annotation)"
+mv heavy gone
+sourced heavy.prof heavy.profiles/prof.*
+grep -q '^prof: heavy.*: the file that was rewritten is not there; shown is its code in the copy' stderr || fail "code of the copy is not told: $(cat stderr)"
+
 # A hostile source: it ends no element, and turns no order of letters around. And one that is not there.
 printf '%s\n' 'static volatile int sum;' \
   '__attribute__((noipa)) void one(int n) { sum += n; } // </script></template><script>alert(1)</script><img src=x onerror=alert(1)>' \

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 
 #include "tests/unit/prof_made_analysis.h"
@@ -86,6 +88,24 @@ TEST_CASE("a page has the instructions of the functions with most time") {
   s.add(main, "step", 5, 1000);
   s.add(main, "beta", 5, 100);
   s.add(main, "alpha", 0, 0);  // never called
-  CHECK(prof::functions_with_instructions(s.finish(), {0, 1, 2, 3}) == std::vector<uint32_t>{1, 2, 0});
-  CHECK(prof::functions_with_instructions(s.finish(), {3}).empty());
+  std::vector<std::string> remarks;
+  CHECK(prof::functions_with_instructions(s.finish(), {0, 1, 2, 3}, remarks) == std::vector<uint32_t>{1, 2, 0});
+  CHECK(prof::functions_with_instructions(s.finish(), {3}, remarks).empty());
+  CHECK(remarks.empty());
+}
+
+TEST_CASE("a page that has not all instructions says so") {
+  Sample s;
+  const uint32_t main = s.add(0, "main", 1, 10);
+  for (uint64_t i = 0; i < 500; ++i) s.add_to(main, 0, 0x10000 + 0x10 * i, 1, 20);
+  std::vector<uint32_t> all(s.analysis.functions.functions().size());
+  std::iota(all.begin(), all.end(), 0);
+  REQUIRE(all.size() >= 501);
+  std::vector<std::string> remarks;
+  const std::vector<uint32_t> functions = prof::functions_with_instructions(s.finish(), all, remarks);
+  CHECK(functions.size() == 500);
+  CHECK(std::ranges::find(functions, s.analysis.tree.nodes[main].function) == functions.end());
+  CHECK(remarks ==
+        std::vector<std::string>{"the page has the instructions of 500 of 501 functions, those with most time; "
+                                 "prof --disassemble shows others"});
 }
