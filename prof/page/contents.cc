@@ -13,6 +13,7 @@
 #include "prof/read/file.h"
 #include "prof/read/header.h"
 #include "prof/views/run/views.h"
+#include "timeline.h"
 
 namespace prof {
 
@@ -96,7 +97,8 @@ ordered_json document_of(const Analysis& analysis) {
           {"names", names},
           {"table", table_of(table)},
           {"functions", functions_of(analysis)},
-          {"modules", modules}};
+          {"modules", modules},
+          {"timeline", timeline_of(analysis)}};
 }
 
 // Times of functions that are in no context, as nodes that nobody called.
@@ -244,6 +246,7 @@ void pack(const Analysis& analysis, Packed& packed) {
   packed.document(document_of(analysis).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
   pack_nodes(analysis, packed);
   pack_sums(analysis, packed);
+  pack_timeline(analysis, packed);
 }
 
 }  // namespace prof

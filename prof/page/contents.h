@@ -16,6 +16,7 @@
 //     table      titles and rows of the table of functions. A row begins with the number of its function
 //     functions  arrays by function: name, raw (the name in the symbol table; "" if it is the same), module, address
 //     modules    their names
+//     timeline   when samples were taken (timeline.h); null if that is not known
 //
 // Columns of nodes.: parent, function and those below. The first node is the root, its own parent, and a node comes after its
 // parent. Columns of sums.: those below, by function; known (1: its calls are counted, 2: its total time is known). Of two runs

@@ -10,6 +10,13 @@
 
 const rowHeight = 20;
 
+// A hue for each module, and shades of it for its functions, so that neighbours are told apart.
+function boxColour(functions, func, isDark, grey = 0) {
+  const hue = (28 + 137.5 * functions.module[func]) % 360;
+  const shade = (Math.imul(func + 1, 0x9e3779b1) >>> 16) % 16;
+  return isDark ? `hsl(${hue + shade - 8} ${42 - 2.5 * grey}% ${24 + shade}%)` : `hsl(${hue + shade - 8} ${72 - 4 * grey}% ${70 + shade}%)`;
+}
+
 class GraphView {
   // `events`: pick(frame), a click or a key chose it; show(frame), it is under the pointer or the keyboard.
   constructor(window_, canvas, height, events) {
@@ -148,22 +155,14 @@ class GraphView {
     context.fillText(characters, left + 4, top + rowHeight / 2, boxWidth - 8);
   }
 
-  // A hue for each module, and shades of it for its functions, so that neighbours are told apart.
   #colours(frame, isMatch) {
     const isDark = this.dark.matches;
     const edge = isDark ? '#fff' : '#000';
     if (isMatch) return { box: isDark ? '#b83280' : '#b0246f', text: '#fff', edge };
     const text = isDark ? '#f0f0f0' : '#1c1c1c';
     if (frame.function < 0) return { box: isDark ? '#3a3f45' : '#dde1e6', text, edge };
-    const { functions } = this.graph.profile;
-    const hue = (28 + 137.5 * functions.module[frame.function]) % 360;
-    const shade = (Math.imul(frame.function + 1, 0x9e3779b1) >>> 16) % 16;
     const grey = this.isMeant ? 12 : 0; // so that what is found stands out
-    return {
-      box: isDark ? `hsl(${hue + shade - 8} ${42 - 2.5 * grey}% ${24 + shade}%)` : `hsl(${hue + shade - 8} ${72 - 4 * grey}% ${70 + shade}%)`,
-      text,
-      edge,
-    };
+    return { box: boxColour(this.graph.profile.functions, frame.function, isDark, grey), text, edge };
   }
 
   #frameAt({ offsetX, offsetY }) {

@@ -16,6 +16,8 @@ const defaults = {
   function: '', // whose callers and callees are shown
   search: '',
   sort: '',
+  range: '', // slices of the timeline whose figures are shown, as 12-40; '': the whole run
+  span: '', // those that the timeline is zoomed to
   file: '', // of the source, by its number; '': the hottest
   line: '',
 };
@@ -25,6 +27,7 @@ const templates = document.querySelectorAll('template.profile');
 const sourceTemplate = document.querySelector('template.source');
 
 let profile, graph, view, table, lists = [];
+let whole, unpacked, timeline, timelineView; // the profile of the whole run, what it was made of, and when it was, if that is known
 let sources, files, code; // null until the source is unpacked
 let isMeant = null; // by function, what is searched for
 
@@ -57,15 +60,16 @@ function readFragment() {
 }
 
 function checkState() {
-  if (!profile.measures.includes(state.by)) state.by = '';
+  if (!whole.measures.includes(state.by)) state.by = '';
+  for (const key of ['range', 'span']) if (!timeline?.read(state[key])) state[key] = '';
   for (const key of ['focus', 'function']) if (!isFunction(state[key])) state[key] = '';
   if (sources && !sources.files[numberOf(state.file)]) state.file = '';
   if (!/^\d{1,9}$/.test(state.line)) state.line = '';
-  if (!table.columns.some(({ title }) => title === state.sort)) state.sort = '';
+  if (state.sort !== 'Name' && !whole.table.titles.includes(state.sort)) state.sort = '';
 }
 const isFunction = (text) => /^\d+$/.test(text) && Number(text) < profile.functions.name.length;
 const numberOf = (text) => (text === '' ? -1 : Number(text));
-const measure = () => state.by || profile.measures[0];
+const measure = () => (profile.measures.includes(state.by) ? state.by : profile.measures[0]);
 
 // `isStep`: one that the browser should go back over. Others come with each key, and browsers do not take as many addresses.
 let addressTimer;
@@ -75,6 +79,37 @@ function change(changes, isStep = true) {
   if (isStep) history.pushState(null, '', fragment());
   else addressTimer = setTimeout(() => history.replaceState(null, '', fragment()), 100);
   show();
+}
+
+// The timeline, and the part of the run that was chosen there.
+
+let shownRange;
+
+function showTimeline() {
+  element('time').hidden = element('reading-time').hidden = !timeline;
+  if (timeline) {
+    timelineView.show(timeline, timeline.read(state.range), timeline.read(state.span));
+    element('zoom-range').disabled = !state.range || state.range === state.span;
+    element('zoom-out').disabled = !state.span;
+    element('no-range').disabled = !state.range;
+    tellMoment('');
+  }
+  element('ranged').hidden = !state.range;
+  if (shownRange === state.range) return;
+  shownRange = state.range;
+  const range = timeline?.read(state.range);
+  profile = range ? timeline.profileOf(...unpacked, ...range) : whole;
+  const samples = range ? profile.samples + (profile.samples === 1 ? ' sample' : ' samples') : '';
+  if (range) element('ranged').textContent = `Only from ${rangeText(timeline, range)}: ${samples}.`;
+  shownGraph = '';
+  shownFunction = searched = undefined;
+  makeMeasures();
+  makeTable();
+}
+
+function tellMoment(text) {
+  const range = timeline.read(state.range);
+  element('moment').textContent = text || (range ? rangeText(timeline, range) : 'Drag over a part of the run for its figures.');
 }
 
 // The graph.
@@ -248,7 +283,8 @@ function makeTable() {
 let shownSort, shownSearch;
 
 function showTable() {
-  const title = state.sort || profile.table.titles[1] || 'Name';
+  const isSorted = state.sort === 'Name' || profile.table.titles.includes(state.sort);
+  const title = (isSorted && state.sort) || profile.table.titles[1] || 'Name';
   if (shownSort !== title || shownSearch !== searched) {
     if (shownSort !== title) table.sort(title);
     table.window.scrollTop = 0;
@@ -412,6 +448,7 @@ function press(button, isPressed) {
 }
 
 function show() {
+  showTimeline();
   search();
   press(element('icicle'), state.form === 'icicle');
   press(element('flame'), state.form === 'flame');
@@ -453,6 +490,9 @@ function listen() {
   element('inverted').addEventListener('click', invert);
   element('focus').addEventListener('click', focus);
   element('whole').addEventListener('click', showWhole);
+  element('zoom-range').addEventListener('click', () => change({ span: state.range }));
+  element('zoom-out').addEventListener('click', () => change({ span: '' }));
+  element('no-range').addEventListener('click', () => change({ range: '' }));
   element('to-source').addEventListener('click', goToSource);
   element('hot').addEventListener('click', goToHotLine);
   element('search').addEventListener('input', ({ target }) => change({ search: target.value }, false));
@@ -488,12 +528,11 @@ async function open() {
   clearTimeout(addressTimer);
   readFragment();
   if (state.part !== opened) {
-    profile = new Profile(...(await unpack(templates[state.part].content.textContent)));
+    unpacked = await unpack(templates[state.part].content.textContent);
+    profile = whole = new Profile(...unpacked);
+    timeline = whole.timeline ? new Timeline(...unpacked, whole) : null;
+    shownRange = undefined;
     opened = state.part;
-    shownGraph = '';
-    shownFunction = searched = undefined;
-    makeMeasures();
-    makeTable();
     showRun();
     element('part').value = String(state.part);
   }
@@ -504,6 +543,11 @@ async function open() {
 async function start() {
   performance.mark('open');
   view = new GraphView(element('graph'), element('canvas'), element('height'), { pick, show: showFrame });
+  timelineView = new TimelineView(element('lanes'), element('timeline'), {
+    choose: (range) => range === state.range || change({ range }),
+    zoom: (span) => span === state.span || change({ span }),
+    tell: tellMoment,
+  });
   listen();
   if (templates.length > 1) {
     const name = ({ dataset }) => new TextDecoder().decode(Uint8Array.from(atob(dataset.part), (c) => c.charCodeAt(0)));
@@ -524,4 +568,4 @@ function fail(error) {
   throw error;
 }
 
-start().catch(fail);
+queueMicrotask(() => start().catch(fail)); // when the scripts that come after this one have run

@@ -441,6 +441,7 @@ void PerfSampler::take(const perf_event_header& header, std::string_view bytes) 
 }
 
 void PerfSampler::apply(const Record& r) {
+  timeline_.go_on(r.time);
   switch (r.kind) {
     case Record::Kind::kSample:
       count(r);
@@ -499,6 +500,13 @@ bool PerfSampler::is_of_runtime(const Record& r) {
   return code && code->table && code->table->is_runtime(code->place.offset);
 }
 
+namespace {
+
+// Of a thread, for the timeline.
+uint64_t number_of(uint32_t process, uint32_t thread) { return uint64_t(process) << 32 | thread; }
+
+}  // namespace
+
 void PerfSampler::count_chain(const Record& r, uint64_t weight) {
   std::vector<FramePlace> frames;
   ChainEnd end = ChainEnd::no_code;
@@ -515,7 +523,8 @@ void PerfSampler::count_chain(const Record& r, uint64_t weight) {
   if ((end == ChainEnd::other_stack || end == ChainEnd::cut_off) && is_runtime(frames.back())) end = ChainEnd::whole;
   std::erase_if(frames, is_runtime);
   if (end != ChainEnd::whole) frames.push_back({module("[unknown]"), 0});
-  samples_.chains.add(frames, weight, r.in_kernel, chain_index_);
+  const uint32_t chain = samples_.chains.add(frames, weight, r.in_kernel, chain_index_);
+  timeline_.add(r.time, number_of(r.process, r.thread), chain, r.in_kernel, weight);
   samples_.chains.count(end, weight);
 }
 
@@ -566,9 +575,13 @@ Samples PerfSampler::so_far() {
     if (is_new) id->second = build_id_of(m.path);
     m.build_id = id->second;
   }
-  for (auto& [number, thread] : threads_)
-    if (thread.user || thread.kernel)
-      samples.threads.push_back({number.first, number.second, thread.name, thread.user, thread.kernel});
+  std::map<uint64_t, uint32_t> numbers;
+  for (auto& [ids, thread] : threads_) {
+    if (!thread.user && !thread.kernel) continue;
+    numbers[number_of(ids.first, ids.second)] = uint32_t(samples.threads.size());
+    samples.threads.push_back({ids.first, ids.second, thread.name, thread.user, thread.kernel});
+  }
+  samples.times = timeline_.finish(numbers);
   return samples;
 }
 

@@ -147,6 +147,7 @@ class PerfSampler {
   std::map<std::pair<uint32_t, uint32_t>, SampledThread> threads_;
   Samples samples_;
   ChainIndex chain_index_;
+  Timeline timeline_;                                 // with chains
   std::map<std::string, std::string> build_ids_;      // of modules that have samples
   std::vector<std::unique_ptr<UnwindTable>> tables_;  // by module; null until it is needed
 };

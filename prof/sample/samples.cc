@@ -16,7 +16,7 @@
 
 namespace prof {
 
-void SampledChains::add(const std::vector<FramePlace>& frames, uint64_t count, bool in_kernel, ChainIndex& index) {
+uint32_t SampledChains::add(const std::vector<FramePlace>& frames, uint64_t count, bool in_kernel, ChainIndex& index) {
   uint32_t at = 0;
   for (size_t i = frames.size(); i-- > 0;) {
     const auto [child, is_new] = index.try_emplace({at, frames[i]}, uint32_t(nodes_.size()));
@@ -24,6 +24,7 @@ void SampledChains::add(const std::vector<FramePlace>& frames, uint64_t count, b
     at = child->second;
   }
   (in_kernel ? nodes_[at].kernel : nodes_[at].user) += count;
+  return at;
 }
 
 void SampledChains::renumber(const std::vector<uint32_t>& modules) {
@@ -141,6 +142,32 @@ SampledChains chains_of(const json& document, const Reader& reader, const Sample
   return chains;
 }
 
+// Of a document that has them, and whose chains and threads are read. What chains they are of is believed only as far as these exist.
+SampleTimes times_of(const json& value, const Reader& reader, const Samples& samples) {
+  SampleTimes times;
+  times.slice = reader.number_of(value, "slice_ns", kLongestTime);
+  times.length = reader.number_of(value, "length_ns", kLongestTime);
+  if (times.slice == 0) reader.refuse("slice_ns is 0");
+  uint64_t user = 0, kernel = 0;
+  uint32_t last = 0;
+  for (const json& count : reader.list_of(value, "counts", kMaxChainNodes)) {
+    if (!count.is_array() || count.size() != 5) reader.refuse("a count of the timeline has not five numbers");
+    if (samples.threads.empty()) reader.refuse("the timeline has no threads");
+    TimedSamples timed;
+    timed.slice = uint32_t(reader.number(count[0], "a slice", kMaxSlices - 1));
+    timed.thread = uint32_t(reader.number(count[1], "a thread", samples.threads.size() - 1));
+    timed.chain = uint32_t(reader.number(count[2], "a chain", samples.chains.nodes().size() - 1));
+    timed.in_kernel = reader.number(count[3], "in_kernel", 1) != 0;
+    uint64_t& sum = timed.in_kernel ? kernel : user;
+    sum += timed.samples = reader.number(count[4], "a count", timed.in_kernel ? samples.kernel : samples.user);
+    if (timed.slice < last) reader.refuse("the timeline is not in order");
+    if (user > samples.user || kernel > samples.kernel) reader.refuse("the timeline has more samples than there are");
+    last = timed.slice;
+    times.counts.push_back(timed);
+  }
+  return times;
+}
+
 Samples samples_of(const json& document, const Reader& reader) {
   Samples s;
   s.program = reader.text_of(document, "program");
@@ -180,6 +207,7 @@ Samples samples_of(const json& document, const Reader& reader) {
     for (const json& value : reader.list_of(document, "outlived_by"))
       s.outlived_by.push_back(uint32_t(reader.number(value, "a process", UINT32_MAX)));
   if (document.contains("chains")) s.chains = chains_of(document, reader, s);
+  if (document.contains("timeline")) s.times = times_of(document["timeline"], reader, s);
   return s;
 }
 
@@ -194,6 +222,18 @@ std::string text_of(const SampledChains& chains) {
     text += (i == 1 ? "\n" : ",\n") + line(json{n.parent, n.place.module, n.place.offset, n.user, n.kernel});
   }
   return text + "]";
+}
+
+std::string text_of(const SampleTimes& times) {
+  if (times.counts.empty()) return "";
+  std::string text = ",\n\"timeline\":{\"slice_ns\":" + std::to_string(times.slice) +
+                     ",\"length_ns\":" + std::to_string(times.length) + ",\"counts\":[";
+  const char* separator = "\n";
+  for (const TimedSamples& t : times.counts) {
+    text += separator + line(json{t.slice, t.thread, t.chain, int(t.in_kernel), t.samples});
+    separator = ",\n";
+  }
+  return text + "]}";
 }
 
 std::string text_of(const Samples& samples) {
@@ -234,7 +274,7 @@ std::string text_of(const Samples& samples) {
                                   {"kernel_samples", thread.kernel}});
     separator = ",\n";
   }
-  return text + "]" + text_of(samples.chains) + "}\n";
+  return text + "]" + text_of(samples.chains) + text_of(samples.times) + "}\n";
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "prof/unwind/chain.h"
+#include "timeline.h"
 
 namespace prof {
 
@@ -37,8 +38,9 @@ using ChainIndex = std::map<std::pair<uint32_t, FramePlace>, uint32_t>;
 
 class SampledChains {
  public:
-  // One sample, which counts as so many. `frames`: the innermost first. `index`: of all that were added so far.
-  void add(const std::vector<FramePlace>& frames, uint64_t count, bool in_kernel, ChainIndex& index);
+  // One sample, which counts as so many. `frames`: the innermost first. `index`: of all that were added so far. Returns the index of
+  // the node that has it.
+  uint32_t add(const std::vector<FramePlace>& frames, uint64_t count, bool in_kernel, ChainIndex& index);
   void count(ChainEnd end, uint64_t chains = 1) { ends_[unsigned(end)] += chains; }
 
   // One more, from a file. `node.parent` is one of those that are there.
@@ -89,6 +91,7 @@ struct Samples {
   std::vector<SampledThread> threads;
   std::vector<uint32_t> outlived_by = {};  // processes that went on when no more samples were taken
   SampledChains chains = {};               // empty if none were taken
+  SampleTimes times = {};                  // of those with chains
 
   // Sets the two times from those of the accounts, of which `cost` is a part.
   void set_times(uint64_t whole_user, uint64_t whole_system);

@@ -428,7 +428,7 @@ void take_samples(Analysis& a, const Input& input) {
   if (has_chains && input.inlined_rows)
     add_inlined_rows(a.histogram, input.debug_files, a.functions, *a.sampled, a.remarks);
   if (has_chains) {
-    a.sums = use_chains(*a.sampled, samples.chains, a.rate(), a.arcs, a.tree);
+    a.sums = use_chains(samples, a.rate(), a.arcs, *a.sampled, a.tree);
   } else {
     a.sums = use_samples(*a.sampled, a.rate(), a.tree);
   }
@@ -462,6 +462,7 @@ void take_samples(Analysis& a, const Input& input) {
 // Leaves the contexts that were asked for, and says what part of the whole they are.
 void leave_contexts(Analysis& a, const Input& input, const std::string& name) {
   select_contexts(a, input.contexts);
+  if (input.contexts.is_any() && a.sampled) a.sampled->timeline = {};  // its nodes are of the whole tree
   if (!input.contexts.is_any() || !input.remarks) return;
   if (a.contexts.caller_levels != 0)
     a.remarks.push_back(name + ": there are too many callers of callers; shown are " +

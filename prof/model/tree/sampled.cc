@@ -259,13 +259,26 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
   return sums;
 }
 
-std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChains& chains, double hz,
-                                    const std::vector<CountedArc>& arcs, Tree& tree) {
+namespace {
+
+RunTimeline timeline_of(const Samples& samples, const ChainTree& tree) {
+  RunTimeline timeline = {samples.times.slice, samples.times.length, samples.threads};
+  for (const TimedSamples& t : samples.times.counts)
+    timeline.counts.push_back({t.slice, t.thread, (t.in_kernel ? tree.kernel : tree.user)[t.chain], t.samples});
+  return timeline;
+}
+
+}  // namespace
+
+std::vector<FunctionSum> use_chains(const Samples& samples, double hz, const std::vector<CountedArc>& arcs,
+                                    SampledTimes& times, Tree& tree) {
   const size_t functions = times.samples.size();
   std::vector<uint64_t> calls;
   for (const FunctionSum& sum : sum_functions(tree, functions)) calls.push_back(sum.calls);
   const SampleValue value = value_of(times, hz);
-  tree = tree_of_chains(chains, times.chain_functions, value, arcs, calls);
+  ChainTree of_chains = tree_of_chains(samples.chains, times.chain_functions, value, arcs, calls);
+  times.timeline = timeline_of(samples, of_chains);
+  tree = std::move(of_chains.tree);
   std::vector<FunctionSum> sums = sum_functions(tree, functions);
   for (size_t f = 0; f < functions; ++f) {
     sums[f].calls = calls[f];

@@ -40,6 +40,17 @@ struct SampleRange {
 // Of samples that came `weight` at once, among `all`.
 SampleRange range_of(uint64_t samples, double weight = 1, double all = HUGE_VAL);
 
+// When samples were taken, as in SampleTimes, by nodes of the tree.
+struct RunTimeline {
+  struct Count {
+    uint32_t slice = 0, thread = 0, node = 0;
+    uint64_t samples = 0;
+  };
+  uint64_t slice = 0, length = 0;  // nanoseconds, of a slice and of the run; 0 if nothing is known
+  std::vector<SampledThread> threads = {};
+  std::vector<Count> counts = {};  // in order of their slices
+};
+
 struct SampledTimes {
   uint64_t period = 0;                      // nanoseconds that a sample stands for
   std::vector<uint64_t> samples = {};       // by function
@@ -52,6 +63,7 @@ struct SampledTimes {
   ChainFunctions chain_functions = {};  // empty without chains
   std::vector<OwnPart> own = {};        // by function; empty: all are their own
   bool are_of_copy = false;             // some were taken in a copy that profld made, not in the program itself
+  RunTimeline timeline = {};            // empty without chains, and of a part of the contexts
   OwnPart own_part(size_t function) const { return function < own.size() ? own[function] : OwnPart(); }
   bool has_chains() const { return !chain_functions.by_node.empty(); }
 
@@ -93,9 +105,9 @@ void leave_out_counters(const std::vector<UncertainCost>& costs, double hz, Samp
 std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree);
 
 // Makes the tree that of the samples' chains, and returns the sums by function. Their calls are those of the tree before, and
-// `arcs` tells how many of them each function made; so nodes get theirs.
-std::vector<FunctionSum> use_chains(const SampledTimes& times, const SampledChains& chains, double hz,
-                                    const std::vector<CountedArc>& arcs, Tree& tree);
+// `arcs` tells how many of them each function made; so nodes get theirs. Sets the timeline.
+std::vector<FunctionSum> use_chains(const Samples& samples, double hz, const std::vector<CountedArc>& arcs,
+                                    SampledTimes& times, Tree& tree);
 
 // What to say if samples show much less time than the kernel's accounts; "" if they do not. A thread begins with a period of
 // its own, so one that runs for less than that has no sample.

@@ -246,10 +246,11 @@ class Sharing {
 
 }  // namespace
 
-Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
-                    const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) {
+ChainTree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
+                         const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) {
   Counted counted(arcs, calls);
-  Tree tree;
+  ChainTree result;
+  Tree& tree = result.tree;
   tree.nodes.resize(1);
   Growing growing(tree);
   std::vector<double> samples(1);  // by node of the tree
@@ -257,7 +258,8 @@ Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions
     samples.resize(tree.nodes.size());
     samples[node] += double(count);
   };
-  std::vector<uint32_t> node_of = {0};  // by node of the chains
+  std::vector<uint32_t>& node_of = result.user;
+  node_of = result.kernel = {0};
   for (size_t c = 1; c < chains.nodes().size(); ++c) {
     const ChainNode& chain = chains.nodes()[c];
     const ChainPlace& place = functions.by_node[c];
@@ -271,7 +273,8 @@ Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions
     for (const uint32_t inlined : functions.inlined[place.inlined]) node = growing.child(node, inlined);
     node_of.push_back(node);
     add(node, chain.user);
-    if (chain.kernel) add(growing.child(node_of[c], functions.kernel), chain.kernel);
+    result.kernel.push_back(chain.kernel ? growing.child(node, functions.kernel) : 0);
+    if (chain.kernel) add(result.kernel[c], chain.kernel);
   }
   samples.resize(tree.nodes.size());
   for (size_t i = tree.nodes.size(); i-- > 0;) {
@@ -289,7 +292,7 @@ Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions
   }
   Sharing(tree, growing, counted, functions).share();
   link_children(tree);
-  return tree;
+  return result;
 }
 
 }  // namespace prof

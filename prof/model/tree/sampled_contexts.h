@@ -107,9 +107,16 @@ struct CountedArc {
   bool is_jump = false;  // at the end of the caller
 };
 
+// A tree, and which of its nodes has the samples of each node of the chains: those in user code, and those in the kernel, which is 0
+// where there are none.
+struct ChainTree {
+  Tree tree;
+  std::vector<uint32_t> user, kernel;
+};
+
 // `arcs`: what was counted of single functions; `calls`: of each function, 0 of one whose calls are not known.
-Tree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
-                    const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls);
+ChainTree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
+                         const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls);
 
 }  // namespace prof
 

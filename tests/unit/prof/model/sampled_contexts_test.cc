@@ -33,7 +33,7 @@ class Contexts {
       const uint32_t function = uint32_t(node.place.offset);
       functions.by_node.push_back({.function = function, .inlined = uint32_t(function == with_inlined_)});
     }
-    return prof::tree_of_chains(chains_, functions, {100, 1, own}, arcs, calls);
+    return prof::tree_of_chains(chains_, functions, {100, 1, own}, arcs, calls).tree;
   }
   // All instructions of that function are of one that was inlined into it.
   void set_inlined(uint32_t into) { with_inlined_ = into; }
