@@ -8,7 +8,6 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/text/count.h"
-#include "look.h"
 #include "prof/read/error.h"
 #include "prof/views/text/names.h"
 #include "screen.h"

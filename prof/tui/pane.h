@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "prof/model/analysis/analysis.h"
+
 namespace prof::tui {
 
 // A key that was pressed, or what else a terminal has to say.
@@ -58,6 +60,20 @@ class Query {
   std::string text_;
   bool has_capitals_ = false;
 };
+
+// What one look at a profile shows. A running program is looked at again and again, and each time functions may have other
+// numbers: they are known again by their names and places.
+struct Look {
+  explicit Look(Analysis of);
+
+  Analysis analysis;
+  std::vector<std::string> names;  // by function, printable
+};
+
+constexpr uint32_t kNoFunction = UINT32_MAX;
+
+// By function of one look, which it is in another; kNoFunction: it is not there.
+std::vector<uint32_t> same_functions(const Look& before, const Look& after);
 
 class Pane {
  public:

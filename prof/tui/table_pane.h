@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "look.h"
 #include "pane.h"
 #include "prof/views/run/views.h"
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "libprof/printable.h"
-#include "look.h"
 #include "prof/model/blocks/annotation.h"
 #include "prof/read/error.h"
 #include "prof/views/code/code_views.h"

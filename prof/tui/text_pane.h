@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "look.h"
 #include "pane.h"
 
 namespace prof::tui {

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "look.h"
 #include "pane.h"
 #include "prof/views/run/tree_lines.h"
 

@@ -14,7 +14,6 @@
 #include "prof/export/exports.h"
 #include "prof/gprof/graph/measured.h"
 #include "prof/gprof/report/fallacy.h"
-#include "prof/gprof/report/graph_of.h"
 #include "prof/gprof/report/report.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/contexts.h"

@@ -12,7 +12,6 @@
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/choose.h"
 #include "prof/read/header.h"
-#include "prof/views/compare/change_text.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/output.h"
 #include "verbs.h"

@@ -1,4 +1,4 @@
-// gprof's layouts, to the blank; and what gprof -i says of a file.
+// gprof's layouts, to the blank; what gprof would show of a run; and what gprof -i says of a file.
 //
 // gprof prints seconds with two digits after the point, which is enough for samples. Times that were measured are known
 // better: where all of them are less than ten seconds they are printed in milliseconds, or in microseconds.
@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "prof/gprof/graph/call_graph.h"
+#include "prof/model/analysis/analysis.h"
+#include "prof/read/gmon_file.h"
 #include "prof/views/text/output.h"
 
 namespace prof::gprof {
@@ -135,6 +137,15 @@ class Report {
   FastLine line_;
   std::vector<std::string> names_with_index_;  // of functions and cycles; empty: not asked for yet
 };
+
+// What gprof would show of a run, from what prof knows of it.
+
+// The graph that gprof makes of the gmon.out that prof -g writes of a program or a library; whole, as after assemble().
+// `search`: for the code of libraries, which tells where calls stand.
+CallGraph graph_as_gprof(const Analysis& analysis, uint32_t object, const DebugSearch& search);
+
+// The same of a file gmon.out and the program that wrote it.
+CallGraph graph_as_gprof(const Object& program, const Gmon& gmon);
 
 // gprof -i: how many records a gmon.out has.
 

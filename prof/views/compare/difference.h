@@ -36,6 +36,24 @@ void print_difference_tree(const Difference& difference, const DifferenceOptions
 // Everything, for programs. `type`: the PROFTYPE.
 void print_difference_json(const Difference& difference, const std::string& type, Output& out);
 
+// Figures of two sides, and what changed between them, as the table and the tree show them.
+
+// A change of a time, with its sign, and ~ before it unless it is known: "+1.23ms", "~-12ns". "0" if there is none that
+// could be measured.
+std::string duration_change(const Change& change);
+
+// A mean number of calls; with a place if it is no whole number.
+std::string count_text(double calls);
+
+// A change in percent of what was before, with its sign: "+12.3%". "" if there was nothing before.
+std::string percent_text(const Change& change);
+
+// A text with ~ before it unless the change is known, or there is none.
+std::string marked(const Change& change, const std::string& text);
+
+// The name of a function, printable, and what it was before if it had another: "foo (was foo.part.0)".
+std::string name_text(const ComparedFunction& function);
+
 }  // namespace prof
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "change_text.h"
+#include "difference.h"
 #include "libprof/printable.h"
 #include "linker-rewrite/text/count.h"
 #include "prof/views/text/json_writer.h"

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "prof/read/error.h"
-#include "prof/views/compare/change_text.h"
 #include "prof/views/compare/difference.h"
 #include "prof/views/text/numbers.h"
 #include "tests/unit/prof_analysed.h"

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "prof/tui/look.h"
 #include "prof/tui/pane.h"
 #include "prof/tui/table_pane.h"
 #include "prof/tui/text_pane.h"
