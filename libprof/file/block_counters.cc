@@ -30,8 +30,8 @@
 #include "block_counters.h"
 
 #include "file.h"
-#include "libprof/data/gs_base.h"
 #include "libprof/data/heavy.h"
+#include "libprof/data/thread.h"
 #include "libprof/format/blocks.h"
 #include "libprof/kernel/mappings.h"
 #include "libprof/kernel/memory.h"

@@ -3,7 +3,7 @@
 #include "file.h"
 #include "libprof/data/heavy.h"
 #include "libprof/data/state.h"
-#include "libprof/data/thread_name.h"
+#include "libprof/data/thread.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
 #include "modules.h"

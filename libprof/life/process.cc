@@ -15,7 +15,7 @@
 #include "libprof/data/heavy.h"
 #include "libprof/data/objects.h"
 #include "libprof/data/settings.h"
-#include "libprof/data/thread_name.h"
+#include "libprof/data/thread.h"
 #include "libprof/file/block_counters.h"
 #include "libprof/file/file.h"
 #include "libprof/file/modules.h"

@@ -16,8 +16,8 @@
 
 #include "thread_pointer.h"
 
-#include "libprof/data/gs_base.h"
 #include "libprof/data/state.h"
+#include "libprof/data/thread.h"
 #include "libprof/format/map.h"
 #include "libprof/hooks/hook_selection.h"
 #include "libprof/kernel/syscall.h"

@@ -18,7 +18,7 @@
 #include "libprof/data/heavy.h"
 #include "libprof/data/settings.h"
 #include "libprof/data/state.h"
-#include "libprof/data/thread_name.h"
+#include "libprof/data/thread.h"
 #include "libprof/file/block_counters.h"
 #include "libprof/file/file.h"
 #include "libprof/file/tree.h"

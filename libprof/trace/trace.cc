@@ -43,10 +43,10 @@
 
 #include "trace.h"
 
-#include "libprof/data/gs_base.h"
 #include "libprof/data/heavy.h"
 #include "libprof/data/objects.h"
 #include "libprof/data/settings.h"
+#include "libprof/data/thread.h"
 #include "libprof/format/trace.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
