@@ -12,11 +12,9 @@
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
-#include "linker-rewrite/blocks/trace_records.h"
-#include "linker-rewrite/decide/heap_place.h"
-#include "linker-rewrite/decide/import_calls.h"
+#include "linker-rewrite/blocks/block_counters.h"
+#include "linker-rewrite/decide/code_dependences.h"
 #include "linker-rewrite/decide/movability.h"
-#include "linker-rewrite/decide/refuse.h"
 #include "linker-rewrite/decide/selection.h"
 #include "linker-rewrite/decide/threads.h"
 #include "linker-rewrite/discover/discover.h"
@@ -231,7 +229,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
     program =
         group_functions(image, made->frames, find_functions(image, made->frames), std::move(program.frame_tables));
   refuse_without_functions(program, selection);
-  if (takes_heap_behind_data(program)) {
+  if (takes_heap_after_data(program)) {
     if (image.is_position_independent()) throw refusal(Refusal::heap_behind_data);
     layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace, Place::in_front);
   }

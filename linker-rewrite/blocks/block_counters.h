@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "linker-rewrite/decide/threads.h"
+#include "linker-rewrite/elf/image.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/x86/record_code.h"
 
@@ -94,6 +95,16 @@ struct BlockCounters {
 // the program's counters have to be (decide/threads.h).
 BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries,
                                    Increment increment = Increment::of_thread);
+
+// Where their blocks write their records instead (profld --trace), which block each number in a record means, and the table
+// that says so: see trace_records.cc.
+
+// As place_block_counters: of all groups that move. `has_memory`: the records have what tells which memory is touched.
+BlockCounters place_trace_records(const Program& program, const std::vector<OldAddr>& old_entries,
+                                  bool has_memory = false);
+
+// The second page of the trace segment and what follows it (libprof/format/trace.h).
+Bytes encode_trace_program(const Image& image, const BlockCounters& blocks);
 
 }  // namespace profld
 

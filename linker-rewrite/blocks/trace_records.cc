@@ -1,10 +1,9 @@
 // Which blocks of each function write a record; with memory: memory_records.cc. And here those of all functions are put together,
 // and numbered. A function with a block that has no place for the record that it needs is not traced, and the report says so.
 
-#include "trace_records.h"
-
 #include <algorithm>
 
+#include "block_counters.h"
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"

@@ -1,5 +1,5 @@
-// How a program depends on the place of its code, or on its bytes, so that functions have to stay. Each way is found by a file
-// of its own.
+// How a program depends on the place of its code, or on its bytes, so that functions have to stay, or on what lies after its
+// data. Each way is found by a file of its own.
 
 #ifndef LINKER_REWRITE_DECIDE_CODE_DEPENDENCES_H
 #define LINKER_REWRITE_DECIDE_CODE_DEPENDENCES_H
@@ -94,6 +94,11 @@ struct MonitoredEnd {
 };
 
 std::vector<MonitoredEnd> find_monitored_ends(const Program& program);
+
+// heap_place.cc: programs that take the memory after their data for their heap.
+
+// Whether it is one. To be called when its functions are decoded.
+bool takes_heap_after_data(const Program& program);
 
 }  // namespace profld
 

@@ -19,8 +19,6 @@
 // A static program of glibc's has the address of its end in any case. There, if it is stripped, only one that is rounded up
 // counts.
 
-#include "heap_place.h"
-
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -28,6 +26,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "code_dependences.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
@@ -110,7 +109,7 @@ bool takes_address_behind_data(const Program& program) {
 
 }  // namespace
 
-bool takes_heap_behind_data(const Program& program) {
+bool takes_heap_after_data(const Program& program) {
   const Image& image = *program.image;
   if (image.link_type() == LinkType::shared_library || !may_move_its_heap(program)) return false;
   const Elf64_Phdr& last = last_segment(image);

@@ -19,8 +19,6 @@
 // There is no other mark of these than their names. And a function that is called through a pointer in a register is
 // not seen: nothing tells which it is.
 
-#include "import_calls.h"
-
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>

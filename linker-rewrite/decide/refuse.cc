@@ -7,8 +7,6 @@
 // programs, and OCaml's that export nothing, keep nothing but the name of the environment variable that their run-time
 // system reads, a string of its own in read-only data.
 
-#include "refuse.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -17,6 +15,7 @@
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/refusal.h"
 #include "linker-rewrite/elf/notes.h"
+#include "movability.h"
 
 namespace profld {
 

@@ -9,6 +9,7 @@
 #ifndef LINKER_REWRITE_DECIDE_SELECTION_H
 #define LINKER_REWRITE_DECIDE_SELECTION_H
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,6 +64,19 @@ class NameSelection {
   const DebugNames& debug_names_;
   prof_names::Languages languages_;
 };
+
+// Which calls of functions of other files get hooks: --imports, --no-imports. See import_calls.cc.
+
+// How many calls of imported functions, and tail jumps to them, were found in the functions that the user selected.
+struct ImportCallCounts {
+  uint64_t calls = 0;          // that get hooks
+  uint64_t tail_jumps = 0;     // that are counted
+  uint64_t to_special = 0;     // left alone: of a function that returns twice, or that compilers call in their own way
+  uint64_t from_unhooked = 0;  // left alone: from a function that stays
+};
+
+// Sets Group::import_calls and Program::imports. To be called when it is final which groups move.
+ImportCallCounts select_import_calls(Program& program, const Selection& selection);
 
 // A line for each pattern of -F and -N that no function of the program matches, and none that it calls in other files:
 // "-F srot: matches no function; did you mean std::sort?"

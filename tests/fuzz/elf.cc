@@ -1,7 +1,7 @@
 // A whole ELF file: headers, segments, sections, symbols, dynamic section, relocations, notes; where its functions are.
 
 #include "fuzz.h"
-#include "linker-rewrite/decide/refuse.h"
+#include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/program/functions.h"
 
 using namespace profld;

@@ -3,7 +3,6 @@
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/blocks/flow_graph.h"
 #include "linker-rewrite/blocks/liveness.h"
-#include "linker-rewrite/blocks/trace_records.h"
 #include "tests/unit/code_fixture.h"
 
 using namespace code_fixture;

@@ -1,5 +1,4 @@
-#include "linker-rewrite/decide/import_calls.h"
-
+#include "linker-rewrite/decide/selection.h"
 #include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/x86/decode_cache.h"
 #include "tests/unit/code_fixture.h"

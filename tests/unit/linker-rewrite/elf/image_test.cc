@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "linker-rewrite/decide/refuse.h"
+#include "linker-rewrite/decide/movability.h"
 #include "tests/unit/elf_fixture.h"
 
 using namespace profld;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "libprof/format/map.h"
-#include "linker-rewrite/decide/refuse.h"
+#include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/write/layout.h"
 #include "tests/unit/elf_fixture.h"
