@@ -230,7 +230,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
         group_functions(image, made->frames, find_functions(image, made->frames), std::move(program.frame_tables));
   refuse_without_functions(program, selection);
   if (takes_heap_after_data(program)) {
-    if (image.is_position_independent()) throw refusal(Refusal::heap_behind_data);
+    if (image.is_position_independent()) throw refusal(Refusal::heap_after_data);
     layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace, Place::in_front);
   }
   give_back_memory(image);

@@ -71,12 +71,12 @@ inline bool is_last(Frame* f) { return (reinterpret_cast<uint64_t>(f + 1) & (CHU
 // No loop goes on for ever, even if something has overwritten the list that it follows. Blocks are given out in
 // ascending order, so the lists of stacks and of chunks are ordered; an element out of order ends the list.
 inline Block if_before(Block next, Block b) { return next < b ? next : 0; }
-inline Block if_behind(Block next, Block b) { return next > b ? next : 0; }
+inline Block if_after(Block next, Block b) { return next > b ? next : 0; }
 
 // The stack of the thread that was made before that one; 0 if there is none.
 inline Block stack_before(State* s, Block b) { return if_before(at<FrameChunk>(s->base, b)->next_stack, b); }
 // The chunk above that one; 0 if there is none.
-inline Block chunk_after(State* s, Block b) { return if_behind(at<FrameChunk>(s->base, b)->next, b); }
+inline Block chunk_after(State* s, Block b) { return if_after(at<FrameChunk>(s->base, b)->next, b); }
 
 inline uint64_t slot_of(const Frame* f) { return load(&f->slot) & ~kSlotTag; }
 

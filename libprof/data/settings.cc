@@ -100,7 +100,7 @@ void look_at(const char* variable, Environment* found) {
   }
 }
 
-const uint64_t* behind_environment(const uint64_t* p) {
+const uint64_t* after_environment(const uint64_t* p) {
   while (*p != 0) ++p;
   return p + 1;
 }
@@ -138,7 +138,7 @@ uint64_t parse_bytes(const char* text) {
 uint64_t auxiliary_value(uint64_t type) {
   if (initial_stack) {
     const uint64_t* environment = initial_stack + 1 + initial_stack[0] + 1;
-    auto* entry = reinterpret_cast<const AuxiliaryEntry*>(behind_environment(environment));
+    auto* entry = reinterpret_cast<const AuxiliaryEntry*>(after_environment(environment));
     for (; entry->type != 0; ++entry) {
       if (entry->type == type) return entry->value;
     }

@@ -124,7 +124,7 @@ int64_t open_moved(Process* p) {
 // The mapping's bytes, with the guard page in front of it, and what lies after the blocks that are mapped: a guard page that
 // belongs to the same mapping, or what was reserved.
 uint64_t size_of_mapping(const Process* p) {
-  return kPage + p->mapped * PROF_BLOCK_SIZE + (p->is_reserved ? kRoomBehindMapping : kPage);
+  return kPage + p->mapped * PROF_BLOCK_SIZE + (p->is_reserved ? kRoomAfterMapping : kPage);
 }
 
 // Maps blocks up to `end`, inaccessible. It is the last page, a guard, that grows, so that all flags of the mapping hold from

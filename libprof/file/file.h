@@ -38,7 +38,7 @@ void write_profile(Process* p);
 
 // Bytes after what is in use of the mapping of a profile, for leave_parent (life/threads.h), in a child that has no such
 // mapping; the last page stays inaccessible.
-inline constexpr uint64_t kRoomBehindMapping = 3 * kPage;
+inline constexpr uint64_t kRoomAfterMapping = 3 * kPage;
 
 // Tells the children of this process where its profile is mapped, after an inaccessible page, and how much of it is in
 // use.

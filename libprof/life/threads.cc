@@ -255,7 +255,7 @@ void leave_parent(State* s) {
   leave_trace_of_parent();
   const bool is_area_whole = !uses_cpu_clock() || leave_sign(s);
   if (const auto [base, size] = bequeathed(); base) {
-    const Memory all = {base - kPage, kPage + size + kRoomBehindMapping};
+    const Memory all = {base - kPage, kPage + size + kRoomAfterMapping};
     const int64_t at = syscall6(__NR_mmap, as_word(all.start), all.size, kProtectNone,
                                 kMapPrivate | kMapAnonymous | kMapNoReserve | kMapFixedNoReplace, uint64_t(-1), 0);
     if (at == int64_t(as_word(all.start)) && open_memory(base, all.size - 2 * kPage)) {
@@ -269,7 +269,7 @@ void leave_parent(State* s) {
   }
   if (zeros[0].start) {
     char* base = zeros[0].start + kPage;
-    char* after = zeros[0].start + zeros[0].size - kRoomBehindMapping;
+    char* after = zeros[0].start + zeros[0].size - kRoomAfterMapping;
     auto* chunk = reinterpret_cast<FrameChunk*>(after + kLargeChunkOffset);
     chunk->stack = Block((after + kLargeChunkOffset - base) >> PROF_BLOCK_SHIFT);
     chunk->capacity = kFramesInLargeChunk;

@@ -54,7 +54,7 @@ enum class Refusal {
   uses_gs,
   trace_without_hooks,
   too_many_blocks,
-  heap_behind_data,
+  heap_after_data,
 };
 
 struct RefusalWords {
@@ -115,14 +115,14 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::trace_without_hooks,
      "it may make threads that only hooks tell the runtime of; trace it without --no-hooks"},
     {Refusal::too_many_blocks, "it has too many basic blocks for --trace=memory; choose fewer functions (-F)"},
-    {Refusal::heap_behind_data,
+    {Refusal::heap_after_data,
      "it takes the memory after its data for its heap, as dumped Lisps do, and copies have new segments there; use "
      "perf"},
 });
 static_assert([] {
   for (size_t i = 0; i < kRefusals.size(); ++i)
     if (kRefusals[i].code != Refusal(i)) return false;
-  return kRefusals.size() == size_t(Refusal::heap_behind_data) + 1;
+  return kRefusals.size() == size_t(Refusal::heap_after_data) + 1;
 }());
 
 constexpr std::string_view words_of(Refusal code) { return kRefusals[size_t(code)].words; }

@@ -45,7 +45,7 @@ namespace profld {
 
 namespace {
 
-constexpr double kBehind = 1.1;  // what an increment on the way after a jump costs, beside one in a block
+constexpr double kAfter = 1.1;   // what an increment on the way after a jump costs, beside one in a block
 constexpr double kFar = 3;       // and on the way to its target, with a jump of its own
 constexpr double kLonger = 0.1;  // which also makes the first jump longer, and the code
 constexpr double kTwice = 2;     // what an increment costs after which a comparison is made again
@@ -223,7 +223,7 @@ class FunctionCounters {
     const uint32_t to = next[is_taken];
     if (live_.at_start(to) != 0 || (is_taken && graph_.blocks()[to].entered)) return std::nullopt;
     const double cost =
-        is_taken ? frequencies[1] * kFar + (frequencies[0] + frequencies[1]) * kLonger : frequencies[0] * kBehind;
+        is_taken ? frequencies[1] * kFar + (frequencies[0] + frequencies[1]) * kLonger : frequencies[0] * kAfter;
     return Way{b, to, is_taken, cost};
   }
 

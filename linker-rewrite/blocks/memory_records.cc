@@ -99,8 +99,8 @@ class CarriedValues {
 
   // The accesses of a block by what registers hold when the blocks of `way` have run after it. Nullopt if some value that they need is
   // in none any more. `wanted`: registers that are taken before others.
-  std::optional<std::vector<BlockAccess>> accesses_behind(uint32_t block, std::span<const uint32_t> way,
-                                                          RegisterSet wanted) const;
+  std::optional<std::vector<BlockAccess>> accesses_after(uint32_t block, std::span<const uint32_t> way,
+                                                         RegisterSet wanted) const;
 
  private:
   std::optional<NeededValue> after(const NeededValue& value, uint32_t block, std::span<const uint32_t> way,
@@ -154,8 +154,8 @@ std::optional<NeededValue> CarriedValues::after(const NeededValue& value, uint32
   return NeededValue{there, value.is_exact};
 }
 
-std::optional<std::vector<BlockAccess>> CarriedValues::accesses_behind(uint32_t block, std::span<const uint32_t> way,
-                                                                       RegisterSet wanted) const {
+std::optional<std::vector<BlockAccess>> CarriedValues::accesses_after(uint32_t block, std::span<const uint32_t> way,
+                                                                      RegisterSet wanted) const {
   std::vector<BlockAccess> accesses = addresses_[block].accesses();
   for (BlockAccess& access : accesses) {
     if (access.needs_fs || access.needs_flags) return std::nullopt;
@@ -292,7 +292,7 @@ class MemoryRecords : SilenceJudge {
 
  private:
   static constexpr TreeLimits kLimits{16, 8};
-  static constexpr int kMaxValuesBehind = 4;   // of silent blocks, in a record
+  static constexpr int kMaxValuesAfter = 4;    // of silent blocks, in a record
   using Pair = std::pair<uint32_t, uint32_t>;  // a record, and a silent block that it tells of
 
   static RegisterSet registers_of(const RecordNeeds& needs) {
@@ -332,7 +332,7 @@ class MemoryRecords : SilenceJudge {
       if (!all_.is_block(t.silent)) continue;
       RecordNeeds& of_record = needs.try_emplace(t.record, needs_[t.record]).first->second;
       const auto wanted = RegisterSet(registers_of(of_record) | own_[t.record]);
-      std::optional<std::vector<BlockAccess>> found = carried_.accesses_behind(t.silent, blocks_of(t.way), wanted);
+      std::optional<std::vector<BlockAccess>> found = carried_.accesses_after(t.silent, blocks_of(t.way), wanted);
       if (!found) return false;
       for (const BlockAccess& access : *found) of_record.add(access);
       accesses.emplace(Pair(t.record, t.silent), std::move(*found));
@@ -343,7 +343,7 @@ class MemoryRecords : SilenceJudge {
     double gain = all_.nodes[node].cost + all_.frequency[node] * kValue * beside(node, needs_[node]);
     for (const auto& [record, of_record] : needs) {
       const int values = beside(record, of_record), before = beside(record, needs_[record]);
-      if (values > before && values > kMaxValuesBehind) return false;
+      if (values > before && values > kMaxValuesAfter) return false;
       if (of_record != needs_[record] && !can_have(record, of_record)) return false;
       gain -= all_.frequency[record] * kValue * (values - before);
     }

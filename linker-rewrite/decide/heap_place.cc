@@ -81,27 +81,28 @@ const Elf64_Phdr& last_segment(const Image& image) {
   return *last;  // there is one: Image
 }
 
-bool takes_address_behind_data(const Program& program) {
+bool takes_address_after_data(const Program& program) {
   const Image& image = *program.image;
   const OldAddr end = image.span().end;
   if (std::ranges::any_of(image.symbols(), [&](const Symbol& s) { return s.name == "end" && s.address == end; }))
     return true;
   const OldAddr first = end + (image.is_static() ? 1 : 0);
-  const auto is_behind = [&](OldAddr a) { return first <= a && a <= end + kPageSize; };
+  const auto is_after_data = [&](OldAddr a) { return first <= a && a <= end + kPageSize; };
   for (const Relocation& r : image.relocations()) {
     const bool has_symbol = r.symbol != 0 && r.symbol < image.dynamic_symbols().size();
     const Symbol* symbol = has_symbol ? &image.dynamic_symbols()[r.symbol] : nullptr;
-    if (symbol ? symbol->section != SHN_UNDEF && is_behind(symbol->address) : is_behind(OldAddr(uint64_t(r.addend))))
+    if (symbol ? symbol->section != SHN_UNDEF && is_after_data(symbol->address)
+               : is_after_data(OldAddr(uint64_t(r.addend))))
       return true;
   }
   return any_of_code(program, [&](const Code& code, size_t i) {
     const Insn& insn = code.insns[i];
-    if (insn.rip_relative) return takes_address(code, insn) && is_behind(code.target(insn));
+    if (insn.rip_relative) return takes_address(code, insn) && is_after_data(code.target(insn));
     if (image.is_position_independent() || insn.flow != Flow::next) return false;
     const ByteView bytes = code.bytes_of(insn);
     const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);
     const auto is_address = [&](const NumberField& n) {
-      return n.size == 4 && is_behind(OldAddr(uint32_t(n.read(bytes.data()))));
+      return n.size == 4 && is_after_data(OldAddr(uint32_t(n.read(bytes.data()))));
     };
     return cached && (is_address(cached->immediate) || is_address(cached->displacement));
   });
@@ -113,7 +114,7 @@ bool takes_heap_after_data(const Program& program) {
   const Image& image = *program.image;
   if (image.link_type() == LinkType::shared_library || !may_move_its_heap(program)) return false;
   const Elf64_Phdr& last = last_segment(image);
-  return ((last.p_flags & PF_W) && last.p_filesz == last.p_memsz) || takes_address_behind_data(program);
+  return ((last.p_flags & PF_W) && last.p_filesz == last.p_memsz) || takes_address_after_data(program);
 }
 
 }  // namespace profld

@@ -199,7 +199,7 @@ bool splits_stack(const Code& code) {
 
 // The target of a jump table's entry that leads to the end of a part, if a fragment begins there that belongs to no
 // function so far. (Otherwise that end stands for an index that cannot occur.) 0 if there is none.
-OldAddr find_fragment_behind(const Program& program, const FunctionCode& function, const IndirectJumps& indirect) {
+OldAddr find_fragment_after(const Program& program, const FunctionCode& function, const IndirectJumps& indirect) {
   for (const JumpTable& t : indirect.tables)
     for (OldAddr target : t.targets) {
       if (std::ranges::none_of(function.parts, [&](const Code& c) { return c.range.end == target; })) continue;
@@ -243,7 +243,7 @@ std::optional<Reason> own_reason(const Program& program, const LastCalls& last_c
     *outside = indirect.error().outside;
     return indirect.error().reason;
   }
-  if (const OldAddr fragment = find_fragment_behind(program, group.code, *indirect); fragment != OldAddr()) {
+  if (const OldAddr fragment = find_fragment_after(program, group.code, *indirect); fragment != OldAddr()) {
     *outside = fragment;
     return Reason(ReasonCode::table_of_fragment, fragment);
   }

@@ -36,9 +36,9 @@ namespace {
 
 struct Leader {
   StackState state;
-  bool only_jumped_to = true;           // with the stack as at the entry
-  bool is_pending = false;              // see Leaders::take
-  std::optional<uint32_t> behind_call;  // control comes straight from this call, and on no other path
+  bool only_jumped_to = true;          // with the stack as at the entry
+  bool is_pending = false;             // see Leaders::take
+  std::optional<uint32_t> after_call;  // control comes straight from this call, and on no other path
 };
 
 // By distance from the body's start, in bytes. References to leaders are valid until one is added.
@@ -54,7 +54,7 @@ class Leaders {
   Leader& at(uint32_t o) { return leaders_[find(o)->second]; }
 
   // There must be none.
-  void add(uint32_t o, const StackState& state, std::optional<uint32_t> behind_call) {
+  void add(uint32_t o, const StackState& state, std::optional<uint32_t> after_call) {
     if (is_leader_.size() <= o) is_leader_.resize(size_t(o) + 64);
     is_leader_[o] = true;
     const auto number = uint32_t(places_.size());
@@ -64,7 +64,7 @@ class Leaders {
     l.state = state;
     l.only_jumped_to = true;
     l.is_pending = false;
-    l.behind_call = behind_call;
+    l.after_call = after_call;
   }
 
   // The last one in front of `o`.
@@ -196,15 +196,15 @@ class Explorer {
     if (leaders_.contains(o)) {
       Leader& there = leaders_.at(o);
       if (way == Way::other) there.only_jumped_to = false;
-      if (there.state.contradicts(state) && there.behind_call.has_value() != behind_call_.has_value()) {
-        endless_.insert(behind_call_ ? *behind_call_ : *there.behind_call);
+      if (there.state.contradicts(state) && there.after_call.has_value() != after_call_.has_value()) {
+        endless_.insert(after_call_ ? *after_call_ : *there.after_call);
         wrong_ = true;
       }
-      if (there.behind_call != behind_call_) there.behind_call.reset();
+      if (there.after_call != after_call_) there.after_call.reset();
       if (there.state.merge(state)) leaders_.expect(o);
       return;
     }
-    leaders_.add(o, state, behind_call_);
+    leaders_.add(o, state, after_call_);
     if (way == Way::other) leaders_.at(o).only_jumped_to = false;
     if (mark(o) == Mark::inside) body_.is_understood = false;
     leaders_.expect(o);
@@ -241,13 +241,12 @@ class Explorer {
     StackState& state = memory_.state;
     StackState& before = memory_.before;
     state = leaders_.at(from).state;
-    behind_call_ = leaders_.at(from).behind_call;
+    after_call_ = leaders_.at(from).after_call;
     for (uint32_t o = from; body_.is_understood;) {
       if (o != from && leaders_.contains(o)) return reach(o, state, Way::other);
       if (o >= body_.window.size()) {
         // After a call and in front of a function, control does not come there.
-        if (!behind_call_ || !may_start_function(image_, body_.window.end))
-          leave(last_, body_.window.end, false, state);
+        if (!after_call_ || !may_start_function(image_, body_.window.end)) leave(last_, body_.window.end, false, state);
         return;
       }
       Insn insn;
@@ -274,7 +273,7 @@ class Explorer {
         const auto returns = surroundings_.returns(insn, code_.target(insn));
         if (collecting_ && returns == Surroundings::Returns::unknown) body_.waiting.push_back(code_.target(insn));
         if (returns != Surroundings::Returns::yes || endless_.contains(insn.offset)) return false;
-        behind_call_ = insn.offset;
+        after_call_ = insn.offset;
         return !skips_padding(insn.offset + insn.length, after);
       }
       case Flow::jump:
@@ -425,7 +424,7 @@ class Explorer {
   std::map<uint32_t, StackState> states_at_;  // of those jumps
   std::set<uint32_t> within_;                 // targets of jumps that seemed to leave
   std::set<uint32_t> endless_;                // calls that cannot return: what follows contradicts other paths
-  std::optional<uint32_t> behind_call_;       // see Leader
+  std::optional<uint32_t> after_call_;        // see Leader
   bool wrong_ = false;                        // there is one more of these
   uint32_t last_ = 0;
   bool collecting_ = false;
@@ -442,7 +441,7 @@ namespace {
 
 // True if an instruction ends at `a` that is `like`, or nothing is known of what is there.
 template <typename Predicate>
-bool is_behind(const Image& image, OldAddr a, Predicate like) {
+bool is_after(const Image& image, OldAddr a, Predicate like) {
   for (uint64_t length = 1; length <= kMaxInstructionLength; ++length) {
     const auto bytes = image.bytes(a - length, length);
     if (!bytes) return true;
@@ -464,7 +463,7 @@ OldAddr without_zeros_before(const Image& image, OldAddr a) {
 }  // namespace
 
 bool may_follow_function(const Image& image, OldAddr a) {
-  return is_behind(image, a, [](const CachedInsn& in) {
+  return is_after(image, a, [](const CachedInsn& in) {
     return in.is_no_operation() || in.ends_control() || in.insn.flow == Flow::call;
   });
 }
@@ -473,7 +472,7 @@ bool may_start_function(const Image& image, OldAddr a) {
   if (a.value % kCodeAlignment != 0) return false;
   if (may_follow_function(image, a)) return true;
   const OldAddr end = without_zeros_before(image, a);
-  return end != a && is_behind(image, end, [](const CachedInsn& in) { return in.ends_control(); });
+  return end != a && is_after(image, end, [](const CachedInsn& in) { return in.ends_control(); });
 }
 
 bool is_padding(const Image& image, OldRange r) {

@@ -58,7 +58,7 @@ namespace profld {
 // nobody writes to.) Else it may be either, and all that follows it up to the next function that is certain. In
 // position-independent code labels have no pointers, but those of computed gotos and of __builtin_setjmp. So what stands
 // after a function whose jumps are not understood may be its label, if that takes the address, or goes through an array of
-// addresses of which another is a label's (Search::accept_behind_jumps, has_labels).
+// addresses of which another is a label's (Search::accept_after_jumps, has_labels).
 //
 // Such a place is reported, and stays, whatever is known of the code in front of it (Start::is_guess). So does a number that
 // leads after code that is not known, where functions are not aligned: it may lead into the middle of something.
@@ -136,7 +136,7 @@ class Judge {
         if (places_[to].at == e.target) {
           places_[i].leads_to.push_back(to);
           places_[to].reached_within |= !e.is_jump;
-          places_[to].follows_epilogue |= e.is_jump && e.state.is_behind_epilogue();
+          places_[to].follows_epilogue |= e.is_jump && e.state.is_after_epilogue();
           places_[to].follows_jump |= e.leads_to_next;
         } else if (places_[to].start->body.reaches(e.target)) {
           places_[i].goes_back = true;
@@ -203,7 +203,7 @@ class Judge {
   bool is_tail_called(const Place& p, const Place* function) const {
     if (!is_frameless(p) || p.root == kNobody) return false;
     if (p.root == kSeveral || (p.follows_epilogue && makes_frame(p))) return true;
-    return may_start_function(image_, p.at) && is_behind_padding(p.at) && (!function || p.root != index(*function));
+    return may_start_function(image_, p.at) && is_after_padding(p.at) && (!function || p.root != index(*function));
   }
 
   bool is_frameless(const Place& p) const { return p.start->state.frame_address() == StackState::kNoFrame; }
@@ -235,15 +235,15 @@ class Judge {
     if (p.root == kSeveral) return {true, true};
     if (p.reached_within || p.goes_back) return {};
     if (may_start_function(image_, p.at) || p.at < places_[p.root].at || p.follows_jump) return {true, true};
-    return {is_behind_other(p, before), is_behind_other(p, before)};
+    return {is_after_other(p, before), is_after_other(p, before)};
   }
 
   // True if code of another function is between the function that leads to `p` and `p`, which is after it.
-  bool is_behind_other(const Place& p, const Place* before) const {
+  bool is_after_other(const Place& p, const Place* before) const {
     return before && p.root < kSeveral && places_[p.root].at < p.at && before->root != p.root;
   }
 
-  bool is_behind_padding(OldAddr a) const {
+  bool is_after_padding(OldAddr a) const {
     for (uint64_t length = 1; length <= kMaxInstructionLength; ++length)
       if (const auto bytes = image_.bytes(a - length, length))
         if (const CachedInsn* in = DecodeCache::of_this_thread().find(*bytes);

@@ -77,15 +77,15 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
       });
   const std::vector<Body> bodies = explored(tried);
   bool any = false;
-  OldAddr behind_jump;  // the end of the window in which a jump is not understood
+  OldAddr after_jump;  // the end of the window in which a jump is not understood
   for (size_t i = 0; i < tried.size(); ++i) {
     if (!is_like_function(bodies[i])) {
       refused_[tried[i]] = bodies[i].window.end;
       continue;
     }
-    if (tried[i] < behind_jump && (cautiously || !may_start_function(image_, tried[i]))) continue;
+    if (tried[i] < after_jump && (cautiously || !may_start_function(image_, tried[i]))) continue;
     if (starts_.contains(tried[i])) continue;
-    if (!bodies[i].jumps.empty()) behind_jump = std::max(behind_jump, bodies[i].window.end);
+    if (!bodies[i].jumps.empty()) after_jump = std::max(after_jump, bodies[i].window.end);
     accept(tried[i]);
     any = true;
   }
@@ -94,9 +94,9 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
 
 // What follows a function with a jump that is not understood: a function, or a label. (At a fixed address: if the function
 // itself takes the address.)
-bool Search::accept_behind_jumps() {
+bool Search::accept_after_jumps() {
   std::vector<OldAddr> tried;
-  const auto try_behind = [&](OldAddr jumping, OldAddr a) {
+  const auto try_after = [&](OldAddr jumping, OldAddr a) {
     const auto s = is_undescribed(a) && !starts_.contains(a) ? owner(a) : starts_.end();
     if (s != starts_.end() && s->first == jumping && !s->second.body.reaches(a) && may_follow_function(image_, a))
       tried.push_back(a);
@@ -104,10 +104,10 @@ bool Search::accept_behind_jumps() {
   for (OldAddr at : with_jumps_) {
     const auto s = starts_.find(at);
     if (s == starts_.end()) continue;
-    for (OldAddr a : s->second.body.code) try_behind(at, a);
+    for (OldAddr a : s->second.body.code) try_after(at, a);
     if (!image_.is_position_independent()) continue;
     const OldAddr end = window(at).end;
-    for (auto p = pointers_.upper_bound(at); p != pointers_.end() && *p < end; ++p) try_behind(at, *p);
+    for (auto p = pointers_.upper_bound(at); p != pointers_.end() && *p < end; ++p) try_after(at, *p);
   }
   sort_unique(tried);
   const std::vector<Body> bodies = explored(tried);
@@ -138,7 +138,7 @@ Body Search::explored_up_to_last_calls(OldAddr start) const {
 }
 
 // What a body comes to only after a call that seems never to return: a function, or a label.
-bool Search::accept_behind_last_calls() {
+bool Search::accept_after_last_calls() {
   bool any = false;
   for (OldAddr a : pointers_) {
     const auto s = is_undescribed(a) && !starts_.contains(a) ? owner(a) : starts_.end();
@@ -239,16 +239,16 @@ bool Search::add_label(OldAddr label, OldAddr from) {
   if (starts_.contains(label)) return false;
   const OldAddr root = root_of(from);
   const auto g = owner(label);
-  const bool is_behind_own = g != starts_.end() && root_of(g->first) == root;
+  const bool is_after_own = g != starts_.end() && root_of(g->first) == root;
   if (g != starts_.end() && !g->second.body.runs.empty()) {
     const Body& before = g->second.body;
     const bool in_gap = before.runs.back().end > label;
-    if (before.reaches(label) || (in_gap && !is_behind_own)) return false;
+    if (before.reaches(label) || (in_gap && !is_after_own)) return false;
     if (!in_gap && !may_follow_function(image_, label)) return false;
     if (before.runs.back().end < label && may_start_function(image_, label)) return false;
   }
   if (is_like_function(explore(image_, window(label), {{label, StackState::at_entry()}}, {}, *this))) return false;
-  if (!is_behind_own) {
+  if (!is_after_own) {
     const Body body = explore(image_, window(label), {{label, StackState()}}, {}, *this);
     if (!body.is_understood || body.runs.empty() || root_of(body.runs.back().end) != root) return false;
     add(label, Start::Kind::jumped, StackState(), from);

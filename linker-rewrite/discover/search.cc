@@ -33,13 +33,13 @@ void Search::run() {
   for (unsigned renewals = 0;;) {
     explore_queued();
     if (accept_pointers({pointers_.begin(), pointers_.end()}, !image_.is_position_independent())) continue;
-    forget_targets_behind_new_starts();
+    forget_targets_after_new_starts();
     if (!queue_.empty() || resolve_jumps()) continue;
     if (accept_pointers(roots_.in_data, true)) continue;
     if (renewals < kMaxRenewals && renew_arrivals() && ++renewals) continue;
     if (accept_unaligned(false)) continue;
-    if (accept_behind_jumps()) continue;
-    if (accept_behind_last_calls()) continue;
+    if (accept_after_jumps()) continue;
+    if (accept_after_last_calls()) continue;
     if (add_labels()) continue;
     if (!accept_unaligned(true)) break;
   }
@@ -489,7 +489,7 @@ void Search::add_fragments(OldAddr root, OldAddr from, const StackState& state, 
 }
 
 // What was looked at after a body may belong to a start that was found since.
-void Search::forget_targets_behind_new_starts() {
+void Search::forget_targets_after_new_starts() {
   for (auto& [at, s] : starts_) {
     if (s.targets.empty() || s.resolved_up_to <= window(at).end) continue;
     for (const auto& [jump, targets] : s.targets) {
@@ -519,9 +519,9 @@ bool Search::has_labels(OldAddr array, OldAddr start) {
   const bool has = std::ranges::any_of(targets, [&](OldAddr a) {
     if (!is_undescribed(a) || starts_.contains(a)) return false;
     const auto g = owner(a);
-    const bool is_behind =
+    const bool is_after =
         g != starts_.end() && (g->first == start || std::ranges::find(targets, g->first) != targets.end());
-    return is_behind && !is_like_function(explored({a}).front());
+    return is_after && !is_like_function(explored({a}).front());
   });
   if (!has) return false;
   for (OldAddr a : targets)

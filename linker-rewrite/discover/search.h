@@ -103,8 +103,8 @@ class Search : public Surroundings {
 
   bool accept_pointers(const std::vector<OldAddr>& candidates, bool cautiously);
   bool accept_unaligned(bool doubtful);
-  bool accept_behind_jumps();
-  bool accept_behind_last_calls();
+  bool accept_after_jumps();
+  bool accept_after_last_calls();
   bool add_labels();
   bool add_label(OldAddr label, OldAddr from);
   void accept(OldAddr pointer);
@@ -121,7 +121,7 @@ class Search : public Surroundings {
   // Takes the states of starts that are only jumped to from what leads there now; true if any changed.
   bool renew_arrivals();
 
-  void forget_targets_behind_new_starts();
+  void forget_targets_after_new_starts();
   bool has_labels(OldAddr array, OldAddr start);
   void find_last_calls(const std::vector<BodyPart>& parts, std::set<OldAddr>& added);
   bool resolve_jumps();

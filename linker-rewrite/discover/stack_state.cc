@@ -53,7 +53,7 @@ std::optional<StackState::FrameAddress> StackState::frame_address() const {
 
 bool StackState::is_as_at_entry() const { return breaches_at_return() == 0; }
 
-bool StackState::is_behind_epilogue() const {
+bool StackState::is_after_epilogue() const {
   return is_as_at_entry() && std::ranges::any_of(words_, [](const Word& w) {
            return w.frame == 0 && w.offset < 0 && w.holds.kind == Kind::entry && (kKeptRegisters & bit(w.holds.reg));
          });

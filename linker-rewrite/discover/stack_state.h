@@ -64,7 +64,7 @@ class StackState {
   // The stack is as at the entry: nothing on it but the return address, and the registers to keep have their values.
   bool is_as_at_entry() const;
   // That, and there was a frame: a register to keep was saved, and has its value again. So an epilogue is over.
-  bool is_behind_epilogue() const;
+  bool is_after_epilogue() const;
   // False if a call would find the stack at another distance from a multiple of 16 than functions may rely on.
   bool may_call() const;
   // What is wrong if control leaves the function for its caller here.

@@ -115,8 +115,8 @@ class Finder {
 
   std::vector<Padding> find() {
     std::vector<Padding> found = parallel_collect<Padding>(
-        unknown_.ranges.size(), [&](size_t i, std::vector<Padding>& out) { behind_function(unknown_.ranges[i], out); });
-    for (OldRange r : unknown_.fillings) behind_unknown_code(r, found);
+        unknown_.ranges.size(), [&](size_t i, std::vector<Padding>& out) { after_function(unknown_.ranges[i], out); });
+    for (OldRange r : unknown_.fillings) after_unknown_code(r, found);
     between_sections(found);
     std::ranges::stable_sort(found, {}, [](const Padding& p) { return p.range.start; });
     std::vector<Padding> result;
@@ -126,7 +126,7 @@ class Finder {
   }
 
  private:
-  void behind_function(OldRange range, std::vector<Padding>& found) const {
+  void after_function(OldRange range, std::vector<Padding>& found) const {
     const ptrdiff_t before = program_.range_of(range.start - 1);
     if (before < 0) return;
     bool several_bytes = false;
@@ -136,7 +136,7 @@ class Finder {
     if (end > range.start) found.push_back({{range.start, end}, before});
   }
 
-  void behind_unknown_code(OldRange filling, std::vector<Padding>& found) const {
+  void after_unknown_code(OldRange filling, std::vector<Padding>& found) const {
     if (named_.next(filling.start, filling.end) != filling.end) return;
     if (std::ranges::any_of(stubs_, [&](OldRange s) { return s.contains(filling.start); })) return;
     found.push_back({filling, -1});

@@ -30,7 +30,7 @@ size_t Brackets::operator_length(size_t at) const {
 
 // Whether the parentheses that end before `at` are those of a value, as in (5)>>(2), and not those of a type, as in
 // function<int (A)>.
-bool Brackets::is_behind_operand(size_t at) const {
+bool Brackets::is_after_operand(size_t at) const {
   if (at == 0 || text_[at - 1] != ')') return false;
   const std::string_view before = text_.substr(0, last_start_);
   if (before.ends_with(", ")) return true;
@@ -45,7 +45,7 @@ size_t Brackets::skipped(size_t at) const {
   if (rest.size() > 2 && rest[0] == '\'' && rest[2] == '\'') return at + 3;
   if (rest[0] == '"')
     if (const size_t end = rest.find('"', 1); end != std::string_view::npos) return at + end + 1;
-  if (!is_behind_operand(at)) return at;
+  if (!is_after_operand(at)) return at;
   for (std::string_view sign : {">>(", ">=("})
     if (rest.starts_with(sign)) return at + 2;
   if (rest[0] != '<') return at;

@@ -46,7 +46,7 @@ class Brackets {
  private:
   explicit Brackets(std::string_view text) : text_(text), ends_(text.size()), operators_(text.size()) {}
   bool match();
-  bool is_behind_operand(size_t at) const;
+  bool is_after_operand(size_t at) const;
   size_t skipped(size_t at) const;
   size_t operator_length(size_t at) const;
 

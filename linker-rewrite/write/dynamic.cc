@@ -280,7 +280,7 @@ Bytes HookImports::gnu_hash_table(ByteView file) const {
 }
 
 void HookImports::write_copies(Segment& read_only, const CopyMap& copies, unsigned section) const {
-  const uint64_t behind_hooks = symbols_.old_size + names_.size() * sizeof(Elf64_Sym);
+  const uint64_t after_hooks = symbols_.old_size + names_.size() * sizeof(Elf64_Sym);
   Bytes symbols;
   for (const NamedPart& p : copies_) {
     Elf64_Sym original;
@@ -289,7 +289,7 @@ void HookImports::write_copies(Segment& read_only, const CopyMap& copies, unsign
     append(symbols, symbol_of_copy(original, p, copies));
     if (section != 0) put(symbols, symbols.size() - sizeof original + offsetof(Elf64_Sym, st_shndx), uint16_t(section));
   }
-  read_only.write(symbols_.place + behind_hooks, symbols);
+  read_only.write(symbols_.place + after_hooks, symbols);
 }
 
 Bytes HookImports::relocations(ByteView file) const {

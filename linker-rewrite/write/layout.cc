@@ -423,7 +423,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   emit_copies(contents, edits);
 
   if (place_ == Place::in_front && segments().back()->next_page().value > image_.span().start.value)
-    throw refusal(Refusal::heap_behind_data);
+    throw refusal(Refusal::heap_after_data);
   std::vector<Elf64_Phdr> headers = program_headers();
   Bytes table;
   for (const Elf64_Phdr& h : headers) append(table, h);

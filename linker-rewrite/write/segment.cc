@@ -49,10 +49,10 @@ Placement place_new_segments(const Image& image, uint64_t kept, Place place) {
   // The first segment of all is a new one then, and it has the distance that AT_PHDR is computed with.
   if (place == Place::in_front) return {NewAddr(kLowestAddress), FileOffset(align_up(kept, kPage))};
   uint64_t distance = first->p_vaddr - first->p_offset;  // address - offset, modulo 2^64
-  uint64_t behind_file = align_up(distance + kept, kPage);
-  if (behind_file <= end && end - behind_file <= kMaxHole) return {NewAddr(end), FileOffset(end - distance)};
-  if (behind_file > end && behind_file - end <= kMaxDebugInfo)
-    return {NewAddr(behind_file), FileOffset(behind_file - distance)};
+  uint64_t after_file = align_up(distance + kept, kPage);
+  if (after_file <= end && end - after_file <= kMaxHole) return {NewAddr(end), FileOffset(end - distance)};
+  if (after_file > end && after_file - end <= kMaxDebugInfo)
+    return {NewAddr(after_file), FileOffset(after_file - distance)};
   return {NewAddr(end), FileOffset(align_up(kept, kPage))};
 }
 

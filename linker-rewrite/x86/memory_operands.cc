@@ -162,7 +162,7 @@ MemoryOperand operand_of(const Decoded& decoded, const ZydisDecodedOperand& oper
   return to;
 }
 
-DecodedInstruction::Direction direction_behind(ZydisMnemonic mnemonic) {
+DecodedInstruction::Direction direction_after(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
     case ZYDIS_MNEMONIC_CLD:
       return DecodedInstruction::Direction::up;
@@ -202,7 +202,7 @@ DecodedInstruction decode_memory(std::string_view code) {
   to.length = in.length;
   to.is_repeated = (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
   to.ends_early = (in.attributes & (ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
-  to.direction = direction_behind(in.mnemonic);
+  to.direction = direction_after(in.mnemonic);
   to.is_system_call = in.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
   const ZydisDecodedOperand& first = decoded.operands[0];
   to.holds_off_trap = (in.mnemonic == ZYDIS_MNEMONIC_MOV || in.mnemonic == ZYDIS_MNEMONIC_POP) &&

@@ -258,11 +258,12 @@ void find_skeletons(const Snapshot& snapshot, std::vector<Module>& modules) {
     prof_format::Skeleton skeleton;
     const uint64_t at = uint64_t(b) * PROF_BLOCK_SIZE, bytes = at + sizeof skeleton;
     char last;
-    if (at < snapshot.header().header_size || snapshot.read_behind(&skeleton, sizeof skeleton, at) < sizeof skeleton)
+    if (at < snapshot.header().header_size ||
+        snapshot.read_after_blocks(&skeleton, sizeof skeleton, at) < sizeof skeleton)
       return;
     const uint64_t packed = skeleton.packed_size;
     if (packed == 0 || packed > kMax || skeleton.size > std::min(kMax, packed * kMaxPacked) ||
-        snapshot.read_behind(&last, 1, bytes + packed - 1) < 1)
+        snapshot.read_after_blocks(&last, 1, bytes + packed - 1) < 1)
       return;
     for (Module& module : modules)
       if (module.block == skeleton.module) module.skeleton = {snapshot.path(), bytes, packed, skeleton.size};

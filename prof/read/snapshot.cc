@@ -92,7 +92,7 @@ std::string_view Snapshot::bytes(Block block, uint64_t size) const {
   return {now_.bytes.get() + start, size};
 }
 
-uint64_t Snapshot::read_behind(void* to, uint64_t size, uint64_t offset) const {
+uint64_t Snapshot::read_after_blocks(void* to, uint64_t size, uint64_t offset) const {
   return read_at(file_.get(), to, size, offset, path_);
 }
 

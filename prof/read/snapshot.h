@@ -60,7 +60,7 @@ class Snapshot {
 
   // Reads what the process did not write: bytes after the blocks that it used, as they are in the file now. Returns how
   // many there were.
-  uint64_t read_behind(void* to, uint64_t size, uint64_t offset) const;
+  uint64_t read_after_blocks(void* to, uint64_t size, uint64_t offset) const;
 
   const std::string& path() const { return path_; }
 

@@ -38,7 +38,7 @@ void check_listable(const std::string& folder) {
 namespace {
 
 // What stands after $ORIGIN in a name of a folder that begins with it; else none.
-std::optional<std::string> behind_origin(const std::string& searched) {
+std::optional<std::string> after_origin(const std::string& searched) {
   for (const std::string token : {"$ORIGIN", "${ORIGIN}"}) {
     if (!searched.starts_with(token)) continue;
     const std::string rest = searched.substr(token.size());
@@ -58,15 +58,14 @@ std::vector<std::string> search_path_of(const std::string& program) {
 }  // namespace
 
 bool depends_on_place(const std::string& program) {
-  return std::ranges::any_of(search_path_of(program),
-                             [](const std::string& s) { return behind_origin(s).has_value(); });
+  return std::ranges::any_of(search_path_of(program), [](const std::string& s) { return after_origin(s).has_value(); });
 }
 
 std::string search_path_from_elsewhere(const std::string& program, const std::string& folder) {
   std::string path;
   bool depends = false;
   for (const std::string& searched : search_path_of(program)) {
-    const std::optional<std::string> rest = behind_origin(searched);
+    const std::optional<std::string> rest = after_origin(searched);
     depends = depends || rest;
     path += (rest ? folder + *rest : searched) + ":";
   }

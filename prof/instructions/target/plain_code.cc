@@ -209,18 +209,18 @@ bool can_divide(const PlainInstruction& plain, const NativeFrame& before, uint64
 
 // Where control always goes on after it; 0 if that is not known.
 uint64_t next_of(const PlainInstruction& plain, uint64_t address) {
-  const uint64_t behind = address + plain.size;
+  const uint64_t after = address + plain.size;
   switch (plain.kind) {
     case Kind::jump:
     case Kind::call:
-      return behind + uint64_t(plain.immediate);
+      return after + uint64_t(plain.immediate);
     case Kind::branch:
     case Kind::jump_to:
     case Kind::call_to:
     case Kind::comes_back:
       return 0;
     default:
-      return behind;
+      return after;
   }
 }
 
@@ -427,7 +427,7 @@ bool PlainCode::use_string(const PlainInstruction& plain, const PlainState& befo
 
 bool PlainCode::pass_control(const PlainInstruction& plain, const PlainState& before, PlainState& after,
                              BatchMemory& memory) {
-  const uint64_t behind = after.at;
+  const uint64_t return_address = after.at;
   auto& registers = after.general.registers;
   switch (plain.kind) {
     case Kind::branch:
@@ -450,8 +450,8 @@ bool PlainCode::pass_control(const PlainInstruction& plain, const PlainState& be
   }
   if (after.at >= kMaxAddress) return false;  // whether that fails here or there is the processor's choice
   if (plain.kind != Kind::call && plain.kind != Kind::call_to) return true;
-  registers[plain_rsp] -= sizeof behind;
-  return write(memory, registers[plain_rsp], &behind, sizeof behind);
+  registers[plain_rsp] -= sizeof return_address;
+  return write(memory, registers[plain_rsp], &return_address, sizeof return_address);
 }
 
 bool PlainCode::write(BatchMemory& memory, uint64_t address, const void* from, size_t size) {

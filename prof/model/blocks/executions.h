@@ -23,7 +23,7 @@ class Executions {
 
   // Those of an object.
   bool are_known(uint32_t object) const {
-    const auto after = first_behind(object, UINT64_MAX);
+    const auto after = first_after(object, UINT64_MAX);
     return after != blocks_.begin() && std::prev(after)->object == object;
   }
 
@@ -35,7 +35,7 @@ class Executions {
 
   // The block that an address is in; null if none was counted.
   const BlockCount* block_at(uint32_t object, uint64_t address) const {
-    const auto after = first_behind(object, address);
+    const auto after = first_after(object, address);
     if (after == blocks_.begin()) return nullptr;
     const BlockCount& block = *std::prev(after);
     return block.object == object && address - block.address < block.size ? &block : nullptr;
@@ -43,13 +43,13 @@ class Executions {
 
   // The blocks that begin in a range of addresses.
   std::span<const BlockCount> within(uint32_t object, uint64_t start, uint64_t end) const {
-    const auto first = start == 0 ? first_behind(object, 0) : first_behind(object, start - 1);
-    const auto last = end == 0 ? first : first_behind(object, end - 1);
+    const auto first = start == 0 ? first_after(object, 0) : first_after(object, start - 1);
+    const auto last = end == 0 ? first : first_after(object, end - 1);
     return {first, last};
   }
 
  private:
-  std::vector<BlockCount>::const_iterator first_behind(uint32_t object, uint64_t address) const {
+  std::vector<BlockCount>::const_iterator first_after(uint32_t object, uint64_t address) const {
     return std::upper_bound(blocks_.begin(), blocks_.end(), address, [object](uint64_t a, const BlockCount& block) {
       return block.object != object ? object < block.object : a < block.address;
     });

@@ -128,11 +128,11 @@ class Solver {
 
 void add_blocks(FlowGraph& graph, const BlockCount& block, const std::string& code) {
   FlowBlock part;
-  const auto begin = [&](uint64_t start, bool is_behind_call) {
+  const auto begin = [&](uint64_t start, bool is_after_call) {
     part = FlowBlock();
     part.start = part.end = start;
     part.count = block.count;
-    part.is_behind_call = is_behind_call;
+    part.is_after_call = is_after_call;
   };
   begin(block.address, false);
   for (const Instruction& instruction : decode_instructions(code, block.address)) {
@@ -191,7 +191,7 @@ FlowGraph flow_graph_without_counts(std::span<const BlockCount> blocks, uint64_t
   }
   for (size_t i = 1; i < graph.blocks.size(); ++i)
     if (graph.blocks[i - 1].end == graph.blocks[i].start && is_call(graph.blocks[i - 1].last))
-      graph.blocks[i].is_behind_call = true;
+      graph.blocks[i].is_after_call = true;
   for (uint32_t b = 0; b < graph.blocks.size(); ++b) add_arcs(graph, b);
   return graph;
 }

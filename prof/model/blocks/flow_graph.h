@@ -30,7 +30,7 @@ struct FlowBlock {
   uint64_t end_of_function =
       UINT64_MAX;  // where the instructions begin that only end the function; none if there are none
   Instruction last = {};
-  bool is_behind_call = false;
+  bool is_after_call = false;
 };
 
 struct FlowArc {

@@ -133,7 +133,7 @@ class Part {
   // Takes away a round from a block through those after it in the list, if there is one, and returns how often it was
   // gone.
   uint64_t round_from(uint32_t first) {
-    if (!is_entered_from_behind(first)) return 0;
+    if (!is_entered_from_later(first)) return 0;
     std::vector<bool> seen(blocks_.size());
     struct Step {
       uint32_t block;
@@ -162,7 +162,7 @@ class Part {
     return least;
   }
 
-  bool is_entered_from_behind(uint32_t first) const {
+  bool is_entered_from_later(uint32_t first) const {
     for (uint32_t b = first; b < blocks_.size(); ++b)
       for (const Way& way : out_[b])
         if (way.to == first && way.count != 0) return true;
@@ -190,7 +190,7 @@ void LineCounts::add(const FlowGraph& graph, const LineTable& table, const std::
   std::set<Line> begun;
   for (uint32_t b = 0; b < graph.blocks.size(); ++b) {
     const FlowBlock& block = graph.blocks[b];
-    entered[b] = block.is_behind_call ? std::min(entered[b], block.count) : block.count;
+    entered[b] = block.is_after_call ? std::min(entered[b], block.count) : block.count;
     const Lines::OfBlock found = lines.of(block);
     for (const Line& line : found.lines) add_up(lines_[line].within, block.count);
     for (const Line& line : found.left) belonging[line].push_back(b);

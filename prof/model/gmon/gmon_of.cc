@@ -15,8 +15,8 @@ namespace prof {
 namespace {
 
 constexpr uint64_t kBin = 2;
-constexpr uint64_t kMax = 1 << 20;     // bytes of code in a histogram, whatever gprof -c says
-constexpr uint64_t kBehind = 1 << 12;  // the same, outside of all functions
+constexpr uint64_t kMax = 1 << 20;    // bytes of code in a histogram, whatever gprof -c says
+constexpr uint64_t kAfter = 1 << 12;  // the same, outside of all functions
 constexpr uint64_t kMaxOfAll =
     1 << 28;  // of all histograms; beyond that they are as small as can be: damaged profiles have
               // addresses anywhere
@@ -32,7 +32,7 @@ Bins range_around(uint64_t address, const std::vector<uint64_t>& borders) {
   const auto next = std::upper_bound(borders.begin(), borders.end(), address);
   const bool is_inside = next != borders.begin() && next != borders.end();
   const uint64_t start = next == borders.begin() ? 0 : *std::prev(next);
-  const uint64_t size = is_inside ? kMax : kBehind;
+  const uint64_t size = is_inside ? kMax : kAfter;
   const uint64_t low = start + (address - start) / size * size;
   const uint64_t end = next == borders.end() ? UINT64_MAX : *next;
   return {low, end - low < size ? end : low + size};

@@ -24,7 +24,7 @@ Found padding_between(const Assembled& a, const std::string& from, const std::st
 }
 
 // A function, these bytes, a function.
-Assembled with_bytes_behind_function(const std::string& bytes) {
+Assembled with_bytes_after_function(const std::string& bytes) {
   return Assembled(R"(
     .balign 16
     function before
@@ -62,7 +62,7 @@ TEST_CASE("code outside functions is what no table describes") {
 TEST_CASE("padding: no-operations and int3 after a function, if it moves") {
   for (const std::string bytes : {".skip 15, 0xcc", ".skip 15, 0x90", ".nops 15"}) {
     CAPTURE(bytes);
-    const Assembled a = with_bytes_behind_function(bytes);
+    const Assembled a = with_bytes_after_function(bytes);
     const Found found = padding_between(a, "before", "after");
     CHECK(found.size == 15);
     CHECK(found.if_moved == ptrdiff_t(a.range("before")));
@@ -70,16 +70,16 @@ TEST_CASE("padding: no-operations and int3 after a function, if it moves") {
 }
 
 TEST_CASE("padding: data is none, and neither is what something names") {
-  CHECK(padding_between(with_bytes_behind_function(".skip 15, 0"), "before", "after").size == 0);
-  CHECK(padding_between(with_bytes_behind_function(".ascii \"fifteen bytes!!\""), "before", "after").size == 0);
+  CHECK(padding_between(with_bytes_after_function(".skip 15, 0"), "before", "after").size == 0);
+  CHECK(padding_between(with_bytes_after_function(".ascii \"fifteen bytes!!\""), "before", "after").size == 0);
   // Up to the first byte that is something else.
-  CHECK(padding_between(with_bytes_behind_function(".skip 5, 0xcc; .skip 10, 0"), "before", "after").size == 5);
-  CHECK(padding_between(with_bytes_behind_function(".skip 5, 0x90; named: .skip 10, 0x90"), "before", "after").size ==
+  CHECK(padding_between(with_bytes_after_function(".skip 5, 0xcc; .skip 10, 0"), "before", "after").size == 5);
+  CHECK(padding_between(with_bytes_after_function(".skip 5, 0x90; named: .skip 10, 0x90"), "before", "after").size ==
         5);
 }
 
 TEST_CASE("padding: after code that no table describes, no-operations of several bytes up to an aligned address") {
-  const auto behind_unknown_code = [](const std::string& fill) {
+  const auto after_unknown_code = [](const std::string& fill) {
     return padding_between(Assembled(R"(
     .balign 16
     function before
@@ -97,9 +97,9 @@ unknown:
 )"),
                            "unknown", "after");
   };
-  const Found several = behind_unknown_code(".nops 12");
+  const Found several = after_unknown_code(".nops 12");
   CHECK(several.size == 12);
   CHECK(several.if_moved == -1);
-  CHECK(behind_unknown_code(".skip 12, 0x90").size == 0);  // bytes that may be anything
-  CHECK(behind_unknown_code(".skip 12, 0").size == 0);
+  CHECK(after_unknown_code(".skip 12, 0x90").size == 0);  // bytes that may be anything
+  CHECK(after_unknown_code(".skip 12, 0").size == 0);
 }
