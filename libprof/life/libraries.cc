@@ -44,10 +44,12 @@ uint64_t tags_in_use[(kMaxTags + 64) / 64];
 
 // A tag that no module has, or kUnknown.
 uint64_t take_tag() {
-  for (uint64_t& word : tags_in_use) {
+  constexpr uint64_t kWords = sizeof tags_in_use / sizeof *tags_in_use;
+  for (uint64_t i = 0; i < kWords; ++i) {
+    uint64_t& word = tags_in_use[i];
     if (word == ~uint64_t(0)) continue;
     const uint64_t bit = uint64_t(__builtin_ctzll(~word));
-    const uint64_t number = uint64_t(&word - tags_in_use) * 64 + bit + 1;
+    const uint64_t number = i * 64 + bit + 1;
     if (number > kMaxTags) break;
     word |= uint64_t(1) << bit;
     return number << kTagShift;

@@ -138,10 +138,10 @@ uint64_t bytes_read_before_entries(const Program& program) {
   const std::vector<uint64_t> found =
       parallel_collect<uint64_t>(program.groups.size(), [&](size_t g, std::vector<uint64_t>& out) {
         for (const Code& code : program.groups[g].code.parts)
-          for (const Insn& insn : code.insns)
-            if (!is_indirect(insn))
+          for (uint32_t i = 0; i < code.insns.size(); ++i)
+            if (!is_indirect(code.insns[i]))
               continue;
-            else if (const auto read = read_before_entry(code, uint32_t(&insn - code.insns.data())))
+            else if (const auto read = read_before_entry(code, i))
               out.push_back(uint64_t(-semantics_of(code, code.insns[*read]).memory.displacement));
       });
   return found.empty() ? 0 : std::ranges::max(found);

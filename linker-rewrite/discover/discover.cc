@@ -77,6 +77,7 @@ constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
 
 struct Place {
   OldAddr at;
+  uint32_t index = 0;  // in Judge::places_
   const Start* start = nullptr;
   std::vector<uint32_t> leads_to{};  // the places that it goes on to
   uint32_t root = kNobody;           // the place of the only function that leads there, or kSeveral
@@ -94,7 +95,7 @@ class Judge {
   Judge(const Image& image, const std::vector<OldRange>& undescribed, const std::map<OldAddr, Start>& starts)
       : image_(image), undescribed_(undescribed) {
     places_.reserve(starts.size());
-    for (const auto& [at, s] : starts) places_.emplace_back().at = at, places_.back().start = &s;
+    for (const auto& [at, s] : starts) places_.push_back({.at = at, .index = uint32_t(places_.size()), .start = &s});
   }
 
   std::vector<Verdict> judge() {
@@ -188,7 +189,7 @@ class Judge {
       if (!p.is_certain && may_be_certain(p))
         p.is_certain =
             p.start->kind == Start::Kind::pointer ? follows_known_code(p, before) : is_tail_called(p, function);
-      found |= p.is_certain && p.root != index(p);
+      found |= p.is_certain && p.root != p.index;
       if (p.is_certain) function = &p;
       if (!p.start->body.runs.empty()) before = &p;
     }
@@ -197,13 +198,11 @@ class Judge {
 
   static bool may_be_certain(const Place& p) { return !p.reached_within && !p.goes_back && !p.start->is_guess; }
 
-  uint32_t index(const Place& p) const { return uint32_t(&p - places_.data()); }
-
   // `function`: the last certain one in front of it.
   bool is_tail_called(const Place& p, const Place* function) const {
     if (!is_frameless(p) || p.root == kNobody) return false;
     if (p.root == kSeveral || (p.follows_epilogue && makes_frame(p))) return true;
-    return may_start_function(image_, p.at) && is_after_padding(p.at) && (!function || p.root != index(*function));
+    return may_start_function(image_, p.at) && is_after_padding(p.at) && (!function || p.root != function->index);
   }
 
   bool is_frameless(const Place& p) const { return p.start->state.frame_address() == StackState::kNoFrame; }
