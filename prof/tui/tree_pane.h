@@ -1,4 +1,4 @@
-// Trees of calls that are folded and unfolded. A line is that of prof -d, behind a mark: + for what can be unfolded, - for what
+// Trees of calls that are folded and unfolded. A line is that of prof -d, after a mark: + for what can be unfolded, - for what
 // can be folded.
 //
 // Of a million contexts those only have lines that are unfolded. At first these are the ones where much time goes.

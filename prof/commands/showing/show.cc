@@ -55,7 +55,7 @@ bool names_gmon_file(const Options& options) { return std::ranges::any_of(option
 // -G of PROGRAM gmon.out ...; without a program it is a.out. Throws Error if they cannot be used.
 void print_gprof_report_of_files(const Options& options, Output& out) {
   if (options.view == Options::View::fallacy)
-    throw Error("--fallacy needs a profile with a tree, which gmon.out has not");
+    throw Error("gmon.out has no tree of calls, which --fallacy needs; name a profile");
   std::string program;
   std::vector<std::string> files;
   for (const std::string& argument : options.arguments) {

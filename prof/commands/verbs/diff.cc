@@ -144,7 +144,7 @@ std::vector<Run> runs_of(const std::vector<std::string>& arguments) {
     Choice choice = choose(options);
     say_all(choice.remarks);
     if (is_gmon && !choice.gmon_libraries.empty())
-      throw Error(argument + ": is of a library; a gmon.out can be compared that is of the program");
+      throw Error(argument + ": is of a library; name a gmon.out of the program");
     runs.push_back({is_gmon ? choice.program : program, std::move(choice.profiles), is_gmon});
   }
   return runs;

@@ -52,9 +52,9 @@ std::string bytes_of(const std::string& path) {
 // -O. The reader tells formats apart by itself.
 void check_format(const std::string& bytes, const std::string& path, const std::string& format) {
   const bool is_gnu = bytes.starts_with(kMagic);
-  if (format == "magic" && !is_gnu) throw Error(path + ": does not begin with \"gmon\", as -O magic wants it");
+  if (format == "magic" && !is_gnu) throw Error(path + ": does not begin with \"gmon\"; -O magic is for files that do");
   if ((format == "bsd" || format == "4.4bsd") && is_gnu)
-    throw Error(path + ": is a file of GNU's format, not of BSD's");
+    throw Error(path + ": is in GNU's format, not in BSD's; leave out -O");
 }
 
 // The program, and what its profiles say of it.
@@ -134,9 +134,8 @@ class Session {
   void check(GprofOutputs outputs) const {
     const std::string& path = options_.profiles[0];
     if ((outputs & output_flat) && gmon_.histograms.empty())
-      throw Error(path + ": has no histogram, and so there is no flat profile");
-    if ((outputs & output_graph) && gmon_.arcs.empty())
-      throw Error(path + ": has no arcs, and so there is no call graph");
+      throw Error(path + ": has no histogram, so there is no flat profile");
+    if ((outputs & output_graph) && gmon_.arcs.empty()) throw Error(path + ": has no arcs, so there is no call graph");
   }
 
   void find_functions(const ElfFile& program) {
@@ -144,10 +143,11 @@ class Session {
     const gprof::TextBounds text = gprof::text_bounds(program);
     if (!options_.symbols_file.empty()) {
       functions_ = gprof::symbols_of_text(bytes_of(options_.symbols_file), text.last);
-      if (functions_.empty()) throw Error(options_.symbols_file + ": has no symbols of functions, ADDRESS t|T NAME");
+      if (functions_.empty())
+        throw Error(options_.symbols_file + ": has no symbols of functions; write lines as ADDRESS t|T NAME");
     } else {
       functions_ = analysis_ ? symbols_of(*analysis_, 0, which) : gprof::symbols_of(program, which);
-      if (functions_.empty()) throw Error(options_.program + ": has no symbols; -S names a file that has them");
+      if (functions_.empty()) throw Error(options_.program + ": has no symbols; name a file that has them with -S");
     }
 
     if ((outputs_wanted() & output_file_order) && !options_.chains) {

@@ -31,7 +31,7 @@ std::string without_slashes(std::string path) {
 class NewFolder {
  public:
   explicit NewFolder(const std::string& path) : path_(path), fresh_(path + "." + std::to_string(getpid())) {
-    if (fs::exists(fs::symlink_status(path_))) throw Error(path_ + ": is there already; name a new folder");
+    if (fs::exists(fs::symlink_status(path_))) throw Error(path_ + ": exists already; name a new folder");
     fs::create_directories(fresh_);
   }
   NewFolder(const NewFolder&) = delete;

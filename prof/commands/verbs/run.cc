@@ -253,7 +253,7 @@ bool is_auto(const Options& o, const std::string& program) {
   if ((!o.type.empty() && !is_wanted) || o.true_times || (!is_wanted && is_rewritten(program))) return false;
   const std::string option = what_takes_hooks(o);
   if (!option.empty() && is_wanted)
-    throw UsageError(option + " takes hooks, which --type auto has none of; use --type time with it");
+    throw UsageError(option + " needs hooks, which --type auto does not use; write --type time with it");
   if (!option.empty()) return false;
   PerfSettings settings;
   const int error = may_sample(settings);

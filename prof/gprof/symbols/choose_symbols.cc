@@ -43,7 +43,8 @@ Symspec::Symspec(std::string text) : text_(std::move(text)) {
   }
   if (!rest.empty() && is_digit(rest[0])) {
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), line_);
-    if (error != std::errc() || end != rest.data() + rest.size()) throw Error(text_ + ": has no number of a line");
+    if (error != std::errc() || end != rest.data() + rest.size())
+      throw Error(text_ + ": invalid line number; write FILE:LINE");
   } else {
     name_ = rest;
   }
@@ -121,7 +122,7 @@ std::vector<ArcSet> arc_sets(const std::vector<std::string>& texts, size_t funct
   std::vector<ArcSet> sets;
   for (const std::string& text : texts) {
     const size_t slash = text.find('/');
-    if (slash == std::string::npos) throw Error(text + ": is no arc: FROM/TO");
+    if (slash == std::string::npos) throw Error(text + ": is not an arc; write FROM/TO");
     ArcSet set = {std::vector<bool>(function_count), std::vector<bool>(function_count)};
     const std::vector<uint32_t> from = matcher.matching(text.substr(0, slash)),
                                 to = matcher.matching(text.substr(slash + 1));

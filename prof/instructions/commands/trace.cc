@@ -164,7 +164,8 @@ std::string StartedStub::last_words() const {
 // connected, which the caller closes. Throws Error.
 int connect_to(const std::string& address) {
   const size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon + 1 == address.size()) throw Error(address + ": is not HOST:PORT");
+  if (colon == std::string::npos || colon + 1 == address.size())
+    throw Error("invalid address '" + address + "'; write HOST:PORT");
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host.empty()) host = "localhost";

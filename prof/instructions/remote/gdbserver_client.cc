@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/printable.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "packet.h"
 #include "prof/read/error.h"
@@ -80,7 +81,7 @@ TargetDescription::TargetDescription(const std::function<std::string(const std::
     offset += r.bits / 8;
   }
   for (const char* const name : kNames) {
-    if (!find(name)) throw Error(std::string("gdbserver: does not tell of register ") + name);
+    if (!find(name)) throw Error(std::string("gdbserver: does not know the register ") + name);
   }
 }
 
@@ -175,9 +176,9 @@ GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>&
     const std::string features = ask(offered);
     for (const char* feature : wanted) {
       if (features.find(feature) == std::string::npos)
-        throw Error(std::string("gdbserver: does not have ") + feature + ", which is needed");
+        throw Error(std::string("gdbserver: ") + feature + " is not supported, but needed");
     }
-    if (ask("QStartNoAckMode") != "OK") throw Error("gdbserver: does not do without acknowledgements");
+    if (ask("QStartNoAckMode") != "OK") throw Error("gdbserver: QStartNoAckMode is not supported");
     connection_.stop_acknowledging();
     ask("!");
     stop_ = ask("?");
@@ -197,7 +198,7 @@ GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>&
 }
 
 void GdbserverClient::start(const std::vector<std::string>& command) {
-  if (command.empty()) throw Error("gdbserver: has no program; say which one is to be started");
+  if (command.empty()) throw Error("gdbserver: has no program; name one after the options");
   std::string packet = "vRun";
   for (const std::string& word : command) packet += ";" + prof_text::hexadecimal_of(word);
   stop_ = ask(packet);
@@ -445,7 +446,8 @@ void GdbserverClient::on_unrecorded_stop(std::string_view packet, StepRecorder& 
 void GdbserverClient::on_stop(std::string_view packet, StepRecorder& recorder) {
   deliver(0, {});
   if (packet.starts_with("N")) return;  // nothing is left that runs: the end follows
-  if (!packet.starts_with("T")) throw Error("gdbserver: an answer that makes no sense");
+  if (!packet.starts_with("T"))
+    throw Error("malformed reply from gdbserver: " + prof_text::printable(std::string(packet)));
   const int signal = signal_of_stop(packet);
   Thread now;
   const auto told = take_thread(packet, now);
@@ -551,7 +553,7 @@ void GdbserverClient::get_registers(TracedThread traced, Thread& thread) {
   std::string digits = ask("g");
   std::replace(digits.begin(), digits.end(), 'x', '0');  // xx: a register that is not there
   const auto bytes = from_hex(digits);
-  if (!bytes || !description_->read(*bytes, thread.registers)) throw Error("gdbserver: does not tell the registers");
+  if (!bytes || !description_->read(*bytes, thread.registers)) throw Error("gdbserver: the registers cannot be read");
   thread.vectors = description_->vectors(*bytes);
   thread.has_all = thread.is_known = true;
 }

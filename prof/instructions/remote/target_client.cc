@@ -48,8 +48,8 @@ std::optional<TracedEnd> end_of(std::string_view packet) {
 TargetClient::TargetClient(int descriptor) : connection_(descriptor) {
   const std::string features = ask("qSupported:prof.records+");
   if (features.find("prof.records+") == std::string::npos)
-    throw Error("at the other end of the link there is no proftarget; --gdbserver is for gdbserver");
-  if (ask("QStartNoAckMode") != "OK") throw Error("proftarget: does not do without acknowledgements");
+    throw Error("what answers is not proftarget; use --gdbserver if it is gdbserver");
+  if (ask("QStartNoAckMode") != "OK") throw Error("proftarget: QStartNoAckMode is not supported");
   connection_.stop_acknowledging();
   const std::string answer = ask("qProf.command");
   std::string_view rest = answer;
@@ -74,7 +74,7 @@ TracedEnd TargetClient::record(TraceWriter& trace, const TargetSettings& setting
   std::snprintf(static_cast<char*>(request), sizeof request, "QProf:buffer=%llx;forks=%d;blocks=%d;each=%d",
                 static_cast<unsigned long long>(settings.buffer), settings.follows_forks ? 1 : 0,
                 settings.by_blocks ? 1 : 0, settings.steps_each ? 1 : 0);
-  if (ask(static_cast<const char*>(request)) != "OK") throw Error("proftarget: does not take these settings");
+  if (ask(static_cast<const char*>(request)) != "OK") throw Error("proftarget: refused the settings");
   StepRecorder recorder(trace, settings.is_local);
   Sink sink(recorder);
   std::map<TracedThread, RecordReader> readers;
@@ -84,11 +84,11 @@ TracedEnd TargetClient::record(TraceWriter& trace, const TargetSettings& setting
     const std::string& payload = connection_.payload();
     if (const auto header = records_header(payload)) {
       sink.thread = {header->process, header->thread};
-      if (!readers[sink.thread].read(*header, sink)) throw Error("proftarget: records that make no sense");
+      if (!readers[sink.thread].read(*header, sink)) throw Error("proftarget: malformed records");
     } else if (const auto end = end_of(payload)) {
       return *end;
     } else {
-      throw Error("proftarget: an answer that makes no sense");
+      throw Error("proftarget: malformed reply");
     }
     if (trace.is_ended() && !lets_go) {
       lets_go = true;

@@ -82,12 +82,12 @@ Options parse(const std::vector<std::string>& words) {
 // One connection to a port of this machine. Names are not looked up: that needs libraries.
 int wait_for_connection(const std::string& address) {
   const size_t colon = address.rfind(':');
-  if (colon == std::string::npos) throw UsageError(address + ": is not ADDRESS:PORT");
+  if (colon == std::string::npos) throw UsageError("invalid address '" + address + "'; write ADDRESS:PORT");
   std::string host = address.substr(0, colon);
   char* end = nullptr;
   const unsigned long port = std::strtoul(address.c_str() + colon + 1, &end, 10);
   if (*end != '\0' || port > 65535 || end == address.c_str() + colon + 1)
-    throw UsageError(address + ": is not ADDRESS:PORT");
+    throw UsageError("invalid address '" + address + "'; write ADDRESS:PORT");
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
   sockaddr_in6 v6 = {};
@@ -97,7 +97,7 @@ int wait_for_connection(const std::string& address) {
   v6.sin6_port = v4.sin_port = htons(uint16_t(port));
   const bool is_v6 = inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1;
   if (!is_v6 && !host.empty() && inet_pton(AF_INET, host.c_str(), &v4.sin_addr) != 1)
-    throw UsageError(address + ": is not ADDRESS:PORT, with a number for the address");
+    throw UsageError("invalid address '" + address + "'; write ADDRESS:PORT, with a number for the address");
   const int listener = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -16,7 +16,7 @@ using namespace prof_format;
 TraceFile::TraceFile(const std::string& path) : path_(path), file_(open_to_read(path)) {
   struct stat status;
   if (file_.get() < 0 || fstat(file_.get(), &status) != 0) throw Error(path + ": " + system_error(errno));
-  if (!S_ISREG(status.st_mode)) throw Error(path + ": is no file");
+  if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file, so it is no trace");
   read_header();
   find_chunks(uint64_t(status.st_size));
 }
@@ -24,9 +24,9 @@ TraceFile::TraceFile(const std::string& path) : path_(path), file_(open_to_read(
 void TraceFile::read_header() {
   const uint64_t size = read_at(file_.get(), &header_, sizeof header_, 0, path_);
   if (size < sizeof header_ || !std::equal(std::begin(kTraceMagic), std::end(kTraceMagic), header_.magic))
-    throw Error(path_ + ": is no trace; prof trace writes one, and a program that profld --trace rewrote");
+    throw Error(path_ + ": is not a trace; prof trace writes traces, and so do programs rewritten by profld --trace");
   if (header_.version < kOldestTraceVersion || header_.version > kTraceVersion || header_.byte_order != kTraceByteOrder)
-    throw Error(path_ + ": is of another version than those that this prof reads, which are " +
+    throw Error(path_ + ": the trace is of another version; this prof reads versions " +
                 std::to_string(kOldestTraceVersion) + " to " + std::to_string(kTraceVersion));
   if (header_.header_size < sizeof header_ || header_.header_size % 8)
     throw Error(path_ + ": the trace is damaged: its header has no size");

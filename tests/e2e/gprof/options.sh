@@ -341,12 +341,12 @@ refused 2 "invalid format 'elf'; write auto" -O elf
 refused 2 "not read" -O prof
 refused 2 "invalid style 'none-such'; write auto" --demangle=none-such
 refused 2 "invalid kind of graph 'some'; write all" --static-call-graph=some
-refused 1 "not of BSD's" -O bsd
+refused 1 "not in BSD's; leave out -O" -O bsd
 refused 1 "none.out" a.out none.out
 refused 1 "none" none
 refused 0 "matches no function" -b -pnone
 refused 0 "no function is known to be in a source file" -b -pnone.c
-refused 1 "no number" -p12x
+refused 1 "12x: invalid line number; write FILE:LINE" -p12x
 run prof gprof --help
 [ "$status" = 0 ] && grep -q '^usage: prof gprof' stdout || fail "--help: $(cat stdout stderr)"
 [ "$(prof gprof --version)" = "prof gprof $version" ] || fail "--version: $(prof gprof --version)"

@@ -84,7 +84,7 @@ refused() {
   run profld "$@"
   [ "$status" = "$status_expected" ] && [ "$(wc -l <stderr)" = 1 ] && grep -qF -e "$words" stderr || fail "profld $*: $status $(cat stderr)"
 }
-refused 1 "is there already" --libs -o else original/bin/program
+refused 1 "exists already" --libs -o else original/bin/program
 refused 2 "takes one program" --libs original/bin/program
 refused 1 "No such file" --libs -o new no-such-program
 cp /etc/hosts text && chmod +x text

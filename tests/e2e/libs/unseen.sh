@@ -88,7 +88,7 @@ sed '$d' stderr | jq -e 'any(.functions[]; .name == "step" and .calls == 7)' >/d
 run prof run --libs -d ./program
 grep -qE 'step( \[libown.so\])?:[0-9.-]*/7' stderr || fail "-d: $(cat stderr)"
 run prof run --libs --auto ./program
-[ "$status" = 2 ] && grep -q -e '--libs takes hooks' stderr || fail "--auto: $status $(cat stderr)"
+[ "$status" = 2 ] && grep -q -e '--libs needs hooks' stderr || fail "--auto: $status $(cat stderr)"
 run prof run --libs -N own --report report ./program
 ! grep -qP '\town( |$)' stderr && calls step 7 && jq -e .functions_total report >/dev/null || fail "-N: $(cat stderr)"
 run prof run --libs --true ./program

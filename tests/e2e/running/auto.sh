@@ -162,7 +162,7 @@ fi
 
 # What it cannot do is refused, and it is said what can.
 run prof run --type auto --libs ./program
-[ "$status" = 2 ] && grep -q '^prof: --libs takes hooks, which --type auto has none of; use --type time with it' stderr || fail "--libs: $status $(cat stderr)"
+[ "$status" = 2 ] && grep -q '^prof: --libs needs hooks, which --type auto does not use; write --type time with it' stderr || fail "--libs: $status $(cat stderr)"
 run prof run --type atuo ./program
 [ "$status" = 2 ] && grep -q "invalid type 'atuo'; write time, .* auto" stderr || fail "a wrong type: $status $(cat stderr)"
 

@@ -97,7 +97,7 @@ TEST_CASE("packet: a target describes its registers, in files that include other
   bytes.pop_back();
   CHECK(!description.read(bytes, registers));
   CHECK_THROWS_WITH(TargetDescription([](const std::string&) { return std::string(); }),
-                    "gdbserver: does not tell of register rax");
+                    "gdbserver: does not know the register rax");
 }
 
 TEST_CASE("packet: signals have other numbers in the protocol than for Linux") {
