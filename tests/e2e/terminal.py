@@ -2,7 +2,7 @@
 
 A reader of a pseudoterminal learns that the other side has closed it, but may learn this before it has been given what was
 written there last: the kernel hands that over later, by a thread of its own. So this side keeps the terminal open, and writes
-a mark behind what the command wrote: what stands before the mark is all of it.
+a mark after what the command wrote: what stands before the mark is all of it.
 """
 import fcntl, os, pty, struct, subprocess, termios, threading
 

@@ -17,7 +17,7 @@ KEPT void enter_known(void) {
   CALLED("known");
 }
 
-// The tables are one after the other. Read as the second's, the first one's entries lead as far behind its cases as the tables
+// The tables are one after the other. Read as the second's, the first one's entries lead as far after its cases as the tables
 // are apart: to code that needs the first table's address in r13, where the second switch has something else.
 int loop(void);
 __asm__(

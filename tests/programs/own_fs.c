@@ -1,6 +1,6 @@
 /* Sets the thread pointer to memory of its own, by a way that the number of arguments chooses: 1 not at all, 2 with the system
    call, 3 with wrfsbase, 4 in a new thread, 5 with the system call, whose number comes from memory, to memory that has
-   other memory in front of it. Functions are called before and behind that. No C library. */
+   other memory in front of it. Functions are called before and after that. No C library. */
 typedef unsigned long word;
 enum { kWrite = 1, kMmap = 9, kExit = 60, kArchPrctl = 158, kClone = 56, kFutex = 202 };
 __attribute__((always_inline)) static inline long system_call(word n, word a, word b, word c, word d, word e, word f) {

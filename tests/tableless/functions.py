@@ -37,7 +37,7 @@ class Sections:
         return self._contents.get(name, b"")
 
     def words(self, name: str, step: int = 8, first: int = 0) -> Iterator[int]:
-        """Words of 8 bytes, each so many bytes behind the one before it."""
+        """Words of 8 bytes, each so many bytes after the one before it."""
         data = self.contents(name)
         for at in range(first, len(data) - 7, step):
             yield from struct.unpack_from("<Q", data, at)

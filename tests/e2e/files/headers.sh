@@ -47,11 +47,11 @@ count, = struct.unpack_from('<H', d, 56)
 P = [list(struct.unpack_from('<IIQQQQQQ', d, start + 56 * i)) for i in range(count)]
 loads = [p for p in P if p[0] == 1]
 end = max(p[2] + p[5] for p in loads)
-if kind == 'cut':         # behind the segments: the section headers name what is not there
+if kind == 'cut':         # after the segments: the section headers name what is not there
     d = d[:end]
 elif kind == 'half':      # in the middle of the section headers
     d = d[:-100]
-elif kind == 'names':     # a section of a file that goes on behind its end
+elif kind == 'names':     # a section of a file that goes on after its end
     shoff, = struct.unpack_from('<Q', d, 40)
     n, = struct.unpack_from('<H', d, 60)
     struct.pack_into('<Q', d, shoff + 64 * (n - 1) + 32, 1 << 30)
@@ -61,7 +61,7 @@ elif kind == 'empty':     # segments of no bytes, for the notes
 elif kind == 'first':     # one of these in front of all others
     P.insert(0, P.pop(next(i for i, p in enumerate(P) if p[0] == 4)))
     P[0][:] = [1, 4, P[0][2] & ~4095, P[0][3] & ~4095, 0, 0, 0, 4096]
-elif kind == 'longer':    # the last segment ends behind the file, in the same page
+elif kind == 'longer':    # the last segment ends after the file, in the same page
     d = d[:end]
     p = loads[-1]
     p[5] = min(p[6], -(-end // 4096) * 4096 - p[2])

@@ -15,5 +15,5 @@ sed -n '/^What is where$/,$s/^    \([^ ][^ ]*\)  *[^ ].*/\1/p' "$top/README" >pl
 [ -s places ] || fail "README does not say what is where"
 while read -r place; do [ -e "$top/$place" ] || fail "README: there is no $place"; done <places
 
-grep -E '^[^ ]' "$top/docs/glossary" | tail -n +4 >words # behind the title
+grep -E '^[^ ]' "$top/docs/glossary" | tail -n +4 >words # after the title
 [ -s words ] && sort -f -c words 2>order || fail "docs/glossary: $(cat order)"
