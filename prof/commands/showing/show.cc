@@ -178,7 +178,7 @@ AnnotatedSource annotated_source(const Options& options, const Analysis& analysi
 
 void annotate_source(const Options& options, Analysis& analysis, Output& out) {
   add_uncalled_functions(analysis, !analysis.function_filter.is_empty());
-  AnnotatedSource source = annotated_source(options, analysis, selected_code(analysis));
+  AnnotatedSource source = annotated_source(options, analysis, selected_code(analysis, true));
   say_all(source.remarks);
   print_annotation(analysis, source.annotation, source.text, options.table.columns, out);
 }
@@ -402,8 +402,9 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                                  options.gmon.empty() && options.gprof_symbols.empty();
   const bool shows_blocks = is_json || options.view == View::gprof || options.view == View::fallacy ||
                             is_of_code(options.view) || options.with_source || !options.gmon.empty();
-  const bool shows_inlined = !options.no_inlined && !options.inlined && !is_of_one_run && options.gmon.empty() &&
-                             options.gprof_symbols.empty();
+  const bool may_name_inlined = options.view == View::annotation && !options.functions.empty();
+  const bool shows_inlined = !options.no_inlined && !options.inlined && (!is_of_one_run || may_name_inlined) &&
+                             options.gmon.empty() && options.gprof_symbols.empty();
   const Input input = {.program = program,
                        .profiles = profiles,
                        .raw_names = options.raw_names,

@@ -36,12 +36,12 @@ void add_uncalled_functions(Recorded& recorded, bool all) {
   recorded.sums.resize(recorded.functions.functions().size());
 }
 
-std::vector<uint32_t> selected_code(const Recorded& recorded) {
+std::vector<uint32_t> selected_code(const Recorded& recorded, bool with_inlined) {
   const std::vector<Function>& functions = recorded.functions.functions();
   const std::vector<bool> selected = selected_functions(recorded, Modules(recorded));
   std::vector<uint32_t> found;
   for (uint32_t f = 0; f < functions.size(); ++f)
-    if (selected[f] && !functions[f].is_import && functions[f].has_calls &&
+    if (selected[f] && !functions[f].is_import && (functions[f].is_inlined ? with_inlined : functions[f].has_calls) &&
         !recorded.functions.objects()[functions[f].object].files().empty())
       found.push_back(f);
   std::sort(found.begin(), found.end(), [&](uint32_t a, uint32_t b) {

@@ -43,8 +43,9 @@ struct Annotation {
 void add_uncalled_functions(Recorded& recorded, bool all);
 
 // Functions that its patterns select (for functions and for modules), by object and address. Imports are
-// none of them. Throws Error if there are patterns for functions, and none matches.
-std::vector<uint32_t> selected_code(const Recorded& recorded);
+// none of them, nor is what was inlined into others, unless `with_inlined`. Throws Error if there are patterns for functions, and none
+// matches.
+std::vector<uint32_t> selected_code(const Recorded& recorded, bool with_inlined = false);
 
 // Whether it is a library as it is: neither its executions nor, unless they are named, its lines are shown.
 bool is_plain_library(const Object& object);

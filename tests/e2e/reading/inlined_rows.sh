@@ -94,6 +94,13 @@ prof --json prof.* | jq -e '
   [range($nodes | length) | select(name(.) | startswith("shop::light")) | name($nodes[.].parent)] | . != [] and all(. == "outer(unsigned int) (inlined)")' >/dev/null ||
   fail "tree: $(prof -d prof.* 2>&1)"
 
+# --annotate takes the names that the table has, and shows the file that such a function stands in, with its time.
+prof --annotate='shop::Sorted::heavy' prof.* >annotated 2>stderr || fail "--annotate: $(cat stderr)"
+grep -q '^/.*program.cc: ' annotated && grep -q '[0-9]m*s  *10	.*volatile int i' annotated ||
+  fail "--annotate of an inlined function: $(cat annotated)"
+run prof --annotate='shop::nobody' prof.*
+[ "$status" = 1 ] && grep -q 'shop::nobody: matches no function' stderr || fail "--annotate of nothing: $status $(cat stderr)"
+
 # In the page, too.
 prof --json --html page.html prof.* >json 2>stderr && PYTHONDONTWRITEBYTECODE=1 python3 "$tests/page/contents.py" page.html json >said 2>&1 ||
   fail "prof --html: $(cat stderr said)"
