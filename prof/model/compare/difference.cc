@@ -65,17 +65,53 @@ double chance_of_t(double t, double degrees) {
   return std::clamp(incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)), 0.0, 1.0);
 }
 
-std::optional<double> chance_of_difference(const Sample& a, const Sample& b) {
+namespace {
+
+// What the difference of two means is off by if it is chance alone: its standard error, known with so many degrees of freedom.
+struct StandardError {
+  double size = 0, degrees = 1;
+};
+
+std::optional<StandardError> error_of_difference(const Sample& a, const Sample& b) {
   if (a.runs < 2 && b.runs < 2) return {};
-  const double difference = a.mean - b.mean;
   const double variance_a = a.runs < 2 ? b.variance : a.variance, variance_b = b.runs < 2 ? a.variance : b.variance;
   const double share_a = variance_a / double(a.runs), share_b = variance_b / double(b.runs), all = share_a + share_b;
-  if (all <= 0) return difference == 0 ? 1 : 0;
+  if (all <= 0) return StandardError();
   double degrees = double(std::max(a.runs, b.runs) - 1);
   if (a.runs > 1 && b.runs > 1)
     degrees =
         std::max(1.0, all * all / (share_a * share_a / double(a.runs - 1) + share_b * share_b / double(b.runs - 1)));
-  return chance_of_t(difference / std::sqrt(all), degrees);
+  return StandardError{std::sqrt(all), degrees};
+}
+
+// The t that is as far from 0 as this by a chance of kGreatestP.
+double greatest_t(size_t degrees) {
+  double low = 1, high = 16;  // 12.7 of one degree, 1.96 of many
+  for (int step = 0; step < 50; ++step) {
+    const double middle = (low + high) / 2;
+    (chance_of_t(middle, double(degrees)) > kGreatestP ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+std::optional<double> chance_of_difference(const Sample& a, const Sample& b) {
+  const std::optional<StandardError> error = error_of_difference(a, b);
+  if (!error) return {};
+  const double difference = a.mean - b.mean;
+  if (error->size <= 0) return difference == 0 ? 1 : 0;
+  return chance_of_t(difference / error->size, error->degrees);
+}
+
+std::optional<double> greatest_by_chance(const Sample& a, const Sample& b) {
+  constexpr size_t kMany = 100;                      // with more degrees of freedom, t hardly gets less
+  static std::vector<double> by_degrees(kMany + 1);  // 0: not computed yet
+  const std::optional<StandardError> error = error_of_difference(a, b);
+  if (!error) return {};
+  double& t = by_degrees[size_t(std::min(error->degrees, double(kMany)))];
+  if (t == 0) t = greatest_t(size_t(std::min(error->degrees, double(kMany))));
+  return t * error->size;
 }
 
 namespace {
@@ -132,13 +168,18 @@ Time time_of(const Measurements& figures, const Range& range, double probe, size
 // `error`: what part of the difference in subtracted cost may be wrong.
 Change change_of(const Time& a, const Time& b, double error, bool is_doubtful) {
   Change change{a.sample.mean, b.sample.mean, chance_of_difference(a.sample, b.sample)};
-  if (change.p) {
-    const double in_hooks = error * std::abs(a.probe - b.probe);
+  if (const std::optional<double> by_chance = greatest_by_chance(a.sample, b.sample)) {
+    const double in_hooks = error * std::abs(a.probe - b.probe), off = std::max(*by_chance, in_hooks);
     change.is_known = *change.p < kGreatestP && std::abs(change.amount()) > in_hooks;
+    change.range = {change.amount() - off, change.amount() + off};
   } else {
     change.is_known = a.range.high < b.range.low || b.range.high < a.range.low;
+    change.range = {b.range.low - a.range.high, b.range.high - a.range.low};
   }
-  change.is_known = change.is_known && !is_doubtful;
+  if (is_doubtful) {
+    change.is_known = false;
+    change.range = {-HUGE_VAL, HUGE_VAL};
+  }
   return change;
 }
 
@@ -149,7 +190,7 @@ void Figures::add(const CallNode& node, double seconds_of_cycle) { add_figures(*
 
 Change Difference::calls(const std::array<Figures, 2>& f) const {
   const Sample a = sample_of(f[0].calls, sides[0].runs), b = sample_of(f[1].calls, sides[1].runs);
-  Change change{a.mean, b.mean, {}, a.mean != b.mean};
+  Change change{a.mean, b.mean, {}, a.mean != b.mean, {}};
   if (a.variance > 0 || b.variance > 0) {
     change.p = chance_of_difference(a, b);
     change.is_known = change.is_known && change.p && *change.p < kGreatestP;

@@ -64,6 +64,10 @@ struct Sample {
 // How likely it is that measurements differ so much by chance, 0 to 1. None if each sample is of one run.
 std::optional<double> chance_of_difference(const Sample& a, const Sample& b);
 
+// How far the means of two samples are apart by chance at most, as long as kGreatestP is the greatest chance that is believed in:
+// rather a little more than less. None if each sample is of one run.
+std::optional<double> greatest_by_chance(const Sample& a, const Sample& b);
+
 // How likely it is that Student's t of so many degrees of freedom, which may be a fraction, is as far from 0 as `t`.
 double chance_of_t(double t, double degrees);
 
@@ -83,6 +87,10 @@ struct Change {
   double first = 0, second = 0;  // means
   std::optional<double> p;       // none: it was not tested
   bool is_known = false;         // it is more than noise
+  // Of a time: what its amount may be by all that is known of errors; unlimited if nothing is. These add up: what several
+  // contexts changed together lies between the sums of the ends. Of one run on each side, it is known if 0 is outside; what was
+  // tested may be known all the same, since the test is of as many degrees of freedom as there are, and this of a whole number.
+  Range range = {};
   double amount() const { return second - first; }
 };
 

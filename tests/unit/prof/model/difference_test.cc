@@ -106,6 +106,21 @@ TEST_CASE("statistics: Student's t and Welch's test have the values of tables") 
   CHECK(!prof::chance_of_difference(sample({10}), sample({40})));
 }
 
+TEST_CASE("statistics: what chance does at most is what the test does not believe in") {
+  // 2.776 of 4 degrees of freedom. Both have a variance of 1.
+  const prof::Sample a = sample({10, 11, 12}), b = sample({20, 21, 22});
+  CHECK(*prof::greatest_by_chance(a, b) == doctest::Approx(2.776 * std::sqrt(2.0 / 3)).epsilon(0.001));
+  for (const double off : {0.0, 1.0, 2.0, 2.2, 2.3, 2.5, 5.0}) {
+    const prof::Sample moved = sample({10 + off, 11 + off, 12 + off});
+    CHECK((off > *prof::greatest_by_chance(a, moved)) == (p_of(a, moved) < prof::kGreatestP));
+  }
+  // Of a fraction of a degree it is more than less.
+  const prof::Sample wide = sample({10, 20, 33});
+  CHECK(p_of(wide, {wide.mean + *prof::greatest_by_chance(wide, a), 1, 3}) <= prof::kGreatestP);
+  CHECK(*prof::greatest_by_chance(sample({5, 5}), sample({6, 6})) == 0);
+  CHECK(!prof::greatest_by_chance(sample({10}), sample({40})));
+}
+
 TEST_CASE("statistics: figures of large numbers that differ little, and of runs without any") {
   prof::Measurements m;
   for (const double x : {1e15 + 1, 1e15 + 2, 1e15 + 3}) m.add(x);
@@ -118,6 +133,24 @@ TEST_CASE("statistics: figures of large numbers that differ little, and of runs 
   CHECK(some.variance(3) == 9);
   CHECK(some.variance(1) == 0);
   CHECK(prof::Measurements().mean(2) == 0);
+}
+
+TEST_CASE("difference: a change is known if its range is on one side of 0") {
+  // One run each: b takes longer than all errors explain, a does not.
+  const Difference one = compared(run(1000, 20, 0, 1000), run(1000, 40, 0, 1000));
+  for (const char* name : {"a", "b"}) {
+    const Change self = one.self(function(one, name).sides);
+    CHECK(self.range.low <= self.amount());
+    CHECK(self.amount() <= self.range.high);
+    CHECK(self.is_known == (self.range.low > 0 || self.range.high < 0));
+    CHECK(self.is_known == (name[0] == 'b'));
+  }
+  const Difference three = three_runs();
+  const Change slower = three.self(function(three, "b").sides), same = three.self(function(three, "a").sides);
+  CHECK(slower.range.low > 0);
+  CHECK(slower.range.high - slower.amount() == doctest::Approx(slower.amount() - slower.range.low));
+  CHECK(same.range.low <= 0);
+  CHECK(same.range.high >= 0);
 }
 
 TEST_CASE("difference: several runs are tested, counts are exact") {
