@@ -163,7 +163,7 @@ std::vector<Row> rows_of(const Difference& d, const DifferenceOptions& options) 
   return rows;
 }
 
-void print_side(const char* letter, const ComparedSide& side, const DifferenceOptions& options, Output& out) {
+std::string line_of(const char* letter, const ComparedSide& side) {
   std::string line = std::string(letter) + ": " + prof_text::printable(side.program);
   if (side.runs != 1) line += ", mean of " + std::to_string(side.runs) + " runs";
   if (side.processor && side.elapsed > 0) {
@@ -171,7 +171,7 @@ void print_side(const char* letter, const ComparedSide& side, const DifferenceOp
   } else if (side.elapsed > 0) {
     line += ": " + duration(side.elapsed);
   }
-  out.text(wrapped(line, options.columns));
+  return line;
 }
 
 size_t most_rows(const DifferenceOptions& options) {
@@ -181,31 +181,39 @@ size_t most_rows(const DifferenceOptions& options) {
 
 }  // namespace
 
-void print_difference(const Difference& d, const DifferenceOptions& options, Output& out) {
-  print_side("A", d.sides[0], options, out);
-  print_side("B", d.sides[1], options, out);
+DifferenceTable difference_table(const Difference& d, const DifferenceOptions& options) {
+  DifferenceTable table;
+  table.header = {line_of("A", d.sides[0]), line_of("B", d.sides[1])};
   std::vector<Row> rows = rows_of(d, options);
-  const size_t shown = std::min(rows.size(), most_rows(options)), left_out = rows.size() - shown;
+  const size_t shown = std::min(rows.size(), most_rows(options));
+  table.left_out = rows.size() - shown;
   rows.resize(shown);
+  for (const Row& row : rows) table.functions.push_back(uint32_t(row.function - d.functions.data()));
   rows.push_back({"all functions", nullptr, &d.all});
 
   const bool has_waiting = d.has_waiting && d.timed && std::ranges::any_of(d.all, [&](const Figures& side) {
                              return side.self_waiting.mean(1) >= 1e-6;
                            });
   const Sort sorted_by = options.sort == Sort::name ? Sort::self : options.sort;
-  std::vector<TextColumn> texts;
   for (const Column& column : columns_of(d, has_waiting)) {
-    TextColumn& text = texts.emplace_back(TextColumn{column.title, column.rank});
+    TextColumn& text = table.columns.emplace_back(TextColumn{column.title, column.rank});
     // The column that the rows are sorted by is the last to go, where a terminal has no room for all.
     if (column.key == sorted_by) text.rank = std::min(text.rank, 1);
     for (const Row& row : rows) text.cells.push_back(column.text(row));
   }
+  return table;
+}
+
+void print_difference(const Difference& d, const DifferenceOptions& options, Output& out) {
+  DifferenceTable table = difference_table(d, options);
+  for (const std::string& line : table.header) out.text(wrapped(line, options.columns));
   std::vector<NamedLine> lines;
-  for (const Row& row : rows) lines.push_back({row.name, {}, row.function != nullptr});
-  print_columns(std::move(texts), lines, options.wide ? std::nullopt : options.columns, out);
-  if (left_out == 0) return;
+  for (const uint32_t f : table.functions) lines.push_back({name_text(d.functions[f])});
+  lines.push_back({"all functions", {}, false});
+  print_columns(std::move(table.columns), lines, options.wide ? std::nullopt : options.columns, out);
+  if (table.left_out == 0) return;
   std::string line = has_utf8_locale() ? "\u2026 " : "... ";
-  line += prof_text::count_of(left_out, "more function");
+  line += prof_text::count_of(table.left_out, "more function");
   if (!options.rows) line += "; --all shows them";
   out.text(wrapped(line, options.columns));
 }

@@ -4,11 +4,14 @@
 #define PROF_VIEWS_COMPARE_DIFFERENCE_H
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "prof/model/compare/difference.h"
 #include "prof/views/text/output.h"
+#include "prof/views/text/text_columns.h"
 
 namespace prof {
 
@@ -24,6 +27,15 @@ struct DifferenceOptions {
   std::optional<size_t> columns = {};  // of the terminal that is printed on; none if it is no terminal
   size_t rows_of_terminal = 25;        // how many rows it has room for
 };
+
+// The table, for what prints it and for the page of prof diff --html.
+struct DifferenceTable {
+  std::vector<std::string> header;  // the lines above it: both programs. Printable
+  std::vector<uint32_t> functions;  // indices into Difference::functions, in the order of the rows
+  std::vector<TextColumn> columns;  // cells of these, and the last ones of all functions together
+  size_t left_out = 0;              // functions that options.rows or the terminal had no room for
+};
+DifferenceTable difference_table(const Difference& difference, const DifferenceOptions& options);
 
 // Both programs; a line for each function with its figures and their changes; the sum of all. `~` before a change: it is
 // not known to be more than noise.
