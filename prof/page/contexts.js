@@ -144,7 +144,7 @@ class CallersTree extends Graph {
 }
 
 // Who called a function, and whom it called: calls, and times of the outermost calls of those called, so that those that
-// lead to a function add up to its total. Sums as of Profile.sumOf, with the function; the longest first.
+// lead to a function add up to its total. Sums as of Profile.sumOf, with the function and the nodes; the longest first.
 function neighboursOf(profile, func) {
   const { childStarts, children, functionOf, parents } = profile;
   const callers = new Map(), callees = new Map();
@@ -155,7 +155,7 @@ function neighboursOf(profile, func) {
   }
   const sums = (groups) =>
     [...groups]
-      .map(([other, nodes]) => ({ function: other, ...profile.sumOf(nodes, false) }))
+      .map(([other, nodes]) => ({ function: other, nodes, ...profile.sumOf(nodes, false) }))
       .sort((a, b) => rankOf(b.total) - rankOf(a.total) || b.calls - a.calls || a.function - b.function);
   return { callers: sums(callers), callees: sums(callees) };
 }

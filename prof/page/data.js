@@ -102,13 +102,15 @@ class Figures {
     lazy(this, 'flags', () => new Uint8Array(column('flags')));
     this.self = {};
     lazy(this.self, 'cycles', () => column('self'));
-    lazy(this.self, 'low', () => this.#ends(column('self_low'), -1));
-    lazy(this.self, 'high', () => this.#ends(column('self_high'), 1));
+    // Where ranges are not told, a time is what it is.
+    const hasEnds = has('self_low');
+    lazy(this.self, 'low', () => (hasEnds ? this.#ends(column('self_low'), -1) : this.self.cycles));
+    lazy(this.self, 'high', () => (hasEnds ? this.#ends(column('self_high'), 1) : this.self.cycles));
     lazy(this.self, 'error', () => column('self_error'));
     this.total = {};
     lazy(this.total, 'cycles', () => this.#totals(column('total'), this.self.cycles));
-    lazy(this.total, 'low', () => this.#totals(column('total_low'), this.self.low));
-    lazy(this.total, 'high', () => this.#totals(column('total_high'), this.self.high));
+    lazy(this.total, 'low', () => (hasEnds ? this.#totals(column('total_low'), this.self.low) : this.total.cycles));
+    lazy(this.total, 'high', () => (hasEnds ? this.#totals(column('total_high'), this.self.high) : this.total.cycles));
     lazy(this.total, 'error', () => column('total_error'));
     lazy(this, 'selfWaiting', () => column('self_waiting'));
     lazy(this, 'totalWaiting', () => this.#totals(column('total_waiting'), this.selfWaiting));
@@ -177,6 +179,7 @@ class Profile {
         sums: new Figures(columns, 'cpu.sums.', null),
       };
     }
+    if (columns.has('a.nodes.calls')) this.changes = new Changes(this, columns);
     this.#list();
     this.weights = {}; // by measure
     for (const measure of this.measures) lazy(this.weights, measure, () => this.#weigh(measure));
@@ -224,8 +227,10 @@ class Profile {
       for (let i = this.count - 1; i > 0; --i) total[this.parents[i]] += total[i];
       return total;
     };
-    if (measure === 'calls') return { self: this.nodes.calls, total: totals(this.nodes.calls) };
-    if (measure === 'time') return this.#ofTimes(this.nodes);
+    // Of two profiles, A and B, there are the same of A.
+    const figures = measure.endsWith('_a') ? this.changes.nodes.sides[0] : this.nodes;
+    if (measure.startsWith('calls')) return { self: figures.calls, total: totals(figures.calls) };
+    if (measure.startsWith('time')) return this.#ofTimes(figures);
     if (measure === 'processor') return this.#ofTimes(this.processor.nodes);
     if (this.nodes.has.waiting) return this.#with(this.nodes.selfWaiting, this.nodes.totalWaiting);
     // Of two runs: what is left of elapsed times without those on a processor.

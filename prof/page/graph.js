@@ -27,6 +27,7 @@ class GraphView {
     this.context = canvas.getContext('2d');
     this.isFlame = false;
     this.isMeant = null; // by function, what is searched for; null: nothing
+    this.changeOf = null; // of a frame, where colours are of what changed (changes.js)
     this.current = null; // the frame that the keyboard is at
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.draw());
@@ -139,7 +140,8 @@ class GraphView {
     const isMatch = Boolean(this.isMeant?.[frame.function]);
     const colours = this.#colours(frame, isMatch);
     const boxWidth = width > 3 ? width - 1 : width;
-    context.globalAlpha = isAbove ? 0.55 : 1;
+    const isFaded = this.changeOf && this.isMeant && !isMatch;
+    context.globalAlpha = isAbove ? 0.55 : isFaded ? 0.4 : 1;
     context.fillStyle = colours.box;
     context.fillRect(left, top, boxWidth, rowHeight - 1);
     if (frame === this.current || frame === this.hovered) {
@@ -158,6 +160,7 @@ class GraphView {
   #colours(frame, isMatch) {
     const isDark = this.dark.matches;
     const edge = isDark ? '#fff' : '#000';
+    if (this.changeOf) return { box: colourOf(this.changeOf(frame), isDark), text: isDark ? '#f0f0f0' : '#1c1c1c', edge };
     if (isMatch) return { box: isDark ? '#b83280' : '#b0246f', text: '#fff', edge };
     const text = isDark ? '#f0f0f0' : '#1c1c1c';
     if (frame.function < 0) return { box: isDark ? '#3a3f45' : '#dde1e6', text, edge };

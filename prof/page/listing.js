@@ -13,6 +13,7 @@ class Listing {
     this.all = this.rows = this.shown = [];
     this.sorted = '';
     this.picked = null; // the function of a row
+    this.sums = []; // the texts of a last row, if there is one
     this.table = make('table');
     const widths = this.table.appendChild(make('colgroup'));
     this.head = this.table.appendChild(make('thead')).appendChild(make('tr'));
@@ -39,10 +40,18 @@ class Listing {
     this.all = this.rows = this.shown = rows;
     this.columns.forEach(({ title, text }, i) => {
       const last = i === this.columns.length - 1;
-      let longest = title.length + 2; // and the arrow
+      let longest = Math.max(title.length + 2, this.sums[i]?.length ?? 0); // and the arrow
       if (!last) for (const row of rows) longest = Math.max(longest, text(row).length);
       this.widths[i].style.width = last ? '' : `calc(${longest}ch + 14px)`;
     });
+  }
+
+  // A last row that stays in sight: a text for each column. To be called before `fill`.
+  sum(texts) {
+    this.sums = texts;
+    const row = this.table.appendChild(make('tfoot')).appendChild(make('tr'));
+    row.append(...texts.map((text) => make('td', text)));
+    row.lastChild.className = 'name';
   }
 
   // By a column, the greatest first; names from the first on. What is alike stays as it was filled in.
@@ -81,7 +90,7 @@ class Listing {
     this.picked = func;
     const at = this.shown.findIndex((row) => row.function === func);
     if (at >= 0) {
-      const top = at * lineHeight, room = this.window.clientHeight - 2 * lineHeight;
+      const top = at * lineHeight, room = this.window.clientHeight - (this.sums.length ? 3 : 2) * lineHeight;
       if (top < this.window.scrollTop) this.window.scrollTop = top;
       if (top > this.window.scrollTop + room) this.window.scrollTop = top - room;
     }

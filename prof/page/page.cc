@@ -5,6 +5,7 @@
 #include "contents.h"
 #include "packed.h"
 #include "prof/export/contexts.h"
+#include "two_profiles.h"
 
 // What prof/page/assemble made.
 extern "C" {
@@ -26,6 +27,15 @@ class Page : public PageExport {
     out_.text("<template class=\"profile\" data-part=\"" + base64(part_name(part)) + "\">");
     Packed packed(out_);
     pack(part, packed);
+    packed.finish();
+    out_.text("</template>\n");
+  }
+
+  void add(const Difference& difference, const std::vector<std::string>& remarks) {
+    begin();
+    out_.text("<template class=\"profile\">");
+    Packed packed(out_);
+    pack(difference, remarks, packed);
     packed.finish();
     out_.text("</template>\n");
   }
@@ -56,5 +66,11 @@ class Page : public PageExport {
 }  // namespace
 
 std::unique_ptr<PageExport> page_export(Output& out) { return std::make_unique<Page>(out); }
+
+void write_page(const Difference& difference, const std::vector<std::string>& remarks, Output& out) {
+  Page page(out);
+  page.add(difference, remarks);
+  page.finish();
+}
 
 }  // namespace prof

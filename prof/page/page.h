@@ -15,8 +15,11 @@
 #define PROF_PAGE_PAGE_H
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "prof/export/exports.h"
+#include "prof/model/compare/difference.h"
 #include "prof/views/text/output.h"
 #include "sources.h"
 
@@ -30,6 +33,9 @@ class PageExport : public Export {
 
 // Writes to `out`, which must outlive it and is finished by the caller.
 std::unique_ptr<PageExport> page_export(Output& out);
+
+// Writes a page of two profiles (two_profiles.h): of a difference with contexts, and what there is to say of the profiles.
+void write_page(const Difference& difference, const std::vector<std::string>& remarks, Output& out);
 
 }  // namespace prof
 

@@ -135,8 +135,20 @@ function showGraph() {
   view.shownForm = state.form;
   if (!isNew) return view.draw();
   performance.mark('graph');
-  view.show(graph, zoom, nameOf);
+  view.changeOf = profile.changes ? changeOf : null;
+  view.show(graph, zoom, profile.changes ? nameWithChange : nameOf);
   performance.measure('show a graph', 'graph');
+}
+
+// What changed of what the width of a frame is of; of calls, without those of what it called.
+const isOfSelf = (func) => state.inverted && state.focus === '' && func >= 0;
+function changeOf(frame) {
+  const what = measure().startsWith('calls') ? 'calls' : isOfSelf(frame.function) ? 'self' : 'total';
+  return (frame.change ??= profile.changes.of(frame.nodes, frame.areApart, what));
+}
+function nameWithChange(frame) {
+  const change = changeOf(frame);
+  return (change.isKnown && amountOf(change) ? shownPart(change) + ' ' : '') + nameOf(frame);
 }
 
 // Says what is known of a frame, after the graph is drawn: for the first one most columns have to be unpacked.
@@ -150,15 +162,29 @@ function showFrame(frame) {
 function describe() {
   const frame = frameToShow;
   frameToShow = null;
-  const sum = frame.function < 0 ? profile.whole : profile.sumOf(frame.nodes, frame.areApart);
   element('shown-name').textContent = (frame.function < 0 ? 'All of ' : '') + nameOf(frame);
   const begin = beginOf(frame);
-  // Of a function as a whole the calls may be known, though not how they are spread over its contexts.
-  if (begin.function >= 0 && frame.nodes.length === profile.nodesOfFunction(begin.function).length)
-    sum.estimated = Boolean(profile.sums.flags[begin.function] & 2);
-  const parts = figuresOf(begin.function, sum, frame.areApart).map(([title, text]) => title + ' ' + text);
+  const figures = profile.changes ? changesOf(begin.function, frame) : figuresOfFrame(begin.function, frame);
+  const parts = figures.map(([title, text]) => title + ' ' + text);
   if (begin !== frame) parts.push('of ' + nameOf(begin) + ', called this way');
   element('shown-figures').textContent = parts.join(' \u00b7 ');
+}
+
+function figuresOfFrame(func, frame) {
+  const sum = frame.function < 0 ? profile.whole : profile.sumOf(frame.nodes, frame.areApart);
+  // Of a function as a whole the calls may be known, though not how they are spread over its contexts.
+  if (func >= 0 && frame.nodes.length === profile.nodesOfFunction(func).length) sum.estimated = Boolean(profile.sums.flags[func] & 2);
+  return figuresOf(func, sum, frame.areApart);
+}
+
+// Of two profiles.
+function changesOf(func, { nodes, areApart }) {
+  const { changes } = profile;
+  const figures = [];
+  if (isOfTime() && !isOfSelf(func)) figures.push(['Total', shownTimes(changes.of(nodes, areApart, 'total'))]);
+  if (isOfTime() && func >= 0) figures.push(['Self', shownTimes(changes.of(nodes, areApart, 'self'))]);
+  if (func < 0 || profile.countsCalls(func)) figures.push(['Calls', shownCalledOf(changes.of(nodes, areApart, 'calls'))]);
+  return figures;
 }
 
 // Where a chain of callers begins.
@@ -173,23 +199,22 @@ function beginOf(frame) {
 function figuresOf(func, sum, isContext) {
   const figures = [];
   const { hz } = profile;
-  const isOfSelf = state.inverted && state.focus === '' && func >= 0;
   const share = (time) => shownTime(time, hz) + ' (' + shownShare(time, profile.whole.total) + ')';
   const isKnown = func < 0 || profile.hasTotal(func);
   if (isOfTime()) {
-    if (!isOfSelf) figures.push(['Total', isContext || isKnown ? share(sum.total) : '-']);
-    if (func >= 0) figures.push(['Self', isOfSelf ? share(sum.self) : shownTime(sum.self, hz)]);
+    if (!isOfSelf(func)) figures.push(['Total', isContext || isKnown ? share(sum.total) : '-']);
+    if (func >= 0) figures.push(['Self', isOfSelf(func) ? share(sum.self) : shownTime(sum.self, hz)]);
     if (profile.nodes.has.waiting) {
-      const cycles = isOfSelf ? sum.selfWaiting : sum.totalWaiting;
+      const cycles = isOfSelf(func) ? sum.selfWaiting : sum.totalWaiting;
       figures.push(['Waiting', shownTime({ ...nothing(), cycles, doubtful: sum.total.doubtful }, hz)]);
     }
-    if (profile.processor) figures.push(...figuresOfTwoRuns(isOfSelf ? 'self' : 'total', sum));
+    if (profile.processor) figures.push(...figuresOfTwoRuns(isOfSelf(func) ? 'self' : 'total', sum));
   } else if (func < 0) {
     figures.push(['Calls', String(profile.weights.calls.total[0])]);
   }
   if (func < 0 || !profile.countsCalls(func)) return figures;
   figures.push(['Calls', shownCalls(sum)]);
-  if (isOfTime() && !isOfSelf && isKnown && sum.calls && !sum.doubtful) figures.push(['Per call', shownTime(sum.total, hz, sum.calls)]);
+  if (isOfTime() && !isOfSelf(func) && isKnown && sum.calls && !sum.doubtful) figures.push(['Per call', shownTime(sum.total, hz, sum.calls)]);
   return figures;
 }
 
@@ -232,6 +257,7 @@ function search() {
 }
 
 function shareThrough(nodes) {
+  if (profile.changes && isOfTime()) return nodes.length ? shownTimes(profile.changes.ofAll(nodes, 'total')) : 'no time';
   if (isOfTime()) {
     const time = nothing();
     profile.nodes.addTimes(time, 'total', nodes);
@@ -246,7 +272,11 @@ function shareThrough(nodes) {
 // The table, and who called whom.
 
 // What a column of prof's table is sorted by.
-function keyOf(title) {
+function keyOf(title, column) {
+  if (profile.changes) {
+    const of = profile.changes.keyOf(title);
+    return (row) => of(row.function, row.texts[column]);
+  }
   const { sums, processor } = profile;
   const of = {
     '%': (f) => (sums.has.times ? sums.self.cycles[f] : sums.calls[f]),
@@ -263,7 +293,7 @@ function keyOf(title) {
 }
 
 function makeTable() {
-  const columns = profile.table.titles.map((title, i) => ({ title, text: (row) => row.texts[i], number: keyOf(title) }));
+  const columns = profile.table.titles.map((title, i) => ({ title, text: (row) => row.texts[i], number: keyOf(title, i) }));
   const name = { text: (row) => profile.functions.name[row.function], number: (row) => profile.functions.name[row.function] };
   table = new Listing(element('table'), columns, name, {
     pick: (row) => change({ function: String(row.function) }, false),
@@ -276,7 +306,8 @@ function makeTable() {
   if (sums.has.waiting) alike.unshift(sums.selfWaiting);
   if (sums.has.times) alike.unshift(sums.self.cycles);
   const compare = (a, b) => alike.reduce((order, of) => order || of[b.function] - of[a.function], 0);
-  table.fill(rows.sort(compare));
+  if (profile.changes) table.sum([...profile.table.sum, 'all functions']);
+  table.fill(profile.changes ? rows : rows.sort(compare));
   shownSort = null;
 }
 
@@ -284,7 +315,7 @@ let shownSort, shownSearch;
 
 function showTable() {
   const isSorted = state.sort === 'Name' || profile.table.titles.includes(state.sort);
-  const title = (isSorted && state.sort) || profile.table.titles[1] || 'Name';
+  const title = (isSorted && state.sort) || profile.table.titles[profile.changes ? 0 : 1] || 'Name';
   if (shownSort !== title || shownSearch !== searched) {
     if (shownSort !== title) table.sort(title);
     table.window.scrollTop = 0;
@@ -329,6 +360,18 @@ function listNeighbours(window_, rows, func) {
       number: (row) => row.total.cycles,
     });
   }
+  if (profile.changes) {
+    const number = { text: (row) => (profile.countsCalls(called(row)) ? shownCalledOf(changeOfRow(row, 'calls')) : '-') };
+    columns.splice(0, columns.length, { title: 'Calls', ...number, number: (row) => Math.abs(amountOf(changeOfRow(row, 'calls'))) });
+    if (isOfTime()) {
+      const total = (row) => changeOfRow(row, 'total');
+      columns.unshift(
+        { title: 'Change', text: (row) => shownAmount(total(row)), number: (row) => Math.abs(amountOf(total(row))) },
+        { title: 'Total A', text: (row) => duration(total(row).first), number: (row) => total(row).first },
+        { title: 'Total B', text: (row) => duration(total(row).second), number: (row) => total(row).second },
+      );
+    }
+  }
   const nameOfRow = (row) => (row.function < 0 ? '[outside]' : profile.functions.name[row.function]);
   const list = new Listing(window_, columns, { text: nameOfRow, number: nameOfRow }, {
     pick: (row) => row.function >= 0 && change({ function: String(row.function) }),
@@ -342,6 +385,8 @@ function listNeighbours(window_, rows, func) {
   window_.scrollTop = 0;
   return list;
 }
+
+const changeOfRow = (row, what) => ((row.changes ??= {})[what] ??= profile.changes.of(row.nodes, false, what));
 
 // The source, if it is in the page.
 
@@ -429,10 +474,14 @@ function showRun() {
   element('run').replaceChildren(...[...lines, about.join(', ')].filter(Boolean).map((line) => make('p', line)));
   element('remarks').replaceChildren(...profile.remarks.map((remark) => make('li', remark)));
   element('remarks').hidden = !profile.remarks.length;
+  element('reading-two').hidden = !profile.changes;
+  element('lists').classList.toggle('two', Boolean(profile.changes));
+  element('lists').classList.toggle('few', !isOfTime()); // columns
+  element('source').hidden = element('reading-one').hidden = Boolean(profile.changes);
 }
 
 function makeMeasures() {
-  const titles = { time: 'Time', elapsed: 'Elapsed', cpu: 'CPU', waiting: 'Waiting', calls: 'Calls' };
+  const titles = { time: 'Time', elapsed: 'Elapsed', cpu: 'CPU', waiting: 'Waiting', calls: 'Calls', time_a: 'Time A', time_b: 'Time B', calls_a: 'Calls A', calls_b: 'Calls B' };
   const buttons = profile.measures.map((one, i) => {
     const button = make('button', titles[profile.names[i]]);
     button.type = 'button';

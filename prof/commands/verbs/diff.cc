@@ -11,6 +11,7 @@
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/choose.h"
+#include "prof/page/page.h"
 #include "prof/read/header.h"
 #include "prof/views/text/numbers.h"
 #include "prof/views/text/output.h"
@@ -68,6 +69,13 @@ const prof_options::Table<DiffOptions> kOptions = {
        o.shown.rows = prof_options::number_of<size_t>(given, 0, SIZE_MAX, "a number of functions");
      }},
     {{0, "json", "", "everything as JSON"}, show<View::json>},
+    {{0, "html", "FILE",
+      "write FILE, a page for a browser: flame graph, table, callers and callees, in colours of change"},
+     [](DiffOptions& o, const Given& given) { o.html = prof_options::name_of(given, "FILE"); }},
+    {{0, "with-source", "", ""},
+     [](DiffOptions&, const Given& given) {
+       throw UsageError(given.option + " is for a page of one profile; prof --html FILE takes it");
+     }},
     {{'R', "", "", "raw times: do not subtract what the profiling itself cost"}, set<&DiffOptions::raw_times>},
     {{'w', "wide", "", "write names out: neither simplify nor cut them"},
      [](DiffOptions& o, const Given&) { o.shown.wide = true; }},
@@ -110,6 +118,11 @@ DiffOptions parse_diff_options(int argc, char** argv) {
   const auto parsed = prof_options::parse(kOptions, {"prof diff"}, end, argv, o);
   if (o.help) return o;
   prof_options::check(parsed, kExclusions, {});
+  if (!o.html.empty() && o.view == View::table) {
+    // Only what is printed has an order and an end.
+    prof_options::check(parsed, {{{"--html"}, {"-n", "--sort"}, "the page has all functions, and sorts them"}}, {});
+    o.view = View::none;
+  }
   o.arguments[0] = parsed.rest;
   if (end < argc) o.arguments[1].assign(argv + end + 1, argv + argc);
   return o;
@@ -228,6 +241,8 @@ void print(const DiffOptions& options, const Difference& difference, const std::
     case DiffOptions::View::json:
       print_difference_json(difference, type, out);
       break;
+    case DiffOptions::View::none:
+      break;
   }
 }
 
@@ -244,7 +259,7 @@ struct Compared {
 
 Compared compare_sides(const DiffOptions& options, const std::array<std::vector<Run>, 2>& sides, bool inlined_rows) {
   Compared compared;
-  Comparison comparison(options.view != DiffOptions::View::table);
+  Comparison comparison(options.view != DiffOptions::View::table || !options.html.empty());
   for (size_t s = 0; s < 2; ++s) {
     for (const Run& run : sides[s]) {
       const Analysis analysis = analyse({.program = run.program,
@@ -280,14 +295,16 @@ int diff(const DiffOptions& options) {
       compared.remarks.emplace_back(
           "some runs have no inlined functions, or no debug information that tells them: none has rows");
   }
-  say_all(compared.remarks);
   const Difference& difference = compared.difference;
   if (difference.nameless > 0) {
-    say(prof_text::count_of(difference.nameless, "function has", "functions have") +
-        " no name, and could not be found in the other build: shown as new or gone");
+    compared.remarks.push_back(prof_text::count_of(difference.nameless, "function has", "functions have") +
+                               " no name, and could not be found in the other build: shown as new or gone");
   }
+  say_all(compared.remarks);
   print(options, difference, type, out);
   out.finish();
+  if (!options.html.empty())
+    write_file(options.html, [&](Output& page) { write_page(difference, compared.remarks, page); });
   if (options.fail_above) {
     const std::vector<std::string> found = failures(difference, *options.fail_above);
     say_all(found);

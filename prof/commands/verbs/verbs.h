@@ -26,9 +26,10 @@ int run(Options options);
 // prof diff: what is different between two builds of a program, or between two runs.
 
 struct DiffOptions {
-  enum class View { table, tree, json };
+  enum class View { table, tree, json, none };
   View view = View::table;
   std::string view_option;  // that names the view; empty: none does
+  std::string html;         // file for a page; empty: none
   DifferenceOptions shown;
   bool raw_names = false;
   bool raw_times = false;
