@@ -1,5 +1,5 @@
 // Two profiles, A and B, and what changed between them: the columns that prof/page/two_profiles.h has beside those of one. A change
-// is shown as prof diff shows it (prof/views/compare/change_text.cc has the same rules): with ~ where it may be noise.
+// is shown as prof diff shows it (prof/views/compare/difference.cc has the same rules): with ~ where it may be noise.
 
 class Changes {
   constructor(profile, columns) {

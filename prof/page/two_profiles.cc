@@ -6,7 +6,6 @@
 
 #include "libprof/printable.h"
 #include "prof/read/file.h"
-#include "prof/views/compare/change_text.h"
 #include "prof/views/compare/difference.h"
 
 namespace prof {

@@ -13,7 +13,6 @@
 #include "prof/commands/options/options.h"
 #include "prof/export/exports.h"
 #include "prof/gprof/graph/measured.h"
-#include "prof/gprof/report/fallacy.h"
 #include "prof/gprof/report/report.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/contexts.h"

@@ -23,7 +23,7 @@ void number_functions(CallGraph& graph, const Trace& trace = {});
 void link_cycles(CallGraph& graph, const Trace& trace = {});
 
 // Time given on from functions to their callers, as gprof does it: each caller gets as much of it as it made of the calls,
-// whatever these calls did. ("gprof's fallacy"; fallacy.h shows where it is wrong.)
+// whatever these calls did. ("gprof's fallacy"; print_fallacy shows where it is wrong.)
 //
 // First, from callers down to what they call: whether a function has an entry in the call graph, and which fraction of its
 // time is shown. Functions inherit both, and what the user chose changes it on the way. Then, from those called up to

@@ -9,8 +9,7 @@
 //                     times of functions given on to their callers, by the number of calls: gprof's guess;
 //                     at last what stands before what, and the number in brackets
 //     measured.h      or the same graph of a profile with a tree, in which these times are known
-//     report.h        gprof's layouts: flat profile, call graph, index
-//     fallacy.h       where the guess and what was measured differ most
+//     report.h        gprof's layouts: flat profile, call graph, index; where the guess and what was measured differ most
 //
 // A graph is whole after call_graph_of and assemble.
 //

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -159,6 +160,16 @@ RecordCounts records_in(std::string_view bytes);
 
 // As gprof says it.
 std::string file_info(const std::string& path, const RecordCounts& counts);
+
+// Where gprof would have been wrong.
+//
+// gprof takes each call of a function to have cost as much as the others. A function that is called cheaply from one place
+// and dearly from another is then shown with the wrong caller. Since the tree knows what the calls took, the two can be
+// compared arc by arc. Left out are arcs within cycles, of which gprof says nothing.
+
+// A table of arcs, the greatest difference first. `most_rows': only so many; none: those that differ by a thousandth of
+// the whole time at least.
+void print_fallacy(const Analysis& analysis, std::optional<size_t> most_rows, Output& out);
 
 }  // namespace prof::gprof
 

@@ -5,7 +5,6 @@
 #include "prof/gprof/graph/assemble.h"
 #include "prof/gprof/graph/call_graph.h"
 #include "prof/gprof/graph/measured.h"
-#include "prof/gprof/report/fallacy.h"
 #include "prof/gprof/report/report.h"
 #include "prof/gprof/symbols/symbols.h"
 #include "prof/read/error.h"
