@@ -59,7 +59,8 @@ class Changes {
     const main = this.profile.nodes.has.times ? 'self' : 'calls';
     const perCall = (f, side) => {
       const calls = this.#ofOne(this.sums, f, 'calls'), total = this.#ofOne(this.sums, f, 'total');
-      return side ? total.second / calls.second || 0 : total.first / calls.first || 0;
+      const [time, number] = side ? [total.second, calls.second] : [total.first, calls.first];
+      return number > 0 ? time / number : 0;
     };
     return {
       Change: size(main),

@@ -1,6 +1,6 @@
 // Numbers and texts, packed into a page: compressed, and written in letters that HTML leaves alone.
 //
-// What is packed is a stream of bytes: first a document of JSON, in UTF-8, behind its length in four bytes (the least
+// What is packed is a stream of bytes: first a document of JSON, in UTF-8, after its length in four bytes (the least
 // significant first). Then columns, one after the other: the length of the name, in a byte; the name; how many numbers
 // there are; how many bytes these take, so that a reader can leave them for later; and these. A number is written seven bits to the byte, the lowest first, and bit 7 says that more follow. It
 // takes one byte where it is small. So whoever adds a column makes its numbers small, as differences from what they are

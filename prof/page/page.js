@@ -94,10 +94,10 @@ function showTimeline() {
     element('no-range').disabled = !state.range;
     tellMoment('');
   }
-  element('ranged').hidden = !state.range;
+  const range = timeline?.read(state.range);
+  element('ranged').hidden = !range;
   if (shownRange === state.range) return;
   shownRange = state.range;
-  const range = timeline?.read(state.range);
   profile = range ? timeline.profileOf(...unpacked, ...range) : whole;
   const samples = range ? profile.samples + (profile.samples === 1 ? ' sample' : ' samples') : '';
   if (range) element('ranged').textContent = `Only from ${rangeText(timeline, range)}: ${samples}.`;

@@ -174,7 +174,7 @@ class Packing {
       room_ -= shown.size();
       text += shown;
     }
-    if (is_cut) room_ = 0;  // not the small files behind it: what there is, is a beginning
+    if (is_cut) room_ = 0;  // not the small files after it: what there is, is a beginning
     return text;
   }
 

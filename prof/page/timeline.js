@@ -60,13 +60,17 @@ class Timeline {
       const share = this.all[i] ? samples[i] / this.all[i] : 0;
       const self = { cycles: nodes.self.cycles[i] * share, low: nodes.self.low[i] * share, high: nodes.self.high[i] * share };
       self.variance = samples[i] ? (self.cycles ** 2 / samples[i]) * this.weight : 0;
+      // What counters make uncertain is moved between callers and callees for the most part, as SampleValue::in_total has it.
+      const inTotal = { ...self, low: self.cycles - 0.25 * (self.cycles - self.low), high: self.cycles };
       const func = functionOf[i];
       for (const what of ['cycles', 'low', 'high', 'variance']) {
-        made.nodes.self[what][i] = self[what];
+        const { self: ofSelf, total } = made.nodes;
+        ofSelf[what][i] = self[what];
         made.sums.self[what][func] += self[what];
-        const total = (made.nodes.total[what][i] += self[what]);
-        if (parents[i]) made.nodes.total[what][parents[i]] += total;
-        if (outermost[i]) made.sums.total[what][func] += total;
+        total[what][i] += inTotal[what];
+        if (parents[i]) total[what][parents[i]] += total[what][i];
+        total[what][i] += self[what] - inTotal[what];
+        if (outermost[i]) made.sums.total[what][func] += total[what][i];
       }
     }
     const written = new Map([['sums.known', known.map((bits) => bits & 2)]]);
@@ -83,7 +87,11 @@ class Timeline {
   // `parents`: of nodes, from whose totals those of others follow.
   #write({ self, total }, prefix, parents, inAll, written) {
     const put = (name, of) => written.set(prefix + name, self.cycles.map((_, i) => of(i)));
-    const more = (what) => (i) => (parents ? 0 : asSigned(total[what][i] - self[what][i]));
+    const more = (what) => {
+      const expected = self[what].slice();
+      if (parents) for (let i = expected.length - 1; i > 0; --i) expected[parents[i]] += total[what][i];
+      return (i) => (parents && i === 0 ? 0 : asSigned(total[what][i] - expected[i]));
+    };
     put('self', (i) => self.cycles[i]);
     put('self_low', (i) => asSigned(self.cycles[i] - self.low[i]));
     put('self_high', (i) => asSigned(self.high[i] - self.cycles[i]));
@@ -104,7 +112,10 @@ const figuresFor = (count) => {
   const figures = () => ({ cycles: array(), low: array(), high: array(), variance: array() });
   return { self: figures(), total: figures() };
 };
-const asSigned = (n) => (n < 0 ? -2 * Math.round(n) - 1 : 2 * Math.round(n));
+const asSigned = (n) => {
+  const whole = Math.round(n); // which may be -0
+  return whole < 0 ? -2 * whole - 1 : 2 * whole;
+};
 
 // Lanes, one for each thread, on a canvas. A bar is as high as the part of the time that the thread had a processor, and has the
 // colour of the function that took most of it. What is dragged over, or moved to by keys, is the range.
@@ -220,7 +231,7 @@ class TimelineView {
     for (let n = Math.ceil(begin / step - 1e-9); n * step <= begin + length; ++n) {
       const x = ((n * step - begin) / length) * width;
       context.fillRect(x, top, 1, 5);
-      if (x + 50 < width) context.fillText(momentText(n * step), x + 3, top + 4);
+      if (x + 50 < width) context.fillText(momentText(n * step, step), x + 3, top + 4);
     }
   }
 
@@ -266,7 +277,7 @@ class TimelineView {
     const { columns } = this;
     const lane = Math.floor(y / laneHeight);
     const bar = this.bars?.[lane]?.[Math.floor((x / this.canvas.clientWidth) * columns)];
-    const when = momentText(this.#sliceAt(x) * this.timeline.slice);
+    const when = momentText(Math.floor(this.#sliceAt(x)) * this.timeline.slice, this.timeline.slice);
     if (!this.bars?.[lane]) return this.events.tell(when);
     if (!bar) return this.events.tell(`${when}, ${this.#laneName(lane)}: no samples`);
     const most = [...bar.functions].sort((a, b) => b[1] - a[1]).slice(0, 3);
@@ -285,7 +296,7 @@ class TimelineView {
       const tenth = Math.max(Math.round((end - begin) / 10), 1);
       const [from, to] = this.range ?? (step > 0 ? [begin, begin + tenth] : [end - tenth, end]);
       let next = [from, to];
-      if (this.range && event.shiftKey) next = [from, Math.min(Math.max(to + step * Math.max(Math.round(tenth / 10), 1), from + 1), end)];
+      if (this.range && event.shiftKey) next = [from, Math.max(Math.min(to + step * Math.max(Math.round(tenth / 10), 1), end), from + 1)];
       else if (this.range) {
         const moved = Math.min(Math.max(from + step * (to - from), begin), Math.max(end - (to - from), begin));
         next = [moved, Math.min(moved + to - from, end)];
@@ -305,7 +316,12 @@ class TimelineView {
   }
 }
 
-// Seconds after the beginning of the run.
-const momentText = (seconds) => (seconds === 0 ? '0' : seconds < 1 ? decimal(1000 * seconds, seconds < 0.01 ? 1 : 0) + 'ms' : decimal(seconds, seconds < 100 ? 2 : 0) + 's');
-const rangeText = (timeline, [from, to]) =>
-  `${momentText(from * timeline.slice)} to ${momentText(Math.min(to * timeline.slice, timeline.length))} of ${momentText(timeline.length)}`;
+// Seconds after the beginning of the run, with as many places as `unit` has.
+function momentText(seconds, unit) {
+  if (seconds === 0) return '0';
+  const [name, scale] = seconds < 1 ? ['ms', 1000] : ['s', 1];
+  const places = Math.ceil(-Math.log10(unit * scale) - 1e-9);
+  return decimal(scale * seconds, Math.min(Math.max(places, 0), 4)) + name;
+}
+const rangeText = ({ slice, length }, [from, to]) =>
+  `${momentText(from * slice, slice)} to ${momentText(Math.min(to * slice, length), slice)} of ${momentText(length, slice)}`;

@@ -148,6 +148,7 @@ SampleTimes times_of(const json& value, const Reader& reader, const Samples& sam
   times.slice = reader.number_of(value, "slice_ns", kLongestTime);
   times.length = reader.number_of(value, "length_ns", kLongestTime);
   if (times.slice == 0) reader.refuse("slice_ns is 0");
+  if (times.length / times.slice >= kMaxSlices) reader.refuse("length_ns has too many slices");
   uint64_t user = 0, kernel = 0;
   uint32_t last = 0;
   for (const json& count : reader.list_of(value, "counts", kMaxChainNodes)) {

@@ -6,7 +6,7 @@ namespace prof {
 
 namespace {
 
-// Some 6 MB while a program runs.
+// Some 6 MB while a program runs. Where kMinSlices have more, there are more.
 constexpr size_t kMaxCounts = 1 << 16;
 
 }  // namespace
@@ -20,9 +20,9 @@ void Timeline::go_on(uint64_t time) {
 void Timeline::add(uint64_t time, uint64_t thread, uint32_t chain, bool in_kernel, uint64_t samples) {
   go_on(time);
   counts_[{slice_of(time), thread, chain, in_kernel}] += samples;
-  // Half as many, so that it is not done again soon; as many as there are chains may be left.
+  // Half as many, so that it is not done again soon.
   if (counts_.size() > kMaxCounts)
-    while (counts_.size() > kMaxCounts / 2 && slice_of(end_) != 0) join_slices();
+    while (counts_.size() > kMaxCounts / 2 && slice_of(end_) >= 2 * kMinSlices) join_slices();
 }
 
 void Timeline::join_slices() {

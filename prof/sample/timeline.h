@@ -5,7 +5,8 @@
 //
 // The way taken. The time is cut into slices of equal length, and samples of a slice that are of one thread and have one chain are
 // a count. There are at most kMaxSlices: when a run goes on after the last one, each two become one. The same is done when there
-// are too many counts. So a slice is about a thousandth of the run, and what is kept does not grow with it.
+// are too many counts, as long as kMinSlices are left. So a slice is about a thousandth of the run, or a hundredth where threads and chains
+// are of many kinds; and there are no more counts than samples.
 
 #ifndef PROF_SAMPLE_TIMELINE_H
 #define PROF_SAMPLE_TIMELINE_H
@@ -17,7 +18,7 @@
 
 namespace prof {
 
-inline constexpr uint32_t kMaxSlices = 2048;
+inline constexpr uint32_t kMaxSlices = 2048, kMinSlices = 128;
 
 struct TimedSamples {
   uint32_t slice = 0;

@@ -24,7 +24,7 @@ class TextPane : public Pane {
   using Make = std::function<Text(size_t columns)>;
   explicit TextPane(Make make, std::optional<uint32_t> function = {}) : make_(std::move(make)), function_(function) {}
 
-  // Functions have other numbers now (same_functions in look.h).
+  // Functions have other numbers now (same_functions in pane.h).
   void renumber(const std::vector<uint32_t>& same);
 
   void set_columns(size_t columns) override;

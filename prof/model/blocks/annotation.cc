@@ -112,7 +112,12 @@ class Annotator {
   // Where it begins in the source: the index of the file, if that is known.
   std::optional<uint32_t> add_function(uint32_t f) {
     const Function& function = recorded_.functions.functions()[f];
-    if (function.is_inlined) return function.file.empty() ? std::nullopt : std::optional(file_at(function.file));
+    if (function.is_inlined) {
+      if (function.file.empty()) return {};
+      const uint32_t file = file_at(function.file);
+      note_object(file, function.object);
+      return file;
+    }
     const std::optional<FunctionSource> source = objects_.at(function.object).info.find(function.address);
     if (!source || source->file.empty() || source->line == 0) return {};
     const uint32_t file = file_at(source->file);

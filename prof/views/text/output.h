@@ -82,7 +82,7 @@ struct TerminalSize {
   }
 };
 
-// The size of the terminal after a file descriptor; none if it is no terminal. The environment variable COLUMNS, where
+// The size of the terminal that a file descriptor is of; none if it is no terminal. The environment variable COLUMNS, where
 // it is a number, goes before what the terminal says; 80 columns and 24 rows where neither is known.
 std::optional<TerminalSize> terminal_size(int descriptor);
 
