@@ -19,7 +19,7 @@ namespace {
 
 [[gnu::noinline]] size_t index_words(int n) {
   std::map<std::string, int> words;
-  for (int i = 0; i < n; ++i) ++words[std::to_string(i * 7919 % 10007)];
+  for (int i = 0; i < n; ++i) ++words[std::to_string(i * 7919L % 10007)];
   return words.size();
 }
 
