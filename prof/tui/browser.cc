@@ -376,8 +376,7 @@ class Browser {
   // What is looked at.
 
   void make_remarks() {
-    std::vector<std::string> all = subject_.remarks;
-    all.insert(all.end(), look_->analysis.remarks.begin(), look_->analysis.remarks.end());
+    std::vector<std::string> all = look_->analysis.remarks;
     remark_count_ = all.size();
     if (all.empty()) all.emplace_back("There is nothing to remark on this profile.");
     const size_t cursor = remarks_ ? remarks_->cursor() : 0;

@@ -5,16 +5,13 @@
 
 #include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "prof/model/analysis/analysis.h"
 
 namespace prof::tui {
 
 struct Subject {
-  std::function<Analysis()> read;    // throws Error
-  std::vector<std::string> remarks;  // beside those of the analysis
+  std::function<Analysis()> read;  // throws Error
   DebugSearch debug_files;
   // Of a program that may still run: whether it does, and after how many seconds to look again.
   std::function<bool()> is_live;

@@ -1,13 +1,16 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "linker-rewrite/options/command_line.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/showing/choose.h"
 #include "prof/model/analysis/analysis.h"
-#include "prof/read/profile.h"
+#include "prof/read/clock.h"
+#include "prof/read/header.h"
 #include "prof/tui/browser.h"
 #include "prof/tui/screen.h"
 #include "verbs.h"
@@ -37,13 +40,15 @@ const prof_options::Table<TuiOptions> kOptions = {
 
 constexpr prof_options::HelpLayout kLayout = {19};
 
-// Whether it is the profile of a program that still runs. It may be gone, too.
-bool is_live(const std::string& profile) {
-  try {
-    return Profile::read(profile).is_live();
-  } catch (const Error&) {
-    return false;
-  }
+// Whether one of the processes that wrote these still runs. A profile may be gone, too.
+bool is_live(const std::vector<std::string>& profiles) {
+  return std::ranges::any_of(profiles, [](const std::string& profile) {
+    try {
+      return process_is_running(read_header(profile));
+    } catch (const Error&) {
+      return false;
+    }
+  });
 }
 
 }  // namespace
@@ -73,20 +78,29 @@ int run_tui(const TuiOptions& options) {
   if (!tui::Screen::has_terminal()) throw UsageError("prof tui needs a terminal; use prof or prof --html FILE");
   Options chosen_by;
   chosen_by.arguments = options.arguments;
-  const Choice choice = choose(chosen_by);
-  const std::string& first = choice.profiles.at(0);
-  const bool may_run = choice.profiles.size() == 1 && is_live(first);
-  const Input input = {.program = choice.program,
-                       .profiles = choice.profiles,
-                       .raw_names = options.raw_names,
-                       .raw_times = options.raw_times,
-                       .side_by_side = true,
-                       .debug_files = options.debug_files,
-                       .inlined_rows = !may_run,  // debug information would be read each second
-                       .whole_names = options.wide,
-                       .gmon_libraries = choice.gmon_libraries};
+  Choice choice = choose(chosen_by);
+  const bool may_run = is_live(choice.profiles);
+  // A program that runs may start others, whose profiles are of the same run then. A run that began later is not changed to.
+  const auto choose_again = [&] {
+    Choice again = choose(chosen_by);
+    if (again.profiles[0] == choice.profiles[0]) choice = std::move(again);
+  };
+  const auto read = [&] {
+    if (may_run) choose_again();
+    Analysis analysis = analyse({.program = choice.program,
+                                 .profiles = choice.profiles,
+                                 .raw_names = options.raw_names,
+                                 .raw_times = options.raw_times,
+                                 .side_by_side = true,
+                                 .debug_files = options.debug_files,
+                                 .inlined_rows = !may_run,  // debug information would be read each second
+                                 .whole_names = options.wide,
+                                 .gmon_libraries = choice.gmon_libraries});
+    analysis.remarks.insert(analysis.remarks.begin(), choice.remarks.begin(), choice.remarks.end());
+    return analysis;
+  };
   const std::optional<bool> is_damaged =
-      tui::browse({[&] { return analyse(input); }, choice.remarks, options.debug_files, [&] { return is_live(first); },
+      tui::browse({read, options.debug_files, [&] { return is_live(choice.profiles); },
                    may_run ? std::optional(options.interval) : std::nullopt});
   if (is_damaged) return *is_damaged ? 1 : 0;
   if (const int signal = tui::signal_to_end()) raise(signal);

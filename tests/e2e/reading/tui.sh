@@ -523,6 +523,123 @@ pid=
 press q
 ended 0
 
+# A program of 8 threads, for LIVE_SECONDS: each line is one of the table's, counts never go down, and what is on the screen is what
+# a terminal shows that is drawn anew.
+cat >threads.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile unsigned sum[8 * 64];
+#define WORKER(n)                                                             \
+  __attribute__((noipa)) static void work_##n(void) {                         \
+    for (int i = 0; i < 100 * (n + 1); ++i) sum[64 * n] += i;                 \
+  }                                                                           \
+  __attribute__((noipa)) static void* thread_##n(void* p) {                   \
+    for (;;) {                                                                \
+      for (int i = 0; i < 1000; ++i) work_##n();                              \
+      usleep(1000 * n);                                                       \
+    }                                                                         \
+    return p;                                                                 \
+  }
+WORKER(0) WORKER(1) WORKER(2) WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7)
+int main(void) {
+  void* (*threads[])(void*) = {thread_0, thread_1, thread_2, thread_3, thread_4, thread_5, thread_6, thread_7};
+  pthread_t id;
+  for (int i = 0; i < 8; ++i) pthread_create(&id, NULL, threads[i], NULL);
+  puts("began");
+  fflush(stdout);
+  for (;;) pause();
+}
+C
+compile threads threads.c -O1 -pthread
+rewrite threads
+rm progress
+mkdir threaded
+{ PROFDIR=threaded exec ./threads.prof >progress; } 2>/dev/null &
+pid=$!
+disown
+until [ -s progress ]; do kill -0 $pid || fail "no program"; sleep 0.1; done
+start 80 24 env PROFDIR=threaded prof tui -i 0.2 $pid
+last_line '1 of [0-9]+, by self; live, p: stop'
+for n in {0..7}; do shows " work_$n *$"; done
+: >counts
+looks=0
+for ((until = SECONDS + ${LIVE_SECONDS:-5}; SECONDS < until; ++looks)); do
+  screen >shown
+  grep -qE '^ +% +Self .* Calls +Per-call +Name$' shown || fail "titles: $(cat shown)"
+  sed '1,/ Per-call /d; $d' shown | grep . >lines
+  grep -vE '^ *(~?[0-9.]+|-)( +(-|~?[0-9.]+(-[0-9.]+)?(ns|us|ms|s)?)){5} +(work_[0-7]|thread_[0-7]|[a-z_]+)$' lines && fail "wrong cells: $(cat shown)"
+  # work_N CALLS, the last column of digits only
+  awk '/ work_[0-7]$/ { for (i = NF - 1; i > 1; i--) if ($i ~ /^[0-9]+$/) { print $NF, $i; break } }' lines | sort >now
+  [ "$(wc -l <now)" = 8 ] || fail "not 8 functions of threads: $(cat shown)"
+  join counts now | awk '$3 < $2 { exit 1 }' || fail "calls go down: $(join counts now)"
+  mv now counts
+done
+[ $looks -gt 2 ] || fail "$looks looks"
+press p
+last_line '[0-9]+ of [0-9]+, by self; stands still, p: go on'
+press Home
+last_line '1 of .*'
+screen >still
+press C-l Down
+last_line '2 of .*'
+press Up
+last_line '1 of .*'
+screen | diff still - || fail "drawn anew it is another screen"
+press p
+kill -9 $pid
+pid=
+last_line '[0-9]+ of [0-9]+, by self; it has ended'
+press Home
+last_line '1 of .*'
+printed 80 prof --all threads.prof threaded/prof.*
+same 2 wanted
+press q
+ended 0
+
+# A run of several processes: those that it starts while it is looked at are added.
+cat >forks.c <<'C'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) static void serve(void) { usleep(10); }
+int main(void) {
+  puts("began");
+  fflush(stdout);
+  for (int i = 0; i < 3; ++i) {
+    while (access(i == 0 ? "go1" : i == 1 ? "go2" : "go3", F_OK)) usleep(10000);
+    if (fork() == 0) {
+      for (int k = 0; k < 100; ++k) serve();
+      while (access("stop", F_OK)) usleep(10000);
+      return 0;
+    }
+  }
+  while (wait(NULL) > 0) {
+  }
+}
+C
+compile forks forks.c -O1
+rewrite forks
+rm progress
+mkdir forked
+{ PROFDIR=forked exec ./forks.prof >progress; } 2>/dev/null &
+pid=$!
+disown
+until [ -s progress ]; do kill -0 $pid || fail "no program"; sleep 0.1; done
+start 80 24 prof tui -i 0.2 forked
+last_line '1 of [0-9]+, by self; live, p: stop'
+for n in 1 2 3; do
+  touch go$n
+  shows " ${n}00 .* serve *$"
+  shows "^forks.prof, .*$((n + 1)) profiles"
+done
+touch stop
+last_line '1 of [0-9]+, by self; it has ended'
+pid=
+shows ' 300 .* serve *$'
+press q
+ended 0
+
 # After a reset a function is gone until it is called again: from help one comes back to what is there.
 cat >once.c <<'C'
 #include <stdio.h>
