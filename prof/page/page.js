@@ -96,6 +96,9 @@ function showTimeline() {
   }
   const range = timeline?.read(state.range);
   element('ranged').hidden = !range;
+  const off = timeline ? offProcessorText(timeline, range ?? [0, timeline.count]) : '';
+  element('off-processor').textContent = off;
+  element('off-processor').hidden = !off;
   if (shownRange === state.range) return;
   shownRange = state.range;
   profile = range ? timeline.profileOf(...unpacked, ...range) : whole;

@@ -41,6 +41,7 @@ ordered_json timeline_of(const Analysis& analysis) {
           {"length", double(sampled.timeline.length) / 1e9},
           {"sample", double(sampled.period) / 1e9 * analysis.rate()},
           {"weight", sampled.weight},
+          {"kernel", sampled.has_kernel},
           {"threads", std::move(threads)}};
 }
 

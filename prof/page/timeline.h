@@ -5,6 +5,7 @@
 //     slice, length   seconds, of a slice and of the run
 //     sample          cycles that a sample stands for
 //     weight          how many samples came at once
+//     kernel          whether samples in the kernel were taken, too
 //     threads         of those that have samples, the busiest first: name, process, number
 //
 // Columns, each sample of which there are `samples` alike, in the order of time:

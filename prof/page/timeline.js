@@ -3,6 +3,11 @@
 // Samples come in slices of the run (prof/page/timeline.h). Of some slices one after the other there is a profile as of the whole
 // run: what each node has of its samples in these slices, it has of its time, and of what is not known of it. Only calls have
 // no time. The rest of the page shows it as it shows the whole.
+//
+// A thread takes samples only while it has a processor. In the slices between that of its first sample and that of its last it was
+// there all the time, so what its samples do not account for, it was not on a processor: it waited, or was not scheduled. In these two
+// slices, before and after them, nothing tells whether it was there. How long it was on a processor is known to a sample for each
+// processor that it was on, since each has a clock of its own for it: two are taken here.
 
 class Timeline {
   constructor(content, columns, whole) {
@@ -20,6 +25,41 @@ class Timeline {
     for (const slice of this.slices) ++this.first[slice + 1];
     for (let i = 0; i < this.count; ++i) this.first[i + 1] += this.first[i];
     this.all = this.#samplesOf(0, this.count);
+    // By thread, its slices between the first and the last: from, and up to.
+    this.known = this.threads.map(() => [Infinity, 0]);
+    this.threadOf.forEach((thread, i) => {
+      const known = this.known[thread];
+      known[0] = Math.min(known[0], this.slices[i] + 1);
+      known[1] = this.slices[i];
+    });
+  }
+
+  isKnown(thread, slice) {
+    const [from, to] = this.known[thread];
+    return from <= slice && slice < to;
+  }
+
+  // How long threads were not on a processor, of slices of threads, of which there are `known`, with so many samples in them. `part` is of
+  // all that time; `time` as shownTime takes it. `threads`: how many they are.
+  offProcessor(known, samples, threads = 1) {
+    const cycles = known * this.slice * this.whole.hz;
+    const off = cycles - samples * this.sample;
+    const error = 2 * this.sample * this.weight * threads;
+    const within = (n) => Math.min(Math.max(n, 0), cycles);
+    const time = { ...nothing(), cycles: within(off), low: within(off - error), high: within(off + error) };
+    return { time, of: known * this.slice, part: known && time.low ? time.cycles / cycles : 0 };
+  }
+
+  // By thread, of the slices from `from` to `to` - 1: how many of them are known, and how many samples these have.
+  knownOf(from, to) {
+    const sums = this.known.map(([begin, end]) => ({ known: Math.max(Math.min(end, to) - Math.max(begin, from), 0), samples: 0 }));
+    for (let i = this.first[from]; i < this.first[to]; ++i)
+      if (this.isKnown(this.threadOf[i], this.slices[i])) sums[this.threadOf[i]].samples += this.samples[i];
+    return sums;
+  }
+
+  get notOn() {
+    return this.kernel ? 'not on a processor' : 'not on a processor, or in the kernel';
   }
 
   // A word as 12-40: the slices from 12 to 39. Null if it is none.
@@ -118,7 +158,8 @@ const asSigned = (n) => {
 };
 
 // Lanes, one for each thread, on a canvas. A bar is as high as the part of the time that the thread had a processor, and has the
-// colour of the function that took most of it. What is dragged over, or moved to by keys, is the range.
+// colour of the function that took most of it. Above it, in a quiet colour, is what of the time the thread is known not to have been
+// on one. What is dragged over, or moved to by keys, is the range.
 
 const laneHeight = 34, labelHeight = 13, axisHeight = 18, maxLanes = 40;
 const fewSamples = 8; // of a thread that is always on a processor, in a bar: fewer tell little of how long it was there
@@ -149,19 +190,27 @@ class TimelineView {
     this.draw();
   }
 
-  // What is drawn of each lane, from left to right: how many samples, and the function with most of them.
+  // What is drawn of each lane, from left to right: how many samples, and by function; of how many slices of its threads it is known
+  // that they were there, and how many samples these have.
   #bars(columns) {
     const { timeline, span: [from, to] } = this;
     const { whole, first, slices, threadOf, nodes, samples, threads } = timeline;
     const lanes = Array.from({ length: Math.min(threads.length, maxLanes) }, () => []);
+    const barOf = (thread, slice) =>
+      (lanes[Math.min(thread, maxLanes - 1)][Math.floor(((slice - from) * columns) / (to - from))] ??= { samples: 0, functions: new Map(), known: 0, begin: slice, inKnown: 0 });
     for (let i = first[from]; i < first[to]; ++i) {
-      const lane = lanes[Math.min(threadOf[i], maxLanes - 1)];
-      const at = Math.floor(((slices[i] - from) * columns) / (to - from));
-      const bar = (lane[at] ??= { samples: 0, functions: new Map() });
+      const bar = barOf(threadOf[i], slices[i]);
       const func = whole.functionOf[nodes[i]];
       bar.samples += samples[i];
       bar.functions.set(func, (bar.functions.get(func) ?? 0) + samples[i]);
+      if (timeline.isKnown(threadOf[i], slices[i])) bar.inKnown += samples[i];
     }
+    timeline.known.forEach(([begin, end], thread) => {
+      for (let slice = Math.max(begin, from); slice < Math.min(end, to); ++slice) {
+        const bar = barOf(thread, slice);
+        if (!bar.known++) bar.begin = slice; // the first that is known
+      }
+    });
     return lanes;
   }
 
@@ -183,14 +232,17 @@ class TimelineView {
     const columns = (this.columns = Math.max(Math.min(Math.floor(width / 2), to - from, Math.floor(samples / fewSamples)), 1));
     this.bars = this.#bars(columns);
     const isDark = this.dark.matches;
-    const ink = isDark ? '#a3a8ae' : '#5c6066', line = isDark ? '#3a3f45' : '#d0d4d9';
+    const ink = isDark ? '#a3a8ae' : '#5c6066', line = isDark ? '#3a3f45' : '#d0d4d9', quiet = isDark ? '#2b3036' : '#e3e7eb';
     this.bars.forEach((bars, lane) => {
       const top = lane * laneHeight, room = laneHeight - labelHeight - 3;
       bars.forEach((bar, at) => {
+        const left = Math.round((at * width) / columns), wide = Math.max(Math.round(((at + 1) * width) / columns) - left, 1);
+        this.#drawOff(bar, at, lane, left, wide, top + labelHeight + 1, room, quiet);
+        if (!bar.samples) return;
         const [func] = [...bar.functions].reduce((most, one) => (one[1] > most[1] ? one : most));
-        const tall = Math.max(this.#busy(bar, columns, lane) * room, 1);
+        const tall = Math.max(this.#busy(bar, at, lane) * room, 1);
         context.fillStyle = boxColour(timeline.whole.functions, func, isDark);
-        context.fillRect((at * width) / columns, top + laneHeight - 2 - tall, Math.max(width / columns, 1), tall);
+        context.fillRect(left, top + laneHeight - 2 - tall, wide, tall);
       });
       context.fillStyle = line;
       context.fillRect(0, top + laneHeight - 2, width, 1);
@@ -208,18 +260,36 @@ class TimelineView {
   }
 
   #laneName(lane) {
-    const { threads } = this.timeline;
-    if (lane === maxLanes - 1 && threads.length > maxLanes) return threads.length - lane + ' more threads';
-    const [name, process, thread] = threads[lane];
-    return process === thread ? `${name} ${process}` : `${name} ${process}, thread ${thread}`;
+    return this.#threadsOf(lane) > 1 ? this.#threadsOf(lane) + ' more threads' : threadName(this.timeline.threads[lane]);
   }
 
-  // The part of its time that a bar stands for.
-  #busy({ samples }, columns, lane) {
-    const { timeline, span: [from, to] } = this;
-    const seconds = ((to - from) * timeline.slice) / columns;
-    const threads = lane === maxLanes - 1 ? timeline.threads.length - lane : 1;
-    return Math.min((samples * timeline.sample) / timeline.whole.hz / seconds / threads, 1);
+  // The slices of a bar, from and up to.
+  #slicesOf(at) {
+    const { columns, span: [from, to] } = this;
+    return [at, at + 1].map((n) => from + Math.ceil((n * (to - from)) / columns - 1e-9));
+  }
+  #threadsOf(lane) {
+    return lane === maxLanes - 1 ? this.timeline.threads.length - lane : 1;
+  }
+
+  // The part of its time for which a bar had a processor.
+  #busy({ samples }, at, lane) {
+    const { timeline } = this;
+    const [begin, end] = this.#slicesOf(at);
+    const seconds = Math.min(end * timeline.slice, timeline.length) - begin * timeline.slice;
+    return Math.min((samples * timeline.sample) / timeline.whole.hz / seconds / this.#threadsOf(lane), 1);
+  }
+
+  // Of one thread, where it is known that it was there. Of several, the part of what would be theirs if they all were.
+  #drawOff({ known, begin, inKnown }, at, lane, left, wide, top, room, colour) {
+    const threads = this.#threadsOf(lane);
+    const { part } = this.timeline.offProcessor(known, inKnown, threads);
+    if (!part) return;
+    const [first, end] = this.#slicesOf(at);
+    const ofBar = (slices) => (slices / (end - first)) * wide;
+    this.context.fillStyle = colour;
+    if (threads > 1) this.context.fillRect(left, top, wide, (room * part * known) / (end - first) / threads);
+    else this.context.fillRect(Math.round(left + ofBar(begin - first)), top, Math.round(ofBar(known)), room * part);
   }
 
   #drawAxis(width, top, ink) {
@@ -279,12 +349,21 @@ class TimelineView {
     const bar = this.bars?.[lane]?.[Math.floor((x / this.canvas.clientWidth) * columns)];
     const when = momentText(Math.floor(this.#sliceAt(x)) * this.timeline.slice, this.timeline.slice);
     if (!this.bars?.[lane]) return this.events.tell(when);
-    if (!bar) return this.events.tell(`${when}, ${this.#laneName(lane)}: no samples`);
+    if (!bar) return this.events.tell(`${when}, ${this.#laneName(lane)}: no samples${this.#whyNone(lane, Math.floor(this.#sliceAt(x)))}`);
+    const off = this.timeline.offProcessor(bar.known, bar.inKnown, this.#threadsOf(lane));
+    const notOn = bar.known ? `${this.timeline.notOn} ${shownTime(off.time, this.timeline.whole.hz)} of ${duration(off.of)}` : '';
+    if (!bar.samples) return this.events.tell(`${when}, ${this.#laneName(lane)}: ${notOn}`);
     const most = [...bar.functions].sort((a, b) => b[1] - a[1]).slice(0, 3);
     const share = (n) => Math.round((100 * n) / bar.samples) + ' %';
     const names = most.map(([f, n]) => `${this.timeline.whole.functions.name[f]} ${share(n)}`);
-    const busy = Math.round(100 * this.#busy(bar, columns, lane));
-    this.events.tell(`${when}, ${this.#laneName(lane)}: ${busy} % on a processor; of that ${names.join(', ')}`);
+    const busy = Math.round(100 * this.#busy(bar, Math.floor((x / this.canvas.clientWidth) * columns), lane));
+    this.events.tell(`${when}, ${this.#laneName(lane)}: ${busy} % on a processor; of that ${names.join(', ')}${notOn && '; ' + notOn}`);
+  }
+
+  #whyNone(lane, slice) {
+    if (this.#threadsOf(lane) > 1) return '';
+    const [begin, end] = this.timeline.known[lane];
+    return slice < begin - 1 ? ' yet' : slice > end ? ' any more' : '';
   }
 
   // Arrows move the range, with Shift its end; the first chooses a tenth of what is in sight.
@@ -325,3 +404,27 @@ function momentText(seconds, unit) {
 }
 const rangeText = ({ slice, length }, [from, to]) =>
   `${momentText(from * slice, slice)} to ${momentText(Math.min(to * slice, length), slice)} of ${momentText(length, slice)}`;
+const threadName = ([name, process, thread]) => (process === thread ? `${name} ${process}` : `${name} ${process}, thread ${thread}`);
+
+// How long threads were not on a processor, of a range: all together, those of each process, and each by itself. '' if nothing is known.
+const maxWaiting = 12;
+function offProcessorText(timeline, [from, to]) {
+  const of = timeline.knownOf(from, to).map((sums, i) => ({ ...sums, thread: timeline.threads[i] })).filter(({ known }) => known);
+  const text = (name, some) => {
+    const sum = (what) => some.reduce((all, one) => all + one[what], 0);
+    const off = timeline.offProcessor(sum('known'), sum('samples'), some.length);
+    return `${name}: ${shownTime(off.time, timeline.whole.hz)} of ${duration(off.of)}`;
+  };
+  if (!of.length) return '';
+  const processes = new Map();
+  for (const one of of) processes.set(one.thread[1], [...(processes.get(one.thread[1]) ?? []), one]);
+  const said = of.length > 1 ? [text(`all ${of.length} threads together`, of)] : [];
+  if (processes.size > 1) {
+    for (const [process, some] of processes)
+      if (some.length > 1) said.push(text(`${some.length} threads of process ${process}`, some));
+  }
+  for (const one of of) said.push(text(threadName(one.thread), [one]));
+  const more = said.length - maxWaiting;
+  if (more > 1) said.splice(maxWaiting, more, `and ${more} more`);
+  return `${timeline.notOn[0].toUpperCase()}${timeline.notOn.slice(1)}, from the first sample of a thread to its last: ${said.join('; ')}.`;
+}

@@ -51,6 +51,7 @@ timeline, columns, names = profile.content["timeline"], profile.columns, profile
 threads = {t["thread"]: t for t in file["threads"]}
 check(sum(columns["timeline.samples"]) == file["user_samples"] + (file["kernel_samples"] or 0), "not all samples")
 check(timeline["slice"] * 1e9 == file["timeline"]["slice_ns"], "another slice")
+check(timeline["kernel"] == (file["kernel_samples"] is not None), "it does not say whether the kernel was sampled")
 check(len(timeline["threads"]) == 2 and timeline["threads"][1][0] == "</script>", f"threads {timeline['threads']}")
 of_thread, when, slice = collections.Counter(), {}, 0
 for step, thread, node, samples in zip(*(columns["timeline." + c] for c in ("slice", "thread", "node", "samples"))):
