@@ -392,7 +392,7 @@ int show(const Options& as_given, const std::string& program, const std::vector<
          const std::map<std::string, std::string>& gmon_libraries) {
   Options options = as_given;
   options.table = table_on(options, file);
-  // JSON says by itself what the other views need remarks for.
+  // JSON says by itself what the other views, and the page, need remarks for.
   const bool is_json = options.view == Options::View::json;
   using View = Options::View;
   const bool is_of_one_run = options.view == View::suggestion || options.view == View::gprof ||
@@ -408,7 +408,7 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                        .profiles = profiles,
                        .raw_names = options.raw_names,
                        .raw_times = options.raw_times,
-                       .remarks = !is_json,
+                       .remarks = !is_json || !options.html.empty(),
                        .side_by_side = can_show_two_runs,
                        .module_patterns = options.modules,
                        .samples = options.samples,

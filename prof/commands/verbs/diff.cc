@@ -257,6 +257,11 @@ struct Compared {
   size_t with_inlined = 0;  // runs that have rows for inlined functions of the program
 };
 
+// JSON says by itself what the table, the tree and the page need remarks for.
+bool needs_remarks(const DiffOptions& options) {
+  return options.view != DiffOptions::View::json || !options.html.empty();
+}
+
 Compared compare_sides(const DiffOptions& options, const std::array<std::vector<Run>, 2>& sides, bool inlined_rows) {
   Compared compared;
   Comparison comparison(options.view != DiffOptions::View::table || !options.html.empty());
@@ -266,7 +271,7 @@ Compared compare_sides(const DiffOptions& options, const std::array<std::vector<
                                          .profiles = run.profiles,
                                          .raw_names = options.raw_names,
                                          .raw_times = options.raw_times,
-                                         .remarks = options.view != DiffOptions::View::json,
+                                         .remarks = needs_remarks(options),
                                          .inlined_rows = inlined_rows,
                                          .whole_names = options.shown.wide,
                                          .may_list_inlined = false});
@@ -291,7 +296,7 @@ int diff(const DiffOptions& options) {
   // Where one build of the program has no debug information, its inlined functions would be gone, and others slower.
   if (compared.with_inlined != 0 && compared.with_inlined != sides[0].size() + sides[1].size()) {
     compared = compare_sides(options, sides, false);
-    if (options.view != DiffOptions::View::json)
+    if (needs_remarks(options))
       compared.remarks.emplace_back(
           "some runs have no inlined functions, or no debug information that tells them: none has rows");
   }

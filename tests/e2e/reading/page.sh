@@ -22,6 +22,13 @@ compile profiles "$tests/golden/profiles.cc" -std=c++20 -I"$tests/.." -include "
 ./profiles || fail "no profiles were made"
 tabled golden prof.100
 tabled golden elapsed cpu
+# What there is to say of the profile is there, beside JSON, too.
+written golden elapsed
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests/page python3 - >said 2>&1 <<'PY' || fail "remarks beside JSON: $(tail -n 1 said)"
+import contents
+remarks = contents.Packed(contents.check_safe("page.html")[0][0]).content["remarks"]
+assert len(remarks) == 1 and "on a processor" in remarks[0], remarks
+PY
 tabled golden count
 written golden prof.100 prof.101
 written -R golden elapsed

@@ -24,6 +24,17 @@ compile profiles "$tests/golden/profiles.cc" -std=c++20 -I"$tests/.." -include "
 tabled golden prof.100 golden prof.101
 tabled golden prof.101 prof.102 -- golden prof.100 prof.101
 written golden prof.100 golden prof.100
+# What there is to say of the profiles is in the page, beside JSON, too.
+for view in "" --json; do
+  # shellcheck disable=SC2086
+  prof diff $view --html page.html golden elapsed golden elapsed >stdout 2>stderr || fail "prof diff $view --html: $(cat stderr)"
+  PYTHONPATH=$tests/page python3 - >said 2>&1 <<'PY' || fail "remarks of prof diff $view --html: $(tail -n 1 said)"
+import contents
+remarks = contents.Packed(contents.check_safe("page.html")[0][0]).content["remarks"]
+said = [line.removeprefix("prof: ") for line in open("stderr", encoding="utf-8").read().splitlines()]
+assert len(remarks) == 2 and "on a processor" in remarks[0] and remarks == said, (remarks, said)
+PY
+done
 
 cat >program.c <<'C'
 #define KEPT __attribute__((noipa))
