@@ -1,23 +1,25 @@
-// The source, unpacked (prof/page/sources.h says what is in it), and the view of one file of it.
+// The source, of one profile or of two, unpacked (prof/page/sources.h says what is in it), and the view of one file of it.
 
 class Sources {
   // `hottest`: the heat of the hottest line.
   constructor(content, columns) {
     Object.assign(this, content);
-    this.distances = columns.get('instructions.distance');
-    this.functionOf = columns.get('instructions.function');
+    this.isOfTwo = columns.has('lines.change');
+    this.distances = this.isOfTwo ? [] : columns.get('instructions.distance');
+    this.functionOf = this.isOfTwo ? [] : columns.get('instructions.function');
     this.places = { file: columns.get('functions.file'), line: columns.get('functions.line') };
     const counts = columns.get('files.lines');
     const steps = columns.get('lines.number');
     const heats = columns.get('lines.heat');
-    const made = columns.get('lines.instructions');
+    const made = this.isOfTwo ? new Uint8Array(heats.length) : columns.get('lines.instructions');
+    const changes = this.isOfTwo ? columns.get('lines.change') : made;
     this.hottest = 0;
     let at = 0, instruction = 0;
     this.files.forEach((file, f) => {
       file.known = new Map(); // lines by number
       for (let i = 0, number = 0; i < counts[f]; ++i, ++at) {
         number += steps[at];
-        file.known.set(number, { cells: file.cells[i], heat: heats[at], instructions: [instruction, instruction + made[at]] });
+        file.known.set(number, { cells: file.cells[i], heat: heats[at], change: changes[at], instructions: [instruction, instruction + made[at]] });
         instruction += made[at];
         this.hottest = Math.max(this.hottest, heats[at]);
       }
@@ -39,6 +41,12 @@ class Sources {
   heatOf(heat) {
     const share = this.hottest ? heat / this.hottest : 0;
     return share >= 0.5 ? 4 : share >= 0.2 ? 3 : share >= 0.05 ? 2 : share >= 0.01 ? 1 : 0;
+  }
+
+  // What a line looks like: by how hot it is, or by what changed.
+  classOf({ heat, change }) {
+    if (this.isOfTwo) return change === 0 ? '' : change === 1 ? 'alike' : change < 6 ? 'more' + (change - 1) : 'less' + (change - 5);
+    return this.heatOf(heat) ? 'heat' + this.heatOf(heat) : '';
   }
 }
 
@@ -150,8 +158,7 @@ class CodeView {
     const cells = known ? known.cells : this.sources.titles.map(() => '');
     const row = this.#row([...cells, String(number)], text);
     if (text.length > CodeView.longestLine) row.lastChild.title = text.slice(0, 2000);
-    const heat = known ? this.sources.heatOf(known.heat) : 0;
-    if (heat) row.className = 'heat' + heat;
+    if (known) row.className = this.sources.classOf(known);
     if (number === this.picked) row.setAttribute('aria-selected', 'true');
     row.addEventListener('click', () => this.pickLine(number === this.picked ? 0 : number));
     return row;

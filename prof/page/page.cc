@@ -48,6 +48,14 @@ class Page : public PageExport {
     out_.text("</template>\n");
   }
 
+  void add_sources(ComparedSources& sources) {
+    out_.text("<template class=\"source\">");
+    Packed packed(out_);
+    sources.pack(packed);
+    packed.finish();
+    out_.text("</template>\n");
+  }
+
   void finish() override {
     begin();
     out_.text({prof_page_tail, size_t(prof_page_tail_end - prof_page_tail)});
@@ -67,9 +75,11 @@ class Page : public PageExport {
 
 std::unique_ptr<PageExport> page_export(Output& out) { return std::make_unique<Page>(out); }
 
-void write_page(const Difference& difference, const std::vector<std::string>& remarks, Output& out) {
+void write_page(const Difference& difference, const std::vector<std::string>& remarks, ComparedSources* sources,
+                Output& out) {
   Page page(out);
   page.add(difference, remarks);
+  if (sources) page.add_sources(*sources);
   page.finish();
 }
 

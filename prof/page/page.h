@@ -34,8 +34,10 @@ class PageExport : public Export {
 // Writes to `out`, which must outlive it and is finished by the caller.
 std::unique_ptr<PageExport> page_export(Output& out);
 
-// Writes a page of two profiles (two_profiles.h): of a difference with contexts, and what there is to say of the profiles.
-void write_page(const Difference& difference, const std::vector<std::string>& remarks, Output& out);
+// Writes a page of two profiles (two_profiles.h): of a difference with contexts, and what there is to say of the profiles. `sources`
+// were settled; null: there are none.
+void write_page(const Difference& difference, const std::vector<std::string>& remarks, ComparedSources* sources,
+                Output& out);
 
 }  // namespace prof
 

@@ -397,7 +397,9 @@ async function openSource() {
   performance.mark('source');
   sources = new Sources(...(await unpack(sourceTemplate.content.textContent)));
   element('no-source').hidden = true;
-  element('sources').hidden = element('reading-source').hidden = false;
+  element('sources').hidden = false;
+  element(sources.isOfTwo ? 'reading-source-two' : 'reading-source').hidden = false;
+  if (sources.isOfTwo) element('hot').textContent = 'Next changed line';
   element('source-remarks').replaceChildren(...sources.remarks.map((remark) => make('li', remark)));
   element('source-remarks').hidden = !sources.remarks.length;
   for (const id of ['files', 'file', 'code']) element(id).hidden = !sources.files.length;
@@ -415,6 +417,12 @@ function makeFiles() {
   const rows = sources.files.map((file, f) => ({ function: f, file, heat: sum(file) }));
   const columns = [{ title: 'Lines that ran', text: ({ file }) => file.ran.replace(/ lines? with code ran/, ''), number: ({ file }) => parseInt(file.ran) || 0 }];
   if (rows.some(({ file }) => file.self)) columns.unshift({ title: 'Self', text: ({ file }) => file.self, number: ({ heat }) => heat });
+  if (sources.isOfTwo) {
+    const changed = ({ file }) => [...file.known.values()].filter(({ change }) => change > 1).length;
+    columns.splice(0, columns.length, { title: 'Lines that changed', text: (row) => (row.file.note ? '-' : String(changed(row))), number: changed });
+    const self = (side) => ({ title: 'Self ' + 'AB'[side], text: ({ file }) => file.selves[side], number: ({ file }) => secondsOf(file.selves[side]) });
+    if (rows.some(({ file }) => file.selves.length)) columns.unshift(self(0), self(1));
+  }
   const name = { text: ({ file }) => file.path, number: ({ file }) => file.path };
   files = new Listing(element('files'), columns, name, {
     pick: (row) => change({ file: String(row.function), line: '' }),
@@ -438,8 +446,8 @@ function showSource() {
   if (isNew) {
     element('file-name').textContent = file.path + (file.ran ? ': ' + file.ran : '');
     const remark = file.cut ? 'The rest of its text is left out: there is too much source for a page.' : file.text === null ? 'Its text was not found.' : '';
-    element('file-remark').textContent = remark;
-    element('file-remark').hidden = !remark;
+    element('file-remark').textContent = [file.note, remark].filter(Boolean).join(' ');
+    element('file-remark').hidden = !remark && !file.note;
     element('hot').disabled = !file.hot.length;
     code.show(file);
     files.pick(sources.files.indexOf(file));
@@ -480,7 +488,8 @@ function showRun() {
   element('reading-two').hidden = !profile.changes;
   element('lists').classList.toggle('two', Boolean(profile.changes));
   element('lists').classList.toggle('few', !isOfTime()); // columns
-  element('source').hidden = element('reading-one').hidden = Boolean(profile.changes);
+  element('reading-one').hidden = Boolean(profile.changes);
+  if (profile.changes) element('source-command').textContent = 'prof diff --html FILE --with-source';
 }
 
 function makeMeasures() {

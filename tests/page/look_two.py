@@ -1,5 +1,6 @@
 """look_two.py NAME PICTURES PROF-DIFF-ARGUMENT...: opens NAME.html, the page of two profiles, does what a reader does, and compares what
-is shown with NAME.json, of the same prof diff, and with what prof diff prints of the profiles, which tell all of their clock.
+is shown with NAME.json, of the same prof diff, and with what prof diff prints of the profiles, which tell all of their clock; and the source,
+with --with-source, with what is packed of it, which tests/e2e/reading/page_diff.sh compares with prof --annotate.
 Prints what was compared, or ends with what is wrong."""
 
 import json
@@ -7,9 +8,12 @@ import subprocess
 import sys
 
 from browser import Browser
+from contents import check_safe
 from two_profiles import table_of
+from two_sources import TwoSources
 
-name, pictures, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+name, pictures, has_source = sys.argv[1], sys.argv[2], "--with-source" in sys.argv
+arguments = [argument for argument in sys.argv[3:] if argument != "--with-source"]
 of_json = json.load(open(name + ".json"))
 functions, tree = of_json["functions"], of_json["tree"]
 is_timed = "self_seconds" in functions[0] and of_json["type"] != "count"
@@ -247,7 +251,73 @@ def look_at_sides():
         check("->" in text("shown-figures") or "Calls" in text("shown-figures"), f"{press}: {text('shown-figures')}")
     go("#search=" + functions[0]["name"][:2].lower())
     check(not text("found").endswith(", "), f"found {text('found')}")
-    check(browser.evaluate("document.getElementById('source').hidden && !document.getElementById('reading-two').hidden"), "the page is that of one profile")
+    check(browser.evaluate("document.getElementById('reading-one').hidden && !document.getElementById('reading-two').hidden"), "the page is that of one profile")
+
+
+def code_rows():
+    return browser.evaluate("""[...document.querySelectorAll('#code tbody tr:not([aria-hidden])')]
+      .map(row => [row.className, row.getAttribute('aria-selected') === 'true', ...[...row.cells].map(cell => cell.textContent)])""")
+
+
+def look_at_source():
+    """Lines with the figures and colours that are packed; functions lead to theirs; what changed most is found. Returns how many lines."""
+    if not has_source:
+        check("prof diff --html FILE --with-source" in text("no-source"), f"it does not say how to get the source: {text('no-source')}")
+        return ""
+    browser.wait("performance.getEntriesByName('open the source', 'measure').length > 0")
+    check(browser.evaluate("document.getElementById('no-source').hidden && document.getElementById('reading-source').hidden && "
+                           "!document.getElementById('reading-source-two').hidden"), "it says that there is no source, or how that of one is read")
+    source = TwoSources(check_safe(name + ".html")[2])
+    classes = ["", "alike", *(f"more{n}" for n in range(1, 5)), *(f"less{n}" for n in range(1, 5))]
+    go("#")
+    rows = rows_of("files")
+    check([row[-1] for row in rows] == [file["path"] for file in source.files], f"files {rows}")
+    compared = 0
+    for i, file in enumerate(source.files):
+        click(f"document.querySelector('#files tbody tr:nth-child({i + 2})')")
+        check(text("file-name") == file["path"] + ": " + file["ran"], f"the file is {text('file-name')}")
+        titles = browser.evaluate("[...document.querySelectorAll('#code th')].map(th => th.textContent)")
+        check(titles == [*source.titles, "Line", "Source"], f"titles {titles}")
+        wanted = [[classes[change], *cells, str(number), line] for number, (cells, line, _, change) in sorted(file["lines"].items())]
+        shown = [[row[0], *row[2:]] for row in code_rows()]
+        check(shown and shown == wanted[:len(shown)], f"{file['path']}: {[pair for pair in zip(shown, wanted) if pair[0] != pair[1]][:2]}")
+        check(str(sum(1 for *_, change in file["lines"].values() if change > 1)) == rows[i][-2], f"lines that changed: {rows[i]}")
+        compared += len(shown)
+    # From a function to its line, by a click in the table and one on the button.
+    led = 0
+    for i in range(len(functions)):
+        click(f"document.querySelectorAll('#table tbody tr:not([aria-hidden])')[{i}]")
+        if browser.evaluate("document.getElementById('to-source').hidden"):
+            continue
+        click("document.getElementById('to-source')")
+        picked = [row for row in code_rows() if row[1]]
+        check(len(picked) == 1 and text("selected-name").split(" ")[0] + "(" in picked[0][-1], f"{text('selected-name')} leads to {picked}")
+        check(not any(row[0] == "instruction" for row in code_rows()), "there are instructions")
+        led += 1
+    check(led > 3, f"only {led} functions lead to their source")
+    # The line that changed most comes first.
+    go("#")
+    click("document.getElementById('hot')")
+    picked = [row for row in code_rows() if row[1]]
+    most = max((heat, number) for number, (_, _, heat, _) in source.files[0]["lines"].items())
+    check(len(picked) == 1 and source.files[0]["lines"][int(picked[0][-2])][2] == most[0] > 0, f"the line that changed most is {picked}")
+    colours = {}
+    for dark in (False, True):
+        browser.window(1280, 900, dark)
+        for kind in "more", "less", "alike":
+            colour = browser.evaluate(f"getComputedStyle(document.querySelector('#code tr[class^={kind}] td')).backgroundColor")
+            red, _, blue = (int(n) for n in colour[colour.index("(") + 1:].split(",")[:3])
+            colours[kind, dark] = "red" if red > blue + 100 else "blue" if blue > red + 100 else "grey"
+    check([*colours.values()] == ["red", "blue", "grey"] * 2, f"colours {colours}")
+    for width, height in (1280, 900), (400, 800):
+        for dark in (False, True):
+            browser.window(width, height, dark)
+            browser.evaluate("document.getElementById('source').scrollIntoView(); new Promise(done => setTimeout(done, 200))")
+            wide = browser.evaluate("document.documentElement.scrollWidth")
+            check(wide <= width, f"the page is {wide} wide, in a window of {width}")
+            browser.screenshot(f"{pictures}/{name}-source-{width}-{'dark' if dark else 'light'}.png")
+    browser.window(1280, 900)
+    return f", {compared} lines, {led} functions that lead to theirs"
 
 
 def take_pictures():
@@ -273,6 +343,7 @@ try:
           "a name has become a piece of the page")
     said = f"{look_at_table()} functions, {look_at_figures()} figures, {look_at_neighbours()} neighbours, {look_at_colours()}"
     look_at_sides()
+    said += look_at_source()
     take_pictures()
     check(not browser.errors, f"the console has {browser.errors[:3]}")
     check(all(url.startswith(("file://", "about:")) for url in browser.requests), f"asked for {browser.requests[:5]}")

@@ -152,32 +152,44 @@ std::vector<std::string> remarks_on_uncounted(const Analysis& analysis, const st
   return remarks;
 }
 
-// The source of the selected functions, and what there is to say of it.
-struct AnnotatedSource {
-  Annotation annotation;
-  SourceText text;
-  std::vector<std::string> remarks;
-};
+}  // namespace
 
-AnnotatedSource annotated_source(const Options& options, const Analysis& analysis,
-                                 const std::vector<uint32_t>& selected) {
-  SourceText text = sources_of(analysis, options.debug_files);
+std::vector<uint32_t> code_for_page(Analysis& analysis) {
+  add_uncalled_functions(analysis, false);
+  std::vector<uint32_t> selected = selected_code(analysis);
+  std::erase_if(selected, [&](uint32_t f) {
+    return is_plain_library(analysis.functions.objects()[analysis.functions.functions()[f].object]);
+  });
+  return selected;
+}
+
+AnnotatedSource annotated_source(const Analysis& analysis, const std::vector<uint32_t>& selected,
+                                 const DebugSearch& search) {
+  SourceText text = sources_of(analysis, search);
   const bool has_patterns = !analysis.function_filter.is_empty() || !analysis.module_patterns.empty();
-  AnnotatedSource source = {annotate(analysis, selected, has_patterns, options.debug_files, text), std::move(text), {}};
-  const auto add = [&](const std::vector<std::string>& remarks) {
-    source.remarks.insert(source.remarks.end(), remarks.begin(), remarks.end());
-  };
-  add(source.annotation.remarks);
-  add(remarks_on_uncounted(analysis, selected, "executions of lines"));
+  AnnotatedSource source = {annotate(analysis, selected, has_patterns, search, text), std::move(text), {}};
+  source.remarks = source.annotation.remarks;
+  const std::vector<std::string> uncounted = remarks_on_uncounted(analysis, selected, "executions of lines");
+  source.remarks.insert(source.remarks.end(), uncounted.begin(), uncounted.end());
+  return source;
+}
+
+namespace {
+
+// The same with what there is to say of the text, for one profile.
+AnnotatedSource source_with_remarks(const Options& options, const Analysis& analysis,
+                                    const std::vector<uint32_t>& selected) {
+  AnnotatedSource source = annotated_source(analysis, selected, options.debug_files);
   for (const AnnotatedFile& file : source.annotation.files)
     source.text.note_program(file.path, file.lines.empty() ? 0 : file.lines.rbegin()->first, file.made);
-  add(source.text.remarks());
+  const std::vector<std::string> of_text = source.text.remarks();
+  source.remarks.insert(source.remarks.end(), of_text.begin(), of_text.end());
   return source;
 }
 
 void annotate_source(const Options& options, Analysis& analysis, Output& out) {
   add_uncalled_functions(analysis, !analysis.function_filter.is_empty());
-  AnnotatedSource source = annotated_source(options, analysis, selected_code(analysis, true));
+  AnnotatedSource source = source_with_remarks(options, analysis, selected_code(analysis, true));
   say_all(source.remarks);
   print_annotation(analysis, source.annotation, source.text, options.table.columns, out);
 }
@@ -196,15 +208,10 @@ void annotate_instructions(const Options& options, Analysis& analysis, Output& o
   print_disassembly(analysis, disassembly, sources, options.table.columns, out);
 }
 
-// Of the functions that ran, since a program may have a hundred thousand others.
 void Exports::add_source(Analysis& analysis) {
   if (!options_.with_source) return;
-  add_uncalled_functions(analysis, false);
-  std::vector<uint32_t> selected = selected_code(analysis);
-  std::erase_if(selected, [&](uint32_t f) {
-    return is_plain_library(analysis.functions.objects()[analysis.functions.functions()[f].object]);
-  });
-  AnnotatedSource source = annotated_source(options_, analysis, selected);
+  const std::vector<uint32_t> selected = code_for_page(analysis);
+  AnnotatedSource source = source_with_remarks(options_, analysis, selected);
   const std::vector<uint32_t> functions = functions_with_instructions(analysis, selected, source.remarks);
   const Disassembly disassembly = disassemble(analysis, functions, options_.debug_files);
   for (const std::string& remark : disassembly.remarks)

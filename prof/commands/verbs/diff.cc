@@ -11,6 +11,7 @@
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/choose.h"
+#include "prof/commands/showing/show.h"
 #include "prof/page/page.h"
 #include "prof/read/header.h"
 #include "prof/views/text/numbers.h"
@@ -72,10 +73,8 @@ const prof_options::Table<DiffOptions> kOptions = {
     {{0, "html", "FILE",
       "write FILE, a page for a browser: flame graph, table, callers and callees, in colours of change"},
      [](DiffOptions& o, const Given& given) { o.html = prof_options::name_of(given, "FILE"); }},
-    {{0, "with-source", "", ""},
-     [](DiffOptions&, const Given& given) {
-       throw UsageError(given.option + " is for a page of one profile; prof --html FILE takes it");
-     }},
+    {{0, "with-source", "", "with --html: the source is in the page, too, with what changed in each line"},
+     set<&DiffOptions::with_source>},
     {{'R', "", "", "raw times: do not subtract what the profiling itself cost"}, set<&DiffOptions::raw_times>},
     {{'w', "wide", "", "write names out: neither simplify nor cut them"},
      [](DiffOptions& o, const Given&) { o.shown.wide = true; }},
@@ -117,7 +116,7 @@ DiffOptions parse_diff_options(int argc, char** argv) {
   DiffOptions o;
   const auto parsed = prof_options::parse(kOptions, {"prof diff"}, end, argv, o);
   if (o.help) return o;
-  prof_options::check(parsed, kExclusions, {});
+  prof_options::check(parsed, kExclusions, {{"--with-source", "--html", "it says what is in that page"}});
   if (!o.html.empty() && o.view == View::table) {
     // Only what is printed has an order and an end.
     prof_options::check(parsed, {{{"--html"}, {"-n", "--sort"}, "the page has all functions, and sorts them"}}, {});
@@ -253,6 +252,7 @@ namespace {
 struct Compared {
   Difference difference;
   std::vector<std::string> remarks;
+  ComparedSources sources;  // empty unless they are to be in a page
   bool is_damaged = false;
   size_t with_inlined = 0;  // runs that have rows for inlined functions of the program
 };
@@ -267,19 +267,22 @@ Compared compare_sides(const DiffOptions& options, const std::array<std::vector<
   Comparison comparison(options.view != DiffOptions::View::table || !options.html.empty());
   for (size_t s = 0; s < 2; ++s) {
     for (const Run& run : sides[s]) {
-      const Analysis analysis = analyse({.program = run.program,
-                                         .profiles = run.profiles,
-                                         .raw_names = options.raw_names,
-                                         .raw_times = options.raw_times,
-                                         .remarks = needs_remarks(options),
-                                         .inlined_rows = inlined_rows,
-                                         .whole_names = options.shown.wide,
-                                         .may_list_inlined = false});
+      Analysis analysis = analyse({.program = run.program,
+                                   .profiles = run.profiles,
+                                   .raw_names = options.raw_names,
+                                   .raw_times = options.raw_times,
+                                   .remarks = needs_remarks(options),
+                                   .inlined_rows = inlined_rows,
+                                   .whole_names = options.shown.wide,
+                                   .may_list_inlined = false});
       compared.remarks.insert(compared.remarks.end(), analysis.remarks.begin(), analysis.remarks.end());
       compared.is_damaged = compared.is_damaged || analysis.damaged;
       compared.with_inlined += std::ranges::any_of(analysis.functions.functions(),
                                                    [](const Function& f) { return f.is_inlined && f.object == 0; });
-      comparison.add(s, analysis);
+      const std::vector<uint32_t> numbers = comparison.add(s, analysis);
+      if (!options.with_source) continue;
+      AnnotatedSource source = annotated_source(analysis, code_for_page(analysis), {});
+      compared.sources.add(s, analysis, numbers, source.annotation, std::move(source.text), source.remarks);
     }
   }
   compared.difference = comparison.finish();
@@ -306,10 +309,13 @@ int diff(const DiffOptions& options) {
                                " no name, and could not be found in the other build: shown as new or gone");
   }
   say_all(compared.remarks);
+  if (options.with_source) say_all(compared.sources.settle(difference));
   print(options, difference, type, out);
   out.finish();
   if (!options.html.empty())
-    write_file(options.html, [&](Output& page) { write_page(difference, compared.remarks, page); });
+    write_file(options.html, [&](Output& page) {
+      write_page(difference, compared.remarks, options.with_source ? &compared.sources : nullptr, page);
+    });
   if (options.fail_above) {
     const std::vector<std::string> found = failures(difference, *options.fail_above);
     say_all(found);

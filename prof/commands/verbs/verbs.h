@@ -28,8 +28,9 @@ int run(Options options);
 struct DiffOptions {
   enum class View { table, tree, json, none };
   View view = View::table;
-  std::string view_option;  // that names the view; empty: none does
-  std::string html;         // file for a page; empty: none
+  std::string view_option;   // that names the view; empty: none does
+  std::string html;          // file for a page; empty: none
+  bool with_source = false;  // the source is in the page, too
   DifferenceOptions shown;
   bool raw_names = false;
   bool raw_times = false;

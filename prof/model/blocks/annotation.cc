@@ -104,9 +104,14 @@ class Annotator {
   // Of an object that has code of a file.
   void note_object(uint32_t file, uint32_t object) {
     if (!of_objects_.insert({file, object}).second) return;
-    std::optional<int64_t>& made = files_[file].made;
-    const std::optional<int64_t> now = objects_.at(object).code.time_made();
+    AnnotatedFile& annotated = files_[file];
+    std::optional<int64_t>& made = annotated.made;
+    const OriginalCode& code = objects_.at(object).code;
+    const std::optional<int64_t> now = code.time_made();
     if (now && (!made || *now < *made)) made = now;
+    annotated.is_made_known = annotated.is_made_known && now;
+    annotated.is_made_of_copy = annotated.is_made_of_copy || !code.is_original();
+    annotated.builds.insert(recorded_.functions.objects()[object].original_build_id());
   }
 
   // Where it begins in the source: the index of the file, if that is known.

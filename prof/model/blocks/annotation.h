@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct AnnotatedFile {
   std::string path;                         // as the compiler saw it
   std::map<uint32_t, AnnotatedLine> lines;  // by number; those that anything is known of
   std::optional<int64_t> made = {};         // when the first program was made that has code of it, if that is known
+  bool is_made_known = true;                // of all that have code of it, and
+  bool is_made_of_copy = false;             // of one it is only known when the copy of it was made
+  std::set<std::string> builds = {};        // build-ids of these programs; one may be empty
 };
 
 struct Annotation {

@@ -329,7 +329,7 @@ uint32_t nameless_in(const std::vector<MatchedFunction>& functions, const std::v
 
 class Comparison::Side {
  public:
-  void add(const Recorded& run, bool with_contexts) {
+  std::vector<uint32_t> add(const Recorded& run, bool with_contexts) {
     check_program(run);
     const double scale = 1 / run.rate();
     std::vector<uint32_t> index;  // here, of each function of the run
@@ -356,6 +356,7 @@ class Comparison::Side {
     summary.processor = summary.processor && processor ? std::optional(*summary.processor + *processor) : std::nullopt;
     timed = timed && run.timed();
     has_waiting = has_waiting && run.has_waiting();
+    return index;
   }
 
   ComparedSide means() const {
@@ -405,7 +406,9 @@ Comparison::Comparison(bool with_contexts) : with_contexts_(with_contexts) {
 }
 Comparison::~Comparison() = default;
 
-void Comparison::add(size_t side, const Recorded& run) { sides_[side]->add(run, with_contexts_); }
+std::vector<uint32_t> Comparison::add(size_t side, const Recorded& run) {
+  return sides_[side]->add(run, with_contexts_);
+}
 
 Difference Comparison::finish() {
   Side &a = *sides_[0], &b = *sides_[1];
@@ -418,7 +421,7 @@ Difference Comparison::finish() {
   for (size_t f = 0; f < b.functions.size(); ++f) b.names[f].calls = b.functions[f].sides[0].calls.mean(b.summary.runs);
   const std::vector<uint32_t> matches = match(a.names, b.names);
 
-  std::vector<uint32_t> index;  // in `d`, of the functions of B
+  std::vector<uint32_t>& index = d.numbers_of_b;
   d.functions = std::move(a.functions);
   for (uint32_t f = 0; f < b.functions.size(); ++f) {
     ComparedFunction& from = b.functions[f];

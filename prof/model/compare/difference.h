@@ -124,7 +124,9 @@ struct Difference {
   std::vector<ComparedFunction> functions;
   std::vector<ComparedContext> contexts;  // the root first, parents before children; empty unless they were asked for
   std::array<Figures, 2> all;             // of all functions together, without total times
-  uint32_t nameless = 0;                  // functions that cannot be matched because they have no names
+  // By the number that Comparison::add gave a function of B, its index in `functions`. Those of A have these numbers there.
+  std::vector<uint32_t> numbers_of_b;
+  uint32_t nameless = 0;  // functions that cannot be matched because they have no names
 
   bool is_tested() const { return sides[0].runs > 1 || sides[1].runs > 1; }
   Change calls(const std::array<Figures, 2>& figures) const;
@@ -144,8 +146,9 @@ class Comparison {
   explicit Comparison(bool with_contexts);
   ~Comparison();
 
-  // A run of side 0 or 1. All runs of both must be of one PROFTYPE, and those of a side of one program.
-  void add(size_t side, const Recorded& run);
+  // A run of side 0 or 1. All runs of both must be of one PROFTYPE, and those of a side of one program. Returns the numbers that
+  // its functions have among those of the side.
+  std::vector<uint32_t> add(size_t side, const Recorded& run);
 
   // To be called once, when both sides have a run.
   Difference finish();

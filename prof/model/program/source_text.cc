@@ -65,6 +65,11 @@ const std::vector<std::string>* SourceText::lines(const std::string& path) {
   return file.lines ? &*file.lines : nullptr;
 }
 
+std::optional<int64_t> SourceText::time_changed(const std::string& path) {
+  lines(path);
+  return files_[path].changed;
+}
+
 void SourceText::note_program(const std::string& path, uint32_t last_line, std::optional<int64_t> made) {
   lines(path);
   File& file = files_[path];

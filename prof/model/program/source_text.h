@@ -20,6 +20,9 @@ class SourceText {
   // The lines of a file, without newlines and with blanks for tabs; null if it is not there. They live as long as this.
   const std::vector<std::string>* lines(const std::string& path);
 
+  // When the file was changed last; none if it is not there, or that is not known.
+  std::optional<int64_t> time_changed(const std::string& path);
+
   // A program has code of the lines of a file up to this one. `made`: when it was made, if that is known (time_of_change).
   void note_program(const std::string& path, uint32_t last_line, std::optional<int64_t> made);
 
