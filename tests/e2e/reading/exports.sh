@@ -82,6 +82,22 @@ awk '{ sub(/ [0-9]+$/, ""); n = split($0, name, ";"); path = ""; for (i = 1; i <
 python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("flames.svg")' || fail "the flame graph is no XML"
 [ "$(grep -c '<title>.* calls, ' flames.svg)" = "$(cat boxes)" ] && [ "$(cat boxes)" -gt 10 ] || fail "the flame graph has not $(cat boxes) boxes"
 
+# docs/picture makes one of boxes from the same: each context that is wide enough, with its share.
+"$tests/../docs/picture" picture.svg contexts.prof contexts.profiles/prof.* || fail "docs/picture"
+python3 - <<'PYTHON' || fail "docs/picture: $(cat picture.svg)"
+import collections, xml.dom.minidom
+wanted, whole = collections.Counter(), 0
+for line in open("counted.folded"):
+    chain, count = line.rsplit(" ", 1)
+    whole += int(count)
+    names = chain.split(";")
+    for i in range(len(names) + 1):
+        wanted[tuple(names[:i])] += int(count)
+shares = sorted(f"{(chain or ('all',))[-1]}: {100 * n / whole:.1f} %" for chain, n in wanted.items() if 900 * n >= 1.5 * whole)
+titles = xml.dom.minidom.parse("picture.svg").getElementsByTagName("title")
+assert sorted(t.firstChild.data for t in titles) == shares and len(shares) > 5, shares
+PYTHON
+
 # All kinds of profiles. Samples find this program in its own code: those that find a program in hooks are nobody's.
 cat >sampled.c <<'C'
 #define _GNU_SOURCE
