@@ -140,9 +140,32 @@ bool has_utf8_locale() {
   return is_utf8;
 }
 
-std::string fitted(const std::string& name, size_t columns, bool utf8) {
+namespace {
+
+// " [libz]" for " [libz.so.1]".
+std::string without_version(std::string_view library) {
+  std::string text(library.substr(0, library.find(".so")));
+  if (text.size() != library.size()) text += ']';
+  return text;
+}
+
+// The beginning of a library.
+std::string cut_library(const std::string& text, size_t room, std::string_view ellipsis) {
+  if (columns_of(text) <= room) return text;
+  const std::string end = std::string(ellipsis) + ']';
+  std::string cut;
+  size_t used = columns_of(end);
+  for (size_t at = 0; at < text.size();) {
+    const Character next = character_at(std::string_view(text).substr(at));
+    if ((used += next.columns) > room) break;
+    cut += text.substr(at, next.size);
+    at += next.size;
+  }
+  return cut + end;
+}
+
+std::string fitted_function(const std::string& name, size_t columns, const Ellipsis& ellipsis) {
   columns = std::max(columns, kMinColumns);
-  const Ellipsis& ellipsis = utf8 ? kUtf8 : kAscii;
   auto fits = [&](const std::string& text) { return columns_of(text) <= columns; };
   if (fits(name)) return name;
   const std::optional<Brackets> of_all = Brackets::find(name);
@@ -167,6 +190,21 @@ std::string fitted(const std::string& name, size_t columns, bool utf8) {
   }
   text = without_parameters(text, ellipsis.parameters);
   return fits(text) ? text : without_middle(text, columns, ellipsis.middle);
+}
+
+}  // namespace
+
+std::string fitted(const std::string& name, size_t columns, bool utf8) {
+  columns = std::max(columns, kMinColumns);
+  const Ellipsis& ellipsis = utf8 ? kUtf8 : kAscii;
+  if (columns_of(name) <= columns) return name;
+  const size_t at = name.ends_with(']') ? name.rfind(" [") : std::string::npos;
+  if (at == std::string::npos || at == 0 || columns < 2 * kMinColumns) return fitted_function(name, columns, ellipsis);
+  const std::string function = name.substr(0, at);
+  std::string library = without_version(std::string_view(name).substr(at));
+  const size_t left = columns - std::min(columns, columns_of(function));
+  library = cut_library(library, std::max({left, columns / 3, kMinColumns}), ellipsis.middle);
+  return fitted_function(function, columns - columns_of(library), ellipsis) + library;
 }
 
 std::string middle_cut(const std::string& text, size_t columns, bool utf8) {

@@ -147,7 +147,13 @@ TEST_CASE("a name is cut where it says least, and never longer than it may be") 
   CHECK(fitted(name, 25, false) == "ns::f<...>(...) const");
   CHECK(fitted(name, 12, false) == "ns:... const");
   CHECK(fitted("int ns::f<A>(long, char) const (inlined)", 30, true) == "ns::f<A>(…) const (inlined)");
-  CHECK(fitted("long_name_of_c (inlined) [libc.so.6]", 32, true) == "long_name_…(inlined) [libc.so.6]");
+  CHECK(fitted("long_name_of_c (inlined) [libc.so.6]", 32, true) == "long_name_of_c (inlined) [libc]");
+  CHECK(fitted("long_name_of_c (inlined) [libc.so.6]", 27, true) == "long_n…f_c (inlined) [libc]");
+  CHECK(fitted("_PyEval_EvalFrameDefault [libpython3.11.so.1.0]", 41, true) ==
+        "_PyEval_EvalFrameDefault [libpython3.11]");
+  CHECK(fitted("_PyEval_EvalFrameDefault [libpython3.11.so.1.0]", 33, false) == "_PyEva...lFrameDefault [libpy...]");
+  CHECK(fitted("_PyEval_EvalFrameDefault [libpython3.11.so.1.0]", 15, true) == "_PyE…11.so.1.0]");
+  CHECK(fitted("A::operator[](int) [clone .part.0]", 33, true) == "A::operator[](int) [clone .part…]");
   CHECK(fitted("a_name_of_c_that_is_long", 12, true) == "a_n…_is_long");
   CHECK(fitted("a_name_of_c_that_is_long", 1, true) == "a_…_long");
   CHECK(fitted("A<T>::method()", 10, false) == "A<...hod()");
