@@ -117,8 +117,9 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   Contents contents;
   if (report.code.is_low()) contents.coverage = report.code;
   contents.counters = blocks.counters;
-  contents.counters_are_of_process = blocks.increment == Increment::of_process;
-  contents.increments_are_locked = blocks.increment != Increment::of_thread;
+  contents.counters_are_of_process =
+      blocks.increment == Increment::of_process || blocks.increment == Increment::of_process_alone;
+  contents.increments_are_locked = is_locked(blocks.increment);
   if (!blocks.traced.empty()) {
     contents.trace = encode_trace_program(*program.image, blocks);
     const uint64_t size = prof_format::kTraceProgramOffset + contents.trace.size();
@@ -136,7 +137,13 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
     for (Patch& p : replacement_patches(program, layout.replacement_slots())) contents.patches.push_back(std::move(p));
     for (Patch& p : probe_patches(*program.image, relocator.copies())) contents.patches.push_back(std::move(p));
   };
-  CounterWords words{layout.counters_start(relocator.text_size()), {}};
+  CounterWords words;
+  words.first_counter = layout.counters_start(relocator.text_size());
+  if (blocks.increment == Increment::of_process_alone && blocks.counters != 0) {
+    contents.increments.resize(blocks.counters);
+    words.increments = contents.increments.data();
+    contents.increments_flags = increments_flags(program);
+  }
   words.trace = {words.first_counter + offsetof(prof_format::TraceWords, cursor),
                  words.first_counter + offsetof(prof_format::TraceWords, limit),
                  words.first_counter + offsetof(prof_format::TraceWords, reads_segments), layout.trace_slot()};
@@ -163,7 +170,7 @@ BlockCounters count_blocks(const Program& program, const std::vector<EntryJump>&
     report.blocks +=
         uint64_t(std::ranges::count_if(f.blocks, [](const CountedBlock& b) { return b.range.size() != 0; }));
   report.block_counters = blocks.counters;
-  report.counters_locked = increment != Increment::of_thread;
+  report.counters_locked = is_locked(increment);
   report.functions_uncounted = blocks.uncounted;
   return blocks;
 }

@@ -125,6 +125,11 @@ Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias)
       object.counters = at;
       object.counters_size = h.p_memsz / kPage * kPage;
     }
+    if (h.p_type == prof_format::kIncrementsSegment && h.p_memsz >= sizeof(prof_format::IncrementsHeader) &&
+        at >= object.start && at + h.p_memsz <= object.end) {
+      object.increments = at;
+      object.increments_size = h.p_memsz;
+    }
     if (h.p_type != PT_NOTE || object.build_id_size != 0 || at < object.start || at + h.p_memsz > object.end) continue;
     find_build_id(reinterpret_cast<const char*>(at), h.p_memsz, &object);
   }

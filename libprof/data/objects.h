@@ -16,6 +16,8 @@ struct Object {
   uint64_t code_start = 0, code_end = 0;  // of the functions with hooks
   uint64_t counters = 0;                  // of blocks, those that all threads share: their address; 0: it has none
   uint64_t counters_size = 0;             // bytes, whole pages
+  uint64_t increments = 0;                // of a library without hooks: where they are listed; 0: they are not
+  uint64_t increments_size = 0;           // bytes
   uint32_t build_id_size = 0;             // bytes used of build_id
   uint8_t build_id[sizeof Module::build_id]{};
 };

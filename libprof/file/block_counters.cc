@@ -22,7 +22,7 @@
 // and are stored at the end.
 //
 // Where an array is that all threads increment, of a library or of a program that uses gs itself, see the second part of this
-// file.
+// file; the third is of libraries without hooks.
 //
 // Limits. What a new thread counts before its first hook shares counters with the thread that made it; there is nothing to
 // count there but in C libraries, in static programs. Threads that get no memory share those of the first one.
@@ -53,10 +53,10 @@ constexpr uint64_t kAdviseDoFork = 11;
 // Room for counters, all 0. `size`: bytes, whole pages. 0 if there is none.
 Block take_values(uint64_t size) { return take_blocks(size / PROF_BLOCK_SIZE); }
 
-// Tells readers of them: they are the module's. False if there is no room for that.
-bool list_values(Block module, Block values, uint64_t size) {
+// Tells readers of them: they are the module's. Returns the Counters, or 0 if there is no room for that.
+Block list_values(Block module, Block values, uint64_t size) {
   const Block record = take_blocks(sizeof(Counters) / PROF_BLOCK_SIZE);
-  if (record == 0) return false;
+  if (record == 0) return 0;
   auto* header = at<Header>(process->base, 0);
   auto* counters = at<Counters>(process->base, record);
   counters->module = module;
@@ -67,7 +67,7 @@ bool list_values(Block module, Block values, uint64_t size) {
   ordered();
   header->first_counters = record;
   unlock(&process->lock);
-  return true;
+  return record;
 }
 
 // Has the pages of a shared mapping at `memory` as well, in the place of what was there; forked children inherit them
@@ -106,7 +106,8 @@ bool map_again(Block values, char* memory) {
 // Room for an array in the profile; 0 if there is none.
 Block take_listed_values() {
   const Block values = take_values(counters_size);
-  return values != 0 && list_values(at<Header>(process->base, 0)->first_module, values, counters_size) ? values : 0;
+  const Block module = at<Header>(process->base, 0)->first_module;
+  return values != 0 && list_values(module, values, counters_size) != 0 ? values : 0;
 }
 
 uint64_t size_of_area() { return kPage + counters_size; }
@@ -219,11 +220,22 @@ void store_block_counters() {
 
 namespace {
 
+uint32_t lock_failed;  // of increments that threads make at the same time
+
+// That of a counter; null if it is not where it could be.
+uint8_t* increment_of(const Object& object, uint32_t counter) {
+  const auto* list = reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments);
+  if (!list || counter >= list->count) return nullptr;
+  const uint64_t at = object.increments + uint64_t(int64_t(reinterpret_cast<const int32_t*>(list + 1)[counter]));
+  return at >= object.code_start && at < object.code_end ? reinterpret_cast<uint8_t*>(at) : nullptr;
+}
+
 // The counters of one file. Copied by fork like any memory of a program.
 struct Array {
   Array* next;
   uint64_t size;    // bytes, whole pages
   Block values;     // in the profile of this process; 0: there are none
+  Block record;     // Counters, of these
   char* pages;      // that are mapped in the place of the object's own
   bool has_memory;  // the pages are shared memory, not the profile's
   FilePage file;    // where the pages are
@@ -287,7 +299,7 @@ bool take_pages(Array* a) {
 }
 
 void take_back_pages(Array* a) {
-  a->values = 0;
+  a->values = a->record = 0;
   if (a->has_memory) unmap_memory(a->pages, a->size);
   a->has_memory = false;
 }
@@ -316,6 +328,22 @@ void add_from(Array* a, uint64_t address, bool may_be_mapped) {
   }
 }
 
+bool are_increments_locked(const Object& object) {
+  const uint8_t* increment = increment_of(object, 0);
+  return increment && load(increment) == prof_format::kIncrementLocked;
+}
+
+// What was counted so far was not locked. With the lock of the counters.
+void keep_what_was_before_lock(const Array* a) {
+  auto* counters = at<Counters>(process->base, a->record);
+  counters->lock_failed = lock_failed;
+  const Block copy = counters->before_lock == 0 && !lock_failed ? take_values(a->size) : 0;
+  if (copy == 0) return;
+  memcpy(at<char>(process->base, copy), a->pages, a->size);
+  ordered();
+  counters->before_lock = copy;
+}
+
 // With the lock of the counters. `is_inherited`: what the object has there was counted by the parent. False if the object
 // has what it had.
 bool count_in(Array* a, Block module, const Object& object, bool is_inherited) {
@@ -324,7 +352,12 @@ bool count_in(Array* a, Block module, const Object& object, bool is_inherited) {
   if (!is_inherited) add_from(a, object.counters, !is_new);
   const bool is_mapped = map_twice(a->pages, reinterpret_cast<char*>(object.counters), a->size);
   if (!is_mapped && !is_child) say(path_of(a), ": memory cannot be mapped twice; its basic blocks are not counted");
-  if (is_new && !(is_mapped && list_values(module, a->values, a->size))) take_back_pages(a);
+  if (!is_new) return is_mapped;
+  a->record = is_mapped ? list_values(module, a->values, a->size) : 0;
+  if (a->record == 0)
+    take_back_pages(a);
+  else if (are_increments_locked(object) || lock_failed)
+    keep_what_was_before_lock(a);
   return is_mapped;
 }
 
@@ -401,6 +434,44 @@ void count_shared_remembered() {
     const Array* a = find_array(object);
     if (!a || a->values == 0) count_shared(object);
   }
+}
+
+// Libraries without hooks. The problem. Increments with the prefix lock cost fourteen cycles or more, and without it next to
+// nothing. But a library is rewritten once for all programs, with threads or without.
+//
+// The way taken. Increments have another prefix in the place of lock, which means nothing, and the file lists where they are.
+// As long as the process has a single thread, that is right. Before the first other one is made (sampler/threads.cc), lock is
+// written over the prefix in all libraries that are loaded, and from then on in each library that is, before its code
+// runs. The same is done at once where a library may make threads that nobody tells us of, or the program finds other functions
+// than ours that make threads. What was counted until then
+// is kept beside the counters: readers take off what counting costs, and have to know how much of it was locked.
+//
+// A forked child counts in its parent's profile until it comes to us, at the same time as its parent. All that runs in it by
+// then is the C library's, so that is locked before the first fork.
+//
+// Limits. What cannot be written (a filter, or PR_SET_MDWE, forbids it) counts without lock; readers say so. What IFUNC
+// resolvers of a new library count while other threads do, before its DT_INIT, may be lost.
+
+void lock_increments(const Object& object) {
+  if (object.increments == 0 || are_increments_locked(object)) return;
+  constexpr uint64_t kProtectReadExecute = 5, kProtectAll = 7;
+  const auto* list = reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments);
+  const uint64_t start = object.code_start / kPage * kPage, size = object.code_end - start;
+  if (syscall4(__NR_mprotect, start, size, kProtectAll) == 0) {
+    const uint64_t count = (object.increments_size - sizeof *list) / sizeof(int32_t);
+    for (uint32_t i = 0; i < count; ++i) {
+      uint8_t* increment = increment_of(object, i);
+      if (increment && *increment == prof_format::kIncrementAlone) store(increment, prof_format::kIncrementLocked);
+    }
+    syscall4(__NR_mprotect, start, size, kProtectReadExecute);
+  } else {
+    store(&lock_failed, 1u);
+  }
+  if (!process || process->phase != kRecording) return;
+  lock(&process->counters_lock);
+  const Array* a = find_array(object);
+  if (a && a->record != 0) keep_what_was_before_lock(a);
+  unlock(&process->counters_lock);
 }
 
 void leave_shared_counters_of_parent() {

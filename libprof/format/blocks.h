@@ -59,6 +59,22 @@ inline constexpr uint32_t kCountersSegment = 0x6f50524f;
 // The same of a library, and of a program that uses gs itself: all threads increment the counters that lie there.
 inline constexpr uint32_t kSharedCountersSegment = 0x6f507263;
 
+// Of a library without hooks: the program header of this type says where the list of its increments lies, as the runtime has to
+// know them to lock them. An IncrementsHeader, and after it, for each counter, the distance from the header to its increment
+// (int32_t, bytes). An increment begins with the byte kIncrementAlone, or with kIncrementLocked in its place.
+inline constexpr uint32_t kIncrementsSegment = 0x6f507269;
+
+struct IncrementsHeader {
+  uint32_t count;
+  uint32_t flags;
+};
+
+inline constexpr uint32_t kMakesThreads = 1;  // of which the runtime may not be told
+inline constexpr uint32_t kHasFork = 2;       // it is the C library: in a child, its code is the first that runs
+
+inline constexpr uint8_t kIncrementAlone = 0x3e;   // the segment prefix ds, which means nothing
+inline constexpr uint8_t kIncrementLocked = 0xf0;  // the prefix lock
+
 }  // namespace prof_format
 
 #endif

@@ -221,9 +221,12 @@ struct Counters {
   Block next;
   Block module;
   Block values;  // where `count` words begin, at the start of a page; those after the module's counters are 0
-  uint32_t reserved0;
+  // Of increments that became locked while the process ran (blocks.h): where as many words begin, what was counted by then.
+  // 0: they did not.
+  Block before_lock;
   uint64_t count;
-  uint64_t reserved[5];
+  uint64_t lock_failed;  // 1: they should have been, and some of what threads counted at the same time may be missing
+  uint64_t reserved[4];
 };
 
 struct Thread {

@@ -133,6 +133,11 @@ void* find_from(const LinkMap* map, const LinkMap* end, const char* name) {
 
 bool knows_libraries() { return own_map() != nullptr; }
 
+bool is_found_first(const char* name) {
+  const LinkMap* own = own_map();
+  return own && !find_from(first_loaded(), own, name);
+}
+
 void* find_next_function(const char* name) {
   const LinkMap* own = own_map();
   return own ? find_from(own->next, nullptr, name) : nullptr;

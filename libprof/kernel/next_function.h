@@ -10,6 +10,9 @@ namespace libprof {
 // Whether it can be told what is loaded.
 bool knows_libraries();
 
+// Whether a function of this library is what others find by that name: none of those before it has one.
+bool is_found_first(const char* name);
+
 // The function of that name in the libraries after this one, as dlsym(RTLD_NEXT, name) finds it; null if there is none.
 void* find_next_function(const char* name);
 

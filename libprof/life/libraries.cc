@@ -22,11 +22,15 @@
 
 #include "libraries.h"
 
+#include <link.h>
+
 #include "libprof/data/heavy.h"
 #include "libprof/data/objects.h"
 #include "libprof/file/block_counters.h"
 #include "libprof/file/modules.h"
 #include "libprof/file/tree.h"
+#include "libprof/format/blocks.h"
+#include "libprof/kernel/next_function.h"
 #include "libprof/kernel/syscall.h"
 #include "namespaces.h"
 #include "threads.h"
@@ -37,6 +41,7 @@ namespace {
 
 constexpr int kTagShift = 48;  // user space ends below, and PROF_SOUGHT_BIT is above
 constexpr uint64_t kMaxTags = 0x3ffe;
+constexpr uint32_t kAnyFlags = ~0u;
 constexpr uint64_t kUnknown = (kMaxTags + 1) << kTagShift;  // of modules when there are no tags left
 
 // A bit for each number of a tag, 1 and up, that a retired module has. With the lock of the process.
@@ -166,7 +171,67 @@ uint64_t count_remembered(State*, uint64_t) {
   return 1;
 }
 
+// Heavy.
+uint64_t lock_heavily(State*, uint64_t object) {
+  lock_increments(*reinterpret_cast<const Object*>(object));
+  return 1;
+}
+
+void lock_now(const Object& object) {
+  if (object.increments == 0) return;
+  State* s = get_state();
+  if (process && process->phase == kRecording && s && load(&s->top) != 0)
+    run_heavy(s, lock_heavily, as_word(&object));
+  else
+    lock_increments(object);
+}
+
+uint32_t flags_of(const Object& object) {
+  return object.increments ? reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments)->flags : 0;
+}
+
+uint32_t expects_threads = 1;
+
+extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int dl_iterate_phdr(
+    int (*visit)(dl_phdr_info* info, size_t size, void* argument), void* argument);
+decltype(dl_iterate_phdr)* each_loaded;
+
+Object object_of(const Elf64_Phdr* headers, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    if (headers[i].p_type == PT_PHDR) return describe_object(headers, count, as_word(headers) - headers[i].p_vaddr);
+  return {};
+}
+
+void lock_increments_at(const Elf64_Phdr* headers, uint64_t count) { lock_now(object_of(headers, count)); }
+
+// Locks the increments of libraries with one of these flags.
+void lock_loaded(uint32_t flags) {
+  const auto visit = [](dl_phdr_info* info, size_t, void* wanted) {
+    const Object object = describe_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
+    const uint32_t of_any = *static_cast<uint32_t*>(wanted);
+    if (of_any == kAnyFlags || (flags_of(object) & of_any)) lock_now(object);
+    return 0;
+  };
+  if (each_loaded) each_loaded(visit, &flags);
+}
+
 }  // namespace
+
+void find_loaded_libraries() { each_loaded = library_function("dl_iterate_phdr", dl_iterate_phdr); }
+
+void set_told_of_threads() {
+  if (distance_to_first == 0) store(&expects_threads, 0u);
+}
+
+void expect_threads() {
+  if (distance_to_first != 0) return in_first(expect_threads)();
+  if (__atomic_exchange_n(&expects_threads, 1u, __ATOMIC_ACQ_REL) == 0) lock_loaded(kAnyFlags);
+}
+
+void expect_fork() {
+  static uint32_t is_locked;
+  if (__atomic_exchange_n(&is_locked, 1u, __ATOMIC_ACQ_REL) == 0) lock_loaded(prof_format::kHasFork);
+}
 
 void count_libraries_loaded_before() {
   State* s = get_state();
@@ -175,14 +240,16 @@ void count_libraries_loaded_before() {
 
 // `headers`: the program header table of a library that has just been loaded, in memory.
 extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Phdr* headers, uint64_t count) {
-  if (distance_to_first != 0) return in_first(note_loaded_library)(headers, count);
-  const Elf64_Phdr* own = nullptr;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (headers[i].p_type == PT_PHDR) own = &headers[i];
+  if (distance_to_first != 0) {
+    // Those of the first namespace cannot be listed here, nor ours there; so they are locked as they come.
+    in_first(lock_increments_at)(headers, count);
+    return in_first(note_loaded_library)(headers, count);
   }
-  if (!own) return;
-  const Object object = describe_object(headers, count, as_word(headers) - own->p_vaddr);
+  const Object object = object_of(headers, count);
+  if (object.start == object.end) return;
   remember_object(object);
+  if (flags_of(object) & prof_format::kMakesThreads) expect_threads();
+  if (load(&expects_threads)) lock_now(object);
   char here;
   State* s = get_state();
   const bool is_in_child = process && process->phase == kNotBegun;  // which has called no hook yet

@@ -5,6 +5,18 @@
 
 namespace libprof {
 
+// Before anything else here, as the program starts.
+void find_loaded_libraries();
+
+// Whoever makes threads tells the runtime before (expect_threads). To be called before there are any.
+void set_told_of_threads();
+
+// A thread is about to be made, or may be at any time: from now on, increments in libraries without hooks are locked.
+void expect_threads();
+
+// The same of those that run in a child that the C library forks. Before it does.
+void expect_fork();
+
 // Counts the blocks of those that were initialized before libprof.so, as the linker's -z initfirst asks. For its
 // constructor.
 void count_libraries_loaded_before();

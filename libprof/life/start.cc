@@ -124,9 +124,9 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, ui
 // Has leave_parent (threads.h) done in the children that the C library forks.
 static void watch_forks() {
   if (auto* of_glibc = library_function("__register_atfork", __register_atfork)) {
-    of_glibc(nullptr, nullptr, in_first(begin_child), nullptr);
+    of_glibc(in_first(expect_fork), nullptr, in_first(begin_child), nullptr);
   } else if (auto* of_musl = library_function("pthread_atfork", pthread_atfork)) {
-    of_musl(nullptr, nullptr, in_first(begin_child));
+    of_musl(in_first(expect_fork), nullptr, in_first(begin_child));
   }
 }
 
@@ -168,6 +168,7 @@ void at_exit() {
     return;
   }
   watch_forks();
+  find_loaded_libraries();
   find_watched_functions();
   char here;
   State* s = get_state();

@@ -19,6 +19,7 @@
 
 #include "libprof/kernel/next_function.h"
 #include "libprof/kernel/syscall.h"
+#include "libprof/life/libraries.h"
 
 namespace libprof {
 
@@ -55,11 +56,13 @@ void* find(const char* name) {
 [[gnu::constructor, gnu::used]] void find_next() {
   store(&next, reinterpret_cast<Create*>(find("pthread_create")));
   store(&next_c11, reinterpret_cast<CreateC11*>(find("thrd_create")));
+  if (is_found_first("pthread_create") && is_found_first("thrd_create")) set_told_of_threads();
 }
 
 // Has `create` make a thread that begins here and then calls the function. What that returns is what the thread returns.
 template <class F>
 int create_here(Function* function, void* argument, F create) {
+  expect_threads();
   auto* start = static_cast<Start*>(map_memory(sizeof(Start)));
   if (!start) return create(function, argument);
   *start = {function, argument};

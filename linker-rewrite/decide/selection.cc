@@ -23,27 +23,29 @@ ptrdiff_t group_at(const Program& program, OldAddr a) {
   return ptrdiff_t(program.ranges[size_t(r)].group);
 }
 
-// Groups (indexes, ascending) with functions that resolvers of IFUNC symbols may choose, or with resolvers. A resolver
-// chooses among the functions whose addresses it takes.
-std::vector<uint32_t> groups_of_resolvers(const Program& program) {
+// Groups (indexes) with resolvers of IFUNC symbols.
+std::vector<uint32_t> resolvers_of(const Program& program) {
   std::vector<uint32_t> resolvers;
-  auto add = [&](OldAddr a, std::vector<uint32_t>& groups) {
-    if (const ptrdiff_t g = group_at(program, a); g >= 0) groups.push_back(uint32_t(g));
+  const auto add = [&](OldAddr a) {
+    if (const ptrdiff_t g = group_at(program, a); g >= 0) resolvers.push_back(uint32_t(g));
   };
   const Image& image = *program.image;
   for (const auto* table : {&image.symbols(), &image.dynamic_symbols()})
     for (const Symbol& s : *table)
-      if (s.type == STT_GNU_IFUNC && s.section != SHN_UNDEF) add(s.address, resolvers);
+      if (s.type == STT_GNU_IFUNC && s.section != SHN_UNDEF) add(s.address);
   for (const Relocation& r : image.relocations())
-    if (r.type == R_X86_64_IRELATIVE) add(OldAddr(uint64_t(r.addend)), resolvers);
+    if (r.type == R_X86_64_IRELATIVE) add(OldAddr(uint64_t(r.addend)));
+  return resolvers;
+}
 
-  std::vector<uint32_t> groups = resolvers;
+// Groups with functions that these may choose. A resolver chooses among the functions whose addresses it takes.
+std::vector<uint32_t> chosen_by(const std::vector<uint32_t>& resolvers, const Program& program) {
+  std::vector<uint32_t> groups;
   for (uint32_t resolver : resolvers)
     for (const Code& code : program.groups[resolver].code.parts)
       for (const Insn& insn : code.insns)
-        if (insn.rip_relative && takes_address(code, insn)) add(code.target(insn), groups);
-  std::ranges::sort(groups);
-  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+        if (insn.rip_relative && takes_address(code, insn))
+          if (const ptrdiff_t g = group_at(program, code.target(insn)); g >= 0) groups.push_back(uint32_t(g));
   return groups;
 }
 
@@ -95,9 +97,12 @@ void select_groups(Program& program, const Selection& s) {
     for (const ReplacedFunction& f : replaced_functions(*program.image))
       if (const ptrdiff_t r = program.range_of(f.address); r >= 0)
         program.groups[program.ranges[size_t(r)].group].left_out = LeftOut::replaced;
-    for (uint32_t g : groups_of_resolvers(program))
+    std::vector<uint32_t> resolvers = resolvers_of(program);
+    const std::vector<uint32_t> chosen = s.no_hooks ? std::vector<uint32_t>() : chosen_by(resolvers, program);
+    resolvers.insert(resolvers.end(), chosen.begin(), chosen.end());
+    for (uint32_t g : resolvers)
       if (program.groups[g].selected) program.groups[g].left_out = LeftOut::chosen_by_resolver;
-    if (!s.all && s.only.empty())
+    if (!s.no_hooks && !s.all && s.only.empty())
       for (Group& g : program.groups)
         if (g.selected && !g.left_out && is_small(program, g)) g.left_out = LeftOut::too_small;
   }

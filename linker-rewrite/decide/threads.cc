@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/format/blocks.h"
 #include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/program/noreturn.h"
@@ -135,10 +136,13 @@ bool may_make(const Program& program, const FunctionCode& code, std::span<const 
   return false;
 }
 
-// Whether two bytes anywhere in code outside functions could be the end of an instruction that `is_wanted` tells of.
+// Whether two bytes anywhere in code that is in no function, and is no linker's stub, could be the end of an instruction that `is_wanted` tells of.
 bool any_code_outside_functions(const Program& program, bool (*is_wanted)(uint8_t, uint8_t)) {
+  std::vector<OldRange> known = linkage_stubs(*program.image);
+  for (const CodeRange& function : program.ranges) known.push_back(function.range);
+  std::ranges::sort(known, {}, &OldRange::start);
   std::vector<OldRange> outside;
-  for (const OldRange& code : program.image->code()) append_uncovered(outside, code, program.ranges, &CodeRange::range);
+  for (const OldRange& code : program.image->code()) append_uncovered(outside, code, known);
   return std::ranges::any_of(outside, [&](const OldRange& range) {
     const auto bytes = program.image->bytes(range.start, range.size());
     return bytes && std::ranges::adjacent_find(*bytes, is_wanted) != bytes->end();
@@ -215,7 +219,9 @@ bool is_thread_pointer_doubtful(const Program& program) {
 //
 // A library has no such base: gs has one for each thread, and it is the distance to the counters that belong to the program. Nor
 // is there one where the program uses gs itself. There all threads increment the same array, with lock, and gs is left
-// alone (libprof/file/block_counters.cc).
+// alone (libprof/file/block_counters.cc). But most processes have a single thread, which needs no lock. So in libraries
+// without hooks increments have a prefix that means nothing, and the runtime writes lock in its place, before the first
+// thread is made (libprof/life/libraries.cc), or when a library is loaded that may make threads without telling it.
 //
 // In copies without hooks: the problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
 // hooks (profld -b --no-hooks) that may be never: then it increments the counters of the thread that made it, at the same
@@ -260,7 +266,9 @@ bool may_make_threads(const Program& program) {
 }  // namespace
 
 Increment choose_increment(const Program& program, bool has_hooks, bool runtime_begins_threads) {
-  if (program.image->link_type() == LinkType::shared_library || uses_gs(program)) return Increment::of_process;
+  const bool is_library = program.image->link_type() == LinkType::shared_library;
+  if (is_library && !has_hooks && runtime_begins_threads) return Increment::of_process_alone;
+  if (is_library || uses_gs(program)) return Increment::of_process;
   return !has_hooks && may_share_counters(program, runtime_begins_threads) ? Increment::of_thread_locked
                                                                            : Increment::of_thread;
 }
@@ -269,6 +277,17 @@ bool may_share_counters(const Program& program, bool runtime_begins_threads) {
   const Image& image = *program.image;
   if (!image.is_static() && (!runtime_begins_threads || imports_makers(image))) return true;
   return may_make_threads(program);
+}
+
+// The library that has pthread_create makes threads when it is asked to, by that or by one of the makers.
+uint32_t increments_flags(const Program& program) {
+  const Image& image = *program.image;
+  const auto has = [&](const char* name) {
+    return std::ranges::any_of(image.dynamic_symbols(),
+                               [&](const Symbol& s) { return s.section != SHN_UNDEF && s.name == name; });
+  };
+  const bool makes_threads = imports_makers(image) || (!has("pthread_create") && may_make_threads(program));
+  return (makes_threads ? prof_format::kMakesThreads : 0) | (has("fork") ? prof_format::kHasFork : 0);
 }
 
 }  // namespace profld

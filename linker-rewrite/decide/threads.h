@@ -21,7 +21,10 @@ enum class Increment : uint8_t {
   of_thread,         // incq %gs:counter(%rip): a thread has counters of its own
   of_thread_locked,  // lock incq %gs:counter(%rip): others may have the same
   of_process,        // lock incq counter(%rip): all threads have the same
+  of_process_alone,  // incq %ds:counter(%rip): the same, where the runtime locks it before there are several
 };
+
+inline bool is_locked(Increment i) { return i == Increment::of_thread_locked || i == Increment::of_process; }
 
 // The cheapest that loses nothing. `has_hooks`: of the copy. `runtime_begins_threads`: its runtime has the program's new
 // threads begin with itself.
@@ -29,6 +32,9 @@ Increment choose_increment(const Program& program, bool has_hooks, bool runtime_
 
 // Of a copy without hooks: whether two threads may have what belongs to one of them.
 bool may_share_counters(const Program& program, bool runtime_begins_threads);
+
+// Of a library: IncrementsHeader.flags (libprof/format/blocks.h).
+uint32_t increments_flags(const Program& program);
 
 }  // namespace profld
 

@@ -156,12 +156,16 @@ class Emitter {
     }
   }
   void count(uint32_t number, Increment increment) {
-    if (increment != Increment::of_thread) out_.lock();
+    if (counters_.increments) counters_.increments[number] = out_.here();
+    if (increment == Increment::of_process_alone)
+      out_.segment_ds();
+    else if (increment != Increment::of_thread)
+      out_.lock();
     const NewAddr counter = counters_.first_counter + uint64_t(number) * sizeof(uint64_t);
-    if (increment == Increment::of_process)
-      out_.count(counter);
-    else
+    if (increment == Increment::of_thread || increment == Increment::of_thread_locked)
       out_.count_of_thread(counter);
+    else
+      out_.count(counter);
   }
   // `index`: of the code for its full window.
   void record(const RecordCode& code, uint32_t number, uint32_t index) {

@@ -60,8 +60,9 @@ struct AddressChange {
 
 // What code refers to that counts or records basic blocks.
 struct CounterWords {
-  NewAddr first_counter;  // of profld -b
-  TraceWords trace;       // of profld --trace
+  NewAddr first_counter;          // of profld -b
+  NewAddr* increments = nullptr;  // for each counter, to be set to where its increment is; null: nobody wants to know
+  TraceWords trace;               // of profld --trace
 };
 
 // Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away. Returns the

@@ -22,6 +22,7 @@ inline uint32_t length_of(Increment increment) {
     case Increment::of_thread_locked:
       return kLockLength + kCountOfThreadLength;
     case Increment::of_process:
+    case Increment::of_process_alone:
       return kLockLength + kCountLength;
   }
   __builtin_unreachable();

@@ -164,6 +164,14 @@ Bytes encode_blocks(const std::vector<CountedFunction>& functions, uint32_t coun
   return out;
 }
 
+// The list lies at `at`.
+Bytes encode_increments(const std::vector<NewAddr>& increments, uint32_t flags, NewAddr at) {
+  Bytes out;
+  append(out, prof_format::IncrementsHeader{uint32_t(increments.size()), flags});
+  for (const NewAddr increment : increments) append(out, int32_t(int64_t(increment - at)));
+  return out;
+}
+
 constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // kernels refuse to load more
 
 Bytes encode_coverage(const Coverage& code) {
@@ -225,6 +233,7 @@ class ProgramLayout : public Layout {
   NewAddr headers_;             // of the program header table
   NewAddr text_;
   std::optional<Elf64_Phdr> unwind_header_;  // the new PT_GNU_EH_FRAME
+  std::optional<Elf64_Phdr> increments_header_;
 };
 
 std::string name_of(const RuntimeFile& runtime) {
@@ -293,7 +302,7 @@ size_t ProgramLayout::header_count() const {
   size_t count = image_.segments().size();
   count += 3 + (imports_ ? 1 : runtime_.segment_count());  // PT_LOADs, in the order above
   count += 1;                                              // PT_NOTE
-  if (counts_blocks_) count += 2;                          // the counters, as a PT_LOAD and for the runtime
+  if (counts_blocks_) count += 3;  // the counters, as a PT_LOAD and for the runtime, and the list of increments
   if (tls_ && !image_.segment(PT_TLS)) ++count;
   if (!image_.segment(PT_GNU_EH_FRAME)) ++count;
   if (needs_phdr()) ++count;
@@ -335,15 +344,23 @@ void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
   emit(".eh_frame", places.eh_frame, unwind.eh_frame, image_.section(".eh_frame"));
   emit(".prof.except", places.except_table, unwind.except_table, nullptr);
   emit(".eh_frame_hdr", places.eh_frame_hdr, unwind.eh_frame_hdr, image_.section(".eh_frame_hdr"));
-  if (unwind.eh_frame_hdr.empty()) return;
-  Elf64_Phdr h{};
-  h.p_type = PT_GNU_EH_FRAME;
-  h.p_flags = PF_R;
-  h.p_offset = placement_.file_offset(places.eh_frame_hdr).value;
-  h.p_vaddr = h.p_paddr = places.eh_frame_hdr.value;
-  h.p_filesz = h.p_memsz = unwind.eh_frame_hdr.size();
-  h.p_align = 4;
-  unwind_header_ = h;
+  const auto header = [&](uint32_t type, NewAddr at, uint64_t size) {
+    Elf64_Phdr h{};
+    h.p_type = type;
+    h.p_flags = PF_R;
+    h.p_offset = placement_.file_offset(at).value;
+    h.p_vaddr = h.p_paddr = at.value;
+    h.p_filesz = h.p_memsz = size;
+    h.p_align = 4;
+    return h;
+  };
+  if (!unwind.eh_frame_hdr.empty())
+    unwind_header_ = header(PT_GNU_EH_FRAME, places.eh_frame_hdr, unwind.eh_frame_hdr.size());
+  if (contents.increments.empty()) return;
+  const NewAddr at(align_up(tail_.end().value, 4));
+  const Bytes list = encode_increments(contents.increments, contents.increments_flags, at);
+  emit(".prof.increments", at, list, nullptr);
+  increments_header_ = header(prof_format::kIncrementsSegment, at, list.size());
 }
 
 std::vector<const Segment*> ProgramLayout::segments() const {
@@ -376,6 +393,7 @@ std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
     out.push_back(counters_.header(placement_));
     out.back().p_type = counters_type_;
   }
+  if (increments_header_) out.push_back(*increments_header_);
 
   const auto first_load = std::ranges::find(out, uint32_t(PT_LOAD), &Elf64_Phdr::p_type);
   const auto last_load = std::ranges::find(out.rbegin(), out.rend(), uint32_t(PT_LOAD), &Elf64_Phdr::p_type).base();

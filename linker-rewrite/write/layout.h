@@ -42,6 +42,8 @@ struct Contents {
   uint32_t counters = 0;                    // of their blocks; profld --trace: words of the trace segment
   bool counters_are_of_process = false;     // all threads increment the same
   bool increments_are_locked = false;       // since several threads may make them at once
+  std::vector<NewAddr> increments;          // by counter, if the runtime is to be told where they are
+  uint32_t increments_flags = 0;            // libprof/format/blocks.h
   Bytes trace;                              // what that holds after its first page
   bool is_thread_pointer_doubtful = false;  // decide/threads.h
   bool has_hooks = true;                    // false: profld --no-hooks

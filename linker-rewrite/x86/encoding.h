@@ -147,6 +147,7 @@ class InstructionWriter {
   }
 
   void lock() { byte(0xf0); }              // a prefix
+  void segment_ds() { byte(0x3e); }        // one that means nothing, but before indirect jumps
   void count_of_thread(NewAddr counter) {  // incq %gs:counter(%rip)
     byte(0x65);
     count(counter);

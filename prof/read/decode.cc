@@ -351,6 +351,21 @@ std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::st
   return modules;
 }
 
+// `less`: words that are taken off; those that are missing are 0.
+static void add_words(std::vector<uint64_t>& sums, std::string_view words, std::string_view less) {
+  const auto word_of = [](std::string_view bytes, size_t i) {
+    uint64_t word = 0;
+    if ((i + 1) * sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + i * sizeof word, sizeof word);
+    return word;
+  };
+  const size_t count = words.size() / sizeof(uint64_t);
+  sums.resize(std::max(sums.size(), count));
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t word = word_of(words, i);
+    sums[i] += word - std::min(word, word_of(less, i));
+  }
+}
+
 std::vector<ModuleCounters> decode_counters(const Snapshot& snapshot, const std::vector<Module>& modules,
                                             std::vector<std::string>& damage) {
   std::vector<ModuleCounters> all;
@@ -368,13 +383,10 @@ std::vector<ModuleCounters> decode_counters(const Snapshot& snapshot, const std:
     if (bytes.size() != raw->count * sizeof(uint64_t)) damage.emplace_back("counters of blocks are missing");
     const auto index = uint32_t(module - modules.begin());
     auto sum = std::ranges::find(all, index, &ModuleCounters::module);
-    if (sum == all.end()) sum = all.insert(all.end(), {index, {}});
-    sum->words.resize(std::max(sum->words.size(), bytes.size() / sizeof(uint64_t)));
-    for (size_t i = 0; i < bytes.size() / sizeof(uint64_t); ++i) {
-      uint64_t word;
-      std::memcpy(&word, bytes.data() + i * sizeof word, sizeof word);
-      sum->words[i] += word;
-    }
+    if (sum == all.end()) sum = all.insert(all.end(), {.module = index, .words = {}, .locked = {}});
+    add_words(sum->words, bytes, {});
+    if (raw->before_lock != 0) add_words(sum->locked, bytes, snapshot.bytes(raw->before_lock, bytes.size()));
+    sum->lock_failed |= raw->lock_failed != 0;
     b = raw->next;
   }
   return all;

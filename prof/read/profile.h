@@ -95,6 +95,9 @@ struct Calls {
 struct ModuleCounters {
   uint32_t module = 0;  // index in Profile::modules()
   std::vector<uint64_t> words;
+  std::vector<uint64_t>
+      locked;  // how many of these increments were locked, where that began as the process ran; may be shorter
+  bool lock_failed = false;  // some may be missing, of threads that counted at the same time
 };
 
 class Profile {

@@ -128,7 +128,7 @@ void LibraryCopies::make(const Library& library) {
 }
 
 std::string LibraryCopies::copy_of(const Library& library) {
-  const std::string imports = unhooked_.imports_option(library.file);
+  const std::string imports = rewriting_.hooks ? unhooked_.imports_option(library.file) : "--no-imports";
   std::vector<std::string> depends_on = rewriting_.depends_on;
   depends_on.insert(depends_on.end(),
                     {contents_of(library.file), imports, contents_of_names(library.file, rewriting_.options)});
@@ -348,26 +348,35 @@ CopyWithLibraries copy_with_libraries(const std::string& program, const Options&
     return {rewritten_copy(program, options), "", false, ""};
   }
 
-  const std::string profld = find_profld(), runtime = library_beside(profld, "libprof.so"),
+  const std::string profld = find_profld(), runtime = runtime_beside(profld, options),
                     audit = library_beside(profld, prof_format::kAuditLibrary);
-  LibraryCopies::Rewriting rewriting = {
-      profld, options.rewriting, {contents_of(profld), contents_of(runtime)}, *options.libraries};
-  std::vector<std::string> depends_on = rewriting.depends_on;
-  depends_on.insert(depends_on.end(), {contents_of(program), contents_of(audit)});
-  depends_on.insert(depends_on.end(), rewriting.options.begin(), rewriting.options.end());
-  depends_on.emplace_back(options.libraries_only ? "--libs-only" : "--libs");
-  depends_on.insert(depends_on.end(), rewriting.globs.begin(), rewriting.globs.end());
+  LibraryCopies::Rewriting rewriting = {profld,
+                                        options.rewriting,
+                                        {contents_of(profld), contents_of(runtime)},
+                                        *options.libraries,
+                                        !has_no_hooks(options)};
   std::vector<std::string> libraries = libraries_of(program, linker);
-  if (!is_audited) depends_on.insert(depends_on.end(), libraries.begin(), libraries.end());  // a name is one of them
-  depends_on.push_back(contents_of_names(program, rewriting.options));
-  for (const std::string& library : libraries) depends_on.push_back(contents_of_names(library, rewriting.options));
+  // A folder in the cache, for copies that are made with these options.
+  const auto folder_for = [&](const Options& o) {
+    std::vector<std::string> depends_on = {contents_of(profld), contents_of(runtime_beside(profld, o)),
+                                           contents_of(program), contents_of(audit)};
+    depends_on.insert(depends_on.end(), o.rewriting.begin(), o.rewriting.end());
+    depends_on.emplace_back(o.libraries_only ? "--libs-only" : "--libs");
+    depends_on.insert(depends_on.end(), o.libraries->begin(), o.libraries->end());
+    if (!is_audited) depends_on.insert(depends_on.end(), libraries.begin(), libraries.end());  // a name is one of them
+    depends_on.push_back(contents_of_names(program, o.rewriting));
+    for (const std::string& library : libraries) depends_on.push_back(contents_of_names(library, o.rewriting));
+    return cache_folder(depends_on) + "/root";
+  };
 
-  const std::string folder = cache_folder(depends_on);
-  use_cache_folder(folder);
-  ShadowRoot root(folder + "/root", audit);
+  const std::string place = folder_for(options), other_place = folder_for(with_or_without_hooks(options));
+  use_cache_folder(place.substr(0, place.rfind('/')));
+  ShadowRoot root(place, audit);
   check_listable(root.path());
-  const std::vector<std::string> seen = root.seen();
-  libraries.insert(libraries.end(), seen.begin(), seen.end());
+  for (const std::string& library : root.seen()) libraries.push_back(library);
+  // What the program loaded when it ran in the other way, it will load in this one.
+  if (access(other_place.c_str(), R_OK) == 0)
+    for (const std::string& library : ShadowRoot(other_place).seen()) libraries.push_back(library);
   UnhookedFunctions unhooked(libraries, rewriting.globs, is_audited ? "" : linker);
   const std::string copy = copy_of_program(root, program, libraries, unhooked, options, is_audited);
   if (copy.empty()) return {};

@@ -44,6 +44,7 @@ class LibraryCopies {
     std::vector<std::string> options;
     std::vector<std::string> depends_on;
     std::vector<std::string> globs;  // names of those that are wanted; empty: all
+    bool hooks = true;               // the copies have them
   };
   LibraryCopies(ShadowRoot& root, Rewriting rewriting, UnhookedFunctions& unhooked)
       : root_(root), rewriting_(std::move(rewriting)), unhooked_(unhooked) {}

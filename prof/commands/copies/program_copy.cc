@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -21,12 +22,13 @@ namespace prof {
 
 namespace {
 
-std::string copy_for(const std::string& program, const Options& options, const std::string& profld,
-                     const std::string& runtime) {
+std::string copy_for(const std::string& program, const Options& options, const std::string& profld) {
   std::vector<std::string> depends_on = {contents_of(program), contents_of(profld),
                                          contents_of_names(program, options.rewriting)};
-  if (access(runtime.c_str(), R_OK) == 0)
-    depends_on.push_back(contents_of(runtime));  // static programs carry it in them
+  for (const char* name : {"libprof.so", "libprof-sampler.so"}) {
+    const std::string runtime = library_beside(profld, name);
+    if (access(runtime.c_str(), R_OK) == 0) depends_on.push_back(contents_of(runtime));
+  }
   depends_on.insert(depends_on.end(), options.rewriting.begin(), options.rewriting.end());
   const Origin origin(program, library_beside(profld, prof_format::kAuditLibrary));
   const std::vector<std::string> place = origin.contents();
@@ -44,28 +46,48 @@ std::string copy_for(const std::string& program, const Options& options, const s
 
 }  // namespace
 
+bool has_no_hooks(const Options& options) { return std::ranges::count(options.rewriting, "--no-hooks") != 0; }
+
+Options with_or_without_hooks(Options options) {
+  std::vector<std::string>& words = options.rewriting;
+  if (has_no_hooks(options))
+    std::erase_if(words, [](const std::string& word) { return word == "--blocks" || word == "--no-hooks"; });
+  else
+    words.insert(words.begin(), {"--blocks", "--no-hooks"});
+  return options;
+}
+
+std::string runtime_beside(const std::string& profld, const Options& options) {
+  return library_beside(profld, has_no_hooks(options) ? "libprof-sampler.so" : "libprof.so");
+}
+
 std::string rewritten_copy(const std::string& program, const Options& options) {
-  const std::string profld = find_profld();
-  return copy_for(program, options, profld, library_beside(profld, "libprof.so"));
+  return copy_for(program, options, find_profld());
 }
 
 std::string sampling_copy(const std::string& program) {
-  const std::string profld = find_profld(), runtime = library_beside(profld, "libprof-sampler.so");
+  const std::string profld = find_profld();
   Options options;
-  options.rewriting = {"--no-hooks", "--libprof", runtime};
-  return copy_for(program, options, profld, runtime);
+  options.rewriting = {"--no-hooks"};
+  const std::string runtime = runtime_beside(profld, options);
+  options.rewriting.insert(options.rewriting.end(), {"--libprof", runtime});
+  return copy_for(program, options, profld);
 }
 
 bool make_copy_of_program(const std::string& original, std::vector<std::string> more, UnhookedFunctions& unhooked,
                           const Options& options, const std::string& copy) {
   // -q: a pattern may be for a library.
-  std::vector<std::string> command = {find_profld(), "-q"}, without_hooks;
+  const std::string profld = find_profld();
+  std::vector<std::string> command = {profld, "-q"}, without_hooks;
   command.insert(command.end(), more.begin(), more.end());
   without_hooks = command;
   without_hooks.emplace_back("--no-hooks");
+  // That of the libraries: there is one runtime in a process.
+  if (has_no_hooks(options)) without_hooks.insert(without_hooks.end(), {"--libprof", runtime_beside(profld, options)});
   if (options.libraries_only) return make_copy(std::move(without_hooks), original, copy) == CopyResult::made;
 
-  command.push_back(unhooked.imports_option(original));  // before the user's options: the last one counts
+  if (!has_no_hooks(options))
+    command.push_back(unhooked.imports_option(original));  // the last one counts: before the user's
   command.insert(command.end(), options.rewriting.begin(), options.rewriting.end());
   if (options.rewriting.empty()) return make_copy(std::move(command), original, copy) == CopyResult::made;
   std::string words;

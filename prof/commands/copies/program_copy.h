@@ -16,6 +16,15 @@ namespace prof {
 // standard error why it cannot rewrite a program; then the result is "". Throws Error for other failures.
 std::string rewritten_copy(const std::string& program, const Options& options);
 
+// Whether copies made with these options call no hooks; then they need the runtime that learns of threads without any.
+bool has_no_hooks(const Options& options);
+
+// The options of prof run --type time, instead of those of --type auto, and the other way round.
+Options with_or_without_hooks(Options options);
+
+// Where the runtime of copies lies that are made with these options.
+std::string runtime_beside(const std::string& profld, const Options& options);
+
 // The same of a copy without hooks, of which each thread samples itself (libprof/sampler/threads.cc).
 std::string sampling_copy(const std::string& program);
 

@@ -236,7 +236,7 @@ void show_run(const Options& options, const std::string& program, std::vector<st
 
 // What takes hooks, of all that is asked for: an option's name; "" if nothing does.
 std::string what_takes_hooks(const Options& o) {
-  if (o.libraries) return "--libs";
+  if (o.libraries_only) return "--libs-only";
   if (o.trace) return "--trace";
   if (std::getenv("PROFSTART")) return "PROFSTART";
   if (o.apart != Apart::nothing) return o.apart == Apart::threads ? "-t" : "--processes";
@@ -276,8 +276,8 @@ class AutoRun {
  public:
   // Adds what profld is asked for to the options.
   AutoRun(std::string program, Options& options) : program_(std::move(program)), arguments_(options.arguments) {
+    options = with_or_without_hooks(std::move(options));
     options.blocks = true;
-    options.rewriting.insert(options.rewriting.begin(), {"--blocks", "--no-hooks"});
   }
 
   // To be called before the copy is started, with how that will be done.

@@ -159,6 +159,10 @@ class Part {
     const TreeFaults faults = builder_.add(profile, resolver, {scaled ? a_.tsc_hz / hz : 1});
     if (!faults.damage().empty()) damage.push_back(faults.damage());
     for (std::string& remark : a_.functions.take_remarks()) a_.remarks.push_back(std::move(remark));
+    if (std::ranges::any_of(profile.counters(), &ModuleCounters::lock_failed))
+      a_.remarks.push_back(profile.path() +
+                           ": counts of libraries may be too small: threads counted at the same time, "
+                           "and it was forbidden to change code so that they cannot collide");
     if (!damage.empty()) {
       std::string text = profile.path() + ": the profile is damaged: ";
       for (const std::string& d : damage) text += d + "; ";
@@ -216,6 +220,7 @@ class Part {
       make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
     }
     if (!input_.remarks) return;
+    if (!a_.has_hooks() && a_.by_samples()) remark_on_shared_counters(name);
     for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
     if (a_.by_samples() && is_to_be_sampled_) remark_on(seen, name);
     if (a_.timed() && a_.tsc_hz <= 0 && !a_.by_samples())
@@ -225,6 +230,14 @@ class Part {
   }
 
  private:
+  void remark_on_shared_counters(const std::string& name) {
+    constexpr double kWorthTelling = 0.05;  // of the time
+    if (a_.tsc_hz <= 0 || !a_.run_times.processor) return;
+    if (blocks_.shared_cycles() > kWorthTelling * *a_.run_times.processor * a_.tsc_hz)
+      a_.remarks.push_back(name +
+                           ": its threads shared the counters of libraries, which takes long, so times are "
+                           "uncertain; true ones: prof run without --libs");
+  }
   void add_cost_of_hooks(const std::string& name) {
     const CallNode& root = a_.tree.nodes[0];
     const double hooks = double(root.total_probe), all = hooks + double(root.total);

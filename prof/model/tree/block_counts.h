@@ -34,8 +34,15 @@ class BlockSums {
   // Functions that were never called are added.
   std::vector<UncertainCost> costs(FunctionTable& functions) const;
 
+  // Cycles that it took at least to increment counters that threads shared, as far as that began while a process ran.
+  double shared_cycles() const;
+
  private:
-  std::map<uint32_t, std::vector<uint64_t>> sums_;  // by object
+  struct Sums {
+    std::vector<uint64_t> all;
+    std::vector<uint64_t> locked;  // of these, where increments became locked as a process ran
+  };
+  std::map<uint32_t, Sums> sums_;  // by object
 };
 
 }  // namespace prof

@@ -63,7 +63,7 @@ compile bin/program program.c -O1 -Llib -louter -linner '-Wl,-rpath,$ORIGIN/../l
 same() {
   (exec -a "$1" "$1") >expected 2>/dev/null
   [ $? = 7 ] || fail "$1 itself: $(cat expected)"
-  run prof run --libs -- "$1"
+  run prof run --type time --libs -- "$1"
   [ "$status" = 7 ] && cmp -s expected stdout || fail "$1: $status $(cat stdout stderr)"
 }
 calls() { has_row "$2" "$1( .*)?" stderr || fail "no $2 calls of $1: $(cat stderr)"; }
@@ -78,8 +78,10 @@ calls inner 18
 calls inner_loop 18
 calls strlen 27 # an import
 ! grep -qP '\t(__libc_start_main|vfprintf)( |$).*libc' stderr || fail "the C library has a copy: $(cat stderr)"
-run prof run --libs=libinner.so bin/program
+run prof run --type time --libs=libinner.so bin/program
 cmp -s expected stdout && calls inner 18 && ! grep -qP '\touter_loop( |$)' stderr || fail "--libs=GLOB: $(cat stdout stderr)"
+run prof run --libs bin/program
+[ "$status" = 7 ] && cmp -s expected stdout && calls outer 9 && calls inner 18 && calls inner_loop 18 || fail "without hooks: $status $(cat stdout stderr)"
 
 # Its libraries are exchanged where they have a path of their own, too. What the environment says goes first.
 compile lib/libouter.so library.c -DFUNCTION=outer -DLOOP=outer_loop -DINNER=inner -shared -fPIC -Wl,-soname,libouter.so \

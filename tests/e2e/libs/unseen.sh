@@ -39,7 +39,7 @@ compile libown.so own.c -O1 -shared -fPIC -lz
 compile program program.c -O1 -L. -lown "-Wl,-rpath,$PWD"
 expected=$(./program)
 
-run prof run --libs ./program 5
+run prof run --type time --libs ./program 5
 [ "$status" = 5 ] && [ "$(cat stdout)" = "$expected" ] || fail "status $status: $(cat stdout stderr)"
 calls() { has_row "$2" "$1( .*)?" stderr || fail "no $2 calls of $1: $(cat stderr)"; }
 calls own 1
@@ -49,13 +49,13 @@ grep -qP '\tqsort( |$)' stderr && grep -qP '\tcompare( |$)' stderr || fail "not 
 [ "$(messages_of_prof stderr)" = 1 ] || fail "says more: $(cat stderr)"
 copies() { find "$XDG_CACHE_HOME" -type f ! -name .seen | sort; }
 copies >before
-run prof run --libs ./program
+run prof run --type time --libs ./program
 copies | cmp -s - before && [ "$(cat stdout)" = "$expected" ] || fail "made again: $(copies)"
 
 # A child has neither other variables nor our libraries.
 run ./program child
 mv stdout expected
-run prof run --libs ./program child
+run prof run --type time --libs ./program child
 [ "$status" = 3 ] && ! diff expected stdout >differences || [ ! -s differences ] || fail "a child sees: $(cat differences)"
 ! grep -q "^/.*/the cache/" stdout || fail "a child has: $(grep "the cache" stdout)"
 
@@ -74,28 +74,26 @@ int main(void) { return printf("%d %d\n", touch(0), touch(23999)) != 4; }
 C
 compile liblarge_tls.so large_tls.c -O1 -shared -fPIC
 compile touching touching.c -O1 -L. -llarge_tls "-Wl,-rpath,$PWD"
-run prof run --libs ./touching
+run prof run --type time --libs ./touching
 [ "$status" = 0 ] && [ "$(cat stdout)" = "3 2" ] && has_row 2 'touch( .*)?' stderr || fail "many thread-local variables: $status $(cat stdout stderr)"
-GLIBC_TUNABLES=glibc.malloc.check=0 run prof run --libs ./touching
+GLIBC_TUNABLES=glibc.malloc.check=0 run prof run --type time --libs ./touching
 [ "$status" = 0 ] && [ "$(cat stdout)" = "3 2" ] || fail "with tunables: $status $(cat stdout stderr)"
 profld --libs -o packed ./touching || fail "profld --libs ./touching"
 PROFDIR=packed run packed/run-touching
 [ "$status" = 0 ] && [ "$(cat stdout)" = "3 2" ] || fail "packed: $status $(cat stdout stderr)"
 
 # What else prof run can.
-run prof run --libs --json ./program
+run prof run --type time --libs --json ./program
 sed '$d' stderr | jq -e 'any(.functions[]; .name == "step" and .calls == 7)' >/dev/null || fail "--json: $(cat stderr)"
-run prof run --libs -d ./program
+run prof run --type time --libs -d ./program
 grep -qE 'step( \[libown.so\])?:[0-9.-]*/7' stderr || fail "-d: $(cat stderr)"
-run prof run --libs --auto ./program
-[ "$status" = 2 ] && grep -q -e '--libs needs hooks' stderr || fail "--auto: $status $(cat stderr)"
-run prof run --libs -N own --report report ./program
+run prof run --type time --libs -N own --report report ./program
 ! grep -qP '\town( |$)' stderr && calls step 7 && jq -e .functions_total report >/dev/null || fail "-N: $(cat stderr)"
 run prof run --libs --true ./program
 [ "$status" = 2 ] && grep -q -e --libs stderr || fail "--true: $status $(cat stderr)"
 
 # Some of the libraries only: by the name of the file or the library's own name.
-run prof run --libs='libo*' --libs=libz.so.1 ./program
+run prof run --type time --libs='libo*' --libs=libz.so.1 ./program
 calls step 7
 grep -qP '\tcrc32' stderr && ! grep -q "_IO_file" stderr || fail "--libs=GLOB: $(cat stderr)"
 [ "$(cat stdout)" = "$expected" ] || fail "--libs=GLOB: $(cat stdout)"
@@ -116,20 +114,20 @@ unsigned la_version(unsigned version) {
 C
 compile audit.so audit.c -shared -fPIC
 compile audited program.c -O1 -L. -lown "-Wl,-rpath,$PWD" "-Wl,--audit,$PWD/audit.so"
-run prof run --libs ./audited
+run prof run --type time --libs ./audited
 [ "$(grep -c '^also audited' stderr)" = 1 ] && calls step 7 || fail "another library that audits: $(cat stderr)"
 
 # Where there are no libraries to exchange.
 compile static program.c own.c -O1 -static -lz
-run prof run --libs ./static
+run prof run --type time --libs ./static
 grep -q '^prof: ./static: is static' stderr && calls step 7 || fail "static: $(cat stderr)"
 CC=musl-gcc compile musl "$programs/cold.c" -O1
-run prof run --libs ./musl
+run prof run --type time --libs ./musl
 grep -q 'by a search path' stderr && grep -qP '\tmain' stderr || fail "musl: $(cat stderr)"
 cp /etc/hosts text && chmod +x text
-run prof run --libs ./text
+run prof run --type time --libs ./text
 [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q '^profld: ' stderr || fail "text: $status $(cat stderr)"
 mkdir 'a:b'
-XDG_CACHE_HOME=$PWD/a:b run prof run --libs ./program
+XDG_CACHE_HOME=$PWD/a:b run prof run --type time --libs ./program
 [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q XDG_CACHE_HOME stderr || fail "colon: $status $(cat stderr)"
 exit 0

@@ -161,8 +161,8 @@ if [ -n "$has_contexts" ]; then
 fi
 
 # What it cannot do is refused, and it is said what can.
-run prof run --type auto --libs ./program
-[ "$status" = 2 ] && grep -q '^prof: --libs needs hooks, which --type auto does not use; write --type time with it' stderr || fail "--libs: $status $(cat stderr)"
+run prof run --type auto --libs-only ./program
+[ "$status" = 2 ] && grep -q '^prof: --libs-only needs hooks, which --type auto does not use; write --type time with it' stderr || fail "--libs-only: $status $(cat stderr)"
 run prof run --type atuo ./program
 [ "$status" = 2 ] && grep -q "invalid type 'atuo'; write time, .* auto" stderr || fail "a wrong type: $status $(cat stderr)"
 
@@ -172,7 +172,9 @@ for how in "" "PROFTYPE=auto"; do
   run env $how prof run ./program
   [ "$status" = 7 ] && [ "$(calls tiny stderr)" = 100000 ] && [ "$(first stderr)" = busy ] && ! grep -q PROFTYPE stderr || fail "by default: $status $(cat stderr)"
 done
-for options in "--type time" "-F tiny -F busy" "-t" "--libs" "--no-imports"; do
+run prof run --libs ./program
+[ "$status" = 7 ] && [ "$(calls tiny stderr)" = 100000 ] && [ "$(calls 'puts [libc.so.6]' stderr)" = 1 ] && ! grep -q PROFTYPE stderr || fail "--libs: $status $(cat stderr)"
+for options in "--type time" "-F tiny -F busy" "-t" "--libs --type time" "--no-imports"; do
   # shellcheck disable=SC2086 # a list of words
   run prof run $options ./program
   [ "$status" = 7 ] && grep -q 'PROFTYPE=time\|on a processor' stderr && grep -qP ' 100000 .*\ttiny$' stderr || fail "$options: $status $(cat stderr)"
