@@ -120,6 +120,7 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   contents.counters_are_of_process =
       blocks.increment == Increment::of_process || blocks.increment == Increment::of_process_alone;
   contents.increments_are_locked = is_locked(blocks.increment);
+  contents.increments_flags = increments_flags(program, blocks.increment);
   if (!blocks.traced.empty()) {
     contents.trace = encode_trace_program(*program.image, blocks);
     const uint64_t size = prof_format::kTraceProgramOffset + contents.trace.size();
@@ -142,7 +143,6 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   if (blocks.increment == Increment::of_process_alone && blocks.counters != 0) {
     contents.increments.resize(blocks.counters);
     words.increments = contents.increments.data();
-    contents.increments_flags = increments_flags(program);
   }
   words.trace = {words.first_counter + offsetof(prof_format::TraceWords, cursor),
                  words.first_counter + offsetof(prof_format::TraceWords, limit),

@@ -220,7 +220,7 @@ void store_block_counters() {
 
 namespace {
 
-uint32_t lock_failed;  // of increments that threads make at the same time
+uint32_t lock_failed;  // of any increments
 
 // That of a counter; null if it is not where it could be.
 uint8_t* increment_of(const Object& object, uint32_t counter) {
@@ -333,17 +333,6 @@ bool are_increments_locked(const Object& object) {
   return increment && load(increment) == prof_format::kIncrementLocked;
 }
 
-// What was counted so far was not locked. With the lock of the counters.
-void keep_what_was_before_lock(const Array* a) {
-  auto* counters = at<Counters>(process->base, a->record);
-  counters->lock_failed = lock_failed;
-  const Block copy = counters->before_lock == 0 && !lock_failed ? take_values(a->size) : 0;
-  if (copy == 0) return;
-  memcpy(at<char>(process->base, copy), a->pages, a->size);
-  ordered();
-  counters->before_lock = copy;
-}
-
 // With the lock of the counters. `is_inherited`: what the object has there was counted by the parent. False if the object
 // has what it had.
 bool count_in(Array* a, Block module, const Object& object, bool is_inherited) {
@@ -356,8 +345,10 @@ bool count_in(Array* a, Block module, const Object& object, bool is_inherited) {
   a->record = is_mapped ? list_values(module, a->values, a->size) : 0;
   if (a->record == 0)
     take_back_pages(a);
-  else if (are_increments_locked(object) || lock_failed)
-    keep_what_was_before_lock(a);
+  else if (are_increments_locked(object))
+    at<Counters>(process->base, a->record)->lock = prof_format::kLockedFromStart;
+  else if (object.increments != 0 && lock_failed)
+    at<Counters>(process->base, a->record)->lock = prof_format::kLockFailed;
   return is_mapped;
 }
 
@@ -442,18 +433,21 @@ void count_shared_remembered() {
 // The way taken. Increments have another prefix in the place of lock, which means nothing, and the file lists where they are.
 // As long as the process has a single thread, that is right. Before the first other one is made (sampler/threads.cc), lock is
 // written over the prefix in all libraries that are loaded, and from then on in each library that is, before its code
-// runs. The same is done at once where a library may make threads that nobody tells us of, or the program finds other functions
-// than ours that make threads. What was counted until then
-// is kept beside the counters: readers take off what counting costs, and have to know how much of it was locked.
+// runs. The same is done at once where the program or a library may make threads that nobody tells us of, where the program finds
+// other functions than ours that make threads, and where a library is loaded a second time, in a namespace of its own. What was
+// counted until then is kept beside the counters: readers take off what counting costs, and have to know how much of it was
+// locked.
 //
 // A forked child counts in its parent's profile until it comes to us, at the same time as its parent. All that runs in it by
-// then is the C library's, so that is locked before the first fork.
+// then is the C library's, so that is locked before the first fork. It goes on doing so if it cannot read /proc: where its parent
+// cannot either, all is locked.
 //
 // Limits. What cannot be written (a filter, or PR_SET_MDWE, forbids it) counts without lock; readers say so. What IFUNC
-// resolvers of a new library count while other threads do, before its DT_INIT, may be lost.
+// resolvers of a new library count while other threads do, before its DT_INIT, may be lost; and what threads count that are made
+// by a system call of a library that has no copy, or by the C library's function syscall.
 
-void lock_increments(const Object& object) {
-  if (object.increments == 0 || are_increments_locked(object)) return;
+bool lock_increments(const Object& object) {
+  if (object.increments == 0 || are_increments_locked(object)) return false;
   constexpr uint64_t kProtectReadExecute = 5, kProtectAll = 7;
   const auto* list = reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments);
   const uint64_t start = object.code_start / kPage * kPage, size = object.code_end - start;
@@ -467,10 +461,23 @@ void lock_increments(const Object& object) {
   } else {
     store(&lock_failed, 1u);
   }
-  if (!process || process->phase != kRecording) return;
+  return process && process->phase == kRecording;
+}
+
+void note_lock(const Object& object) {
   lock(&process->counters_lock);
   const Array* a = find_array(object);
-  if (a && a->record != 0) keep_what_was_before_lock(a);
+  if (a && a->record != 0) {
+    auto* counters = at<Counters>(process->base, a->record);
+    const bool is_locked = are_increments_locked(object);
+    if (!is_locked) counters->lock = prof_format::kLockFailed;
+    const Block before = is_locked && counters->before_lock == 0 ? take_values(a->size) : 0;
+    if (before != 0) {
+      memcpy(at<char>(process->base, before), a->pages, a->size);
+      ordered();
+      counters->before_lock = before;
+    }
+  }
   unlock(&process->counters_lock);
 }
 

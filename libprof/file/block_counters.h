@@ -43,9 +43,12 @@ void count_shared(const Object& object);
 // The same for all objects that are remembered and not counted yet. None of them may have been unloaded.
 void count_shared_remembered();
 
-// Locks the increments of an object that is mapped, if they are not (the third part of block_counters.cc). A heavy path where
-// the process has a profile.
-void lock_increments(const Object& object);
+// Locks the increments of an object that is mapped, if they are not (the third part of block_counters.cc). Returns whether
+// note_lock is to be called.
+bool lock_increments(const Object& object);
+
+// Notes in the profile what of the object was counted before. A heavy path.
+void note_lock(const Object& object);
 
 // In a forked child that has no profile: it counts nothing for its parent any more.
 void leave_shared_counters_of_parent();

@@ -60,7 +60,7 @@ inline constexpr uint32_t kCountersSegment = 0x6f50524f;
 inline constexpr uint32_t kSharedCountersSegment = 0x6f507263;
 
 // Of a library without hooks: the program header of this type says where the list of its increments lies, as the runtime has to
-// know them to lock them. An IncrementsHeader, and after it, for each counter, the distance from the header to its increment
+// know them to lock them; of a program that has flags, an empty list. An IncrementsHeader, and after it, for each counter, the distance from the header to its increment
 // (int32_t, bytes). An increment begins with the byte kIncrementAlone, or with kIncrementLocked in its place.
 inline constexpr uint32_t kIncrementsSegment = 0x6f507269;
 

@@ -214,6 +214,10 @@ struct Skeleton {
   uint64_t reserved[5];
 };
 
+// Of increments of counters in a file where they are locked only if they have to be (blocks.h).
+inline constexpr uint64_t kLockedFromStart = 1;
+inline constexpr uint64_t kLockFailed = 2;  // they had to be, and could not: some of what was counted may be missing
+
 // Counters of basic blocks (libprof/format/blocks.h), those of one thread, or of several that ran one after the other; of a
 // library, and of a program that uses gs, those of all threads. The executions of a block follow from the sums over all of
 // these structures.
@@ -221,11 +225,10 @@ struct Counters {
   Block next;
   Block module;
   Block values;  // where `count` words begin, at the start of a page; those after the module's counters are 0
-  // Of increments that became locked while the process ran (blocks.h): where as many words begin, what was counted by then.
-  // 0: they did not.
-  Block before_lock;
+  Block
+      before_lock;  // where as many words begin, if increments became locked (blocks.h): what was counted by then; else 0
   uint64_t count;
-  uint64_t lock_failed;  // 1: they should have been, and some of what threads counted at the same time may be missing
+  uint64_t lock;  // kLockedFromStart, or kLockFailed, or 0
   uint64_t reserved[4];
 };
 

@@ -32,6 +32,7 @@
 #include "libprof/format/blocks.h"
 #include "libprof/kernel/next_function.h"
 #include "libprof/kernel/syscall.h"
+#include "libprof/kernel/text.h"
 #include "namespaces.h"
 #include "threads.h"
 
@@ -172,29 +173,32 @@ uint64_t count_remembered(State*, uint64_t) {
 }
 
 // Heavy.
-uint64_t lock_heavily(State*, uint64_t object) {
-  lock_increments(*reinterpret_cast<const Object*>(object));
+uint64_t note_lock_heavily(State*, uint64_t object) {
+  note_lock(*reinterpret_cast<const Object*>(object));
   return 1;
 }
 
 void lock_now(const Object& object) {
-  if (object.increments == 0) return;
+  if (!lock_increments(object)) return;
   State* s = get_state();
-  if (process && process->phase == kRecording && s && load(&s->top) != 0)
-    run_heavy(s, lock_heavily, as_word(&object));
-  else
-    lock_increments(object);
+  if (s && load(&s->top) != 0) run_heavy(s, note_lock_heavily, as_word(&object));
 }
 
 uint32_t flags_of(const Object& object) {
   return object.increments ? reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments)->flags : 0;
 }
 
-uint32_t expects_threads = 1;
+uint32_t expects_threads = 1, had_threads;
 
 extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int dl_iterate_phdr(
     int (*visit)(dl_phdr_info* info, size_t size, void* argument), void* argument);
 decltype(dl_iterate_phdr)* each_loaded;
+
+bool lists_increments(const Elf64_Phdr* headers, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    if (headers[i].p_type == prof_format::kIncrementsSegment) return true;
+  return false;
+}
 
 Object object_of(const Elf64_Phdr* headers, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i)
@@ -207,11 +211,14 @@ void lock_increments_at(const Elf64_Phdr* headers, uint64_t count) { lock_now(ob
 // Locks the increments of libraries with one of these flags.
 void lock_loaded(uint32_t flags) {
   const auto visit = [](dl_phdr_info* info, size_t, void* wanted) {
+    if (!lists_increments(info->dlpi_phdr, info->dlpi_phnum))
+      return 0;  // nor is more known of what profld did not write
     const Object object = describe_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
     const uint32_t of_any = *static_cast<uint32_t*>(wanted);
     if (of_any == kAnyFlags || (flags_of(object) & of_any)) lock_now(object);
     return 0;
   };
+  if (!each_loaded) find_loaded_libraries();
   if (each_loaded) each_loaded(visit, &flags);
 }
 
@@ -220,15 +227,21 @@ void lock_loaded(uint32_t flags) {
 void find_loaded_libraries() { each_loaded = library_function("dl_iterate_phdr", dl_iterate_phdr); }
 
 void set_told_of_threads() {
-  if (distance_to_first == 0) store(&expects_threads, 0u);
+  if (distance_to_first == 0 && !load(&had_threads)) store(&expects_threads, 0u);
 }
 
 void expect_threads() {
   if (distance_to_first != 0) return in_first(expect_threads)();
+  store(&had_threads, 1u);
   if (__atomic_exchange_n(&expects_threads, 1u, __ATOMIC_ACQ_REL) == 0) lock_loaded(kAnyFlags);
 }
 
+void expect_threads_of(const Object& program) {
+  if (flags_of(program) & prof_format::kMakesThreads) expect_threads();
+}
+
 void expect_fork() {
+  if (!load(&expects_threads) && field_of_process(kThreadCount) == 0) return expect_threads();
   static uint32_t is_locked;
   if (__atomic_exchange_n(&is_locked, 1u, __ATOMIC_ACQ_REL) == 0) lock_loaded(prof_format::kHasFork);
 }
@@ -241,14 +254,15 @@ void count_libraries_loaded_before() {
 // `headers`: the program header table of a library that has just been loaded, in memory.
 extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Phdr* headers, uint64_t count) {
   if (distance_to_first != 0) {
-    // Those of the first namespace cannot be listed here, nor ours there; so they are locked as they come.
+    // The libraries here cannot be listed there, so they are locked as they come.
+    expect_threads();
     in_first(lock_increments_at)(headers, count);
     return in_first(note_loaded_library)(headers, count);
   }
   const Object object = object_of(headers, count);
   if (object.start == object.end) return;
   remember_object(object);
-  if (flags_of(object) & prof_format::kMakesThreads) expect_threads();
+  expect_threads_of(object);
   if (load(&expects_threads)) lock_now(object);
   char here;
   State* s = get_state();

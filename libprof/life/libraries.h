@@ -3,6 +3,8 @@
 #ifndef LIBPROF_LIBRARIES_H
 #define LIBPROF_LIBRARIES_H
 
+#include "libprof/data/objects.h"
+
 namespace libprof {
 
 // Before anything else here, as the program starts.
@@ -13,6 +15,9 @@ void set_told_of_threads();
 
 // A thread is about to be made, or may be at any time: from now on, increments in libraries without hooks are locked.
 void expect_threads();
+
+// The same if an object may make threads that nobody tells of.
+void expect_threads_of(const Object& object);
 
 // The same of those that run in a child that the C library forks. Before it does.
 void expect_fork();

@@ -169,6 +169,8 @@ void at_exit() {
   }
   watch_forks();
   find_loaded_libraries();
+  if (const auto [headers, count, bias] = find_program(); count != 0)
+    expect_threads_of(describe_object(headers, count, bias));
   find_watched_functions();
   char here;
   State* s = get_state();

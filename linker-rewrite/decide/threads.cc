@@ -279,15 +279,18 @@ bool may_share_counters(const Program& program, bool runtime_begins_threads) {
   return may_make_threads(program);
 }
 
-// The library that has pthread_create makes threads when it is asked to, by that or by one of the makers.
-uint32_t increments_flags(const Program& program) {
+// The C library, or a part of it, makes threads when it is asked to, by pthread_create or one of the makers.
+uint32_t increments_flags(const Program& program, Increment increment) {
+  if (increment == Increment::of_thread_locked) return prof_format::kMakesThreads;
+  if (increment != Increment::of_process_alone) return 0;
   const Image& image = *program.image;
   const auto has = [&](const char* name) {
     return std::ranges::any_of(image.dynamic_symbols(),
                                [&](const Symbol& s) { return s.section != SHN_UNDEF && s.name == name; });
   };
-  const bool makes_threads = imports_makers(image) || (!has("pthread_create") && may_make_threads(program));
-  return (makes_threads ? prof_format::kMakesThreads : 0) | (has("fork") ? prof_format::kHasFork : 0);
+  if (has("fork")) return prof_format::kHasFork;
+  return !has("pthread_create") && (imports_makers(image) || may_make_threads(program)) ? prof_format::kMakesThreads
+                                                                                        : 0;
 }
 
 }  // namespace profld

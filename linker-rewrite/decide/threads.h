@@ -33,8 +33,8 @@ Increment choose_increment(const Program& program, bool has_hooks, bool runtime_
 // Of a copy without hooks: whether two threads may have what belongs to one of them.
 bool may_share_counters(const Program& program, bool runtime_begins_threads);
 
-// Of a library: IncrementsHeader.flags (libprof/format/blocks.h).
-uint32_t increments_flags(const Program& program);
+// IncrementsHeader.flags (libprof/format/blocks.h) of a copy without hooks.
+uint32_t increments_flags(const Program& program, Increment increment);
 
 }  // namespace profld
 

@@ -356,8 +356,8 @@ void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
   };
   if (!unwind.eh_frame_hdr.empty())
     unwind_header_ = header(PT_GNU_EH_FRAME, places.eh_frame_hdr, unwind.eh_frame_hdr.size());
-  if (contents.increments.empty()) return;
-  const NewAddr at(align_up(tail_.end().value, 4));
+  if (contents.increments.empty() && contents.increments_flags == 0) return;
+  const NewAddr at(align_up(tail_.end().value, 8));
   const Bytes list = encode_increments(contents.increments, contents.increments_flags, at);
   emit(".prof.increments", at, list, nullptr);
   increments_header_ = header(prof_format::kIncrementsSegment, at, list.size());

@@ -43,7 +43,7 @@ struct Contents {
   bool counters_are_of_process = false;     // all threads increment the same
   bool increments_are_locked = false;       // since several threads may make them at once
   std::vector<NewAddr> increments;          // by counter, if the runtime is to be told where they are
-  uint32_t increments_flags = 0;            // libprof/format/blocks.h
+  uint32_t increments_flags = 0;            // the same; libprof/format/blocks.h
   Bytes trace;                              // what that holds after its first page
   bool is_thread_pointer_doubtful = false;  // decide/threads.h
   bool has_hooks = true;                    // false: profld --no-hooks

@@ -385,8 +385,9 @@ std::vector<ModuleCounters> decode_counters(const Snapshot& snapshot, const std:
     auto sum = std::ranges::find(all, index, &ModuleCounters::module);
     if (sum == all.end()) sum = all.insert(all.end(), {.module = index, .words = {}, .locked = {}});
     add_words(sum->words, bytes, {});
+    if (raw->lock & prof_format::kLockedFromStart) add_words(sum->locked, bytes, {});
     if (raw->before_lock != 0) add_words(sum->locked, bytes, snapshot.bytes(raw->before_lock, bytes.size()));
-    sum->lock_failed |= raw->lock_failed != 0;
+    sum->lock_failed |= (raw->lock & prof_format::kLockFailed) != 0;
     b = raw->next;
   }
   return all;

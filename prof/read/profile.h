@@ -95,9 +95,8 @@ struct Calls {
 struct ModuleCounters {
   uint32_t module = 0;  // index in Profile::modules()
   std::vector<uint64_t> words;
-  std::vector<uint64_t>
-      locked;  // how many of these increments were locked, where that began as the process ran; may be shorter
-  bool lock_failed = false;  // some may be missing, of threads that counted at the same time
+  std::vector<uint64_t> locked;  // how many of these increments were, where that depends on the process; may be shorter
+  bool lock_failed = false;      // some may be missing, as others counted at the same time
 };
 
 class Profile {

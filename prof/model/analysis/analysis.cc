@@ -159,10 +159,7 @@ class Part {
     const TreeFaults faults = builder_.add(profile, resolver, {scaled ? a_.tsc_hz / hz : 1});
     if (!faults.damage().empty()) damage.push_back(faults.damage());
     for (std::string& remark : a_.functions.take_remarks()) a_.remarks.push_back(std::move(remark));
-    if (std::ranges::any_of(profile.counters(), &ModuleCounters::lock_failed))
-      a_.remarks.push_back(profile.path() +
-                           ": counts of libraries may be too small: threads counted at the same time, "
-                           "and it was forbidden to change code so that they cannot collide");
+    lock_failed_ = lock_failed_ || std::ranges::any_of(profile.counters(), &ModuleCounters::lock_failed);
     if (!damage.empty()) {
       std::string text = profile.path() + ": the profile is damaged: ";
       for (const std::string& d : damage) text += d + "; ";
@@ -220,6 +217,10 @@ class Part {
       make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
     }
     if (!input_.remarks) return;
+    if (lock_failed_)
+      a_.remarks.push_back(name +
+                           ": counts of libraries may be too small: threads or forked children counted at the same "
+                           "time, and it was forbidden to change code so that they do not collide");
     if (!a_.has_hooks() && a_.by_samples()) remark_on_shared_counters(name);
     for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
     if (a_.by_samples() && is_to_be_sampled_) remark_on(seen, name);
@@ -288,6 +289,7 @@ class Part {
   BlockSums blocks_;
   Completeness completeness_;
   Histogram histogram_;
+  bool lock_failed_ = false;       // of counters of libraries, in a process
   bool is_to_be_sampled_ = false;  // else somebody else takes samples
 };
 

@@ -25,8 +25,9 @@ void BlockSums::add(const Profile& profile, FunctionTable& functions) {
   for (const ModuleCounters& counters : profile.counters()) {
     const bool is_program = counters.module == 0 && functions.program().is_listed();
     const uint32_t object = is_program ? 0 : functions.library(profile.modules()[counters.module]);
-    add_to(sums_[object].all, counters.words);
-    add_to(sums_[object].locked, counters.locked);
+    Sums& sums = sums_[object];
+    add_to(sums.all, counters.words);
+    add_to(profile.threads().size() < 2 ? sums.locked : sums.shared, counters.locked);
   }
 }
 
@@ -48,7 +49,7 @@ std::vector<BlockCount> BlockSums::finish(const FunctionTable& functions, Listed
 double BlockSums::shared_cycles() const {
   double increments = 0;
   for (const auto& [object, sums] : sums_)
-    for (const uint64_t count : sums.locked) increments += double(count);
+    for (const uint64_t count : sums.shared) increments += double(count);
   return increments * kSharedIncrement.low;
 }
 
@@ -66,7 +67,8 @@ std::vector<UncertainCost> BlockSums::costs(FunctionTable& functions) const {
     };
     const AllIncrements all = increments(BlocksSection(files[0]), sums.all);
     add(all, all.are_locked ? kLockedIncrement : kIncrement);
-    if (!sums.locked.empty()) add(increments(BlocksSection(files[0]), sums.locked), kSharedIncrement);
+    add(increments(BlocksSection(files[0]), sums.locked), kLockedIncrement);
+    add(increments(BlocksSection(files[0]), sums.shared), kSharedIncrement);
   }
   costs.resize(functions.functions().size());
   return costs;

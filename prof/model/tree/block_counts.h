@@ -40,7 +40,7 @@ class BlockSums {
  private:
   struct Sums {
     std::vector<uint64_t> all;
-    std::vector<uint64_t> locked;  // of these, where increments became locked as a process ran
+    std::vector<uint64_t> locked, shared;  // of these, where a process had them locked: one with a thread, with several
   };
   std::map<uint32_t, Sums> sums_;  // by object
 };

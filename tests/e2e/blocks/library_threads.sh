@@ -38,6 +38,7 @@ void wait_early(void) { first_step(3000000); pthread_join(thread, 0); }
 C
 cat >program.c <<'C'
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,11 +49,21 @@ void first_step(long);
 static void (*step)(long);
 static void *work(void *unused) { step(3000000); return unused; }
 static void work_apart(void) { step(3000000); }
+static void *wait_long(void *unused) { pause(); return unused; }
 static void threads(void) {
   pthread_t ids[3];
   for (int i = 0; i < 3; i++) pthread_create(&ids[i], 0, work, 0);
   step(3000000);
   for (int i = 0; i < 3; i++) pthread_join(ids[i], 0);
+}
+// Whether the increments of the C library, which profld lists, are locked.
+static int see(struct dl_phdr_info *info, size_t size, void *found) {
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == 0x6f507269 && strstr(info->dlpi_name, "libc.so")) {
+      const int *list = (const int *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+      *(int *)found = ((const unsigned char *)list)[list[2]] == 0xf0;
+    }
+  return 0;
 }
 static void *find(const char *library, const char *name) {
   void *found = dlsym(dlopen(library, RTLD_NOW), name);
@@ -67,12 +78,21 @@ int main(int argc, char **argv) {
   } else if (!strcmp(way, "opened")) {  // by the only thread, and then by one of several
     step = find("libsecond.so", "second_step");
     threads();
+    pthread_t longest;
+    pthread_create(&longest, 0, wait_long, 0);
     step = find("libthird.so", "third_step");
     threads();
   } else if (!strcmp(way, "apart")) {
     ((void (*)(void (*)(void)))find("libmaker.so", "run_apart"))(work_apart);
   } else if (!strcmp(way, "early")) {
     ((void (*)(void))find("libearly.so", "wait_early"))();
+  } else if (!strcmp(way, "again")) {
+    for (int i = 0; i < 3; i++) {
+      void *library = dlopen("libsecond.so", RTLD_NOW);
+      step = dlsym(library, "second_step");
+      threads();
+      dlclose(library);
+    }
   } else if (!strcmp(way, "elsewhere")) {  // a namespace of its own
     void *library = dlmopen(LM_ID_NEWLM, "libsecond.so", RTLD_NOW);
     step = library ? dlsym(library, "second_step") : (puts(dlerror()), NULL);
@@ -80,8 +100,10 @@ int main(int argc, char **argv) {
   } else {
     for (int i = 0; i < 300; i++) {
       const pid_t child = fork();
-      if (child == 0) _exit(0);
-      waitpid(child, 0, 0);
+      int is_locked = 0, status;
+      if (child == 0) _exit((dl_iterate_phdr(see, &is_locked), is_locked));
+      waitpid(child, &status, 0);
+      if (WEXITSTATUS(status) != 1) return 4;
     }
   }
   return 3;
@@ -125,6 +147,9 @@ profiled_way $way
 called first_once 1000000
 called second_once 12000000
 called third_once 12000000
+way=again
+profiled_way $way
+called second_once 36000000
 way=elsewhere
 profiled_way $way
 called first_once 1000000
@@ -139,6 +164,17 @@ LD_PRELOAD=$PWD/copy.so run ./program threads
 run prof --json profiles/prof.*
 [ "$status" = 0 ] && mv stdout profile.json || fail "untold: prof --json: $(cat stderr)"
 called first_once 13000000
+
+# A program that makes such threads itself.
+echo 'void first_step(long), run_apart(void (*)(void)); static void work(void) { first_step(3000000); } int main(void) { run_apart(work); return 3; }' >alone.c
+compile alone alone.c maker.c -O1 lib/libfirst.so "-Wl,-rpath,$PWD/lib"
+way=alone
+rm -rf profiles && mkdir profiles
+run prof run --type auto --libs ./alone
+[ "$status" = 3 ] && grep -q 'threads that nothing tells of may begin in it' stderr || fail "alone: $status $(cat stderr)"
+run prof --json $(compgen -G 'profiles/prof.*' | grep -v samples)
+[ "$status" = 0 ] && mv stdout profile.json || fail "alone: prof --json: $(cat stderr)"
+called first_once 9000000
 
 # What the C library does after a fork, in parent and child at the same time.
 way=forks
