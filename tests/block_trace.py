@@ -67,7 +67,7 @@ class Decoder:
                     ways[to] = way
                 else:
                     assert len(way) < 1000, "a circle"
-                    todo += [(behind, (*way, to)) for behind in self.table[to][-1]]
+                    todo += [(after, (*way, to)) for after in self.table[to][-1]]
             self.trees[block] = ways
         return self.trees[block]
 

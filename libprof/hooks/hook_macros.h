@@ -182,7 +182,7 @@
 .macro GIVE_TIME variant, stamp
         mov     PROF_THREAD_LAST_TSC(%rdi), %rax // L
         cmp     %rax, \stamp
-        jb      .Lbehind_\variant
+        jb      .Lafter_\variant
         cmpxchg \stamp, PROF_THREAD_LAST_TSC(%rdi) // 5, b
         jne     .Lagain_\variant
         sub     %rax, \stamp
@@ -211,7 +211,7 @@
         TIME_STAMP \stamp
         mov     KEPT_TOP(%rsp), %rdx
         jmp     .Lgive_\variant
-.Lbehind_\variant:
+.Lafter_\variant:
 .if \clock == CLOCK_IS_COUNTER
         mov     %rdx, KEPT_TOP(%rsp)
         LOOK_FOR_SETBACK \variant, \stamp

@@ -115,7 +115,7 @@ void let_hooks_ask(bool ask) {
   use_hooks_again();
 }
 
-Hook* hook_behind_asking(uint64_t word) { return load(&chosen[word]); }
+Hook* hook_after_asking(uint64_t word) { return load(&chosen[word]); }
 
 bool calls_enter_hook(const uint64_t* word) {
   const uint64_t hook = load(word);

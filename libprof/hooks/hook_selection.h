@@ -54,7 +54,7 @@ bool calls_enter_hook(const uint64_t* word);
 // From now on the hooks ask where the thread pointer leads before they do what those in use do; or ask no more.
 void let_hooks_ask(bool ask);
 // What a hook that asks is to go on with; `word`: 0 for entering, 1 for leaving, 2 and 3 for tail calls and jumps.
-Hook* hook_behind_asking(uint64_t word);
+Hook* hook_after_asking(uint64_t word);
 
 // The hooks of profile_type, as things are: whether the counter may be read, whether anything tells of switches.
 // `careful`: those that compare with State::barrier.

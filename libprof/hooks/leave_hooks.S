@@ -33,7 +33,7 @@
 .Lagain_leave_\variant:
         TIME_STAMP %rdx
         jmp     .Lgive_leave_\variant
-.Lbehind_leave_\variant:
+.Lafter_leave_\variant:
 .if \clock == CLOCK_IS_COUNTER
         LOOK_FOR_SETBACK leave_\variant, %rdx
 .endif

@@ -95,7 +95,7 @@ State* find_state_of_doubtful() {
 // The hook that is to run in the place of one that asks.
 Hook* hook_of_doubtful(uint64_t word) {
   get_state();
-  return hook_behind_asking(word);
+  return hook_after_asking(word);
 }
 
 void watch_thread_pointer(uint64_t own) {

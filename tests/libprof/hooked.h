@@ -11,7 +11,7 @@
 
 // The same, but if the body returns anything but 0, there is a tail call of `to` with that in place of the return:
 // HOOKED_TAIL jumps after its hook, HOOKED_JUMP to wherever a word says that it is.
-#define HOOKED_TAIL(f, to) HOOKED_WITH(f, UNLESS_ZERO("_proftail", ".byte 0xe9; .long " #to "_behind_hook - . - 4"))
+#define HOOKED_TAIL(f, to) HOOKED_WITH(f, UNLESS_ZERO("_proftail", ".byte 0xe9; .long " #to "_after_hook - . - 4"))
 #define HOOKED_JUMP(f, to) HOOKED_WITH(f, UNLESS_ZERO("_profjump", "jmp *" #to "@GOTPCREL(%rip)"))
 
 #define UNLESS_ZERO(hook, jump)                     \
@@ -30,7 +30,7 @@
       #f ":\n"                                      \
       "        .cfi_startproc\n"                    \
       "        call *_profin@GOTPCREL(%rip)\n"      \
-      #f "_behind_hook:\n"                          \
+      #f "_after_hook:\n"                          \
       "        sub $8, %rsp\n"                      \
       "        .cfi_adjust_cfa_offset 8\n"          \
       "        call " #f "_body\n"                  \
