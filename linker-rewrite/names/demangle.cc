@@ -331,7 +331,10 @@ class Simplifier {
 std::string simplified(const std::string& demangled) {
   if (demangled.find_first_of("<[:") == std::string::npos) return demangled;
   const std::optional<Brackets> brackets = Brackets::find(demangled);
-  return brackets ? Simplifier(demangled, *brackets).between(0, demangled.size()) : demangled;
+  if (!brackets) return demangled;
+  const std::string_view type = parts_of(demangled, *brackets).type;
+  const size_t start = type.starts_with("decltype ") || type.starts_with("decltype(") ? type.size() : 0;
+  return Simplifier(demangled, *brackets).between(start, demangled.size());
 }
 
 }  // namespace prof_names

@@ -36,7 +36,8 @@ std::string_view without_clone(std::string_view symbol);
 
 // A demangler writes out what a compiler has made of `std::map<std::string, int>': the inline namespace of the library
 // (std::__cxx11::), the template after std::string, and the arguments that nobody gave: the comparison and the
-// allocator. Here these are left out, and so are ABI tags. An argument that is not the default one stays.
+// allocator. Here these are left out, and so are ABI tags, and a return type that is an expression (decltype). An argument that is
+// not the default one stays.
 //
 // The result is a demangled name without what its author did not write. Names of other languages than C++ hardly change; a name whose
 // brackets do not match stays as it is.

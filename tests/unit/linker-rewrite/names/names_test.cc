@@ -55,6 +55,10 @@ TEST_CASE("names of the standard library are what people write") {
       {"std::chrono::_V2::system_clock::now()", "std::chrono::system_clock::now()"},
       {"std::filesystem::__cxx11::path::~path()", "std::filesystem::path::~path()"},
       {"A::name[abi:cxx11]() const", "A::name() const"},
+      {"decltype ({parm#1}->x) g<A*>(A*)", "g<A*>(A*)"},
+      {"decltype (((forward<int>)({parm#1}))<(3)) ns::h<int>(int&&)", "ns::h<int>(int&&)"},
+      {"decltype(auto) visit<A>(A)", "visit<A>(A)"},
+      {"std::vector<decltype (f())> g<A>()", "std::vector<decltype (f())> g<A>()"},
       {"<alloc::vec::Vec<u8, alloc::alloc::Global> as core::ops::drop::Drop>::drop",
        "<alloc::vec::Vec<u8> as core::ops::drop::Drop>::drop"},
   };
@@ -96,7 +100,6 @@ TEST_CASE("operators, shifts, lambdas and function pointers are no brackets wher
            "B<((5)>(2))> h<5>(B<5>)",
            "B<(5)>>(2)> h<5>(B<5>)",
            "std::enable_if<(sizeof (char))<(3), int>::type e<char>(char)",
-           "decltype ({parm#1}->x) g<A*>(A*)",
            "auto f(int) const::{lambda(auto:1)#1}::operator()<int>(int) const",
            "int (*fp<int>(int))(char)",
            "arr(int (&) [5], void (*)(int, char), int A::*, void (A::*)(int) const)",
