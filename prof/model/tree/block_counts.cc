@@ -58,7 +58,7 @@ std::vector<UncertainCost> BlockSums::costs(FunctionTable& functions) const {
   for (const auto& [object, sums] : sums_) {
     const std::vector<ElfFile>& files = functions.objects()[object].files();
     if (files.empty()) continue;
-    const auto add = [&](const AllIncrements& all, UncertainCost cost) {
+    const auto add = [&, object = object](const AllIncrements& all, UncertainCost cost) {
       for (const Increments& i : all.of_functions) {
         const uint32_t function = functions.at(object, i.entry);
         if (costs.size() <= function) costs.resize(function + 1);
