@@ -60,7 +60,7 @@ std::optional<uint64_t> Object::entry_of_original(uint64_t address) const {
     const prof_format::MapEntry& entry = *(after - 1);
     if (address - entry.original < entry.original_size) return entry.function;
   }
-  if (const Symbol* symbol = symbols_.find(address)) return symbol->address;
+  if (const Symbol* symbol = symbols_.find_containing(address)) return symbol->address;
   auto next = std::upper_bound(starts_.begin(), starts_.end(), address);
   const std::optional<uint64_t> start = next == starts_.begin() ? std::nullopt : std::optional(*std::prev(next));
   const Symbol* last = symbols_.last_without_size(address);

@@ -51,9 +51,21 @@ void SymbolTable::finish(const Names& used) {
 }
 
 const Symbol* SymbolTable::find(uint64_t address) const {
-  auto at = std::lower_bound(symbols_.begin(), symbols_.end(), address,
-                             [](const Symbol& s, uint64_t a) { return s.address < a; });
-  if (at != symbols_.end() && at->address == address) return &*at;
+  const auto at = std::lower_bound(symbols_.begin(), symbols_.end(), address,
+                                   [](const Symbol& s, uint64_t a) { return s.address < a; });
+  return at != symbols_.end() && at->address == address ? &*at : function_around(address);
+}
+
+const Symbol* SymbolTable::find_containing(uint64_t address) const {
+  const Symbol* found = find(address);
+  if (!found || is_function(*found)) return found;
+  const Symbol* around = function_around(address);
+  return around ? around : found;
+}
+
+const Symbol* SymbolTable::function_around(uint64_t address) const {
+  const auto at = std::lower_bound(symbols_.begin(), symbols_.end(), address,
+                                   [](const Symbol& s, uint64_t a) { return s.address < a; });
   for (size_t i = size_t(at - symbols_.begin()); i-- > 0 && reach_[i] > address;) {
     const Symbol& s = symbols_[i];
     if (!is_function(s) || end_of(s) <= address) continue;

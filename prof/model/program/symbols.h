@@ -29,6 +29,9 @@ class SymbolTable {
   // The best symbol that starts at the address, else the innermost function symbol that covers it, else null.
   const Symbol* find(uint64_t address) const;
 
+  // The same for an address of any instruction: a label within a function is none of its own.
+  const Symbol* find_containing(uint64_t address) const;
+
   // The last symbol up to an address, if its size is not known: a function's (as _fini), or a label of assembly; else null.
   const Symbol* last_without_size(uint64_t address) const;
 
@@ -39,6 +42,8 @@ class SymbolTable {
   prof_names::Languages languages() const { return languages_; }
 
  private:
+  const Symbol* function_around(uint64_t address) const;  // that begins before it
+
   std::vector<Symbol> symbols_;  // by address, the best at an address first
   std::vector<uint64_t> reach_;  // reach_[i]: the greatest end of symbols_[0..i]
   prof_names::Languages languages_;

@@ -121,6 +121,9 @@ TEST_CASE("an address inside a function is found by size, in the innermost funct
   table.finish();
   CHECK(std::string(table.find(0x120)->name) == "outer");
   CHECK(std::string(table.find(0x149)->name) == "inner");
+  CHECK(std::string(table.find(0x148)->name) == "label");
+  CHECK(std::string(table.find_containing(0x148)->name) == "inner");
+  CHECK(std::string(table.find_containing(0x300)->name) == "no_size");
   CHECK(std::string(table.find(0x150)->name) == "outer");
   CHECK(table.find(0x200) == nullptr);
   CHECK(table.find(0x301) == nullptr);
