@@ -262,7 +262,7 @@ enum TraceEndReason : uint32_t {
   kEndLimit = 3,     // the file was not to be larger (--limit)
   kEndDiskFull = 4,  // status: the errno value
   kEndLink = 5,      // the link to the target broke
-  kEndDetached = 6,  // the program went on without being traced
+  kEndDetached = 6,  // lacks what a thread ran: no memory, or no room, for its records
 };
 
 struct TraceEnd {

@@ -213,7 +213,9 @@ Phase begin(Process* p) {
   store_command_line(header);
   if (p->is_private) {
     if (!is_child)
-      say(p->path, ": the file system has no shared mappings; the profile is written when the program exits");
+      say(p->path,
+          ": the file system cannot share a file as memory, so the profile is written when the program exits, and a "
+          "killed program leaves none; set PROFDIR to a folder on a disk");
     write_profile(p);
   }
   return kRecording;

@@ -217,7 +217,10 @@ void create_trace(const prof_format::TraceProgram& program) {
   file.is_open = file.is_partial = false;
   file.size = 0;
   file.limit = settings.trace_limit;
-  if (process->is_private) return say(process->path, ": the file system has no shared mappings; there is no trace");
+  if (process->is_private)
+    return say(
+        process->path,
+        ": the file system cannot share a file as memory, so there is no trace; set PROFDIR to a folder on a disk");
   if (file.limit < kSmallestWindow || program.table_size > file.limit - kSmallestWindow)
     return say("PROFLIMIT is too little for the table of the program's blocks; there is no trace");
   const int64_t fd = create_file();

@@ -120,7 +120,7 @@ inline void append_sleb(Bytes& out, int64_t v) {
 template <class T>
 void put(Bytes& out, uint64_t position, const T& v) {
   static_assert(std::is_trivially_copyable_v<T>);
-  if (position > out.size() || sizeof v > out.size() - position) throw Error("internal error: write past the end");
+  if (position > out.size() || sizeof v > out.size() - position) throw internal_error("write past the end");
   std::memcpy(out.data() + position, &v, sizeof v);
 }
 

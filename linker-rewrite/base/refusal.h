@@ -1,5 +1,6 @@
-// The one exception of the rewriter, and why a program is not rewritten at all. The words of all refusals are in one table,
-// which the test of the manual reads; only damaged and unreadable files have messages of their own.
+// Error, which the rewriter throws but for command lines that it does not understand (UsageError, command_line.h), and why
+// a program is not rewritten at all. The words of all refusals are in one table, which the test of the manual reads; only
+// damaged and unreadable files have messages of their own.
 
 #ifndef LINKER_REWRITE_BASE_REFUSAL_H
 #define LINKER_REWRITE_BASE_REFUSAL_H
@@ -75,8 +76,8 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
      "set-user-id or set-group-id program: a copy would lose its rights; profile it under its own user from a copy "
      "without them"},
     {Refusal::file_capabilities,
-     "program with file capabilities: a copy would lose them; profile a copy without them, started with the "
-     "capabilities it needs"},
+     "it has file capabilities, and a copy would lose them; make a copy (cp leaves them out) and profile that as a "
+     "user who has these rights"},
     {Refusal::go_program,
      "a Go program: its run-time system finds frames by return address, which copies change; use pprof"},
     {Refusal::ocaml_program,
@@ -84,7 +85,7 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::ghc_program, "a GHC program: its run-time system keeps tables in front of its code; use GHC's -prof"},
     {Refusal::no_functions,
      "no functions found: neither unwind tables nor symbols name any; build it with -fasynchronous-unwind-tables"},
-    {Refusal::nothing_can_move, "no function can be instrumented; the first stays in place for this reason:"},
+    {Refusal::nothing_can_move, "none of its functions can get hooks; the first stays in place for this reason:"},
     {Refusal::nothing_selected,
      "no function matches -F, -N, --min-size and --no-leaves; check the patterns against nm(1)"},
     {Refusal::all_left_out,
@@ -95,23 +96,25 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::no_dynamic_section,
      "its interpreter (PT_INTERP) is no dynamic linker, as it has no dynamic section: nothing would load libprof.so"},
     {Refusal::no_room_for_replacement,
-     "a C library whose prctl or syscall has no room for a jump to libprof.so's; leave it as it is"},
+     "a C library whose prctl or syscall is too short for a jump to the one in libprof.so; leave this library as it "
+     "is"},
     {Refusal::segments_too_far, "its segments span more than 2 GiB, farther than new code can reach; link it smaller"},
     {Refusal::unwind_tables_too_far,
      "too large: its code and its unwind tables would lie more than 2 GiB apart; choose fewer functions (-F)"},
-    {Refusal::data_too_far, "too large: code and data lie more than 2 GiB apart"},
+    {Refusal::data_too_far, "too large: code and data would lie more than 2 GiB apart; choose fewer functions (-F)"},
     {Refusal::too_many_headers,
-     "it has too many program headers: with those that are needed, kernels would refuse to load it"},
+     "it has so many program headers that, with the new ones, the kernel would not load it; use perf"},
     {Refusal::tls_not_aligned,
      "its thread-local storage does not start at a multiple of its alignment; link it with a current linker"},
-    {Refusal::no_room_for_relocations, "its dynamic section has no room for a relocation table; link it without RELR"},
+    {Refusal::no_room_for_relocations,
+     "its dynamic section has no room for a relocation table; link it without RELR (-Wl,-z,nopack-relative-relocs)"},
     {Refusal::names_too_long, "its symbol names are too long; strip it"},
     {Refusal::too_many_sections, "it has too many sections; strip it"},
     {Refusal::unknown_unwind_pointers, "unwind tables with pointers of an unknown kind"},
     {Refusal::unknown_unwind_sizes, "unwind tables with sizes of an unknown kind"},
     {Refusal::unknown_unwind_tables, "unwind tables of an unknown kind"},
     {Refusal::trace_of_library, "a shared library, whose blocks --trace cannot write down; profile it without"},
-    {Refusal::uses_gs, "it uses the segment register gs, which --trace needs; profile it without"},
+    {Refusal::uses_gs, "it uses the register gs, which --trace needs; profile it without --trace"},
     {Refusal::trace_without_hooks,
      "it may make threads that only hooks tell the runtime of; trace it without --no-hooks"},
     {Refusal::too_many_blocks, "it has too many basic blocks for --trace=memory; choose fewer functions (-F)"},
@@ -139,6 +142,11 @@ constexpr bool is_nothing_to_rewrite(Refusal code) {
     default:
       return false;
   }
+}
+
+// What cannot be, whatever the file: the mistake is in profld.
+inline Error internal_error(const std::string& what) {
+  return Error("internal error: " + what + "; this is a mistake in profld, please report it with the file");
 }
 
 // The error to throw. `detail`, if it is not empty, follows the words, after a space.

@@ -207,7 +207,7 @@ Bytes encode_trace_program(const Image& image, const BlockCounters& counters) {
   for (const TracedBlock& b : blocks) {
     if (b.range.size() == 0) continue;
     const auto bytes = image.bytes(b.range.start, b.range.size());
-    if (!bytes) throw Error("internal error: a basic block is not in the file");
+    if (!bytes) throw internal_error("a basic block is not in the file");
     append_bytes(out, *bytes);
   }
   return out;

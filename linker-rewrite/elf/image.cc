@@ -154,7 +154,7 @@ Image::Image(std::shared_ptr<const void> owner, ByteView file) : owner_(std::mov
 
 void Image::read_segments() {
   if (header_.e_phentsize != sizeof(Elf64_Phdr) || header_.e_phnum == 0)
-    throw Error("no program headers: not a program that can run");
+    throw Error("no program headers: not a program that can run; name a linked program");
   if (!inside(header_.e_phoff, uint64_t(header_.e_phnum) * sizeof(Elf64_Phdr), file_.size())) throw Error(kTruncated);
   segments_.resize(header_.e_phnum);
   std::memcpy(segments_.data(), file_.data() + header_.e_phoff, segments_.size() * sizeof(Elf64_Phdr));
@@ -165,14 +165,16 @@ void Image::read_segments() {
     if (s.p_filesz != 0 && !inside(s.p_offset, s.p_filesz, file_.size())) throw Error(kTruncated);
     if (s.p_type != PT_LOAD || (s.p_filesz == 0 && s.p_memsz == 0)) continue;  // nothing is mapped for an empty one
     if (s.p_filesz > s.p_memsz || !inside(s.p_vaddr, s.p_memsz, kMaxAddress))
-      throw Error("damaged program headers: a segment is larger in the file than in memory, or lies out of range");
+      throw Error(
+          "damaged program headers: a segment is larger in the file than in memory, or lies out of range; use an "
+          "intact file");
     if (!first && s.p_vaddr < span_.end.value)
-      throw Error("damaged program headers: segments overlap or are not in order");
+      throw Error("damaged program headers: segments overlap or are not in order; use an intact file");
     if (first) span_.start = OldAddr(s.p_vaddr);
     span_.end = OldAddr(s.p_vaddr + s.p_memsz);
     first = false;
   }
-  if (first) throw Error("no loadable segment: not a program that can run");
+  if (first) throw Error("no loadable segment: not a program that can run; name a linked program");
 
   for (auto s = segments_.begin(); s != segments_.end(); ++s) {
     if (s->p_type != PT_LOAD || s->p_filesz == 0) continue;
@@ -290,7 +292,7 @@ void Image::read_symbols() {
 void Image::append_rela(OldAddr table, uint64_t size) {
   auto view = bytes(table, size);
   auto at = file_offset(table);
-  if (!view || !at) throw Error("damaged dynamic section: relocations lie outside the file");
+  if (!view || !at) throw Error("damaged dynamic section: relocations lie outside the file; use an intact file");
   Reader r(*view, "relocations");
   while (r.remaining() >= sizeof(Elf64_Rela)) {
     FileOffset addend_at = *at + r.position() + offsetof(Elf64_Rela, r_addend);
@@ -324,7 +326,7 @@ void Image::read_relocations() {
   auto relr = dynamic_value(DT_RELR), relr_size = dynamic_value(DT_RELRSZ);
   if (!relr || !relr_size) return;
   auto view = bytes(OldAddr(*relr), *relr_size);
-  if (!view) throw Error("damaged dynamic section: packed relocations lie outside the file");
+  if (!view) throw Error("damaged dynamic section: packed relocations lie outside the file; use an intact file");
   auto add = [&](OldAddr where) {
     auto word = bytes(where, 8);
     auto at = file_offset(where);

@@ -71,7 +71,7 @@ void RowWriter::write_rows(OldAddr end, const std::function<NewAddr(OldAddr)>& n
 }
 
 void RowWriter::move_stack(NewAddr at, uint32_t depth) {
-  if (!rules_) throw Error("internal error: a record where none was expected");
+  if (!rules_) throw internal_error("a record where none was expected");
   if (depth == depth_) return;
   depth_ = depth;
   if (!has_handlers_ && !rules_->uses_stack_pointer()) return;
@@ -305,7 +305,7 @@ void UnwindWriter::write_lsdas() {
   const NewAddr base = aligned(at_ + tables_.eh_frame.size());
   for (const PendingLsda& p : lsdas_) {
     auto lsda = read_lsda(image_, frames_, *p.fde);
-    if (!lsda) throw Error("internal error: a function with an unknown exception table was copied");
+    if (!lsda) throw internal_error("a function with an unknown exception table was copied");
     tables_.except_table.resize(align_up(tables_.except_table.size(), 4));
     const NewAddr place = base + tables_.except_table.size();
     if (p.out_of_line.empty())

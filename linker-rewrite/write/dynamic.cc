@@ -83,7 +83,7 @@ Elf64_Sym undefined_function(uint64_t name) {
 DynamicSection::DynamicSection(const Image& image) : entries_(image.dynamic()) {
   const Elf64_Phdr* h = image.segment(PT_DYNAMIC);
   const auto offset = h ? image.file_offset(OldAddr(h->p_vaddr)) : std::nullopt;
-  if (!h || !offset) throw Error("damaged program headers: the dynamic section is not loaded");
+  if (!h || !offset) throw Error("damaged program headers: the dynamic section is in no segment; use an intact file");
   address_ = OldAddr(h->p_vaddr);
   offset_ = *offset;
   room_ = std::min<uint64_t>(h->p_filesz, image.bytes_from(address_).size());

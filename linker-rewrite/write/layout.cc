@@ -426,8 +426,7 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
     image_.release();
   }
   for (const Patch& p : contents.patches) {
-    if (p.at.value > kept_ || p.bytes.size() > kept_ - p.at.value)
-      throw Error("internal error: patch outside the file");
+    if (p.at.value > kept_ || p.bytes.size() > kept_ - p.at.value) throw internal_error("patch outside the file");
     std::ranges::copy(p.bytes, kept.begin() + long(p.at.value));
   }
 

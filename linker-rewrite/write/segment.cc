@@ -39,10 +39,11 @@ Placement place_new_segments(const Image& image, uint64_t kept, Place place) {
   for (const Elf64_Phdr& s : image.segments()) {
     if (s.p_type != PT_LOAD || s.p_memsz == 0) continue;
     if ((s.p_vaddr - s.p_offset) % kPage != 0)
-      throw Error("damaged program headers: address and offset of a segment differ modulo the page size");
+      throw Error(
+          "damaged program headers: a segment's address does not fit its place in the file; use an intact file");
     if (!first) first = &s;
   }
-  if (!first) throw Error("no loadable segment: not a program that can run");
+  if (!first) throw Error("no loadable segment: not a program that can run; name a linked program");
 
   uint64_t end = align_up(image.span().end.value, kPage);
   if (end - first->p_vaddr >= kReach) throw refusal(Refusal::segments_too_far);
@@ -64,7 +65,7 @@ NewAddr Segment::reserve(uint64_t size, uint64_t align) {
 
 void Segment::write(NewAddr at, ByteView bytes) {
   if (at < start_ || at - start_ > bytes_.size() || bytes.size() > bytes_.size() - (at - start_))
-    throw Error("internal error: write outside a segment");
+    throw internal_error("write outside a segment");
   std::ranges::copy(bytes, bytes_.begin() + long(at - start_));
 }
 

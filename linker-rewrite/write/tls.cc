@@ -39,7 +39,7 @@ ThreadLocalRoom::ThreadLocalRoom(const Image& image, const Elf64_Phdr& runtime) 
   if (const Elf64_Phdr* old = image.segment(PT_TLS)) old_ = *old;
   align_ = std::max<uint64_t>(old_.p_align, 1);
   if ((align_ & (align_ - 1)) != 0 || align_ > kPage || old_.p_filesz > old_.p_memsz || old_.p_memsz > UINT32_MAX)
-    throw Error("damaged program headers: impossible size or alignment of thread-local storage");
+    throw Error("damaged program headers: impossible size or alignment of thread-local storage; use an intact file");
   if (old_.p_vaddr % align_ != 0) throw refusal(Refusal::tls_not_aligned);
   mapped_bytes(image, image.file(), OldAddr(old_.p_vaddr), old_.p_filesz, "thread-local storage");
   old_block_ = align_up(old_.p_memsz, align_);

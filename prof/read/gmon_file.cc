@@ -133,7 +133,7 @@ class Decoder {
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw Error(name_ + ": the gmon.out is damaged: " + what); }
   [[noreturn]] void refuse_end(const std::string& inside) const {
-    throw Error(name_ + ": the gmon.out was cut off within " + inside);
+    throw Error(name_ + ": the gmon.out was cut off within " + inside + "; run the program to its end once more");
   }
 
   uint64_t left() const { return bytes_.size() - at_; }

@@ -75,7 +75,9 @@ class FromInside : public FirstRun {
       say(program_ + ": its C library leaves no signal for samples, so there are none; it takes glibc 2.34 or musl");
     if (flags & prof_format::kNotSampled) say(program_ + ": the kernel refused a timer; some threads have no samples");
     if (flags & prof_format::kSamplingEnded)
-      say(program_ + ": took away what samples need, as pthread_cancel does; there are none after that");
+      say(program_ +
+          ": took the signal that samples use, as pthread_cancel does, or forbade what its handler needs, so there are "
+          "none after that; allow perf events (sysctl kernel.perf_event_paranoid=2)");
   }
 
   const std::string program_, copy_;

@@ -109,7 +109,10 @@ int control(const ControlOptions& options) {
   const Profile profile = Profile::read_whole(path);
   if (!profile.is_live()) throw Error(path + ": the program has ended; what it recorded cannot be changed any more");
   if (profile.header().flags & prof_format::kPrivate) {
-    throw Error(path + ": its file system has no shared mappings, so nothing is known of the program before it exits");
+    throw Error(
+        path +
+        ": its file system cannot share a file as memory, so nothing is known of the program before it exits; set "
+        "PROFDIR to a folder on a disk");
   }
   if (profile.header().type == prof_format::kAddresses) {
     throw Error(path +

@@ -78,7 +78,7 @@ class Session {
     ChosenSymbols chosen = choose_symbols(options_.specs, functions_, trace_, remarks_);
     CallGraph graph = call_graph_of(functions_, gmon_, chosen.report, trace_);
     if (!has_lines() && !gmon_.blocks.empty())
-      remarks_.emplace_back("counts of basic blocks are shown with -l only, of lines");
+      remarks_.emplace_back("counts of basic blocks are left out; -l shows them, by lines");
     if (options_.static_calls == GprofOptions::StaticCalls::of_gprof)
       add_static_calls_of_gprof(graph, program, gmon_.histograms, trace_);
     if (options_.static_calls == GprofOptions::StaticCalls::all)

@@ -50,6 +50,11 @@ namespace prof {
 
 namespace {
 
+// The runtime says itself why it cannot record.
+constexpr char kNoProfile[] =
+    ": left no profile; if no line above says why, it was killed before it began one, or the file was removed: run it "
+    "again";
+
 // Samples a program and has its streams pass.
 class SampledRun : public Watcher {
  public:
@@ -84,7 +89,7 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
   Options o = options;
   o.samples = leave(samples, profile_directory());
   const std::vector<std::string> profiles = profiles_of(counted, profile_directory());
-  if (profiles.empty()) return say(options.arguments[0] + ": left no profile; the samples are " + o.samples);
+  if (profiles.empty()) return say(options.arguments[0] + kNoProfile + "; the samples are " + o.samples);
   say_all(keep_skeletons(profiles));
   show(o, copy, profiles, stderr);
   std::string text = "the samples are " + o.samples + ", the profile is " + profiles[0];
@@ -367,7 +372,7 @@ void say_trace(const Options& options, pid_t process, const std::set<std::string
     const std::string shown = std::filesystem::path(path).lexically_normal().string();
     return say("the trace is " + shown + "; prof istat " + quoted(shown) + " adds it up");
   }
-  say(options.arguments[0] + ": left no trace");
+  say(options.arguments[0] + ": wrote no trace." + std::to_string(process));
 }
 
 // A program that soon jumps into a library, as python3 does where Python is one, has hardly a function of its own: then
@@ -433,7 +438,7 @@ int run(Options options) {
   try {
     const std::string profile = profile_of(child, profile_directory());
     if (profile.empty()) {
-      if (!(WIFEXITED(status) && WEXITSTATUS(status) == 127)) say(name + ": left no profile");
+      if (!(WIFEXITED(status) && WEXITSTATUS(status) == 127)) say(name + kNoProfile);
     } else {
       std::vector<uint32_t> living;
       std::vector<std::string> profiles = run_and_living(profile, profile_directory(), living);

@@ -263,8 +263,10 @@ void print_sources(const Executions& executions, const Choice& choice, const std
       continue;
     }
     if (options.made && changed && *changed > *options.made)
-      remarks.push_back(path +
-                        ": the source is newer than the program; numbers may stand at lines that they are not of");
+      remarks.push_back(
+          path +
+          ": the source is newer than the program; numbers may stand at lines that they are not of; build the program "
+          "again");
     if (options.separate_files) {
       write_file(base_name(path) + "-ann", [&](Output& file) { print_source(source, *text, options, file); });
       continue;

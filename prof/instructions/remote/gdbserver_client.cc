@@ -81,7 +81,9 @@ TargetDescription::TargetDescription(const std::function<std::string(const std::
     offset += r.bits / 8;
   }
   for (const char* const name : kNames) {
-    if (!find(name)) throw Error(std::string("gdbserver: does not know the register ") + name);
+    if (!find(name))
+      throw Error(std::string("gdbserver: does not tell of the register ") + name +
+                  "; it may be too old: use prof trace without gdbserver");
   }
 }
 

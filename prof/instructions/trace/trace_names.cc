@@ -29,7 +29,8 @@ uint32_t TraceNames::file_of(const TraceModuleFile& module) {
     auto file = std::make_shared<File>(module.path);
     ElfFile elf(module.path);
     if (!may_be_same(elf.build_id(), module.build_id))
-      throw Error(module.path + ": is not the file that ran; its functions have no names");
+      throw Error(module.path +
+                  ": is not the file that ran, so its functions have no names; put the file that ran there again");
     file->object.set_rewritten(std::move(elf));
     file->object.add_debug_file(search_, remarks_);
     file->object.finish();

@@ -255,7 +255,10 @@ void TraceReader::note_end() {
   if (reason == kEndLimit) remarks_.emplace_back("ends where it became as large as it was allowed to be");
   if (reason == kEndDiskFull) remarks_.emplace_back("ends where the disk was full");
   if (reason == kEndLink) remarks_.emplace_back("ends where the link to the target broke");
-  if (reason == kEndDetached) remarks_.emplace_back("ends where the program was left to itself");
+  if (reason == kEndDetached)
+    remarks_.emplace_back(
+        "lacks what some threads ran: there was no memory or no room for their records; free room, and run the program "
+        "again");
   is_partial_ |= reason == kEndLimit || reason == kEndDiskFull || reason == kEndLink || reason == kEndDetached;
   if (file_.header().flags & kTraceRing) remarks_.emplace_back("has only the last of what ran");
   note_blocks();

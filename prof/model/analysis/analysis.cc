@@ -126,14 +126,15 @@ void check_same_program(const Profile& first, const Profile& other) {
   if (!are_of_one_program(first, other)) {
     const Module &a = first.modules()[0], &b = other.modules()[0];
     throw Error(other.path() + ": is of another program than " + first.path() + ": build-id " +
-                build_id_text(b.build_id) + " of " + b.path + ", not " + build_id_text(a.build_id) + " of " + a.path);
+                build_id_text(b.build_id) + " of " + b.path + ", not " + build_id_text(a.build_id) + " of " + a.path +
+                "; name profiles of one program");
   }
 }
 
 void check_same_type(const Profile& first, const Profile& other) {
   if (first.header().type != other.header().type) {
     throw Error(other.path() + ": cannot be added to " + first.path() +
-                ": they were recorded with different PROFTYPEs; name those of one");
+                ": they have different PROFTYPEs; name profiles of one PROFTYPE");
   }
 }
 
@@ -167,8 +168,11 @@ class Part {
       a_.damaged = true;
     }
     if (faults.impossible_times) {
-      a_.remarks.push_back(profile.path() + ": " + prof_text::count_of(faults.impossible_times, "time") +
-                           " cannot be, being longer than the thread ran; shown with ? is the nearest that can");
+      a_.remarks.push_back(profile.path() + ": " +
+                           prof_text::count_of(faults.impossible_times, "time is longer than its thread",
+                                               "times are longer than their thread") +
+                           " ran, which cannot be. " + (faults.impossible_times == 1 ? "It" : "Each") +
+                           " has a ?, and the longest possible time is shown");
     }
     if (!profile.recording().problem.empty()) {
       a_.remarks.push_back(profile.path() + ": prof ctl limited what is recorded, but its list " +
@@ -225,7 +229,9 @@ class Part {
     for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
     if (a_.by_samples() && is_to_be_sampled_) remark_on(seen, name);
     if (a_.timed() && a_.tsc_hz <= 0 && !a_.by_samples())
-      a_.remarks.push_back(name + ": the rate of its clock is unknown; a billion cycles are shown as a second");
+      a_.remarks.push_back(name +
+                           ": how fast its clock ticks is not known; times are right beside each other, but not in "
+                           "seconds (a billion cycles are shown as one)");
     if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
     if (a_.timed() && input_.samples.empty()) add_cost_of_hooks(name);  // else times are not those of this run
   }

@@ -52,7 +52,8 @@ std::vector<uint32_t> selected_code(const Recorded& recorded, bool with_inlined)
   prof_names::Nearest nearest(pattern);
   for (const Function& function : functions) nearest.add(recorded.functions.name_for_patterns(function));
   const std::string question = nearest.question();
-  throw Error(pattern.glob() + ": matches no function whose code is known" + (question.empty() ? "" : "; " + question));
+  throw Error(pattern.glob() + ": matches no function whose code is known; " +
+              (question.empty() ? "prof lists the functions" : question));
 }
 
 bool is_plain_library(const Object& object) { return object.kind() == Object::Kind::library && !object.is_rewritten(); }

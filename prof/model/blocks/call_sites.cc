@@ -223,7 +223,9 @@ class Finder {
     std::vector<std::string> remarks;
     objects_.each([&](uint32_t, const std::string& name, const OpenedObject& object) {
       if (!object.code.is_there())
-        remarks.push_back(name + ": its code is not there, so it is not known from where its functions call others");
+        remarks.push_back(name +
+                          ": its code is not there, so it is not known from where its functions call others; name the "
+                          "program: prof PROGRAM PROFILE");
     });
     return remarks;
   }

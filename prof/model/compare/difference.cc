@@ -381,7 +381,7 @@ class Comparison::Side {
       build_id_ = id;
     } else if (!id.empty() && !build_id_.empty() && id != build_id_) {
       throw Error(run.program + ": is another build than " + summary.program +
-                  "; name the runs of one build, --, and those of the other");
+                  "; name the runs of one build, --, and those of the other: prof diff old/prof.* -- new/prof.*");
     }
   }
 

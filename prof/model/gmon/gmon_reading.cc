@@ -186,7 +186,8 @@ class GmonReader {
     }
     add_blocks(object, gmon);
     if (found == 0 && reading.ticks_elsewhere() >= reading.ticks() && not_found + uint64_t(reading.ticks()) > 0)
-      throw Error(input_.paths[0] + ": is not of " + path + ": none of its addresses are of code there");
+      throw Error(input_.paths[0] + ": is not of " + path +
+                  ": none of its addresses are of code there; name the program that wrote it");
     check_units(gmon);
     if (!input_.has_remarks) return;
     if (not_found > 0)
@@ -261,8 +262,8 @@ class GmonReader {
   void remark() {
     const std::string& name = input_.paths[0];
     remarks_.push_back(name +
-                       ": has no contexts: Total and the tree share what a function did among its callers by their "
-                       "calls, as gprof does");
+                       ": has no contexts, so Total and the tree are estimates: a function's time is divided among its "
+                       "callers by their calls, as gprof does");
     if (!dimension_.empty())
       remarks_.push_back(name + ": its ticks are " + dimension_ + ", and are shown as if they were seconds");
     if (folded_ > 0)

@@ -176,20 +176,22 @@ class Opener {
 
   void check(const ElfFile& file) const {
     if (is_needed_ && !file.is_rewritten()) {
-      throw Error(file.path() + ": was not rewritten by profld, so it is not the program of " + profile_.path());
+      throw Error(file.path() + ": was not rewritten by profld, so it is not the program of " + profile_.path() +
+                  "; name the copy that ran, or no program");
     }
     if (!may_be_same(file.build_id(), module_.build_id)) {
       throw Error(file.path() + ": is not the program of " + profile_.path() + ": its build-id is " +
-                  build_id_text(file.build_id()) + ", the profile's is " + build_id_text(module_.build_id));
+                  build_id_text(file.build_id()) + ", the profile's is " + build_id_text(module_.build_id) +
+                  "; name the file that ran, or no program");
     }
   }
 
   void check_original(const ElfFile& file, const ElfFile& recorded) const {
     const std::string& id = recorded.is_rewritten() ? recorded.original_build_id() : recorded.build_id();
     if (may_be_same(file.build_id(), id)) return;
-    throw Error(file.path() + ": is not the program of " + profile_.path() + ": its build-id is " +
-                build_id_text(file.build_id()) + ", that of the original of " + module_.path + " is " +
-                build_id_text(id));
+    throw Error(file.path() + ": is not the original of " + module_.path + ": its build-id is " +
+                build_id_text(file.build_id()) + ", the original has " + build_id_text(id) +
+                "; name the file that profld rewrote");
   }
 
   const Profile& profile_;
@@ -213,16 +215,18 @@ Object open_program(const Profile& profile, const std::string& given, const Debu
 Object open_library(const Module& module, const std::set<std::string, std::less<>>& used, const DebugSearch& search,
                     std::vector<std::string>& remarks) {
   std::string name = original_name(module.path);
-  const char* const kWithoutNames = "; its functions are shown by their addresses";
   std::optional<ElfFile> file;
   try {
     file.emplace(file_of(module));
     if (!may_be_same(file->build_id(), module.build_id)) {
-      remarks.push_back(module.path + ": has changed since it was profiled" + kWithoutNames);
+      remarks.push_back(
+          module.path +
+          ": has changed since it was profiled, so its functions are shown by their addresses; profile again for "
+          "names");
       file.reset();
     }
   } catch (const Error& e) {
-    remarks.push_back(e.what() + std::string(kWithoutNames));
+    remarks.push_back(std::string(e.what()) + "; its functions are shown by their addresses");
   }
   if (file && !file->soname().empty()) name = file->soname();
   Object object(name, Object::Kind::library, module.path);

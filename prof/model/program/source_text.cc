@@ -13,6 +13,7 @@ namespace {
 constexpr uintmax_t kMax = 256 << 20;  // bytes of a source
 constexpr size_t kTabStop = 8;
 constexpr size_t kMaxNamed = 3;
+constexpr char kMaybeAtOtherLines[] = "numbers may stand at lines that they are not of; build the program again";
 
 std::string with_blanks(const std::string& line) {
   std::string text;
@@ -105,10 +106,9 @@ std::vector<std::string> SourceText::remarks() const {
     remarks.push_back(text);
   }
   if (const std::string text = sources_are(newer); !text.empty())
-    remarks.push_back(text + " newer than the program; numbers may stand at lines that they are not of");
+    remarks.push_back(text + " newer than the program; " + kMaybeAtOtherLines);
   if (const std::string text = sources_are(short_ones); !text.empty())
-    remarks.push_back(text +
-                      " shorter than when the program was made; numbers may stand at lines that they are not of");
+    remarks.push_back(text + " shorter than when the program was made; " + kMaybeAtOtherLines);
   return remarks;
 }
 

@@ -42,9 +42,9 @@ std::vector<std::string> Completeness::remarks(const std::string& first_path) co
                     ": the program did not end by exit (killed, crashed, _exit or exec); times go up to its last call");
   }
   if (unwritten_) {
-    found.push_back(
-        part(unwritten_) +
-        ": its file system has no shared mappings, so calls are written when the program exits, which it has not");
+    found.push_back(part(unwritten_) +
+                    ": its file system cannot share a file as memory, so calls are written when the program exits, "
+                    "which it has not; set PROFDIR to a folder on a disk");
   }
   if (short_waits_unseen_) {
     found.push_back(part(short_waits_unseen_) +
@@ -69,7 +69,9 @@ std::vector<std::string> Completeness::remarks(const std::string& first_path) co
   if (given_up_)
     found.push_back(
         part(given_up_) +
-        ": the program took away what samples need, as pthread_cancel does; the time after that is missing");
+        ": the program took the signal that samples use, as pthread_cancel does, or forbade what its handler needs, so "
+        "the time after that is missing; prof run --type auto does without, where perf events are allowed (sysctl "
+        "kernel.perf_event_paranoid=2)");
   if (without_signal_)
     found.push_back(part(without_signal_) +
                     ": no signal was free for samples, so there are no times; samples need a program with shared "

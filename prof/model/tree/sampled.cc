@@ -82,7 +82,9 @@ class Crediting {
     try {
       opened.emplace(module.path);
       if (opened->build_id() == module.build_id) return &*opened;
-      remarks_.push_back(module.path + ": has changed since samples were taken; its functions have no names");
+      remarks_.push_back(
+          module.path +
+          ": has changed since samples were taken, so its functions have no names; run the program again");
     } catch (const Error& e) {
       remarks_.push_back(std::string(e.what()) + "; its functions have no names");
     }
@@ -126,7 +128,8 @@ class Crediting {
     const std::string sampled = build_id_of(samples_.program);
     if (sampled.empty() || sampled == id) return;
     throw Error(path_ + ": is of another program than the profile: build-id " + build_id_text(sampled) + " of " +
-                samples_.program + ", not " + build_id_text(id));
+                samples_.program + ", not " + build_id_text(id) +
+                "; give the file of samples that belongs to the profile");
   }
 
   const Samples& samples_;

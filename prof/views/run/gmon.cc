@@ -173,7 +173,7 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   }
 
   std::vector<std::string> remarks;
-  if (!names.empty()) remarks.push_back(path + ": is of the program; of libraries are " + names);
+  if (!names.empty()) remarks.push_back(path + ": has what the program did; what libraries did is in " + names);
   if (options.has_blocks && analysis.blocks.empty())
     remarks.push_back(path + ": has no counts of blocks; these need profld -b");
   std::string blocks;

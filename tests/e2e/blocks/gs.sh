@@ -62,4 +62,4 @@ profiled made
 
 # A trace needs gs for itself.
 run profld --trace -o no gs
-[ "$status" = 1 ] && grep -q 'uses the segment register gs, which --trace needs' stderr || fail "--trace: $status $(cat stderr)"
+[ "$status" = 1 ] && grep -q 'uses the register gs, which --trace needs; profile it without --trace' stderr || fail "--trace: $status $(cat stderr)"

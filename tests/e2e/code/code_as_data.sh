@@ -129,7 +129,7 @@ for from in __executable_start _init; do
     # shellcheck disable=SC2046 # a list of words
     compile checksum checksum.c -O2 "-DFROM=$from" $(link_flags "$link")
     run profld -o checksum.prof checksum
-    [ "$status" = 1 ] && grep -q 'no function can be instrumented; .* its bytes are read as data by the instruction at ' stderr ||
+    [ "$status" = 1 ] && grep -q 'none of its functions can get hooks; .* its bytes are read as data by the instruction at ' stderr ||
       fail "checksum from $from, $link: $(cat stderr)"
   done
 done

@@ -23,7 +23,7 @@ for compiler in gcc clang; do
         rewrite "$program" $options
         case $form in
           FROM_* | WORDS | NUMBERS | ONE_WORD | *DATA) reason="data at " ;;
-          FUNCTION | LENGTH) reason="its address is compared at " ;;
+          FUNCTION | LENGTH) reason="its start is compared with other addresses at " ;;
           *) reason="" ;;
         esac
         check "$program" try_read "$reason"

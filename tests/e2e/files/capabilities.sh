@@ -29,7 +29,7 @@ for flags in "" -static; do
     continue
   fi
   run profld -o original.prof original
-  [ "$status" = 1 ] && [ ! -e original.prof ] && [ "$(wc -l <stderr)" = 1 ] && grep -q 'original: program with file capabilities: ' stderr ||
+  [ "$status" = 1 ] && [ ! -e original.prof ] && [ "$(wc -l <stderr)" = 1 ] && grep -q 'original: it has file capabilities, ' stderr ||
     fail "taken: status $status, $(cat stderr)"
 
   rewrite secure

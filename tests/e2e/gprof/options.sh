@@ -205,7 +205,7 @@ same -b -l -p a.out blocks.out
 same -b -l -C -Cmix a.out blocks.out
 prof gprof -b -l -A a.out blocks.out >stdout 2>stderr || fail "-A of basic blocks: $(cat stderr)"
 grep -qE '^ +[0-9]+,[0-9]+(,[0-9]+)* ->     sum \+= mix' stdout || fail "no counts beside mix: $(grep mix stdout)"
-prof gprof -b -C a.out blocks.out 2>&1 >stdout | grep 'with -l only' >/dev/null || fail "counts of basic blocks without -l are left out in silence"
+prof gprof -b -C a.out blocks.out 2>&1 >stdout | grep 'left out; -l shows them, by lines' >/dev/null || fail "counts of basic blocks without -l are left out in silence"
 prof gprof -b -l -C -d2048 a.out blocks.out | grep '^.blocks. 0x.* ran .* times: mix, line' >/dev/null || fail "-d2048 says nothing"
 
 # Programs and profiles: those that are named, several, and the usual ones.

@@ -91,7 +91,7 @@ done
 
 # gprof: a file for each, with the same calls; of a library without symbols by the names that prof writes.
 run prof -g gmon.out --gprof-symbols names "$profile"
-[ "$status" = 0 ] && grep -q 'of libraries are gmon.out.libwork.so.3$' stderr || fail "-g: $status $(cat stderr)"
+[ "$status" = 0 ] && grep -q 'what libraries did is in gmon.out.libwork.so.3$' stderr || fail "-g: $status $(cat stderr)"
 # calls_by_gprof NAME ARGUMENT...: as its table has them.
 calls_by_gprof() { gprof -b -p "${@:2}" 2>gprof.log | awk -v name="$1" '$NF == name { print $4 }'; }
 for pair in "work 15" "step 30"; do

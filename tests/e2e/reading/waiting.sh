@@ -144,7 +144,7 @@ is "$(took Self nap) <= 2 * $(high cpu nap 4) && $(took Self work) >= 0.76"
 for view in "-g gmon.out" "--gprof-symbols symbols" --suggest -t --processes "-t --json"; do
   # shellcheck disable=SC2086
   run prof $view program.prof elapsed on_cpu
-  [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q ': they were recorded with different PROFTYPEs; name those of one$' stderr || fail "$view: $status $(cat stderr)"
+  [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q ': they have different PROFTYPEs; name profiles of one PROFTYPE$' stderr || fail "$view: $status $(cat stderr)"
   [ ! -e gmon.out ] && [ ! -e symbols ] || fail "$view leaves a file"
 done
 for type in count adaptive; do
@@ -152,6 +152,6 @@ for type in count adaptive; do
   for first in elapsed on_cpu "elapsed on_cpu"; do
     # shellcheck disable=SC2086
     run prof program.prof $first other
-    [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q ': they were recorded with different PROFTYPEs; name those of one$' stderr || fail "$first and $type: $status $(cat stderr)"
+    [ "$status" = 1 ] && [ "$(wc -l <stderr)" = 1 ] && grep -q ': they have different PROFTYPEs; name profiles of one PROFTYPE$' stderr || fail "$first and $type: $status $(cat stderr)"
   done
 done

@@ -345,21 +345,21 @@ grep -qx 'few timers' stdout || fail "$what: $(cat stdout)"
 what="cancel"
 sampled cancel
 quietly
-grep -q 'the program took away what samples need, as pthread_cancel does' said || fail "$what: prof says $(cat said)"
+grep -q 'the program took the signal that samples use, as pthread_cancel does' said || fail "$what: prof says $(cat said)"
 took burn main burn 0.4
 
 # The program takes the signal itself, by syscall.
 what="take"
 sampled take
 grep -qx '0 interrupted, 1000 signals' stdout || fail "$what: $(cat stdout)"
-grep -q 'the program took away what samples need' said || fail "$what: prof says $(cat said)"
+grep -q 'the program took the signal that samples use' said || fail "$what: prof says $(cat said)"
 seconds - all 0 0.03
 
 # No handler can return any more.
 what="returning"
 sampled returning
 quietly
-grep -q 'the program took away what samples need' said || fail "$what: prof says $(cat said)"
+grep -q 'the program took the signal that samples use' said || fail "$what: prof says $(cat said)"
 
 # without_times WHAT: no samples, but all calls, and no time is shown.
 without_times() {
@@ -457,7 +457,7 @@ what=musl
 sampled
 [ "$(cat stdout)" = ended ] || fail "$what: $(cat stdout)"
 seconds . step 0.02 1000
-grep -q 'the program took away what samples need, as pthread_cancel does' said || fail "$what: prof says $(cat said)"
+grep -q 'the program took the signal that samples use, as pthread_cancel does' said || fail "$what: prof says $(cat said)"
 profld --no-hooks --libprof "$BUILD/lib/libprof-sampler.so" -o musl.sampling musl || fail "no copy of musl"
 PROFDIR=profiles run ./musl.sampling
 [ "$status" = 0 ] && [ "$(cat stdout)" = ended ] && [ ! -s stderr ] || fail "$what, without hooks: status $status, says $(cat stdout stderr)"

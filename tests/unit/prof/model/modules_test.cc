@@ -255,8 +255,9 @@ TEST_CASE("modules: of a library that is gone there are addresses, and one remar
   CHECK_FALSE(contains(flat(a), "["));
 
   write_library(run.library, "libz.so.1", "another");
-  CHECK(lines(run.analyse().remarks) ==
-        run.library + ": has changed since it was profiled; its functions are shown by their addresses\n");
+  CHECK(lines(run.analyse().remarks) == run.library +
+                                            ": has changed since it was profiled, so its functions are shown by their "
+                                            "addresses; profile again for names\n");
 }
 
 TEST_CASE("modules: the program need not have been rewritten if none of the calls are its own") {
@@ -283,7 +284,7 @@ TEST_CASE("modules: the program need not have been rewritten if none of the call
   python.build_id = "else";
   python.write(run.dir / "another");
   input.program = run.dir / "another";
-  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("is not the program of"), prof::Error);
+  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("is not the original of"), prof::Error);
   input.program = "";
   std::filesystem::remove(run.dir / "program");
   CHECK(sum_of(prof::analyse(input), "inflate").calls == 8);
@@ -321,7 +322,8 @@ TEST_CASE(
   TemporaryDirectory out;
   const std::string path = out / "gmon.out";
   const std::string files = path + ".libz.so.1, " + path + "..._libz.so.1";
-  CHECK(contains(lines(prof::write_gmon(a, path)), path + ": is of the program; of libraries are " + files + "\n"));
+  CHECK(contains(lines(prof::write_gmon(a, path)),
+                 path + ": has what the program did; what libraries did is in " + files + "\n"));
   const Gmon program(read_file(path)), z(read_file(path + ".libz.so.1")), other(read_file(path + "..._libz.so.1"));
   const std::map<std::pair<uint64_t, uint64_t>, uint64_t> of_program = {{{0x100, 0x200}, 7}, {{0x100, 0x300}, 2}};
   CHECK(program.arcs == of_program);

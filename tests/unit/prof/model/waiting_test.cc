@@ -267,17 +267,18 @@ TEST_CASE("only elapsed times and times on a processor are shown side by side, a
   TwoRuns runs;
   prof::Input input = runs.input();
   input.side_by_side = false;
-  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("different PROFTYPEs; name those of one"), prof::Error);
+  CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("different PROFTYPEs; name profiles of one PROFTYPE"),
+                       prof::Error);
   CHECK_THROWS_WITH_AS(prof::analyse_apart(runs.input(), prof::Apart::processes, [](const Analysis&) {}),
-                       doctest::Contains("different PROFTYPEs; name those of one"), prof::Error);
+                       doctest::Contains("different PROFTYPEs; name profiles of one PROFTYPE"), prof::Error);
   for (const uint32_t type : {prof_format::kCount, prof_format::kAdaptive}) {
     TwoRuns others;
     others.cpu.writer.header().type = type;
-    CHECK_THROWS_WITH_AS(prof::analyse(others.input()), doctest::Contains("different PROFTYPEs; name those of one"),
-                         prof::Error);
+    CHECK_THROWS_WITH_AS(prof::analyse(others.input()),
+                         doctest::Contains("different PROFTYPEs; name profiles of one PROFTYPE"), prof::Error);
     others.cpu.writer.header().type = prof_format::kCpu;
     others.elapsed.writer.header().type = type;
-    CHECK_THROWS_WITH_AS(prof::analyse(others.input()), doctest::Contains("different PROFTYPEs; name those of one"),
-                         prof::Error);
+    CHECK_THROWS_WITH_AS(prof::analyse(others.input()),
+                         doctest::Contains("different PROFTYPEs; name profiles of one PROFTYPE"), prof::Error);
   }
 }
