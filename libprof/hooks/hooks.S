@@ -1,6 +1,9 @@
 // _profin and _profout: the hooks that every function calls on entry and before it leaves. _proftail and _profjump:
 // those that it calls before a tail call instead of _profout.
 //
+// Files. The forms of the hooks are in enter_hooks.S, leave_hooks.S and tail_hooks.S, and the steps that they share in
+// hook_macros.h. Here are the words and the names that rewritten programs and libraries know, and why the hooks are right.
+//
 // The problem. A hook runs tens of millions of times per second, between instructions of a program that does not know of
 // it. It must keep every register and every flag, live on the red zone alone (a stack may be 4 KiB), cost little more
 // than the two `rdtsc` of a pair, and leave the tree right when a signal handler runs hooks of its own between any
@@ -97,9 +100,6 @@
 // Threads. Everything above is the thread's own. Programs call the hooks through two words in memory, which select the
 // form of the hooks (hook_selection.h; _proftail and _profjump have words as well). They are stored when the process
 // begins. A thread that is in another form of the hooks at that moment has no state yet, so it takes the slow path.
-//
-// Files. The forms of the hooks are in enter_hooks.S, leave_hooks.S and tail_hooks.S, and the steps that they share in
-// hook_macros.h. Here are the words and the names that rewritten programs and libraries know.
 
 #include "assembler.h"
 

@@ -1,3 +1,7 @@
+// From options to what is seen: which exports are written, which view is printed, and how wide; all as one, or each thread
+// or process apart. And what the views of code, and gprof's report, need beside an analysis. The views themselves are in
+// prof/views/, the exports in prof/export/.
+
 #include "show.h"
 
 #include <algorithm>

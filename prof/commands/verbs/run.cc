@@ -1,3 +1,7 @@
+// prof run: has profld rewrite the program, runs the copy, and shows the profile. There are three kinds of runs: with hooks,
+// which time calls; without (AutoRun), where blocks are counted and samples are taken from outside; and --true, two runs
+// (run_true). How a program is started and ends is in prof/commands/launching/, where copies are kept in copies/.
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,3 +1,7 @@
+// The table of functions, and that of modules. Which columns there are depends on what was measured; which of them are
+// printed, on the terminal. Rows are made of the sums of functions, sorted, and cut off where the options say; above them
+// stand lines about the run.
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
