@@ -28,7 +28,7 @@
 // nothing can be written there, that is all right. A program that has given up system calls since
 // it was started notes nothing.
 //
-// On another machine, where `profld --libs' had a shadow root put, files are told by their names: there is nothing to compare
+// On another machine, where `profld --libs` had a shadow root put, files are told by their names: there is nothing to compare
 // them with.
 //
 // Limits. A process that has lost its way to the shadow root (chroot, another user) gets originals from then on; what it

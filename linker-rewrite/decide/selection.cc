@@ -137,7 +137,7 @@ std::vector<Name> names_of(const CodeRange& range, Languages languages, const De
   return names;
 }
 
-// Calls `see' with each name of a function that can be selected, until it returns false.
+// Calls `see` with each name of a function that can be selected, until it returns false.
 void see_names(const Program& program, const DebugNames& more, const std::function<bool(const Name&)>& see) {
   const Languages languages = languages_of(*program.image, more);
   for (const CodeRange& range : program.ranges) {

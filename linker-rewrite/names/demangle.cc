@@ -207,7 +207,7 @@ bool is_default(const std::string& argument, std::string_view patterns, const st
   return false;
 }
 
-// Takes the last arguments away if they are the defaults of the template `name', such as std::vector. Names and arguments
+// Takes the last arguments away if they are the defaults of the template `name`, such as std::vector. Names and arguments
 // are simplified ones.
 void leave_out_defaults(std::string_view name, std::vector<std::string>& arguments) {
   const auto known =

@@ -34,7 +34,7 @@ std::string demangled_by_binutils(const std::string& symbol);
 // A symbol without what compilers append to those of clones and parts: solve of solve.part.0.constprop.2.
 std::string_view without_clone(std::string_view symbol);
 
-// A demangler writes out what a compiler has made of `std::map<std::string, int>': the inline namespace of the library
+// A demangler writes out what a compiler has made of `std::map<std::string, int>`: the inline namespace of the library
 // (std::__cxx11::), the template after std::string, and the arguments that nobody gave: the comparison and the
 // allocator. Here these are left out, and so are ABI tags, and a return type that is an expression (decltype). An argument that is
 // not the default one stays.

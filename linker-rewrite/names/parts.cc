@@ -17,7 +17,7 @@ constexpr std::string_view kWord = "operator";
 
 }  // namespace
 
-// Of the word at `at` with the signs after it, if it is `operator'; else 0.
+// Of the word at `at` with the signs after it, if it is `operator`; else 0.
 size_t Brackets::operator_length(size_t at) const {
   const std::string_view rest = text_.substr(at);
   if (!rest.starts_with(kWord) || (at > 0 && is_of_identifier(text_[at - 1]))) return 0;
@@ -238,7 +238,7 @@ class Reader {
     });
   }
 
-  // Where the part of the path ends that begins with the name of an operator: `operator std::string', `operator<< <int>'.
+  // Where the part of the path ends that begins with the name of an operator: `operator std::string`, `operator<< <int>`.
   size_t end_of_part(size_t start, size_t end) const {
     size_t at = brackets_.end_of_operator(start);
     const bool is_conversion = text_[at - 1] == 'r';

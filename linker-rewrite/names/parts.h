@@ -22,7 +22,7 @@ namespace prof_names {
 // Names of C++, Rust and D are full of brackets, and < and > are not always some: operator<, operator->, A->x, 1 < 2.
 // What demanglers write is more regular than what people write, which is what this depends on:
 //
-//     operator<  operator()    the longest operator after the word `operator' is no bracket
+//     operator<  operator()    the longest operator after the word `operator` is no bracket
 //     operator<< <int>         before arguments of a template there is a blank then
 //     (1)<(2)  ((1)>(2))       operands have parentheses, and so has an expression with >
 //     A<(4)>>(1)>              so this >> is a shift; in others two brackets end, as in Rust's names
@@ -37,7 +37,7 @@ class Brackets {
   // The position of the bracket that closes the one at `at`; 0 if there is none that opens.
   size_t end_of(size_t at) const { return ends_[at]; }
 
-  // Whether `at` is the start of the name of an operator, the word `operator' included; else 0. The position after it.
+  // Whether `at` is the start of the name of an operator, the word `operator` included; else 0. The position after it.
   size_t end_of_operator(size_t at) const { return operators_[at]; }
 
   // The positions, from `from` to `to`, of the commas that are in no bracket there.

@@ -52,7 +52,7 @@ std::string bare(std::string_view part, const Brackets& brackets, size_t offset)
   return std::string(without_clone(text));  // of Fortran and Ada
 }
 
-// `bare_parts': how many parts of the path, the last ones, go without template arguments.
+// `bare_parts`: how many parts of the path, the last ones, go without template arguments.
 PathForm form_of(std::string_view name, const Parts& parts, const Brackets& brackets, size_t bare_parts) {
   PathForm form = {};
   const size_t first_bare = parts.path.size() - std::min(bare_parts, parts.path.size());

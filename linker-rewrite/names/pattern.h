@@ -8,7 +8,7 @@
 //     template arguments  if it has a <, of all parts of the path or of all but the last
 //     the return type     if it has a blank
 //
-// So `*string*' means functions with a string in their own names, not all that take or return one. A pattern may be
+// So `*string*` means functions with a string in their own names, not all that take or return one. A pattern may be
 // taken from what prof shows, as it is: it also matches what it is equal to. Names are compared as demanglers write
 // them and as demangle.h does, and as they are in tables of symbols.
 

@@ -3,7 +3,7 @@
 // and the tests of the manuals read help. Below are the arguments of options, from text to values.
 //
 // The table stands in front of getopt_long, which knows abbreviations, letters that are written together, and arguments
-// that may be left out. CLI11 2.1 was tried: it can express neither `prof run -- PROGRAM', nor --libs[=GLOB], nor
+// that may be left out. CLI11 2.1 was tried: it can express neither `prof run -- PROGRAM`, nor --libs[=GLOB], nor
 // abbreviations.
 
 #ifndef OPTIONS_COMMAND_LINE_H

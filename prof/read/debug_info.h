@@ -53,7 +53,7 @@ struct LineRange {
   uint64_t start = 0, end = 0;
   uint32_t file = 0;  // index into LineTable::files
   uint32_t line = 0;  // 0: of no line
-  // Other lines have rows for `start' as well: the compiler moved or removed their instructions.
+  // Other lines have rows for `start` as well: the compiler moved or removed their instructions.
   bool is_shared = false;
 };
 

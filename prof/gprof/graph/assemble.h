@@ -13,7 +13,7 @@ namespace prof::gprof {
 // in order of address, along the arcs from the newest to the oldest. Cycles are numbered by the address of their heads. So they
 // are numbered and printed, and floating-point numbers are added up, in the order of gprof.
 
-// Takes calls of functions by themselves out of their `calls', and sets self_calls.
+// Takes calls of functions by themselves out of their `calls`, and sets self_calls.
 void count_self_calls(CallGraph& graph);
 
 // Numbers all functions (order), and makes lists of the members of cycles (head, next_member).
@@ -42,7 +42,7 @@ void assemble(CallGraph& graph, const Selection& selection = {}, const Trace& tr
 
 // What stands before what in gprof's report.
 
-// Sets `entries' and the numbers in brackets: by time with children, the most first; then cycles, names without `_' in
+// Sets `entries` and the numbers in brackets: by time with children, the most first; then cycles, names without `_` in
 // front, those with more calls, and by name. The last step before a graph is printed.
 void order_entries(CallGraph& graph);
 
@@ -57,7 +57,7 @@ std::vector<uint32_t> callees_in_order(const CallGraph& graph, uint32_t function
 // The members of a cycle, the one with the most time first.
 std::vector<uint32_t> members_in_order(const CallGraph& graph, uint32_t cycle);
 
-// Functions for the index, by name, and after them all cycles. Without `unused' those only that were called or have time.
+// Functions for the index, by name, and after them all cycles. Without `unused` those only that were called or have time.
 std::vector<uint32_t> by_name(const CallGraph& graph, bool unused);
 
 }  // namespace prof::gprof

@@ -13,7 +13,7 @@
 //
 // A graph is whole after call_graph_of and assemble.
 //
-// Times are in ticks, of which `rate' are a second (or whatever the dimension of the histogram is).
+// Times are in ticks, of which `rate` are a second (or whatever the dimension of the histogram is).
 
 #ifndef PROF_GPROF_GRAPH_CALL_GRAPH_H
 #define PROF_GPROF_GRAPH_CALL_GRAPH_H
@@ -84,7 +84,7 @@ struct CallGraph {
   bool is_measured = false;  // times of arcs are known, not computed: measured.h
   bool has_histogram = false, has_arcs = false;
 
-  std::vector<uint32_t> entries;  // all of `functions', in the order of the call graph
+  std::vector<uint32_t> entries;  // all of `functions`, in the order of the call graph
 
   std::unordered_map<uint64_t, uint32_t> arc_of;  // by caller << 32 | callee, for add_arc
 
@@ -125,7 +125,7 @@ struct Selection {
   std::function<bool(uint32_t caller, uint32_t callee)> keeps_arc;  // empty: all. -k
 };
 
-// Where the steps tell what they do, for prof gprof -d. `levels' are gprof's.
+// Where the steps tell what they do, for prof gprof -d. `levels` are gprof's.
 struct Trace {
   enum Level : uint32_t {
     numbering = 2,
@@ -148,8 +148,8 @@ struct Trace {
   bool has(uint32_t any) const { return (levels & any) != 0 && print; }
 };
 
-// The index of the function that an address is in, or kNone. Of `functions', which are in order of address, the first
-// `count' are looked at.
+// The index of the function that an address is in, or kNone. Of `functions`, which are in order of address, the first
+// `count` are looked at.
 uint32_t function_at(const std::vector<Function>& functions, size_t count, uint64_t address);
 
 // Adds calls, by an arc there is or by a new one. (Calls of the callee are not changed.)
@@ -162,7 +162,7 @@ void add_arc(CallGraph& graph, uint32_t caller, uint32_t callee, uint64_t calls)
 // its fault with the last function of a program, which gets no ticks at all: what gprof compares with, the beginning of
 // the next one, lies outside its table.
 
-// `functions': as of symbols.h. The graph has ticks, calls and arcs; nothing is numbered yet.
+// `functions`: as of symbols.h. The graph has ticks, calls and arcs; nothing is numbered yet.
 CallGraph call_graph_of(std::vector<Function> functions, const Gmon& gmon, const Selection& selection = {},
                         const Trace& trace = {});
 

@@ -44,7 +44,7 @@ struct ExecutionOptions {
 // -C: a line for each, by file, line and address.
 void print_executions(const Executions& executions, const Choice& choice, const ExecutionOptions& options, Output& out);
 
-// -A: each of the files, in this order. A form feed comes before it if `is_first' is not set. Remarks are of files that
+// -A: each of the files, in this order. A form feed comes before it if `is_first` is not set. Remarks are of files that
 // are not found, or are newer than the program. Throws Error if a file of -y cannot be written.
 void print_sources(const Executions& executions, const Choice& choice, const std::vector<std::string>& files,
                    const ExecutionOptions& options, bool is_first, const Trace& trace, Output& out,

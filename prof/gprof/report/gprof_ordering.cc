@@ -140,8 +140,8 @@ class Placement {
     return between;
   }
 
-  // Joins by the links, `all' of them or those that make most of the calls, and prints the chains. Links that could not be
-  // used are added to `left'.
+  // Joins by the links, `all` of them or those that make most of the calls, and prints the chains. Links that could not be
+  // used are added to `left`.
   void place(const std::vector<uint32_t>& links, bool all, std::vector<uint32_t>& left) {
     const double total = double(all ? 0 : calls_of(links));
     uint64_t sum = 0;

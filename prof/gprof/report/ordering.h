@@ -25,7 +25,7 @@
 
 namespace prof::gprof {
 
-// Which object file a symbol is in: lines as `nm --print-file-name' prints them, FILE:ADDRESS TYPE SYMBOL.
+// Which object file a symbol is in: lines as `nm --print-file-name` prints them, FILE:ADDRESS TYPE SYMBOL.
 
 struct SymbolPlace {
   std::string file, symbol;
@@ -49,7 +49,7 @@ void print_gprof_function_order(const CallGraph& graph, Output& out);
 // Object files in the place of functions.
 class ObjectFiles {
  public:
-  // `places': as they are in the file.
+  // `places`: as they are in the file.
   explicit ObjectFiles(const std::vector<SymbolPlace>& places);
 
   // With -R gprof knows object files in the place of functions. The first function of each gets its name, and is_mapped; the

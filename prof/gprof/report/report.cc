@@ -333,8 +333,8 @@ constexpr size_t kColumns = 3;
 
 }  // namespace
 
-// One cell of a line. `column': how many characters the line has; not all, as gprof counts, which forgets two blanks.
-// `start': where the cell is to begin.
+// One cell of a line. `column`: how many characters the line has; not all, as gprof counts, which forgets two blanks.
+// `start`: where the cell is to begin.
 std::string Report::index_cell(uint32_t function, size_t& column, size_t start) const {
   const Function& f = graph_.functions[function];
   const std::string number = formatted(f.is_printed ? "[%u]" : "(%u)", f.index);

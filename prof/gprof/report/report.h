@@ -104,7 +104,7 @@ class Report {
   // if there are arcs.
   void print();
 
-  // The name of a function or cycle as the tables have it; with ` <cycle N>' and ` [N]' after it. The second is kept: the call
+  // The name of a function or cycle as the tables have it; with ` <cycle N>` and ` [N]` after it. The second is kept: the call
   // graph has it once for each caller and each function called.
   std::string name(uint32_t function) const;
   const std::string& name_with_index(uint32_t function);
@@ -167,7 +167,7 @@ std::string file_info(const std::string& path, const RecordCounts& counts);
 // and dearly from another is then shown with the wrong caller. Since the tree knows what the calls took, the two can be
 // compared arc by arc. Left out are arcs within cycles, of which gprof says nothing.
 
-// A table of arcs, the greatest difference first. `most_rows': only so many; none: those that differ by a thousandth of
+// A table of arcs, the greatest difference first. `most_rows`: only so many; none: those that differ by a thousandth of
 // the whole time at least.
 void print_fallacy(const Analysis& analysis, std::optional<size_t> most_rows, Output& out);
 

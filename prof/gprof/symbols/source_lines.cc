@@ -33,7 +33,7 @@ class Texts {
   std::map<std::string, uint32_t> index_;
 };
 
-// Addresses that something is said of, a line or a function: what the meaning of `what' is.
+// Addresses that something is said of, a line or a function: what the meaning of `what` is.
 struct Stretch {
   uint64_t start, end;
   uint32_t what;
@@ -59,7 +59,7 @@ class Reader {
   }
 
   Texts files, functions;
-  std::vector<std::pair<uint32_t, unsigned>> places;  // file and line, what `lines' say
+  std::vector<std::pair<uint32_t, unsigned>> places;  // file and line, what `lines` say
   std::vector<Stretch> lines, bodies;
 
  private:

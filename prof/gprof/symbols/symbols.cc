@@ -29,7 +29,7 @@ class NameReader {
   std::string_view table_;
 };
 
-// After a dot: numbers, with dots in between. `name' is at the dot, and after it at the end, or at the next dot.
+// After a dot: numbers, with dots in between. `name` is at the dot, and after it at the end, or at the next dot.
 bool skip_number(NameReader& name) {
   for (const std::string_view clone : {".clone.", ".constprop."}) {
     const std::string_view rest = name.rest();
@@ -46,7 +46,7 @@ bool skip_number(NameReader& name) {
   return true;
 }
 
-// Whether gprof takes a local symbol of this name. `table': the string table from there on, since gprof does not stop at
+// Whether gprof takes a local symbol of this name. `table`: the string table from there on, since gprof does not stop at
 // the end of a name that ends with a number after a dot.
 bool is_local_name(std::string_view table) {
   const std::string_view name = table.substr(0, table.find('\0'));
@@ -101,7 +101,7 @@ class Sections {
 };
 
 // The function that a symbol is, if gprof takes it for one.
-// `names': the string table.
+// `names`: the string table.
 std::optional<Function> function_of(const GElf_Sym& s, std::string_view names, const Sections& sections,
                                     const SymbolOptions& options) {
   const unsigned type = GELF_ST_TYPE(s.st_info), binding = GELF_ST_BIND(s.st_info);
@@ -146,7 +146,7 @@ std::vector<Function> symbols_in_files(const Object& object, const SymbolOptions
   return {};
 }
 
-// What there is without .symtab: `names', by address, and those of dynamic symbols.
+// What there is without .symtab: `names`, by address, and those of dynamic symbols.
 std::vector<Function> known_symbols(const Object& object, std::map<uint64_t, std::string> names) {
   for (const ElfFile& file : object.files())
     for (const prof::Symbol& symbol : file.symbols()) {

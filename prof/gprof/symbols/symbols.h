@@ -4,10 +4,10 @@
 // in front of it, and to agree with gprof one has to leave out the same:
 //
 // - What is no symbol of code: of a section that may not be run, and not weak; indirect functions; undefined ones.
-// - Local symbols with `$' in their names, or with `.' unless only digits follow, or .clone.N or .constprop.N. These are
+// - Local symbols with `$` in their names, or with `.` unless only digits follow, or .clone.N or .constprop.N. These are
 //   the parts that compilers split off (foo.part.0, foo.cold).
 // - All but one of the symbols at an address. The global one stays rather than the local, then the function rather than
-//   the label, then the one without `_' in front, without `_' in the second place, and else the first in the file.
+//   the label, then the one without `_` in front, without `_` in the second place, and else the first in the file.
 //
 // Two faults of gprof 2.40 are here too, since the numbers would be others without them. It takes the last function to end
 // where .text does. That is mostly _fini, in a section after .text, which so ends before it begins, and calls of it are
@@ -38,7 +38,7 @@ struct SymbolOptions {
 // By address, without duplicates. Empty if the file has no symbol of code.
 std::vector<Function> symbols_of(const ElfFile& file, const SymbolOptions& options = {});
 
-// From a text as nm(1) prints it, a symbol a line: gprof's -S. `text_end': address of the last byte of the program's code.
+// From a text as nm(1) prints it, a symbol a line: gprof's -S. `text_end`: address of the last byte of the program's code.
 std::vector<Function> symbols_of_text(const std::string& text, uint64_t text_end);
 
 // Those of a program or library, in the original: gprof's if one of its files has symbols, else the names that its dynamic
@@ -48,7 +48,7 @@ std::vector<Function> symbols_of(const Object& object, const SymbolOptions& opti
 // The same, where a program without symbols has all functions that prof found in the run, too.
 std::vector<Function> symbols_of(const Analysis& analysis, uint32_t object, const SymbolOptions& options = {});
 
-// Sorts by address, keeps one function of those at an address, and sets where each ends if that is 0. `text_end': where
+// Sorts by address, keeps one function of those at an address, and sets where each ends if that is 0. `text_end`: where
 // the last one does.
 void settle_symbols(std::vector<Function>& functions, uint64_t text_end);
 

@@ -81,7 +81,7 @@ class LineCounts {
 
 // The labels of switch statements in a source.
 //
-// A compiler makes code of what stands after `case 3:', and none of the label, so the line table does not have it where it
+// A compiler makes code of what stands after `case 3:`, and none of the label, so the line table does not have it where it
 // stands in a line of its own. gcov shows how often control came there, which is how often the code after it was begun. Only
 // the text tells where these labels are. So that no label is taken for one that the compiler never saw (#ifdef), nothing may
 // stand between it and the code but other labels, declarations and comments.

@@ -11,7 +11,7 @@
 // gmon.out of their own, and a call from one to another is none in either: its caller is outside. The time of imports is
 // given to the functions that call them.
 //
-// Counts of basic blocks: `gprof -l -A' shows no count at a line in the middle of a block, and with -x that of the line above it
+// Counts of basic blocks: `gprof -l -A` shows no count at a line in the middle of a block, and with -x that of the line above it
 // in the source, wherever control came from. A block of several lines therefore has its count at each of them as well.
 //
 // Addresses are those of the original file, as the linker gave them, so that `gprof ORIGINAL gmon.out` works.
@@ -46,7 +46,7 @@ namespace prof {
 // Addresses, ascending and even, in the original, where a histogram of an object begins, or the one before ends.
 std::vector<uint64_t> histogram_borders(const Object& object);
 
-// `ticks': by address, an even one. `rate': ticks of a second.
+// `ticks`: by address, an even one. `rate`: ticks of a second.
 std::vector<GmonHistogram> histograms_at(const std::map<uint64_t, uint64_t>& ticks,
                                          const std::vector<uint64_t>& borders, uint32_t rate);
 

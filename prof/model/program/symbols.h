@@ -3,8 +3,8 @@
 // Several symbols may lie at one address (aliases, weak and strong names, labels of assembly) or cover it. Shown is the
 // one that a person would write: a function rather than a label, a name that other files may use rather than a local one,
 // of the version that programs are linked with today, that the program itself uses, with the fewest leading underscores,
-// strong rather than weak, short. So of `free', `__libc_free' and `cfree', which are one function of the C library, it
-// is `free'.
+// strong rather than weak, short. So of `free`, `__libc_free` and `cfree`, which are one function of the C library, it
+// is `free`.
 
 #ifndef PROF_MODEL_PROGRAM_SYMBOLS_H
 #define PROF_MODEL_PROGRAM_SYMBOLS_H

@@ -69,7 +69,7 @@ class Search {
     way_.push_back({f, 0, calls_.count(f)});
   }
 
-  // The top of the way calls `callee', which is further up, or belongs to a cycle whose head is.
+  // The top of the way calls `callee`, which is further up, or belongs to a cycle whose head is.
   void close_cycle(uint32_t callee) {
     const uint32_t top = place_[callee] != kNone ? place_[callee] : place_[head_of(callee)];
     if (top + 1 == way_.size()) return;  // a function that calls itself

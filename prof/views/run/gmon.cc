@@ -86,7 +86,7 @@ class GmonFile {
   }
 
  private:
-  // Before a number is written that needs so many more records, of `size' bytes or little more.
+  // Before a number is written that needs so many more records, of `size` bytes or little more.
   void count_splits(uint64_t records, uint64_t size) {
     const uint64_t left = kMaxOfSplits - split_;
     if (records > left / std::max<uint64_t>(size, 1))
@@ -137,7 +137,7 @@ std::string write_object(const Analysis& analysis, uint32_t object, const std::s
   return has_other ? path + kBlocks : "";
 }
 
-// The files of the program and of those of its libraries that did anything, by object: `path', `path'.SONAME. A device
+// The files of the program and of those of its libraries that did anything, by object: `path`, `path`.SONAME. A device
 // has no files beside it.
 std::map<uint32_t, std::string> files_at(const Analysis& analysis, const std::string& path) {
   std::map<uint32_t, std::string> files = {{kProgram, path}};

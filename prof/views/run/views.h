@@ -73,7 +73,7 @@ struct GmonOptions {
   bool has_blocks = false;  // counts of basic blocks are in the file itself, and in no other
 };
 
-// What gprof reads: for the program at `path', and for each library, if that is no device, at `path'.SONAME. Returns
+// What gprof reads: for the program at `path`, and for each library, if that is no device, at `path`.SONAME. Returns
 // what to tell the user: which files there are, and what they have no room for. Throws Error if the file cannot be written.
 std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path, const GmonOptions& options = {});
 

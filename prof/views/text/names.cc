@@ -29,7 +29,7 @@ struct Character {
   size_t size, columns;
 };
 
-// wcwidth, which knows wide and combining characters, goes by the locale. `text' begins with a character.
+// wcwidth, which knows wide and combining characters, goes by the locale. `text` begins with a character.
 Character character_at(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const size_t size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -63,7 +63,7 @@ std::vector<Arguments> template_arguments(std::string_view name, const Brackets&
   return found;
 }
 
-// The name with `ellipsis' for the template arguments of this depth.
+// The name with `ellipsis` for the template arguments of this depth.
 std::string without_arguments(std::string_view name, const std::vector<Arguments>& all, size_t depth,
                               std::string_view ellipsis) {
   std::string text;
@@ -77,7 +77,7 @@ std::string without_arguments(std::string_view name, const std::vector<Arguments
   return text += name.substr(from);
 }
 
-// The name with `ellipsis' for all that is in parentheses, but for (anonymous namespace) and (inlined).
+// The name with `ellipsis` for all that is in parentheses, but for (anonymous namespace) and (inlined).
 std::string without_parameters(std::string_view name, std::string_view ellipsis) {
   const std::optional<Brackets> brackets = Brackets::find(name);
   if (!brackets) return std::string(name);
