@@ -49,8 +49,8 @@ constexpr uint64_t kClockMonotonic = 1;
 constexpr int kMaxTries = 4;                   // of asking, when handlers come in between
 constexpr uint64_t kShortestSwitch = 4096;     // cycles: no thread is taken off its processor and put back in less
 constexpr uint64_t kLongestReading = 1 << 17;  // cycles: readings that took longer are of different moments
-// Hooks that want to ask. After so many, a handler has taken the thread away from asking by siglongjmp. How long it takes
-// says nothing: the thread may lose its processor for as long as it likes.
+// So many hooks in a row may find that the thread is asking already. If more do, a handler has left the asking by
+// siglongjmp. How long it takes says nothing: the thread may lose its processor for as long as it likes.
 constexpr uint64_t kMaxRefusals = 1 << 16;
 
 Stamps at_start;  // of CLOCK_MONOTONIC, near the start of this process; children take them anew
@@ -99,7 +99,7 @@ uint64_t stamp_of(State* s, const ClockReading& r) {
   }
   if (!is_waiting_timed()) return;
   Node* node = node_at(s, load(&current_frame(s)->node));
-  // Neither: time of interrupts, or of a machine that is virtual.
+  // No switch of either kind: interrupts, or the host of a virtual machine, took the time. It counts as preempted.
   const bool is_preempted = !has_blocked;
   add(is_preempted ? &node->preempted_cycles : &node->blocked_cycles, away - given);
   if (has_blocked || was_preempted) add(&node->waits, 1);
@@ -110,8 +110,8 @@ void give_up(State* s) {
   __atomic_fetch_or(&at<Header>(s->base, 0)->flags, prof_format::kWaitsUnseen, __ATOMIC_RELAXED);
 }
 
-// Arms the sign again without asking, if it was a signal: then the stamp is in *stamp. It is the one by which too little
-// time has gone by: the thread may lose its processor after that.
+// If only a signal changed the sign: arms it again without asking, and sets *stamp to the stamp that showed it. A later
+// stamp would not do, since the thread may lose its processor in between.
 bool was_signal(State* s, uint64_t* stamp) {
   const uint64_t sign = watch_sign(s);
   *stamp = time_stamp() - load(&s->away);

@@ -25,7 +25,7 @@ void skip_time(State* s, uint64_t since, uint64_t away) {
   if (exchange_if(&s->thread->last_tsc, last, now)) add(&node_at(s, s->root)->own_cycles, now - last);
 }
 
-// Times from samples: what PROFTYPE=adaptive adds to counting.
+// Times of some calls: what PROFTYPE=adaptive adds to counting.
 //
 // The problem. A time stamp costs more than all the rest of a hook, and a pair needs two. But the mean of a function's
 // durations is known well from some thousand of its calls.
@@ -44,7 +44,7 @@ void skip_time(State* s, uint64_t since, uint64_t away) {
 //
 // Handlers. One instruction claims the weight from the frame before anything is added, and each addition is one
 // instruction, so a handler may come between any two. If a handler leaves by siglongjmp before all additions were made,
-// one sample lacks a part. Among thousands of samples this error does not matter, as it would in counts.
+// one timed call lacks a part. Among thousands of timed calls this error does not matter, as it would in counts.
 //
 // Durations are those of the thread's own clock (cpu_clock.cc): a call in which the thread waited or lost its processor
 // would stand for a hundred others that did not.

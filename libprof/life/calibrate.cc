@@ -1,4 +1,4 @@
-// The real hooks are run, on a state, frames and three nodes in private memory: the thread-local word points there
+// The real hooks are run, on a state, frames and five nodes in private memory: the thread-local word points there
 // meanwhile. Signals are blocked, so no handler of the program records into it. Of several batches the cheapest counts:
 // interrupts only ever add. This is done a few times over. What the cheapest batches differ by is what readers cannot
 // know of the cost either: another program on the other half of the processor comes and goes.

@@ -20,8 +20,8 @@ struct Calibration {
   Cost inside, outside, counted, sought_inside, sought_outside;
 };
 
-// Runs the hooks in use some thousand times on a thread state of its own, with signals blocked by the caller. Takes
-// about 100 microseconds.
+// Runs the hooks in use for 16,000 calls (24,000 if not all calls are timed) on a thread state of its own, with signals
+// blocked by the caller.
 Calibration calibrate();
 
 }  // namespace libprof

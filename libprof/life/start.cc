@@ -58,7 +58,7 @@ void begin_child() {
   leave_block_counters_of_parent();
   leave_trace_of_parent();
   char here;
-  // There may be no hook that would.
+  // There may be no hook to begin the child's thread.
   if (profile_type == prof_format::kAddresses || has_block_counters() || has_shared_counters() || has_trace())
     begin_thread(as_word(&here));
 }
@@ -121,7 +121,7 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, ui
   return result;
 }
 
-// Has leave_parent (threads.h) done in the children that the C library forks.
+// Has begin_child called in the children that the C library forks.
 static void watch_forks() {
   if (auto* of_glibc = library_function("__register_atfork", __register_atfork)) {
     of_glibc(in_first(expect_fork), nullptr, in_first(begin_child), nullptr);
@@ -198,8 +198,7 @@ void relocate() {
   }
 }
 
-// The kernel has refused memory or the thread pointer: without them the program could not run either.
-// Returns the pointer, or 0.
+// Returns the pointer; 0 if the kernel refuses memory or the thread pointer, without which the program could not run either.
 uint64_t set_early_thread_pointer() {
   const uint64_t below = (uint64_t(-thread_word_offset()) + kPage - 1) / kPage * kPage;
   auto* block = static_cast<char*>(map_guarded(below + kThreadControlSize));

@@ -1,5 +1,6 @@
-// When in doubt, leave it out. A function that stays where it was behaves as before. If a function moves although other
-// code depends on its address or its bytes, the program is wrong. A group of ranges stays if one of these is true:
+// When in doubt, leave it out. A function that stays where it was does what it did before. If a function moves although
+// the program depends on where its code lies, or on its bytes, the program goes wrong. So a group (a function with all its
+// parts) stays if one of these is true:
 //
 //   * it does not decode, its unwind tables or an indirect jump is not understood (the parts that follow say so);
 //   * it belongs to a run-time system that finds frames by return address (v8_builtins, keep_what_inherits_registers);

@@ -13,8 +13,8 @@
 
 namespace profld {
 
-// Unwind-table entries for functions that have none: the other stages read of them where a function starts and ends, and
-// where its frame is in place. They are not written to the output.
+// Entries of unwind tables, made for functions that have none: from them the other stages read where a function starts and
+// ends, and where its frame is in place. They are not written to the output.
 struct MadeFrames {
   EhFrame frames;
   Bytes programs;  // the made entries' call-frame programs, which `frames` refers to
@@ -23,7 +23,8 @@ struct MadeFrames {
 // What is known of a range of code that was found.
 struct FoundRange {
   OldRange range;
-  bool is_start = false;  // a function's, perhaps; else control comes from another range of the same function
+  // It may be the start of a function. Else it is a part of one, to which control comes from another range of it.
+  bool is_start = false;
   bool no_return_address = false;
   std::optional<Reason> stays;  // why it cannot be moved
   std::vector<FrameRow> rows;   // ascending; the first is that of its start

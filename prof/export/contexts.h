@@ -13,8 +13,6 @@
 
 namespace prof {
 
-// What exports write of a profile: a list of contexts, each with its own calls and times.
-//
 // Viewers add up themselves: a context has what it did itself, and a function's total is the sum of the contexts below
 // it. The list is in the order of a walk through the tree, each context directly before those below it, so a level is
 // all that is needed to know the callers.
@@ -42,7 +40,7 @@ const char* name_of(Measure measure, const Analysis& analysis);
 // Calls or cycles of a node itself.
 uint64_t self_of(const Analysis& analysis, Measure measure, size_t node);
 
-// By function, what is of none of its nodes, calls or cycles: samples of functions that no calls are known of.
+// By function: calls or cycles that none of its nodes has. They are samples of functions of which no calls are known.
 std::vector<Values> self_without_nodes(const Analysis& analysis, const std::vector<Measure>& measures);
 
 uint64_t nanoseconds(const Analysis& analysis, uint64_t cycles);

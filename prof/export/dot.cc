@@ -58,7 +58,7 @@ class Dot {
   }
 
  private:
-  // The part of everything that something is; of nothing everything is all.
+  // n as a part of the whole, 0 to 1; 1 if the whole is 0.
   double share(uint64_t n) const { return graph_.whole[0] == 0 ? 1 : double(n) / double(graph_.whole[0]); }
 
   void choose() {

@@ -138,7 +138,7 @@ void DebugInfo::add_scopes(Dwarf_Die& parent, unsigned depth, uint32_t scope, Sc
     switch (dwarf_tag(&child)) {
       case DW_TAG_subprogram: {
         to.of_functions[child.addr] = scope;
-        // What stands in a member is where the member is declared.
+        // What is inside a member function has the scope in which the member is declared.
         const auto declared = to.of_functions.find(declaration_of(child).addr);
         if (declared != to.of_functions.end()) inner = declared->second;
       }
@@ -164,7 +164,8 @@ void DebugInfo::add_scopes(Dwarf_Die& parent, unsigned depth, uint32_t scope, Sc
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// The walk that libdw has for this (dwarf_getscopes_die) takes a whole unit for each name, and nested blocks without an end.
+// libdw's own function for this (dwarf_getscopes_die) goes through a whole unit for each name, and into nested blocks however
+// deep they are.
 const DebugInfo::Scopes& DebugInfo::scopes_of(Dwarf_Die& function) {
   static const Scopes none;
   Dwarf_Die unit;

@@ -53,7 +53,7 @@ Sums sums_of(const Analysis& a) {
   return sums;
 }
 
-// What was added since `before`, the most first. Self times are estimates where the probe's cost was subtracted, and
+// What was added since `before`, the most first. Self times are estimates where the hooks' cost was subtracted, and
 // may shrink a little.
 std::vector<Row> rows_since(const Sums& before, const Analysis& now) {
   std::vector<Row> rows;

@@ -80,7 +80,8 @@ int run_tui(const TuiOptions& options) {
   chosen_by.arguments = options.arguments;
   Choice choice = choose(chosen_by);
   const bool may_run = is_live(choice.profiles);
-  // A program that runs may start others, whose profiles are of the same run then. A run that began later is not changed to.
+  // A program that runs may start others, whose profiles are of the same run then. It does not go over to a run that
+  // began later.
   const auto choose_again = [&] {
     Choice again = choose(chosen_by);
     if (again.profiles[0] == choice.profiles[0]) choice = std::move(again);

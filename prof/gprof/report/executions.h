@@ -1,6 +1,6 @@
 // gprof -C and -A: how often functions, and with -l lines of the source, were run; and the source with these numbers.
 //
-// What is counted is a function by its calls, and a basic block by its own record, where the profile has such. gprof keeps
+// A function is counted by its calls, a basic block by its own record, if the profile has one. gprof keeps
 // ten basic blocks of a line, and of a line whose code lies in several places those of the first; here all are kept.
 
 #ifndef PROF_GPROF_REPORT_EXECUTIONS_H

@@ -33,7 +33,8 @@ class Texts {
   std::map<std::string, uint32_t> index_;
 };
 
-// Addresses that something is said of, a line or a function: what the meaning of `what` is.
+// A range of addresses, and what is said of it. `what` is an index: in `lines` into `places`, in `bodies` into
+// `functions`.
 struct Stretch {
   uint64_t start, end;
   uint32_t what;
@@ -59,7 +60,7 @@ class Reader {
   }
 
   Texts files, functions;
-  std::vector<std::pair<uint32_t, unsigned>> places;  // file and line, what `lines` say
+  std::vector<std::pair<uint32_t, unsigned>> places;  // file, an index into `files`, and line
   std::vector<Stretch> lines, bodies;
 
  private:
@@ -116,8 +117,7 @@ class Reader {
   uint64_t entries_ = 0;
 };
 
-// What is said of addresses that one goes through in their order: by the last stretch to begin, of those that have not
-// ended.
+// Tells the stretch that an address is in; to be asked in ascending order. Of several it is the one that began last.
 class Cursor {
  public:
   explicit Cursor(const std::vector<Stretch>& stretches) : stretches_(stretches) {}

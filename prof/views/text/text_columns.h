@@ -21,8 +21,9 @@ struct TextColumn {
   std::vector<std::string> cells = {};  // one for each line
 };
 
-// A name with what stands before and after it, which is not shortened as long as eight columns are left for it. Printable
-// (libprof/printable.h).
+// A name, and what stands before and after it. Where there is no room for all three, the name is shortened, to eight columns
+// at the least, and then what stands after it; if hardly a name would be left, the middle of the line is left out instead.
+// All printable (libprof/printable.h).
 struct TextWithName {
   std::string before, name, after;
 };
