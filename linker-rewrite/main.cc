@@ -71,8 +71,8 @@ struct Options {
   bool help = false, version = false;
 };
 
-// The library that belongs to this profld. Where counts and samples are all that is wanted, it is the one that needs no hooks to
-// learn of threads (decide/threads.cc).
+// The library that belongs to this profld. Where counts and samples are all that is wanted, it is the one that needs no
+// hooks to learn of threads (decide/threads.cc).
 std::string default_runtime(const Options& o, const Image& image) {
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -172,8 +172,8 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-// A name that begins with $ORIGIN leads the dynamic linker to the folder of the copy. The file need not be there yet; the
-// runtime of this profld is what it has to be like.
+// A name that begins with $ORIGIN leads the dynamic linker to the folder of the copy. The file need not be there yet;
+// the runtime of this profld is what it has to be like.
 RuntimeFile runtime_file(const Options& o, const Image& image) {
   const std::string& name = o.runtime;
   if (name.empty()) return default_runtime(o, image);

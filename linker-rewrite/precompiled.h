@@ -1,8 +1,8 @@
-// Headers that are not ours, of those that many sources include: g++ reads them once for all of profld and prof. Without it
-// compiling takes a quarter longer. The Makefile and the mkfile put it in front of each source.
+// Headers that are not ours, of those that many sources include: g++ reads them once for all of profld and prof.
+// Without it compiling takes a quarter longer. The Makefile and the mkfile put it in front of each source.
 //
-// It is no header to lean on: each source includes what it uses, since clang, clang-tidy, the sanitizers' build and libprof do
-// without this one.
+// It is no header to lean on: each source includes what it uses, since clang, clang-tidy, the sanitizers' build and
+// libprof do without this one.
 
 #pragma once
 

@@ -20,7 +20,8 @@ struct Rewritten {
   Report report;
 };
 
-// Throws Error if the program cannot be rewritten. Calls `show` when a stage begins, and while it goes on, if it may be long. `wishes`: a dynamic program's.
+// Throws Error if the program cannot be rewritten. Calls `show` when a stage begins, and while it goes on, if it may be
+// long. `wishes`: a dynamic program's.
 Rewritten rewrite(
     const Image& image, const Selection& selection, const RuntimeFile& runtime,
     const ShowStage& show = [](double, const char*) {}, const LinkerWishes& wishes = {});

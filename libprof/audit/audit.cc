@@ -1,38 +1,40 @@
 // libprof-audit.so: leads the dynamic linker to rewritten copies of libraries.
 //
 // The problem. A program that runs with rewritten libraries must find them under the names by which it asks for the
-// originals: in its DT_NEEDED, in dlopen with a name, an absolute or a relative path, in those of its libraries. Nothing
-// of this may be seen by the programs that it starts, so environment variables will not do (LD_LIBRARY_PATH does not
-// help with paths anyway).
+// originals: in its DT_NEEDED, in dlopen with a name, an absolute or a relative path, in those of its libraries.
+// Nothing of this may be seen by the programs that it starts, so environment variables will not do (LD_LIBRARY_PATH
+// does not help with paths anyway).
 //
 // The way taken. The copy of the program has a DT_AUDIT entry, which names this library inside the shadow root
-// (libprof/format/shadow_root.h). glibc's dynamic linker loads it into a namespace of its own, and asks la_objsearch about
-// every file before it opens it. If the file that has the name is one that has a copy, the answer is the copy's path.
+// (libprof/format/shadow_root.h). glibc's dynamic linker loads it into a namespace of its own, and asks la_objsearch
+// about every file before it opens it. If the file that has the name is one that has a copy, the answer is the copy's
+// path.
 //
-//   Names. Where the linker searches (DT_RUNPATH, /etc/ld.so.cache), it opens what we say, and remembers the name that it
-//   asked for: dladdr, dl_iterate_phdr and backtraces show the original's. Where it was given a path, it remembers what
-//   we say. la_objopen then writes the old name over it, in place: the memory is the linker's own, and the new name is
-//   made at least as long. The linker compares names with what is asked for later, so the old name is the better one
-//   there too; gdb finds the copies by `set sysroot ROOT`.
+//   Names. Where the linker searches (DT_RUNPATH, /etc/ld.so.cache), it opens what we say, and remembers the name that
+//   it asked for: dladdr, dl_iterate_phdr and backtraces show the original's. Where it was given a path, it remembers
+//   what we say. la_objopen then writes the old name over it, in place: the memory is the linker's own, and the new
+//   name is made at least as long. The linker compares names with what is asked for later, so the old name is the
+//   better one there too; gdb finds the copies by `set sysroot ROOT`.
 //
-//   $ORIGIN. The linker takes it from where the program lies, and from the path of a library that it was given: both are
-//   in the shadow root. What has no copy is not there, so ROOT is taken off such paths first. That finds everything in
-//   its place. A name with $ORIGIN as dlopen takes it would be replaced too late for that, so we do it.
+//   $ORIGIN. The linker takes it from where the program lies, and from the path of a library that it was given: both
+//   are in the shadow root. What has no copy is not there, so ROOT is taken off such paths first. That finds everything
+//   in its place. A name with $ORIGIN as dlopen takes it would be replaced too late for that, so we do it.
 //
-//   Costs. A system call or two for each file that the linker tries. There is no la_symbind and no la_pltenter, which would
-//   cost at each call of a function.
+//   Costs. A system call or two for each file that the linker tries. There is no la_symbind and no la_pltenter, which
+//   would cost at each call of a function.
 //
 //   Buffers. The linker holds its lock while it asks, and has copied an answer before it asks again.
 //
-// Files without an entry in ROOT/.known, plugins mostly, are noted in ROOT/.seen when they were loaded, for the next run. If
-// nothing can be written there, that is all right. A program that has given up system calls since
-// it was started notes nothing.
+// Files without an entry in ROOT/.known, plugins mostly, are noted in ROOT/.seen when they were loaded, for the next
+// run. If nothing can be written there, that is all right. A program that has given up system calls since it was
+// started notes nothing.
 //
-// On another machine, where `profld --libs` had a shadow root put, files are told by their names: there is nothing to compare
-// them with.
+// On another machine, where `profld --libs` had a shadow root put, files are told by their names: there is nothing to
+// compare them with.
 //
-// Limits. A process that has lost its way to the shadow root (chroot, another user) gets originals from then on; what it
-// has loaded it finds by the names that it used before. dlinfo's RTLD_DI_ORIGIN shows the shadow root where a path was given.
+// Limits. A process that has lost its way to the shadow root (chroot, another user) gets originals from then on; what
+// it has loaded it finds by the names that it used before. dlinfo's RTLD_DI_ORIGIN shows the shadow root where a path
+// was given.
 
 #include <link.h>
 
@@ -205,8 +207,8 @@ const char* without_origin(const char* name, const link_map* asks) {
 
 bool same_file(const FileStatus& a, const FileStatus& b) { return a.device == b.device && a.inode == b.inode; }
 
-// Sets `answer` to a path below ROOT that is to be remembered in place of `path`, for which la_objopen will put `path` back.
-// False if the file is used as it is. `known` is its entry in ROOT/.known, `copy` what that leads to.
+// Sets `answer` to a path below ROOT that is to be remembered in place of `path`, for which la_objopen will put `path`
+// back. False if the file is used as it is. `known` is its entry in ROOT/.known, `copy` what that leads to.
 bool answer_for_path(const char* path, const Path& known, const FileStatus& copy) {
   FileStatus status;
   answer.set(root.text()).add(path);
@@ -241,9 +243,9 @@ const char* packed(const char* name, bool as_asked) {
   return answer.text();
 }
 
-// What the kernel says of the system calls that the process has given up (seccomp): the kind in the first digits, and how
-// many filters there are. -1 if it is not known. It is asked by calls that the linker itself makes for each library: others
-// may end the process.
+// What the kernel says of the system calls that the process has given up (seccomp): the kind in the first digits, and
+// how many filters there are. -1 if it is not known. It is asked by calls that the linker itself makes for each
+// library: others may end the process.
 int64_t sandbox() {
   static char bytes[4096];
   const int64_t status = open_at("/proc/thread-self/status", kReadOnly);

@@ -12,18 +12,18 @@
 // sign is seen. One that comes later, with a handler whose hooks set `away` anew, makes the stamp too early, never too
 // late, and for a stamp earlier than the thread's last one there is no time to give (hooks.S).
 //
-// Asking is a race with switches, too. The sign is armed before the kernel is asked, so that a switch after that is seen by
-// the next hook. Signals are blocked meanwhile: a handler might leave by siglongjmp, or call more new functions than there
-// are spare nodes (tree.h). Some cannot be blocked (syscall.h), and if the hooks of such a handler ask as well, they set `away`
-// before us: it is exchanged only if it is what it was before.
+// Asking is a race with switches, too. The sign is armed before the kernel is asked, so that a switch after that is
+// seen by the next hook. Signals are blocked meanwhile: a handler might leave by siglongjmp, or call more new functions
+// than there are spare nodes (tree.h). Some cannot be blocked (syscall.h), and if the hooks of such a handler ask as
+// well, they set `away` before us: it is exchanged only if it is what it was before.
 //
 // What `away` grows by was waited by the code that ran last. Why, the kernel's counts of switches tell: if the thread
 // gave up its processor of its own wish at least once, it waited for something; else it was preempted.
 //
-// Cycles per nanosecond are those of the counter and CLOCK_MONOTONIC since the process began. Their error is that of one
-// reading of a clock, however long ago that was. (CLOCK_MONOTONIC_RAW, which readers use, is refused by some filters.)
-// If the thread loses its processor between the readings, that is no small error: so readings that took long are made
-// again.
+// Cycles per nanosecond are those of the counter and CLOCK_MONOTONIC since the process began. Their error is that of
+// one reading of a clock, however long ago that was. (CLOCK_MONOTONIC_RAW, which readers use, is refused by some
+// filters.) If the thread loses its processor between the readings, that is no small error: so readings that took long
+// are made again.
 //
 // When too little time has gone by for a switch, it was a signal that changed the sign, and nothing is asked. Nor is
 // anything asked by a handler that comes while the runtime makes a system call: it may be that of SIGSYS, because a
@@ -141,9 +141,9 @@ uint64_t ask_kernel(State* s) {
   return time_stamp() - load(&s->away);
 }
 
-// Hooks of a handler that interrupts a system call of the runtime make none: see run_heavy. Such a handler may be on a stack
-// of its own above ours, so it is told by `asked` as well. What the thread may have waited is not known then: its time goes to
-// the hooks that ask again.
+// Hooks of a handler that interrupts a system call of the runtime make none: see run_heavy. Such a handler may be on a
+// stack of its own above ours, so it is told by `asked` as well. What the thread may have waited is not known then: its
+// time goes to the hooks that ask again.
 uint64_t ask(State* s) {
   const uint64_t here = as_word(__builtin_frame_address(0)), asked = load(&s->asked);
   if (asked != 0) store(&s->asked, asked + 1);

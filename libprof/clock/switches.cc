@@ -1,7 +1,7 @@
 // Seeing switches without being told.
 //
-// The problem. The time-stamp counter goes on while a thread waits or another one has its processor. The kernel knows how
-// long a thread ran, but asking it costs twenty times what a hook does. So a hook has to see, with a load and a
+// The problem. The time-stamp counter goes on while a thread waits or another one has its processor. The kernel knows
+// how long a thread ran, but asking it costs twenty times what a hook does. So a hook has to see, with a load and a
 // comparison, whether the thread has been off its processor since the hook before; only then the kernel is asked.
 //
 // Ways, in the order in which they are tried:
@@ -20,11 +20,11 @@
 //   2. The page of a perf event. The kernel rewrites the page of a task's software clock whenever it puts the task on a
 //      processor, and each time adds to the page's `lock`. It takes a system call that is often forbidden, and memory
 //      that may be locked; a thread that gets no page has zeros in its place, and asks in each hook: slow, but right.
-//   3. Neither. Then a thread asks when the last hook was more than LONGEST_UNASKED cycles ago. What it waited in less is
-//      taken for time on a processor, and the profile says so (kShortWaitsUnseen).
+//   3. Neither. Then a thread asks when the last hook was more than LONGEST_UNASKED cycles ago. What it waited in less
+//      is taken for time on a processor, and the profile says so (kShortWaitsUnseen).
 //
-// Limits. A child of vfork that runs hooks uses its parent's sign, which does not see it wait. A program that switches all
-// its perf events off (PR_TASK_PERF_EVENTS_DISABLE) stops the page as well: waiting counts from there on.
+// Limits. A child of vfork that runs hooks uses its parent's sign, which does not see it wait. A program that switches
+// all its perf events off (PR_TASK_PERF_EVENTS_DISABLE) stops the page as well: waiting counts from there on.
 
 #include "switches.h"
 

@@ -27,8 +27,8 @@ bool may_have_switched(State* s, uint64_t stamp);
 // For a thread that cannot be told how long it was off: nothing is seen any more.
 void stop_watching(State* s);
 
-// In a forked child, for a hook of its parent's that goes on with the state `s`, see life/threads.cc. False if the page of the
-// sign may be in other use by now.
+// In a forked child, for a hook of its parent's that goes on with the state `s`, see life/threads.cc. False if the page
+// of the sign may be in other use by now.
 bool leave_sign(State* s);
 
 }  // namespace libprof

@@ -120,7 +120,8 @@ uint32_t choose_next(State* s, Frame* f) {
 
 void start(State* s, Frame* f, uint32_t weight) {
   store(&f->flags, f->flags | weight << kWeightShift);
-  // A handler that waits between the counter and `away` makes the stamp too early by as much, and the call as much longer.
+  // A handler that waits between the counter and `away` makes the stamp too early by as much, and the call as much
+  // longer.
   uint64_t away, stamp;
   do {
     away = load(&s->away);

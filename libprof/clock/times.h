@@ -16,7 +16,8 @@ inline void give_time(State* s, Node* node, uint64_t now) {
   if (is_timed()) give_time_to(s, node, now);
 }
 
-// What the thread ran since that stamp, to which time was given, nobody gets: it was the runtime's. `away`: State::away then.
+// What the thread ran since that stamp, to which time was given, nobody gets: it was the runtime's. `away`: State::away
+// then.
 void skip_time(State* s, uint64_t since, uint64_t away);
 
 // The time up to which time is given: a stamp of the counter or of the thread's own clock; 0 if the type takes none.

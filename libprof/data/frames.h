@@ -1,5 +1,5 @@
-// Frames of the shadow stacks, in the profile, and the chunks that they lie in: format.h says what both are, hooks.S what the
-// hooks do with them.
+// Frames of the shadow stacks, in the profile, and the chunks that they lie in: format.h says what both are, hooks.S
+// what the hooks do with them.
 
 #ifndef LIBPROF_FRAMES_H
 #define LIBPROF_FRAMES_H
@@ -19,9 +19,9 @@
 
 namespace libprof {
 
-// Chunks of frames. The end of a chunk shows in the address of an entry (CHUNK_ALIGNMENT). Four small chunks fill a page: a
-// coroutine begins with one of these. A large one, with entries in all of a page but the first quarter, where its head is last,
-// is for the stacks of threads and for whatever needs more.
+// Chunks of frames. The end of a chunk shows in the address of an entry (CHUNK_ALIGNMENT). Four small chunks fill a
+// page: a coroutine begins with one of these. A large one, with entries in all of a page but the first quarter, where
+// its head is last, is for the stacks of threads and for whatever needs more.
 inline constexpr uint64_t kSmallChunk = CHUNK_ALIGNMENT;
 inline constexpr uint64_t kLargeChunkOffset = CHUNK_ALIGNMENT - sizeof(FrameChunk);  // in its page
 inline constexpr uint32_t kFramesInSmallChunk = (kSmallChunk - sizeof(FrameChunk)) / sizeof(Frame);

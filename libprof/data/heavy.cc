@@ -24,8 +24,8 @@ uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t ar
   return result;
 }
 
-// The word is the number of the thread that has the lock. That may have ended in a system call, by a filter or in the handler
-// of SIGSYS; or it is this one, which such a handler took away from there. Between system calls all is whole.
+// The word is the number of the thread that has the lock. That may have ended in a system call, by a filter or in the
+// handler of SIGSYS; or it is this one, which such a handler took away from there. Between system calls all is whole.
 // Where the program has forbidden to ask for it, threads have none, and nobody can tell whether they have ended.
 void lock(uint32_t* word) {
   constexpr uint64_t kLookEvery = 1024;  // tries

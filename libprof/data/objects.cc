@@ -1,6 +1,7 @@
-// The list is an array of entries, and more arrays as they are needed. An entry has a word that says what it is; whoever
-// changes that word from free to being written owns the entry. A reader takes a copy and looks whether the entry was
-// valid before and after: a library cannot be replaced by another one between two steps of code that lies in it.
+// The list is an array of entries, and more arrays as they are needed. An entry has a word that says what it is;
+// whoever changes that word from free to being written owns the entry. A reader takes a copy and looks whether the
+// entry was valid before and after: a library cannot be replaced by another one between two steps of code that lies in
+// it.
 
 #include "objects.h"
 
@@ -109,8 +110,8 @@ Object describe_object(const Elf64_Phdr* headers, uint64_t count, uint64_t bias)
     const uint64_t start = bias + h.p_vaddr, end = start + h.p_memsz;
     if (start < object.start) object.start = start;
     if (end > object.end) object.end = end;
-    // The first one after the program headers, or the last one: profld puts the copies after the program headers that it makes,
-    // and both after all that was there, or in front of that.
+    // The first one after the program headers, or the last one: profld puts the copies after the program headers that
+    // it makes, and both after all that was there, or in front of that.
     const uint64_t table = reinterpret_cast<uint64_t>(headers);
     const bool is_found = object.code_start > table && start > object.code_start;
     if ((h.p_flags & PF_X) && !is_found) {

@@ -53,8 +53,8 @@ bool find_object(uint64_t address, Object* found);
 bool next_object(ObjectPlace* place, Object* found);  // one after the other; false: there are no more
 bool is_in_hooked_code(uint64_t address);
 
-// Whether an object is there; and the same when what is known of the page is to be found out first, which the thread keeps in
-// one word.
+// Whether an object is there; and the same when what is known of the page is to be found out first, which the thread
+// keeps in one word.
 bool find_out_page(State* s, uint64_t address);
 inline bool is_in_object(State* s, uint64_t address) {
   const uint64_t page = address / kPage, found = load(&s->known_pages[page % kKnownPages]);

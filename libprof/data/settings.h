@@ -1,5 +1,5 @@
-// What the environment asks for: PROFTYPE, PROFSIZE, PROFSTART, PROFDIR, PROFLIMIT, PROFLAST. Read once, when the first process begins;
-// processes made by fork inherit it, whatever they do to their environment.
+// What the environment asks for: PROFTYPE, PROFSIZE, PROFSTART, PROFDIR, PROFLIMIT, PROFLAST. Read once, when the first
+// process begins; processes made by fork inherit it, whatever they do to their environment.
 
 #ifndef LIBPROF_SETTINGS_H
 #define LIBPROF_SETTINGS_H

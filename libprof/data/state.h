@@ -1,5 +1,5 @@
-// The private state of the runtime: the data of one thread and of one process that lie outside the profile. How a thread's
-// memory is laid out: at the end; its frames, in the profile: frames.h.
+// The private state of the runtime: the data of one thread and of one process that lie outside the profile. How a
+// thread's memory is laid out: at the end; its frames, in the profile: frames.h.
 //
 // Terms. The MAPPING is prof.<pid>, mapped shared; it holds nodes and frames (format.h). The STATE is one page of
 // private memory per thread, found through the one thread-local word `libprof_state`; it says where the thread is in
@@ -9,8 +9,8 @@
 // Three kinds of code. FAST paths are the hooks themselves (hooks.S): a few dozen instructions, no call. SLOW paths
 // (shadow_stack.cc, stack_switch.cc, tail_calls.cc, the look-up in tree.cc) run on the program's stack with signals
 // enabled; they need little stack and are written so that a signal handler may run hooks between any two instructions.
-// HEAVY paths (everything that makes system calls, takes a lock or needs stack) run on a stack of the thread's own, below
-// its state, with all signals blocked but SIGTRAP and SIGSYS; a hook that a handler of these runs there finds
+// HEAVY paths (everything that makes system calls, takes a lock or needs stack) run on a stack of the thread's own,
+// below its state, with all signals blocked but SIGTRAP and SIGSYS; a hook that a handler of these runs there finds
 // State::is_busy.
 //
 // Compiled with -ffreestanding -fno-exceptions -fno-rtti -mgeneral-regs-only -fno-stack-protector
@@ -101,8 +101,8 @@ struct Usage {  // struct rusage, getrusage(2)
   uint64_t voluntary_switches, involuntary_switches;
 };
 
-// What the clocks said: the counter and a thread's time at `now`, and CLOCK_MONOTONIC right after. 0: the kernel does not
-// say.
+// What the clocks said: the counter and a thread's time at `now`, and CLOCK_MONOTONIC right after. 0: the kernel does
+// not say.
 struct ClockReading {
   uint64_t cpu, now, ns;
   bool is_of_one_moment;
@@ -159,8 +159,8 @@ struct State {
   uint64_t random;                    // of the generator in times.cc; not 0
   int32_t timer;                      // number + 1 of the one in sampling.cc; 0: none
   uint64_t known_pages[kKnownPages];  // see objects.h
-  uint64_t
-      counters;  // address of its counters of blocks (block_counters.cc) or of its place in the trace (trace.cc); 0: none
+  // Address of its counters of blocks (block_counters.cc) or of its place in the trace (trace.cc); 0: none.
+  uint64_t counters;
   State* next;  // list of all states of the process
 };
 static_assert(offsetof(State, top) == STATE_TOP && offsetof(State, base) == STATE_BASE);

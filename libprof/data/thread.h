@@ -7,8 +7,8 @@
 
 namespace libprof {
 
-// Put the thread's present name into its record of the profile. Slow paths; the second one is for a thread other than the
-// caller's, which may be running or gone.
+// Put the thread's present name into its record of the profile. Slow paths; the second one is for a thread other than
+// the caller's, which may be running or gone.
 void note_name(State* s);
 void note_name_of_other(State* s);
 

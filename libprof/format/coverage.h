@@ -1,5 +1,5 @@
-// How much of the original's code has hooks: the section .prof.coverage of a rewritten file. It is there if that is less than
-// users expect (linker-rewrite/move/coverage.h). Little-endian; not mapped at run time.
+// How much of the original's code has hooks: the section .prof.coverage of a rewritten file. It is there if that is
+// less than users expect (linker-rewrite/move/coverage.h). Little-endian; not mapped at run time.
 
 #ifndef LIBPROF_FORMAT_COVERAGE_H
 #define LIBPROF_FORMAT_COVERAGE_H

@@ -1,5 +1,6 @@
 // The data that profld puts into a rewritten program for readers: the section .prof.map, which leads from addresses in
-// the copies back to the original program, .prof.steps, .prof.imports, and the note "prof", which marks a rewritten file.
+// the copies back to the original program, .prof.steps, .prof.imports, and the note "prof", which marks a rewritten
+// file.
 //
 // A profile's program counters lie in the copies. A reader subtracts Module::bias, finds the MapEntry that covers the
 // address, and reports `function`, the original entry point, whose symbols are those of the original program.
@@ -10,10 +11,10 @@
 //
 // Instructions. A copy differs from its original at a few places only, where something stands before an instruction (a
 // hook), or the instruction is longer. The section .prof.steps says where, for each entry of the map, in its order:
-// numbers of variable length (DWARF's ULEB128): how many steps there are; and of each step, how many bytes of the original
-// lie between the one before it (at first, the start) and itself, and how many the copy has more for these. So the
-// instruction at the end of what a step closes, and no other, is the one that grew. Where an entry has no steps that can be
-// read, its instructions are not known.
+// numbers of variable length (DWARF's ULEB128): how many steps there are; and of each step, how many bytes of the
+// original lie between the one before it (at first, the start) and itself, and how many the copy has more for these. So
+// the instruction at the end of what a step closes, and no other, is the one that grew. Where an entry has no steps
+// that can be read, its instructions are not known.
 //
 // Little-endian. Not mapped at run time (no SHF_ALLOC); the note is.
 //
@@ -36,8 +37,8 @@ inline constexpr uint32_t kNoteOriginalBuildId = 1;
 
 // Entry of the dynamic section, in the range left to operating systems: address of two words through which the program
 // calls the hooks, _profin's and after it _profout's. The dynamic linker fills them with the addresses of these
-// symbols, the runtime with those of the hooks that are in use, which saves each call a jump. (What lies after them, the
-// words of _proftail and _profjump, is not the runtime's: older programs have something else there.)
+// symbols, the runtime with those of the hooks that are in use, which saves each call a jump. (What lies after them,
+// the words of _proftail and _profjump, is not the runtime's: older programs have something else there.)
 inline constexpr int64_t kHooksTag = 0x6f50524f;
 
 struct MapHeader {

@@ -1,8 +1,9 @@
 // The format of a trace: which instructions a program ran, one after the other, and which memory they touched. And what
 // profld --trace puts into a program for the runtime, which writes one.
 //
-// Three write it: prof trace, which steps a program through gdbserver or through proftarget (prof/instructions/trace/trace_writer.h),
-// and a program that `profld --trace` rewrote, whose runtime maps the file and leaves it as trace.<pid>.
+// Three write it: prof trace, which steps a program through gdbserver or through proftarget
+// (prof/instructions/trace/trace_writer.h), and a program that `profld --trace` rewrote, whose runtime maps the file
+// and leaves it as trace.<pid>.
 //
 //   TraceHeader                what the file is
 //   TraceChunk, its bytes      appended, one after the other, each at a multiple of 8 bytes
@@ -11,15 +12,15 @@
 //   TraceChunk, TraceEnd       how the program ended: a trace without it is a part of one
 //
 // A reader may read while the file grows: the bytes of a chunk are there when its header is, but for windows (below). A
-// chunk that goes on after the end of the file was torn, and so was what follows one without kChunkMagic. All that is in
-// front of it holds.
+// chunk that goes on after the end of the file was torn, and so was what follows one without kChunkMagic. All that is
+// in front of it holds.
 //
-// What chunks tell of one thread stands in the order in which it happened. Those of several threads stand in the order in
-// which they were full. A module, or code, that changes stands in front of the first chunk with steps in it.
+// What chunks tell of one thread stands in the order in which it happened. Those of several threads stand in the order
+// in which they were full. A module, or code, that changes stands in front of the first chunk with steps in it.
 //
-// Steps. What was stepped is written as runs: instructions that lie one after the other, and ran so. A run that occurred
-// in the same chunk before is named by its number, and one that again follows the one that it followed the last time is
-// counted only. So a chunk can be read without any other. Its bytes, once they are unpacked:
+// Steps. What was stepped is written as runs: instructions that lie one after the other, and ran so. A run that
+// occurred in the same chunk before is named by its number, and one that again follows the one that it followed the
+// last time is counted only. So a chunk can be read without any other. Its bytes, once they are unpacked:
 //
 //   uint64_t size of the flow, in bytes; the flow; after it the addresses, up to the end of the chunk
 //
@@ -31,49 +32,53 @@
 //           1 times                        so many runs, each the one that followed the run before it the last time
 //           2 event                        something happened (below) before the next run
 //           3 + n                          run n
-//   instruction:   length + 16 * accesses, and, if these are 15 or more (15 is written), how many more; for each access:
-//                  size in bytes * 8 + kAccess... flags
+//   instruction:   length + 16 * accesses, and, if these are 15 or more (15 is written), how many more; for each
+//                  access: size in bytes * 8 + kAccess... flags
 //   addresses:     of each run that is named by the flow, of each of its accesses in their order: the address, signed,
 //                  less what it was when that run ran last plus by how much it changed then; the first time: less the
 //                  address before it in the chunk. An access of a repeated instruction (kAccessRepeated) has after it
-//                  how often it was made: elements that follow each other, up, or with kAccessDown down, from the address.
+//                  how often it was made: elements that follow each other, up, or with kAccessDown down, from the
+//                  address.
 //
 //   event:  kind (TraceEventKind), how many values, the values
 //
-// An instruction with a prefix rep is one instruction, however often it repeats itself. What decides nothing is left out:
-// without kTraceMemory there are no accesses.
+// An instruction with a prefix rep is one instruction, however often it repeats itself. What decides nothing is left
+// out: without kTraceMemory there are no accesses.
 //
-// Blocks. A rewritten program writes records into windows: parts of the file that are mapped into its memory, each of them a
-// chunk of kind kChunkBlocks, not packed. What is not written yet is 0, and is skipped. Windows are numbered (`sequence`) in
-// the order in which they are begun, which is the order in which the chunks of a thread are to be read. A full one may be
-// written after the end of the file, as a chunk with the same number, and be begun again, with the next one. So if two chunks
-// have the same number, the first one holds, and what is torn of the second one is not missing. A window with number 0 holds
-// nothing. If the number is another one after a reader has read what is in a window, that is not to be believed.
-// A record is the number of a basic
-// block + 1, in a word of 2 or 4 bytes. The block ran as a whole, and before it the one that the table says to have run
-// there, if it names one. Else, if the table says that it is so (kBlockToldByWays), what ran before it is on the way to it from
-// the block of the record before, through such as write none, of which there is one. A signal's handler may have written
-// records in between (prof/instructions/trace/blocks.cc).
+// Blocks. A rewritten program writes records into windows: parts of the file that are mapped into its memory, each of
+// them a chunk of kind kChunkBlocks, not packed. What is not written yet is 0, and is skipped. Windows are numbered
+// (`sequence`) in the order in which they are begun, which is the order in which the chunks of a thread are to be read.
+// A full one may be written after the end of the file, as a chunk with the same number, and be begun again, with the
+// next one. So if two chunks have the same number, the first one holds, and what is torn of the second one is not
+// missing. A window with number 0 holds nothing. If the number is another one after a reader has read what is in a
+// window, that is not to be believed.
 //
-// With kTraceMemory, words have 4 bytes, and the values of the block that the table tells of stand after the word, 8 bytes
-// each. The number takes its lower bits (kRecordNumber). Those above say how many values there are, and the highest bit
-// (kRecordIsWhole) that these are written, too. A record with values and without this bit was cut off: its program was
-// killed, or a signal's handler jumped out of it. The table of blocks tells what a reader makes of the values: where
-// accesses to memory were made.
+// A record is the number of a basic block + 1, in a word of 2 or 4 bytes. The block
+// ran as a whole, and before it the one that the table says to have run there, if it names one. Else, if the table says
+// that it is so (kBlockToldByWays), what ran before it is on the way to it from the block of the record before, through
+// such as write none, of which there is one. A signal's handler may have written records in between
+// (prof/instructions/trace/blocks.cc).
+//
+// With kTraceMemory, words have 4 bytes, and the values of the block that the table tells of stand after the word, 8
+// bytes each. The number takes its lower bits (kRecordNumber). Those above say how many values there are, and the
+// highest bit (kRecordIsWhole) that these are written, too. A record with values and without this bit was cut off: its
+// program was killed, or a signal's handler jumped out of it. The table of blocks tells what a reader makes of the
+// values: where accesses to memory were made.
 //
 // Such records may be packed (kTracePacked), each chunk by itself. A word has a slot (packed_slot). Each record is then
 //
-//   a byte: bit 0: the word follows; else it is the one that came after a word of the slot of the word before when that slot
-//           was met last. (Before the first record it is slot 0.) Then, in two bits each, the forms of the first three values
+//   a byte: bit 0: the word follows; else it is the one that came after a word of the slot of the word before when that
+//           slot was met last. (Before the first record it is slot 0.) Then, in two bits each, the forms of the first
+//           three values
 //   the word, 4 bytes, if it follows
-//   for each value: less what the value number (slot + its place in the record) was last, 0 at first: form 0: the same; form
-//           1, 2, 3: the difference, signed, in 1, 2, 8 bytes. Before the fourth value, and each fourth one from there on,
-//           stands a byte with the forms of four values
+//   for each value: less what the value number (slot + its place in the record) was last, 0 at first: form 0: the same;
+//           form 1, 2, 3: the difference, signed, in 1, 2, 8 bytes. Before the fourth value, and each fourth one from
+//           there on, stands a byte with the forms of four values
 //
 // A ring (kTraceRing) has the last windows only.
 //
-// Version 2 has no ways between blocks, nor flags of these. Version 1 has no windows that are begun again either, and nothing
-// packed; there, the number counts the windows of one thread.
+// Version 2 has no ways between blocks, nor flags of these. Version 1 has no windows that are begun again either, and
+// nothing packed; there, the number counts the windows of one thread.
 //
 // All integers are little-endian. Readers believe nothing in it.
 
@@ -164,8 +169,8 @@ struct TraceCode {
   uint64_t size;
 };
 
-// The table of the blocks of a module. After it `blocks` TraceBlock, `operands` TraceOperand, the ways on from all blocks, 4
-// bytes each, and `code_size` bytes of code: those of all blocks, one after the other.
+// The table of the blocks of a module. After it `blocks` TraceBlock, `operands` TraceOperand, the ways on from all
+// blocks, 4 bytes each, and `code_size` bytes of code: those of all blocks, one after the other.
 struct TraceBlocks {
   uint64_t blocks, operands, code_size;
   uint32_t block_size;    // sizeof(TraceBlock)
@@ -180,8 +185,8 @@ struct TraceBlock {
   uint32_t operands;      // TraceOperand, after those of the block before
   uint16_t values;        // that follow the word of each execution, its own or that of the block after it
   uint16_t flags;         // TraceBlockFlags
-  // Number + 1 of a block that ran just before it and wrote no word; 0: none. A block without code stands for the blocks before
-  // it alone. At most kMaxBlocksBefore follow each other so.
+  // Number + 1 of a block that ran just before it and wrote no word; 0: none. A block without code stands for the
+  // blocks before it alone. At most kMaxBlocksBefore follow each other so.
   uint32_t before;
   uint32_t next;  // ways on from it, after those of the block before: numbers of blocks. None: control leaves there
 };
@@ -195,8 +200,8 @@ enum TraceBlockFlags : uint16_t {
       4,  // it, or the first one that `before` leads to, may be where a handler of a signal begins, and the like
 };
 
-// An access to memory in a block: in the order in which they happen. Its address is the sum of `addend`, and of those of its
-// values that are there (kNoValue: not there).
+// An access to memory in a block: in the order in which they happen. Its address is the sum of `addend`, and of those
+// of its values that are there (kNoValue: not there).
 struct TraceOperand {
   uint32_t instruction;  // which of the block's, from 0
   uint16_t size;         // bytes
@@ -277,11 +282,11 @@ static_assert(sizeof(TraceHeader) == 64 && sizeof(TraceChunk) == 48 && sizeof(Tr
 static_assert(sizeof(TraceBlocks) == 32 && sizeof(TraceBlock) == 40 && sizeof(TraceOperand) == 24 &&
               sizeof(TraceEnd) == 24);
 
-// What profld --trace puts into a rewritten program for the runtime. The program header of type kTraceSegment says where it
-// lies, in pages of its own:
+// What profld --trace puts into a rewritten program for the runtime. The program header of type kTraceSegment says
+// where it lies, in pages of its own:
 //
-//   TraceWords    at the start of the first page: those of the threads that have none of their own yet. Code refers to them
-//                 by the segment register gs, whose base is the distance from them to the thread's own.
+//   TraceWords    at the start of the first page: those of the threads that have none of their own yet. Code refers to
+//                 them by the segment register gs, whose base is the distance from them to the thread's own.
 //   TraceProgram  at the start of the second page; after it the table of blocks, as in a trace (TraceBlocks)
 
 inline constexpr uint32_t kTraceSegment = 0x6f507254;

@@ -21,8 +21,8 @@
         FUNCTION \name
 .endm
 
-// The name by which rewritten programs and libraries know a function. A program may have functions with the plain names of its
-// own, and export them, but no language makes such a name as this.
+// The name by which rewritten programs and libraries know a function. A program may have functions with the plain names
+// of its own, and export them, but no language makes such a name as this.
 .macro ALSO_KNOWN name
         .globl  \name\().libprof
         .type   \name\().libprof, @function

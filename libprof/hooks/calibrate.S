@@ -1,5 +1,6 @@
 // The code that calibrate.cc measures: functions that do nothing, two with hooks, one without, and one that jumps; and
-// rounds of four calls, where every other call is of another function than the one before, or all are of the same function.
+// rounds of four calls, where every other call is of another function than the one before, or all are of the same
+// function.
 
 #include "assembler.h"
 

@@ -3,8 +3,8 @@
 
 #include "hook_macros.h"
 
-// The fast path of entering up to instruction 2. Leaves rcx = S, rdi = C and, unless \temp is rsi, rsi = P. \temp may be
-// changed; rax holds the flags if \temp is rsi. \careful: another stack may end less than LARGEST_FRAME below.
+// The fast path of entering up to instruction 2. Leaves rcx = S, rdi = C and, unless \temp is rsi, rsi = P. \temp may
+// be changed; rax holds the flags if \temp is rsi. \careful: another stack may end less than LARGEST_FRAME below.
 .macro ENTER_NODE variant, temp, slowly, careful
         FIND_STATE %rdx, \slowly
         mov     PROF_FRAME_SLOT(%rcx,%rdx), %rsi

@@ -114,8 +114,8 @@
         mov     KEPT_R10(%rsp), %r10
 .endm
 
-// Out of line: not the function called last from here, so look into the table of children. \pc_is_known: r8 is the pc, and
-// kept.
+// Out of line: not the function called last from here, so look into the table of children. \pc_is_known: r8 is the pc,
+// and kept.
 .macro FIND_CHILD variant, slowly, pc_is_known=0
 .Lother_child_\variant:
 .if !\pc_is_known
@@ -203,8 +203,8 @@
 1:
 .endm
 
-// Out of line, where GIVE_TIME goes: once more with another stamp if a handler has been here; no time is given if the stamp is
-// after. The top, in rdx, is kept.
+// Out of line, where GIVE_TIME goes: once more with another stamp if a handler has been here; no time is given if the
+// stamp is after. The top, in rdx, is kept.
 .macro TIME_AGAIN variant, stamp, clock
 .Lagain_\variant:
         mov     %rdx, KEPT_TOP(%rsp)

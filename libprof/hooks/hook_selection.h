@@ -1,10 +1,11 @@
 // Which form of the hooks is in use.
 //
-// A program calls the hooks through words, `call *word(%rip)`, so that the choice of a form costs the calls nothing. In a
-// static program, and for code that was linked with libprof.so, the words are ours, hook_words. A rewritten library calls
-// them through _proflibin, _proflibout, _proflibtail and _proflibjump, which jump through more words of ours. A dynamic
-// program has words of its own (kHooksTag in map.h says where), which the dynamic linker fills with _profin and _profout;
-// these jump through our words, until the program's are found. Its words for _proftail and _profjump stay as they are.
+// A program calls the hooks through words, `call *word(%rip)`, so that the choice of a form costs the calls nothing. In
+// a static program, and for code that was linked with libprof.so, the words are ours, hook_words. A rewritten library
+// calls them through _proflibin, _proflibout, _proflibtail and _proflibjump, which jump through more words of ours. A
+// dynamic program has words of its own (kHooksTag in map.h says where), which the dynamic linker fills with _profin and
+// _profout; these jump through our words, until the program's are found. Its words for _proftail and _profjump stay as
+// they are.
 
 #ifndef LIBPROF_HOOK_SELECTION_H
 #define LIBPROF_HOOK_SELECTION_H
@@ -15,8 +16,8 @@ namespace libprof {
 
 using Hook = void();
 
-// The four that belong together: before the body of a function, before it returns, before a jump after the enter hook of
-// another function, and before a jump that may lead anywhere.
+// The four that belong together: before the body of a function, before it returns, before a jump after the enter hook
+// of another function, and before a jump that may lead anywhere.
 struct Hooks {
   Hook *enter, *leave, *tail, *jump;
 };

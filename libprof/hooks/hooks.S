@@ -2,17 +2,19 @@
 // those that it calls before a tail call instead of _profout.
 //
 // Files. The forms of the hooks are in enter_hooks.S, leave_hooks.S and tail_hooks.S, and the steps that they share in
-// hook_macros.h. Here are the words and the names that rewritten programs and libraries know, and why the hooks are right.
+// hook_macros.h. Here are the words and the names that rewritten programs and libraries know, and why the hooks are
+// right.
 //
-// The problem. A hook runs tens of millions of times per second, between instructions of a program that does not know of
-// it. It must keep every register and every flag, live on the red zone alone (a stack may be 4 KiB), cost little more
-// than the two `rdtsc` of a pair, and leave the tree right when a signal handler runs hooks of its own between any
+// The problem. A hook runs tens of millions of times per second, between instructions of a program that does not know
+// of it. It must keep every register and every flag, live on the red zone alone (a stack may be 4 KiB), cost little
+// more than the two `rdtsc` of a pair, and leave the tree right when a signal handler runs hooks of its own between any
 // two of its instructions, or leaves with siglongjmp and never comes back, or the process is killed there.
 //
-// Where things are. rsp points to the return address into the function's copy (Node::pc). Above it stands the function's
-// own return address, so rsp is the same in both hooks of a call; it is the frame's SLOT, which identifies it. Signal
-// delivery skips the 128 bytes below rsp, and neither a function's entry nor its return has anything live there, so
-// registers are kept there. rsp does not move, and the rules for unwinding are those of a function just called.
+// Where things are. rsp points to the return address into the function's copy (Node::pc). Above it stands the
+// function's own return address, so rsp is the same in both hooks of a call; it is the frame's SLOT, which identifies
+// it. Signal delivery skips the 128 bytes below rsp, and neither a function's entry nor its return has anything live
+// there, so registers are kept there. rsp does not move, and the rules for unwinding are those of a function just
+// called.
 //
 //     S = the thread's State   T = S->top   (S,T) = top frame   P = its node   C = the node of the function called
 //
@@ -40,8 +42,8 @@
 //     d  top.slot = 0         from here on the frame is not there
 //     e  S->top = T - 1
 //
-// Tail calls. The function jumped to finds the stack as the one that jumps found it: both have the same slot. So before a
-// jump to a function whose hook is known, after which the jump leads, _proftail makes the one's frame the other's:
+// Tail calls. The function jumped to finds the stack as the one that jumps found it: both have the same slot. So before
+// a jump to a function whose hook is known, after which the jump leads, _proftail makes the one's frame the other's:
 //
 //     t  stamp = time stamp;  C = the node of the function jumped to, a child of P, the node of the one that jumps
 //     u  C.count++
@@ -49,10 +51,10 @@
 //     w  P.cycles += stamp - L
 //     x  top.node = C
 //
-// There is no moment without the frame, so a handler's hooks find it as they would between a hook and the next: before x
-// they are called by the one function, after it by the other. Of u and x both are done or none, but for a handler that
-// leaves by siglongjmp or a kill. v and w are as 5 and 6. _profjump, before a jump that may lead anywhere, is in C++
-// (tail_calls.cc).
+// There is no moment without the frame, so a handler's hooks find it as they would between a hook and the next: before
+// x they are called by the one function, after it by the other. Of u and x both are done or none, but for a handler
+// that leaves by siglongjmp or a kill. v and w are as 5 and 6. _profjump, before a jump that may lead anywhere, is in
+// C++ (tail_calls.cc).
 //
 // Time. last_tsc says up to when the thread's time has been given to nodes. Every hook gives the time since then to the
 // node that ran, and to that alone: there is nothing to balance, and no stamp stays in a node. 5 and b are one
@@ -63,8 +65,8 @@
 // A handler that returns. Its hooks push and pop in balance, so they leave S->top and all slots as they found them.
 //   before 2:  they nest above T as any call does, and use entry T + 1 and those above; all are 0 again when we go on.
 //   2 to 7:    the top has slot 0: the comparison fails, and the slow path nests the handler's frame above T + 1, with
-//              the nearest frame that has a slot, T, as its parent. It marks the frame's slot so that the fast exit does
-//              not match it: the exit, too, must skip the entry that is being filled. Nothing touches entry T + 1.
+//              the nearest frame that has a slot, T, as its parent. It marks the frame's slot so that the fast exit
+//              does not match it: the exit, too, must skip the entry that is being filled. Nothing touches entry T + 1.
 //   d to e:    as 2 to 7. After e: as before 2.
 //   A count is one instruction (4), so no count is lost or doubled.
 //   A handler before 5 gives P its time up to then. If L was read before that, we find at 5 that last_tsc has changed,
@@ -76,9 +78,9 @@
 // frames above or below it are gone. From then on time goes to the node on top. Between 5 and 6, or b and c, one
 // stretch is lost, that since the hook before: never more, and nothing is given twice.
 //
-// A handler that changes to another coroutine. We go on later, perhaps much later. What we do then, we do to the
-// frames of our own stack, for rdx was kept; last_tsc has changed if time has been given meanwhile; and 6 and c may come
-// as late as they like.
+// A handler that changes to another coroutine. We go on later, perhaps much later. What we do then, we do to the frames
+// of our own stack, for rdx was kept; last_tsc has changed if time has been given meanwhile; and 6 and c may come as
+// late as they like.
 //
 // Taking a new stamp at 5 or b comes to an end. It takes a handler between the reading of L and the comparison and none
 // between the stamp and the reading of L, else the stamp is after L; so one after each instruction (single steps) does
@@ -142,8 +144,8 @@ library_hook_words:
 
         JUMP_THROUGH _profin, hook_words
         JUMP_THROUGH _profout, hook_words+8
-        // Before it the distances from it to the start and to the end of this file in memory: copies of OCaml programs tell the
-        // run-time system that a stack may overflow here (linker-rewrite/move/relocate.cc).
+        // Before it the distances from it to the start and to the end of this file in memory: copies of OCaml programs
+        // tell the run-time system that a stack may overflow here (linker-rewrite/move/relocate.cc).
         .hidden __ehdr_start
         .hidden etext
         .balign 64
@@ -159,8 +161,8 @@ library_hook_words:
         JUMP_THROUGH _proflibtail, library_hook_words+16
         JUMP_THROUGH _proflibjump, library_hook_words+24
 
-// Begins a rewritten library that has been loaded: see libraries.cc. rax = program headers, ecx = their number. Keeps what
-// DT_INIT is called with.
+// Begins a rewritten library that has been loaded: see libraries.cc. rax = program headers, ecx = their number. Keeps
+// what DT_INIT is called with.
         FUNCTION _profload
         push    %rdi
         push    %rsi
@@ -179,8 +181,8 @@ library_hook_words:
         END_FUNCTION _profload
         ALSO_KNOWN _profload
 
-// Called by the code of a record that has no place in the window (trace.cc). 16(%rsp): the end of the place that it took, which
-// may be changed; 8(%rsp): the record's length. Keeps all registers and the flags.
+// Called by the code of a record that has no place in the window (trace.cc). 16(%rsp): the end of the place that it
+// took, which may be changed; 8(%rsp): the record's length. Keeps all registers and the flags.
         .macro KEEPING_ALL name, function
         FUNCTION \name
         push    %rbp

@@ -1,5 +1,5 @@
-// How control comes to the runtime and leaves it beside the hooks: the entry point of a static program, functions on another
-// stack, and the return from the handler of signals.
+// How control comes to the runtime and leaves it beside the hooks: the entry point of a static program, functions on
+// another stack, and the return from the handler of signals.
 
 #include <asm/unistd.h>
 
@@ -7,9 +7,9 @@
 
 // _profstart: the entry point of a rewritten static program. See start.cc.
 //
-// profld stores into _profentry the address of the program's own entry point minus the address of _profentry itself, and
-// the offset of libprof_state from the thread pointer into the word that the R_X86_64_TPOFF64 relocation of this image
-// names.
+// profld stores into _profentry the address of the program's own entry point minus the address of _profentry itself,
+// and the offset of libprof_state from the thread pointer into the word that the R_X86_64_TPOFF64 relocation of this
+// image names.
 
         .data
         .balign 8

@@ -4,8 +4,8 @@
 
 #define JUMP_LENGTH 5  // jmp with a displacement of 32 bits, after a byte
 
-// The fast path of a tail call up to u. Leaves rcx = S, rdx = the top frame - S, our own, rsi = P, rdi = C. r8, which is
-// kept, = the pc of C, that of the end of the jump after the call of the hook.
+// The fast path of a tail call up to u. Leaves rcx = S, rdx = the top frame - S, our own, rsi = P, rdi = C. r8, which
+// is kept, = the pc of C, that of the end of the jump after the call of the hook.
 .macro TAIL_NODE variant, slowly, is_adaptive=0
         mov     %r8, KEPT_R8(%rsp)
         .cfi_offset %r8, CFA(KEPT_R8)
@@ -107,7 +107,8 @@
         CALL_SLOW tail_slow
         END_FUNCTION tail_slowly
 
-// rcx = S, rdx = our frame - S, rsi = P, r8, which is kept, = the block of C: the thread's clock has to be asked for first.
+// rcx = S, rdx = our frame - S, rsi = P, r8, which is kept, = the block of C: the thread's clock has to be asked for
+// first.
         HIDDEN_FUNCTION tail_switched
         mov     %rcx, %rdi
         lea     (%rcx,%rdx), %rax

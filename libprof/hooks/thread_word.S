@@ -46,7 +46,8 @@ thread_pointer_doubt:
         ret
         END_FUNCTION thread_word_offset
 
-// The hooks that ask where the thread pointer leads, and then go on with the hook that is in use: see thread_pointer.cc.
+// The hooks that ask where the thread pointer leads, and then go on with the hook that is in use: see
+// thread_pointer.cc.
 
 // \word: as in hook_words.
 .macro ASKING name, word

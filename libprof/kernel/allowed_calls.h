@@ -1,5 +1,5 @@
-// Which system calls the runtime may still make, after the program has given up its right to some: what seccomp filters say,
-// classic BPF over the data of one system call. See sandbox.cc.
+// Which system calls the runtime may still make, after the program has given up its right to some: what seccomp filters
+// say, classic BPF over the data of one system call. See sandbox.cc.
 
 #ifndef LIBPROF_ALLOWED_CALLS_H
 #define LIBPROF_ALLOWED_CALLS_H

@@ -35,8 +35,8 @@ struct FilePage {
 // What a shared mapping has at `address`. Needs much stack.
 FilePage find_file_page(uint64_t address);
 
-// The bounds of the mapping that an address lies in; of the program's first stack, those that it may grow to. If it is not
-// listed, those of its page.
+// The bounds of the mapping that an address lies in; of the program's first stack, those that it may grow to. If it is
+// not listed, those of its page.
 void find_bounds(uint64_t address, uint64_t* low, uint64_t* high);
 
 // Whether the word at an address can be read.

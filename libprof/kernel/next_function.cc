@@ -1,13 +1,14 @@
-// The problem. The runtime calls a few functions of the C library: those that it stands before (setuid), and some that only the
-// library can answer. A program may have functions of these names, or a dlsym or dlopen of its own, and exports them: then the
-// dynamic linker gives us the program's. They may do something else, and they are rewritten: the runtime's calls would be counted
-// as the program's.
+// The problem. The runtime calls a few functions of the C library: those that it stands before (setuid), and some that
+// only the library can answer. A program may have functions of these names, or a dlsym or dlopen of its own, and
+// exports them: then the dynamic linker gives us the program's. They may do something else, and they are rewritten: the
+// runtime's calls would be counted as the program's.
 //
-// The way taken. The dynamic linker keeps a list of all that is loaded, for debuggers (_r_debug of glibc, _dl_debug_addr of musl),
-// in the order in which symbols are looked up. We look for the name in the symbol tables of those after ourselves.
+// The way taken. The dynamic linker keeps a list of all that is loaded, for debuggers (_r_debug of glibc,
+// _dl_debug_addr of musl), in the order in which symbols are looked up. We look for the name in the symbol tables of
+// those after ourselves.
 //
-// Limits. In a namespace of its own (dlmopen) the runtime is not on that list, and in a static program there is none. What is
-// found is then what the dynamic linker has bound.
+// Limits. In a namespace of its own (dlmopen) the runtime is not on that list, and in a static program there is none.
+// What is found is then what the dynamic linker has bound.
 
 #include "next_function.h"
 

@@ -121,8 +121,8 @@ inline uint64_t limit_of(uint64_t resource, uint64_t otherwise = kInfinity) {
 
 // Blocks the signals of this thread, and sets *mask to what restore_signals needs. Does not block SIGTRAP and SIGSYS,
 // which single steps and system calls refused by a filter raise: if they were blocked, they would kill the process.
-// False if the call itself is refused. (This and the next are no part of their callers, which stay on the program's stack
-// meanwhile: so they need less of that.)
+// False if the call itself is refused. (This and the next are no part of their callers, which stay on the program's
+// stack meanwhile: so they need less of that.)
 [[gnu::noinline]] inline bool block_signals(uint64_t* mask) {
   constexpr uint64_t kTrap = uint64_t(1) << 4, kBadSystemCall = uint64_t(1) << 30;
   const uint64_t all = ~(kTrap | kBadSystemCall);

@@ -8,9 +8,9 @@
 // become more expensive by this, it only comes later. So for this part we take the cheaper result of two functions and
 // of one function in a row.
 //
-// A tail call through a pointer takes longer, since the jump is read to find out where it leads (tail_calls.cc). So a function
-// jumps to one of those two as well. What its node gets beyond the cost of its own call is the jump's, and what the other's
-// node gets is the cost inside of a function that was jumped to.
+// A tail call through a pointer takes longer, since the jump is read to find out where it leads (tail_calls.cc). So a
+// function jumps to one of those two as well. What its node gets beyond the cost of its own call is the jump's, and
+// what the other's node gets is the cost inside of a function that was jumped to.
 //
 // Adaptive hooks time a call only once in a while. Between its time stamps such a call spends less than each of many
 // timed calls in a row, where the processor is still busy with the call before, and more than the first timed calls,

@@ -13,9 +13,9 @@ struct Cost {
 };
 
 // What a pair of hooks adds to an empty call: to the self time of the function called (between the two time stamps) and
-// to that of its caller; and, if not all calls are timed, what a pair adds in all to one that is not. If all are timed, what
-// a tail call through a pointer adds to the function jumped to and to the one that jumps. All 0 if they could not be measured
-// or there are no time stamps.
+// to that of its caller; and, if not all calls are timed, what a pair adds in all to one that is not. If all are timed,
+// what a tail call through a pointer adds to the function jumped to and to the one that jumps. All 0 if they could not
+// be measured or there are no time stamps.
 struct Calibration {
   Cost inside, outside, counted, sought_inside, sought_outside;
 };

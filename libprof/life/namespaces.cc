@@ -1,10 +1,10 @@
-// The problem. dlmopen loads a library, and all that it needs, into a namespace of its own: so if it is a rewritten one,
-// libprof.so a second time. Each copy would have words for each thread, and write a profile, of its own.
+// The problem. dlmopen loads a library, and all that it needs, into a namespace of its own: so if it is a rewritten
+// one, libprof.so a second time. Each copy would have words for each thread, and write a profile, of its own.
 //
 // The way taken. All copies are mappings of the same file, and /proc/self/maps shows where. The first one has a mark in
-// its data. A copy that finds the mark in another one does nothing itself: its hooks jump to those of the first, and the
-// functions that it has in the place of the C library's call the first one's, which lie at the same distance as all of
-// it.
+// its data. A copy that finds the mark in another one does nothing itself: its hooks jump to those of the first, and
+// the functions that it has in the place of the C library's call the first one's, which lie at the same distance as all
+// of it.
 //
 // When a namespace is closed, its libprof.so is unloaded like any library; there can only be sixteen of them at a time.
 // But the first must stay: the C library calls it at each fork, and threads are in it. What a program needs from its

@@ -1,55 +1,56 @@
 // Samples of a program that counts its calls.
 //
 // The problem. Hooks that take the time change what they measure: a function of a few cycles is the difference of two
-// numbers ten times as large. Counting hooks are cheaper, but say nothing of time. So calls are counted, and each time a
-// thread has had a processor for kSamplePeriod, it is looked at where it is: the node on top of its shadow stack gets the
-// sample. What it does just then is one of four things, which the instruction pointer tells.
+// numbers ten times as large. Counting hooks are cheaper, but say nothing of time. So calls are counted, and each time
+// a thread has had a processor for kSamplePeriod, it is looked at where it is: the node on top of its shadow stack gets
+// the sample. What it does just then is one of four things, which the instruction pointer tells.
 //
 //   in the runtime    hooks, which the program without them does not have: left out, but counted for the thread
 //   in the kernel     the time of a system call, at the node that made it
 //   in a file that calls hooks    the node's own time (with that of functions without hooks that it called)
 //   elsewhere         in a library, or in code made at run time, that the node called
 //
-// For the third kind the address is counted as well, in a histogram (format.h). Its nodes are made by a slow path, as those of
-// calls are, which any handler of the program's may run at any moment, too.
+// For the third kind the address is counted as well, in a histogram (format.h). Its nodes are made by a slow path, as
+// those of calls are, which any handler of the program's may run at any moment, too.
 //
-// Way. A timer for each thread on its own CLOCK_THREAD_CPUTIME_ID, with a signal to that thread (SIGEV_THREAD_ID). It does
-// not run while the thread waits. A signal that comes late stands for all expirations since the one before, which the
-// kernel counts (si_overrun): that is its weight. On a busy machine many ticks of the kernel find another thread running,
-// and weights of fifty are common; so the sum of their squares is kept, from which the error follows, and the number of
-// signals. The first expiration is at a random moment of the period, so that short programs get as many samples as they
-// should on average.
+// Way. A timer for each thread on its own CLOCK_THREAD_CPUTIME_ID, with a signal to that thread (SIGEV_THREAD_ID). It
+// does not run while the thread waits. A signal that comes late stands for all expirations since the one before, which
+// the kernel counts (si_overrun): that is its weight. On a busy machine many ticks of the kernel find another thread
+// running, and weights of fifty are common; so the sum of their squares is kept, from which the error follows, and the
+// number of signals. The first expiration is at a random moment of the period, so that short programs get as many
+// samples as they should on average.
 //
 // Which signal. The program must not notice. A signal that it can name is not fit, even if it does nothing by default:
-// the program may give it a handler, wait for all signals at once (sigwait, signalfd), or block it when system calls are
-// to be interrupted by it. To stand before sigaction and its like would tell us of the first only, and changes every
-// program. But C libraries keep signals for themselves: glibc 32 for pthread_cancel and 33 for setuid, musl 32 to 34.
-// sigaction refuses them, sigfillset leaves them out, sigprocmask does not block them, debuggers pass them on silently.
-// So we take one of these that nobody handles yet: 32 of glibc, else 33. (Children of posix_spawn, as make's are, have
-// both ignored if their parent handled them; that is as good.) (musl puts 32 back to its default, which kills,
-// when a program makes a timer with a thread.) What sigfillset leaves out tells which library it is. When a program calls
-// pthread_cancel for the first time, glibc (2.34 and later) puts its own handler in the place of ours, and so does musl.
-// glibc's ignores signals that tgkill did not send, musl's those for a thread that nobody cancels, and ours what is not of
-// our timer. There are no samples from then on, and the profile says so. Older versions of glibc take both signals when
-// threads are possible, and there are no samples at all.
+// the program may give it a handler, wait for all signals at once (sigwait, signalfd), or block it when system calls
+// are to be interrupted by it. To stand before sigaction and its like would tell us of the first only, and changes
+// every program. But C libraries keep signals for themselves: glibc 32 for pthread_cancel and 33 for setuid, musl 32 to
+// 34. sigaction refuses them, sigfillset leaves them out, sigprocmask does not block them, debuggers pass them on
+// silently. So we take one of these that nobody handles yet: 32 of glibc, else 33. (Children of posix_spawn, as make's
+// are, have both ignored if their parent handled them; that is as good.) (musl puts 32 back to its default, which
+// kills, when a program makes a timer with a thread.) What sigfillset leaves out tells which library it is. When a
+// program calls pthread_cancel for the first time, glibc (2.34 and later) puts its own handler in the place of ours,
+// and so does musl. glibc's ignores signals that tgkill did not send, musl's those for a thread that nobody cancels,
+// and ours what is not of our timer. There are no samples from then on, and the profile says so. Older versions of
+// glibc take both signals when threads are possible, and there are no samples at all.
 //
 // A static program cannot be asked what its C library keeps. If that keeps nothing and a loop puts all signals back to
 // their defaults, the next 32 would kill the program. So there are no samples in static programs.
 //
 // The handler runs with all signals blocked but those that instructions raise, on the signal stack if there is one
-// (SA_ONSTACK), calls nothing of the C library, and changes counters by one instruction each. It may interrupt a
-// hook: then the top entry may have no slot yet, and the frame below is the node's that runs. Heavy paths have it blocked,
-// and it comes when they end. A thread that begins with the signal blocked (one of glibc's or musl's own, which wait for
-// it) gets no timer.
+// (SA_ONSTACK), calls nothing of the C library, and changes counters by one instruction each. It may interrupt a hook:
+// then the top entry may have no slot yet, and the frame below is the node's that runs. Heavy paths have it blocked,
+// and it comes when they end. A thread that begins with the signal blocked (one of glibc's or musl's own, which wait
+// for it) gets no timer.
 //
-// The kernel. `syscall` puts the address after it into rcx, and so rcx is equal to the instruction pointer when a signal
-// comes on the way out of one; or two bytes after, if the call is to be made again. No memory is read for that, because
-// code need not be readable. A page fault is no system call: its time belongs to the code that it came upon. (Processors
-// with FRED leave rcx alone: there, time in the kernel is in that of who made the call, most often a library.)
+// The kernel. `syscall` puts the address after it into rcx, and so rcx is equal to the instruction pointer when a
+// signal comes on the way out of one; or two bytes after, if the call is to be made again. No memory is read for that,
+// because code need not be readable. A page fault is no system call: its time belongs to the code that it came upon.
+// (Processors with FRED leave rcx alone: there, time in the kernel is in that of who made the call, most often a
+// library.)
 //
 // System calls. From Linux 5.11 on the kernel sends the signals of such timers when the thread goes back to user code,
-// so none is interrupted. Older kernels send them in their tick. Most calls are then made again (SA_RESTART); one that is
-// about to sleep in poll or nanosleep just then returns EINTR.
+// so none is interrupted. Older kernels send them in their tick. Most calls are then made again (SA_RESTART); one that
+// is about to sleep in poll or nanosleep just then returns EINTR.
 //
 // A program that gives up system calls (sandbox.cc) may give up the one by which a handler returns. So the timers rest
 // while it does that, and go on only if that call was left, and the one that sets timers.

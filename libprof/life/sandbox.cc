@@ -1,5 +1,5 @@
-// Programs that give up the right to make system calls (seccomp); and in the second part, those that change their root, their
-// user, or what they see of the file system.
+// Programs that give up the right to make system calls (seccomp); and in the second part, those that change their root,
+// their user, or what they see of the file system.
 //
 // The problem. The runtime makes system calls that the program does not. A filter that allows the program's calls may
 // answer the runtime's by killing the process, or by a SIGSYS that the program did not expect. Without a system call a

@@ -1,5 +1,5 @@
-// Programs that give up rights: to make system calls, to their files by a change of their root, their user, or what they see
-// of the file system. See sandbox.cc.
+// Programs that give up rights: to make system calls, to their files by a change of their root, their user, or what
+// they see of the file system. See sandbox.cc.
 
 #ifndef LIBPROF_SANDBOX_H
 #define LIBPROF_SANDBOX_H

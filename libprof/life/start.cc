@@ -1,12 +1,12 @@
-// How the runtime starts and ends with the program, and where the program's code comes into it: hooks, the code of records,
-// and the C library's fork.
+// How the runtime starts and ends with the program, and where the program's code comes into it: hooks, the code of
+// records, and the C library's fork.
 //
 // In a dynamic program the loader runs the constructor and the destructor of libprof.so. Hooks may run before the
 // constructor does (IFUNC resolvers, other constructors); the first hook of the program does the same work.
 //
 // A rewritten program may load a library that was rewritten for another runtime: one for libprof.so, the other for
-// libprof-sampler.so. Both have the same names, so what both call is the program's, which stands first in the search for
-// symbols. The other one does nothing, and may be unloaded with the library.
+// libprof-sampler.so. Both have the same names, so what both call is the program's, which stands first in the search
+// for symbols. The other one does nothing, and may be unloaded with the library.
 //
 // In a static program profld makes _profstart (start.S) the entry point. Nothing is set up there: no relocation
 // of this image has been applied, and there is no thread pointer. It gets one here, to a block of zeros that is large
@@ -37,9 +37,9 @@
 
 namespace libprof {
 
-// Hooks, the code of records and the C library's fork come here first. The thread may not have begun, or be that of a forked
-// child, which has its parent's state. What they want is done by others then (shadow_stack.cc, tail_calls.cc, trace.cc,
-// threads.cc), who need not know how threads begin: to begin one takes all the rest of the runtime.
+// Hooks, the code of records and the C library's fork come here first. The thread may not have begun, or be that of a
+// forked child, which has its parent's state. What they want is done by others then (shadow_stack.cc, tail_calls.cc,
+// trace.cc, threads.cc), who need not know how threads begin: to begin one takes all the rest of the runtime.
 
 namespace {
 
@@ -65,8 +65,8 @@ void begin_child() {
 
 }  // namespace
 
-// The hooks, when the fast path does not suffice: see hooks.S, also for `slot`, `pc` and `now`. s may be null, and its top may
-// be 0: then this is the first hook of a thread or, after a fork, of a process.
+// The hooks, when the fast path does not suffice: see hooks.S, also for `slot`, `pc` and `now`. s may be null, and its
+// top may be 0: then this is the first hook of a thread or, after a fork, of a process.
 extern "C" [[gnu::visibility("hidden")]] void enter_slow(State* s, uint64_t slot, uint64_t pc) {
   s = begun(s, slot);
   if (!s) return;
@@ -79,8 +79,8 @@ extern "C" [[gnu::visibility("hidden")]] void leave_slow(State* s, uint64_t slot
   if (load(&s->top) != 0 && !s->is_left) leave(s, slot, now);
 }
 
-// Before a jump after the enter hook of another function. `jump`: the instruction. When anything is not as it should be, the
-// function jumped to is entered as if it had been called.
+// Before a jump after the enter hook of another function. `jump`: the instruction. When anything is not as it should
+// be, the function jumped to is entered as if it had been called.
 extern "C" [[gnu::visibility("hidden")]] void tail_slow(State* s, uint64_t slot, const uint8_t* jump) {
   if (!has_stack(s) || !jump_to_known(s, slot, jump)) enter_slow(s, slot, end_of_jump_to_known(jump));
 }
@@ -92,15 +92,15 @@ extern "C" [[gnu::visibility("hidden")]] void jump_slow(State* s, uint64_t slot,
   if (!jump_to_sought(s, slot, pc, now)) leave_slow(s, slot, now);
 }
 
-// Called by the code of a record that came upon another one while it took its place, or whose place is not in front of the
-// limit. `end`: of the place that it found; to be changed if that is none. `length`: of the record, in bytes.
+// Called by the code of a record that came upon another one while it took its place, or whose place is not in front of
+// the limit. `end`: of the place that it found; to be changed if that is none. `length`: of the record, in bytes.
 extern "C" [[gnu::visibility("hidden")]] void trace_full(uint64_t* end, uint64_t length) {
   if (distance_to_first != 0) return in_first(trace_full)(end, length);
   *end = place_of(*end - length, length) + length;
 }
 
-// The same for programs that an older profld has rewritten, which give the place. They take it in one instruction, so it is
-// the one that they know.
+// The same for programs that an older profld has rewritten, which give the place. They take it in one instruction, so
+// it is the one that they know.
 extern "C" [[gnu::visibility("hidden")]] void trace_full_at(uint64_t* place, uint64_t length) {
   if (distance_to_first != 0) return in_first(trace_full_at)(place, length);
   *place = place_of(*place, length);
@@ -198,7 +198,8 @@ void relocate() {
   }
 }
 
-// Returns the pointer; 0 if the kernel refuses memory or the thread pointer, without which the program could not run either.
+// Returns the pointer; 0 if the kernel refuses memory or the thread pointer, without which the program could not run
+// either.
 uint64_t set_early_thread_pointer() {
   const uint64_t below = (uint64_t(-thread_word_offset()) + kPage - 1) / kPage * kPage;
   auto* block = static_cast<char*>(map_guarded(below + kThreadControlSize));

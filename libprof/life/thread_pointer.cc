@@ -1,15 +1,15 @@
 // Static programs that may set the thread pointer by rules of their own.
 //
 // The runtime finds what belongs to a thread by a word among its thread-local variables. A static program has none but
-// those for which PT_TLS asks, and profld makes it ask for that word too. A C library looks there when it sets the thread
-// pointer. A program without one may set it to any memory: then, where the word should be, there is something else, or
-// nothing. profld cannot tell one from the other, but finds out which programs are in doubt
+// those for which PT_TLS asks, and profld makes it ask for that word too. A C library looks there when it sets the
+// thread pointer. A program without one may set it to any memory: then, where the word should be, there is something
+// else, or nothing. profld cannot tell one from the other, but finds out which programs are in doubt
 // (linker-rewrite/decide/threads.cc).
 //
-// In these the hooks are at first such as ask, each time, where the thread pointer leads. As long as it is the one that the
-// runtime has set, all is well. When it is another for the first time, we look for the mark that profld has put in PT_TLS
-// before the word. If it is there, the program keeps the rules, and the hooks become those that do not ask. If not, all
-// hooks do nothing from then on, and the profile says so.
+// In these the hooks are at first such as ask, each time, where the thread pointer leads. As long as it is the one that
+// the runtime has set, all is well. When it is another for the first time, we look for the mark that profld has put in
+// PT_TLS before the word. If it is there, the program keeps the rules, and the hooks become those that do not ask. If
+// not, all hooks do nothing from then on, and the profile says so.
 //
 // The memory that should hold the mark may not be there. The kernel tells: asked to change the mask of signals in a way
 // that there is not, it reads the new mask, and only then complains of the way.

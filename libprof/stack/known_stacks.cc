@@ -1,25 +1,25 @@
-// The problem. Coroutines are made and left without a word to the runtime, which only sees functions called on their stacks.
-// One that was left for good looks like one that waits; a program may make millions of them, and have a hundred thousand at
-// a time. What a change of stacks costs, and the room that frames take, must depend on neither.
+// The problem. Coroutines are made and left without a word to the runtime, which only sees functions called on their
+// stacks. One that was left for good looks like one that waits; a program may make millions of them, and have a hundred
+// thousand at a time. What a change of stacks costs, and the room that frames take, must depend on neither.
 //
-// Which stacks are kept. The thread's own, those for signal handlers, and of coroutines one for each whose functions have
-// not returned. A stack is forgotten, with its frames, as soon as it is seen that it is gone:
-//   - a new coroutine begins at the same place or above, within it (make_other_stack): frames there are overwritten. What lies
-//     below the place may be the stack of another coroutine that was begun from the first, and was taken for a part of it: it
-//     gets a stack of its own, and is forgotten when it is overwritten as well (forget_upper_frames).
+// Which stacks are kept. The thread's own, those for signal handlers, and of coroutines one for each whose functions
+// have not returned. A stack is forgotten, with its frames, as soon as it is seen that it is gone:
+//   - a new coroutine begins at the same place or above, within it (make_other_stack): frames there are overwritten.
+//     What lies below the place may be the stack of another coroutine that was begun from the first, and was taken for
+//     a part of it: it gets a stack of its own, and is forgotten when it is overwritten as well (forget_upper_frames).
 //   - its functions have returned (is_empty).
-//   - its memory is no longer there. The kernel is asked for that, about all stacks at once, when there are twice as many as
-//     after the last time. So each stack that is made pays for two questions at most.
-// The chunks of a stack that is forgotten are used for the next one. So there are never more than twice as many as there are
-// coroutines at a time, and a few.
+//   - its memory is no longer there. The kernel is asked for that, about all stacks at once, when there are twice as
+//     many as after the last time. So each stack that is made pays for two questions at most.
+// The chunks of a stack that is forgotten are used for the next one. So there are never more than twice as many as
+// there are coroutines at a time, and a few.
 //
-// How they are found. By a guess (RecentStacks), else by their upper ends, in the thread's index (stack_index.h). A coroutine
-// that returns, or runs no hooked function while it is away, leaves its stack empty, and may come back at once: so the stack stays
-// in the index, is passed over, and found again where it was without a system call. Where more than a few of these lie side by
-// side they are taken out, so that passing over them is paid by those that were left.
+// How they are found. By a guess (RecentStacks), else by their upper ends, in the thread's index (stack_index.h). A
+// coroutine that returns, or runs no hooked function while it is away, leaves its stack empty, and may come back at
+// once: so the stack stays in the index, is passed over, and found again where it was without a system call. Where more
+// than a few of these lie side by side they are taken out, so that passing over them is paid by those that were left.
 //
-// Handlers. Stacks are made and forgotten on heavy paths. While the thread is on a signal stack, nothing is forgotten and no
-// chunk is used again: the handler may have interrupted a hook on any of them.
+// Handlers. Stacks are made and forgotten on heavy paths. While the thread is on a signal stack, nothing is forgotten
+// and no chunk is used again: the handler may have interrupted a hook on any of them.
 
 #include "known_stacks.h"
 
@@ -54,7 +54,8 @@ FrameChunk* new_chunk(State* s, Block* block) {
   return c;
 }
 
-// Blocks of stacks are in ascending order (frames.h), so what is left of a page after which another stack lies is not used.
+// Blocks of stacks are in ascending order (frames.h), so what is left of a page after which another stack lies is not
+// used.
 FrameChunk* new_small_chunk(State* s, Block* block) {
   constexpr Block kBlocks = kSmallChunk / PROF_BLOCK_SIZE;
   *block = s->next_small_chunk > s->first_stack ? s->next_small_chunk : take_page();
@@ -464,19 +465,20 @@ bool begin_thread_stack(State* s, uint64_t slot, bool is_reused) {
   return true;
 }
 
-// The problem. The index of stacks (stack_index.h) tells from some ten cache lines whose stack an address is on. With many
-// coroutines none of these is in the processor's caches, nor is what is then needed of the stack itself: a change of stacks
-// would cost several times what it costs with one coroutine. For most of it the processor waits for memory.
+// The problem. The index of stacks (stack_index.h) tells from some ten cache lines whose stack an address is on. With
+// many coroutines none of these is in the processor's caches, nor is what is then needed of the stack itself: a change
+// of stacks would cost several times what it costs with one coroutine. For most of it the processor waits for memory.
 //
-// The ways taken. A guess is tested with the stack's own head (find_stack_above), which a change needs in any case, so a right one
-// costs no further line; and a wrong one costs no more than the time to look.
-//   - Most schedulers go through their coroutines in an order that hardly changes. So each coroutine keeps which one the thread
-//     went to next. When that one is due, it is looked at first. And when the thread goes to a coroutine, the two adjacent lines
-//     of the one after it are read ahead: its head, and its first frames. That is more than one change, so they are there in time.
-//     Nothing of the program's is read ahead, as its own waiting is what a profile is to show.
-//   - Where the order was not as before the last time, it is not likely to be this time. Then a table by pages of addresses
-//     tells. Its entries are in groups, each within one line, so that a stack is found also when others have the same place;
-//     and they hold the page, so that no head of another stack is read.
+// The ways taken. A guess is tested with the stack's own head (find_stack_above), which a change needs in any case, so
+// a right one costs no further line; and a wrong one costs no more than the time to look.
+//   - Most schedulers go through their coroutines in an order that hardly changes. So each coroutine keeps which one
+//     the thread went to next. When that one is due, it is looked at first. And when the thread goes to a coroutine,
+//     the two adjacent lines of the one after it are read ahead: its head, and its first frames. That is more than one
+//     change, so they are there in time. Nothing of the program's is read ahead, as its own waiting is what a profile
+//     is to show.
+//   - Where the order was not as before the last time, it is not likely to be this time. Then a table by pages of
+//     addresses tells. Its entries are in groups, each within one line, so that a stack is found also when others have
+//     the same place; and they hold the page, so that no head of another stack is read.
 //
 // Handlers. Both are guesses, whatever a handler does to them. Each entry is written as a whole.
 

@@ -1,5 +1,5 @@
-// The stacks of a thread that the runtime knows, each by the first of its chunks of frames: how they are found, made and
-// forgotten. See known_stacks.cc; stack_switch.cc decides which of them the thread is on.
+// The stacks of a thread that the runtime knows, each by the first of its chunks of frames: how they are found, made
+// and forgotten. See known_stacks.cc; stack_switch.cc decides which of them the thread is on.
 
 #ifndef LIBPROF_KNOWN_STACKS_H
 #define LIBPROF_KNOWN_STACKS_H
@@ -24,8 +24,8 @@ inline Frame* frame_at(State* s, uint64_t top) { return reinterpret_cast<Frame*>
 // Of stacks whose bounds are known.
 inline bool contains(const FrameChunk* stack, uint64_t slot) { return slot >= stack->low && slot < stack->high; }
 
-// The top entry of any stack but a signal stack; and whether that is the base. A stack whose memory has become zeros, because a
-// handler has forked and this is the child, has no frames.
+// The top entry of any stack but a signal stack; and whether that is the base. A stack whose memory has become zeros,
+// because a handler has forked and this is the child, has no frames.
 inline Frame* top_of(State* s, FrameChunk* stack) {
   if (stack == current_stack(s)) return top_frame(s);
   const uint64_t top = load(&stack->saved_top);
@@ -39,8 +39,8 @@ Frame* next_frame(State* s, Frame* f);
 // Every entry above the base becomes 0. Calls that are timed are taken to have ended at `now`.
 void drop_frames(State* s, FrameChunk* stack, uint64_t now);
 
-// Of the stacks without known bounds that have frames: the one with the nearest upper end above an address, null if there is
-// none; and the nearest upper end below that of a stack, 0 if there is none. Slow paths.
+// Of the stacks without known bounds that have frames: the one with the nearest upper end above an address, null if
+// there is none; and the nearest upper end below that of a stack, 0 if there is none. Slow paths.
 FrameChunk* find_stack_above(State* s, uint64_t address);
 uint64_t find_lower_end_of(State* s, FrameChunk* stack);
 inline uint64_t lower_end_of(State* s, FrameChunk* stack) {
@@ -65,8 +65,8 @@ void note_emptied(State* s, FrameChunk* stack);
 // Heavy. Forgets the stacks that are gone, if it is time to look.
 void look_at_stacks(State* s);
 
-// Heavy. Moves the frames `first` to `last` of a stack, which are its topmost, to a new one; their entries are for the caller
-// to clear. `node`: of what is below them. False if there is no room.
+// Heavy. Moves the frames `first` to `last` of a stack, which are its topmost, to a new one; their entries are for the
+// caller to clear. `node`: of what is below them. False if there is no room.
 bool move_to_own_stack(State* s, Frame* first, Frame* last, Block node);
 
 // Takes the frames at and above a slot out of a stack that the thread is not on. A slow path.
@@ -76,10 +76,11 @@ void forget_upper_frames(State* s, FrameChunk* stack, uint64_t slot);
 uint64_t add_chunk(State* s, uint64_t chunk);                      // after the FrameChunk at that address
 bool begin_thread_stack(State* s, uint64_t slot, bool is_reused);  // the first stack of a thread, entered at `slot`
 
-// Guesses at the stack that an address lies on: from the order in which the thread went to its coroutines before, and from where
-// stacks were found. The end of known_stacks.cc says how.
+// Guesses at the stack that an address lies on: from the order in which the thread went to its coroutines before, and
+// from where stacks were found. The end of known_stacks.cc says how.
 
-// The entries of the table that are for one address: the page in the high half, the first chunk of a stack in the low one.
+// The entries of the table that are for one address: the page in the high half, the first chunk of a stack in the low
+// one.
 inline constexpr uint32_t kRecentStacks = 4;
 struct RecentStacks {
   uint64_t entries[kRecentStacks];
@@ -100,7 +101,8 @@ inline void read_ahead(FrameChunk* stack) {
   __builtin_prefetch(stack + 1);  // the first frames
 }
 
-// Which coroutine the thread went to after that one: in the base of its frames, which is no call that began at some time.
+// Which coroutine the thread went to after that one: in the base of its frames, which is no call that began at some
+// time.
 inline uint64_t* follower_of(FrameChunk* coroutine) { return &frames_of(coroutine)->start; }
 
 // Says that the thread goes to that coroutine now.

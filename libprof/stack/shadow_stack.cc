@@ -7,10 +7,10 @@
 // its own are. Such frames are popped, and the time since the last hook goes to the topmost of them. An exit without a
 // frame is ignored: the function was entered in the parent of a fork, or there was no room for a frame.
 //
-// Time. What a slow path takes may be a thousand times what a hook does: frames are looked for, the kernel is asked. It is
-// the time of nobody in the program, so nobody gets it: time up to the stamp at the beginning is given as ever, and at the
-// end last_tsc is moved to the present, as time is given (hooks.S), but for the root to keep apart (skip_time). So it is when a
-// function is entered, and when one is left on another stack.
+// Time. What a slow path takes may be a thousand times what a hook does: frames are looked for, the kernel is asked. It
+// is the time of nobody in the program, so nobody gets it: time up to the stamp at the beginning is given as ever, and
+// at the end last_tsc is moved to the present, as time is given (hooks.S), but for the root to keep apart (skip_time).
+// So it is when a function is entered, and when one is left on another stack.
 //
 // Handlers. This code runs with signals enabled, and a handler's hooks may come through it again. Therefore it reads
 // the top again at each step, claims a frame with one instruction, and moves the top only from where it saw it. See
@@ -37,9 +37,9 @@ constexpr uint64_t kSmallestSignalFrame = 1024;
 
 bool is_base(Frame* f) { return (f->flags & kBase) != 0; }
 
-// What is gone may have been on its way into a heavy path (run_heavy), or about to ask the kernel for the time: a handler left
-// it by siglongjmp, and nobody else would ever take the mark away. A handler on a stack of its own tells nothing about the
-// stack that it interrupted, which may lie below.
+// What is gone may have been on its way into a heavy path (run_heavy), or about to ask the kernel for the time: a
+// handler left it by siglongjmp, and nobody else would ever take the mark away. A handler on a stack of its own tells
+// nothing about the stack that it interrupted, which may lie below.
 void forget_entering(State* s, uint64_t slot) {
   const uint64_t entering_at = load(&s->entering_at);
   if (entering_at == 0 || entering_at > slot) return;
@@ -114,8 +114,8 @@ void fit_base(Frame* base, uint64_t slot) {
   if (high <= slot || high - slot >= LARGEST_FRAME) store(&base->slot, (slot + 64) | kSlotTag);
 }
 
-// The exit of enter_while_busy, when it comes here because the thread's clock has to be set. The call has a frame, on top, if
-// the fast path knew its node.
+// The exit of enter_while_busy, when it comes here because the thread's clock has to be set. The call has a frame, on
+// top, if the fast path knew its node.
 void leave_while_busy(State* s, uint64_t slot, uint64_t now) {
   Frame* f = top_frame(s);
   if (load(&f->slot) == slot) pop(s, f, slot, now);

@@ -1,16 +1,17 @@
 // The problem. A program may have a hundred thousand coroutines and change between them a million times a second. Each
-// change asks whose stack rsp is on: that with the nearest upper end above it. And it asks where the next stack below ends.
-// What is asked must be told from a few cache lines. A signal handler may ask as well, and add stacks, while we look.
+// change asks whose stack rsp is on: that with the nearest upper end above it. And it asks where the next stack below
+// ends. What is asked must be told from a few cache lines. A signal handler may ask as well, and add stacks, while we
+// look.
 //
-// The way taken. A B-tree, whose pages are pages of the profile: readers do not look at them, and what happens to the profile
-// in a forked child happens to them. Leaves hold the stacks, other pages the pages below them, each with an entry that is
-// not after any of that one's. Leaves are chained. A page is given up when its last entry goes; pages are not merged, as
-// stacks come and go at the same places.
+// The way taken. A B-tree, whose pages are pages of the profile: readers do not look at them, and what happens to the
+// profile in a forked child happens to them. Leaves hold the stacks, other pages the pages below them, each with an
+// entry that is not after any of that one's. Leaves are chained. A page is given up when its last entry goes; pages are
+// not merged, as stacks come and go at the same places.
 //
-// Handlers. The tree is changed by heavy paths only, as a whole, which are counted (stack_changes). Who looks, looks again
-// if it has changed meanwhile, but not for ever: then it finds nothing. No page is used for anything else later, the number
-// of a page's entries is never believed to be more than there is room for, and numbers of blocks never to be more than
-// there are: so looking at a page that changes ends well.
+// Handlers. The tree is changed by heavy paths only, as a whole, which are counted (stack_changes). Who looks, looks
+// again if it has changed meanwhile, but not for ever: then it finds nothing. No page is used for anything else later,
+// the number of a page's entries is never believed to be more than there is room for, and numbers of blocks never to be
+// more than there are: so looking at a page that changes ends well.
 
 #include "stack_index.h"
 
@@ -135,8 +136,8 @@ void erase_at(IndexPage* page, uint32_t place) {
   for (uint32_t i = place; i < page->used; ++i) page->entries[i] = page->entries[i + 1];
 }
 
-// The upper part of a full page moves to a new one, for which `above` has room. Stacks are often made in order, so if the next
-// one goes to an end of the page, that end gets the room. False if there is no page.
+// The upper part of a full page moves to a new one, for which `above` has room. Stacks are often made in order, so if
+// the next one goes to an end of the page, that end gets the room. False if there is no page.
 bool split(State* s, IndexPage* above, uint32_t place, IndexPage* page, const StackEnd& next) {
   IndexPage* upper = new_page(s, page->level);
   if (!upper) return false;

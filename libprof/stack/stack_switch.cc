@@ -10,9 +10,9 @@
 // thread is on it now; asked only when a slot is outside the current stack or would make frames disappear. Anything
 // else is some other stack. We know the upper end of such a stack, because the first function called on it is there;
 // and memory between two frames of a stack belongs to that stack. So a slot belongs to the stack with the nearest upper
-// end above it, or to a stack that is new (known_stacks.cc finds, makes and forgets them). The first function on a new stack is not called by a function with hooks, as
-// that one would have been seen on the stack before. The return address of the first function tells this
-// (is_in_hooked_code).
+// end above it, or to a stack that is new (known_stacks.cc finds, makes and forgets them). The first function on a new
+// stack is not called by a function with hooks, as that one would have been seen on the stack before. The return
+// address of the first function tells this (is_in_hooked_code).
 //
 // The rules. A call on a signal stack nests under the node that was current when the signal came, and its exit leads
 // back to the interrupted stack exactly as it was. A handler that never returns (siglongjmp) is noticed when a function
@@ -29,8 +29,9 @@
 // compare with it.
 //
 // Limits. A coroutine's stack within the thread's own stack (an array in main) is taken for a part of it. A coroutine
-// that goes on in another thread has the context of the code that resumed it there. Where a coroutine begins a few words above
-// the place of one that was left for ever, its calls may be taken for that one's. Counts are exact in all cases.
+// that goes on in another thread has the context of the code that resumed it there. Where a coroutine begins a few
+// words above the place of one that was left for ever, its calls may be taken for that one's. Counts are exact in all
+// cases.
 
 #include "stack_switch.h"
 

@@ -3,31 +3,32 @@
 // The problem. The function jumped to finds the stack as the function that jumps found it, and returns to that one's
 // caller. So it looks as if that had called it. It is to be seen on whose behalf it runs.
 //
-// The way taken. The frame of the function that jumps becomes that of the function jumped to: its node is now a child of
-// the node that it had. So nothing is pushed, and the exit of the function jumped to pops the frame as any exit does.
-// tail_hooks.S has this as its fast path, for jumps whose end is known when the program is rewritten: they lead after
-// the enter hook of the function jumped to, since _proftail does what that would do.
+// The way taken. The frame of the function that jumps becomes that of the function jumped to: its node is now a child
+// of the node that it had. So nothing is pushed, and the exit of the function jumped to pops the frame as any exit
+// does. tail_hooks.S has this as its fast path, for jumps whose end is known when the program is rewritten: they lead
+// after the enter hook of the function jumped to, since _proftail does what that would do.
 //
-// Jumps that may lead anywhere (through a pointer, to a function of another library) go to the function's entry as ever,
-// with its hook, if it has one. Whether it has decides here: a frame for a function without a hook would stay, and get the
-// time of the caller and what that calls next. So _profjump reads the jump that follows it, and the instructions that it
-// leads to: jumps to a copy, stubs of the linker, and the call of a hook. It reads no address that the program itself would
-// not read next, or execute; code is read only where rewritten files are, since other code need not be readable. If there is
-// a hook, the frame gets the node, and a flag that the hook of this function is EXPECTED next in this slot; else
-// _profjump does what _profout does. The enter hook finds a frame that has its own slot, takes the slow path, sees the flag
-// and its own node, and has only to count.
+// Jumps that may lead anywhere (through a pointer, to a function of another library) go to the function's entry as
+// ever, with its hook, if it has one. Whether it has decides here: a frame for a function without a hook would stay,
+// and get the time of the caller and what that calls next. So _profjump reads the jump that follows it, and the
+// instructions that it leads to: jumps to a copy, stubs of the linker, and the call of a hook. It reads no address that
+// the program itself would not read next, or execute; code is read only where rewritten files are, since other code
+// need not be readable. If there is a hook, the frame gets the node, and a flag that the hook of this function is
+// EXPECTED next in this slot; else _profjump does what _profout does. The enter hook finds a frame that has its own
+// slot, takes the slow path, sees the flag and its own node, and has only to count.
 //
-// Between the two a handler's hooks find the frame as they do any frame, and it is there when the handler returns. If the
-// function does not come (a handler left by siglongjmp; another thread changed the pointer just now), the frame is one of
-// those that are gone, and nothing was counted.
+// Between the two a handler's hooks find the frame as they do any frame, and it is there when the handler returns. If
+// the function does not come (a handler left by siglongjmp; another thread changed the pointer just now), the frame is
+// one of those that are gone, and nothing was counted.
 //
-// A stub that the dynamic linker has not bound yet leads to the dynamic linker, which has no hooks: so the first tail call
-// through each of these is shown as one by the caller. LD_BIND_NOW binds them all before.
+// A stub that the dynamic linker has not bound yet leads to the dynamic linker, which has no hooks: so the first tail
+// call through each of these is shown as one by the caller. LD_BIND_NOW binds them all before.
 //
-// PROFTYPE=adaptive. The time of a call that is timed includes that of the functions which it jumped to, because readers
-// subtract theirs from it. So its frame stays where it is, and that of the function jumped to is put above it, with the same
-// slot; the mark in the slot makes the exit take the slow path, which pops all of them. When a tail call is folded, the
-// calls that were made since the one it is folded onto end there. So there are no more frames than functions.
+// PROFTYPE=adaptive. The time of a call that is timed includes that of the functions which it jumped to, because
+// readers subtract theirs from it. So its frame stays where it is, and that of the function jumped to is put above it,
+// with the same slot; the mark in the slot makes the exit take the slow path, which pops all of them. When a tail call
+// is folded, the calls that were made since the one it is folded onto end there. So there are no more frames than
+// functions.
 //
 // When anything is not as it should be (no frame, no room), the function jumped to is entered as if it had been called.
 
@@ -142,8 +143,8 @@ uint64_t word_of_retpoline(const uint8_t* p) {
   return is(kReturnToR11, to) ? end_of(p + sizeof kWordToR11) : 0;
 }
 
-// The pc of the function to which a jump to that address leads: the one after the call of its enter hook. 0 if it has no
-// hook.
+// The pc of the function to which a jump to that address leads: the one after the call of its enter hook. 0 if it has
+// no hook.
 uint64_t find_hook(State* s, uint64_t address) {
   for (int i = 0; i < kMaxJumps && is_in_object(s, address); ++i) {
     auto* p = reinterpret_cast<const uint8_t*>(address);
@@ -191,8 +192,8 @@ bool leads_from(State* s, Block earlier, Block node) {
   return false;
 }
 
-// Of timed calls, for a tail call that is folded onto `node`: ends those that were made since. Returns the frame of the one
-// that goes on, or of the last of them, with the node.
+// Of timed calls, for a tail call that is folded onto `node`: ends those that were made since. Returns the frame of the
+// one that goes on, or of the last of them, with the node.
 Frame* go_back(State* s, uint64_t slot, Block node, uint64_t now) {
   for (;;) {
     Frame* f = top_frame(s);
@@ -227,8 +228,8 @@ inline Block find_node(State* s, uint64_t slot, uint64_t pc, uint64_t now) {
   return find_own_frame(s, slot, now) ? find_or_make_child(s, load(&top_frame(s)->node), pc) : 0;
 }
 
-// Makes the top frame, which has that slot, the one of the function jumped to. Returns the frame that holds its flags. Not
-// inlined: what finds the node needs the most stack.
+// Makes the top frame, which has that slot, the one of the function jumped to. Returns the frame that holds its flags.
+// Not inlined: what finds the node needs the most stack.
 [[gnu::noinline]] Frame* move_on(State* s, uint64_t slot, Block node, uint64_t now) {
   const Block jumping = load(&top_frame(s)->node);
   store(&node_at(s, jumping)->last, node);

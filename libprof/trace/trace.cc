@@ -1,45 +1,45 @@
 // The problem. Each basic block of the program writes its number into a file, hundreds of millions of times per second,
-// with a few instructions of its own and without a system call. A signal's handler may come between any two of these, and
-// its blocks write, too; it may leave by siglongjmp. Nothing may be lost when the process is killed, nor when the file
-// grows; and the program must not notice that the disk is full.
+// with a few instructions of its own and without a system call. A signal's handler may come between any two of these,
+// and its blocks write, too; it may leave by siglongjmp. Nothing may be lost when the process is killed, nor when the
+// file grows; and the program must not notice that the disk is full.
 //
 // The way taken. A thread writes into a WINDOW, a part of the file that is mapped into memory. Two words of its own say
 // where the next record goes (the cursor) and where the window is full (the limit). It finds them by the base of the
-// segment gs, as it does its counters (block_counters.cc). A record's code loads the cursor, which is the place, and adds its
-// length to the cursor, which takes it (linker-rewrite/x86/record_code.h). The place is filled a few instructions later; until
-// then it is 0, which readers pass over.
+// segment gs, as it does its counters (block_counters.cc). A record's code loads the cursor, which is the place, and
+// adds its length to the cursor, which takes it (linker-rewrite/x86/record_code.h). The place is filled a few
+// instructions later; until then it is 0, which readers pass over.
 //
-// Handlers. What a handler writes comes before or after what was taken by one addition. But if it comes between the load and
-// the addition, the place that was loaded is the handler's, and another one was taken. So after the addition the code compares
-// the cursor with the place that it knows. They match only if that is the one it took: between the two, handlers have only
-// added to the cursor, or led it to a window where this place is still free. If they do not match, trace_full looks for the
-// place. Handlers have come and gone, and filled all places of theirs. Those that the interrupted code below took before are
-// not filled, but stand in front. So it is the end of the last piece that is not filled. (Or that a handler has left by
-// siglongjmp: then the record takes this place, and the other one stays empty.)
+// Handlers. What a handler writes comes before or after what was taken by one addition. But if it comes between the
+// load and the addition, the place that was loaded is the handler's, and another one was taken. So after the addition
+// the code compares the cursor with the place that it knows. They match only if that is the one it took: between the
+// two, handlers have only added to the cursor, or led it to a window where this place is still free. If they do not
+// match, trace_full looks for the place. Handlers have come and gone, and filled all places of theirs. Those that the
+// interrupted code below took before are not filled, but stand in front. So it is the end of the last piece that is not
+// filled. (Or that a handler has left by siglongjmp: then the record takes this place, and the other one stays empty.)
 //
-// Full windows. A record whose place is at the limit or after it calls trace_full, which makes room: maps the next window,
-// with all signals blocked, and sets cursor and limit. After the limit there is room for some more records (kSlack), so the
-// place that was taken is good: the record is written there. The program may have been interrupted between taking a place and
-// comparing it with the limit, and the handler may have gone on to other windows. Then the comparison says anything. If it
-// says "full", trace_full finds the place as above. If it does not, the record is written to the window that it has a place
-// in. So windows stay mapped as long as a place in them is not filled.
+// Full windows. A record whose place is at the limit or after it calls trace_full, which makes room: maps the next
+// window, with all signals blocked, and sets cursor and limit. After the limit there is room for some more records
+// (kSlack), so the place that was taken is good: the record is written there. The program may have been interrupted
+// between taking a place and comparing it with the limit, and the handler may have gone on to other windows. Then the
+// comparison says anything. If it says "full", trace_full finds the place as above. If it does not, the record is
+// written to the window that it has a place in. So windows stay mapped as long as a place in them is not filled.
 //
 // What is not there yet. Before the runtime has begun, and in a forked child, both words are 0 (the pages are
-// MADV_WIPEONFORK). Then the first record calls trace_full, and its place, an address near 0, is exchanged for a good one.
-// The windows themselves are inherited by children: if one goes on in a record of its parent's, it writes what the parent
-// writes there as well.
+// MADV_WIPEONFORK). Then the first record calls trace_full, and its place, an address near 0, is exchanged for a good
+// one. The windows themselves are inherited by children: if one goes on in a record of its parent's, it writes what the
+// parent writes there as well.
 //
 // Windows are used again, once they are large enough and all in them is filled: trace_drain.cc.
 //
-// When there is no place: the limit that the user has set is reached, the disk is full, the file cannot be opened any more.
-// Then the trace has an end that says why, and what follows is written to the SINK, memory that nobody reads.
+// When there is no place: the limit that the user has set is reached, the disk is full, the file cannot be opened any
+// more. Then the trace has an end that says why, and what follows is written to the SINK, memory that nobody reads.
 //
-// With profld --trace=memory, records have values, whose number is in their words (format/trace.h). The code that writes them
-// asks a third word whether it may read the base of fs.
+// With profld --trace=memory, records have values, whose number is in their words (format/trace.h). The code that
+// writes them asks a third word whether it may read the base of fs.
 //
-// Limits. A new thread has its parent's words until it comes to its first hook, which is before its first record, but for
-// code that has records and no hooks. Handlers of SIGTRAP and SIGSYS that come while a window is being mapped write after
-// the limit; what does not fit is lost.
+// Limits. A new thread has its parent's words until it comes to its first hook, which is before its first record, but
+// for code that has records and no hooks. Handlers of SIGTRAP and SIGSYS that come while a window is being mapped write
+// after the limit; what does not fit is lost.
 
 #include "trace.h"
 
@@ -230,7 +230,8 @@ bool reuse_window(Area* a, uint64_t end) {
   if (!a->drain) a->drain = take_drain(*traced_program(), kMaxWindow);
   const uint64_t cursor = load(&a->words.cursor);
   if (!a->drain || !drain_window(a->drain, *traced_program(), window, end)) return false;
-  // Handlers of SIGTRAP and SIGSYS: from here on they find no window. If one has written to this one, it stays as it is.
+  // Handlers of SIGTRAP and SIGSYS: from here on they find no window. If one has written to this one, it stays as it
+  // is.
   store(&a->words.limit, uint64_t(0));
   ordered();
   const uint64_t at_end = __atomic_exchange_n(&a->words.cursor, 0, __ATOMIC_RELAXED);

@@ -19,11 +19,11 @@ void begin_trace();
 // Gives a thread that begins a place in the trace of its own. On its heavy path.
 void begin_trace_of_thread(State* s);
 
-// For the code of a record that came upon another one while it took its place, or whose place is not in front of the limit.
-// Where it may write, if the calling thread has no window; else 0.
+// For the code of a record that came upon another one while it took its place, or whose place is not in front of the
+// limit. Where it may write, if the calling thread has no window; else 0.
 uint64_t place_in_sink();
-// Where it may write else, and then it has the place that it found only if that is returned. s: null in a thread that is not
-// recorded. `length`: bytes.
+// Where it may write else, and then it has the place that it found only if that is returned. s: null in a thread that
+// is not recorded. `length`: bytes.
 uint64_t find_place(State* s, uint64_t place, uint64_t length);
 
 // In a forked child, before it begins anew. A heavy path.

@@ -1,15 +1,15 @@
-// The problem. A page of a file that is mapped costs the kernel some microseconds when it is touched for the first time,
-// several times as much as it costs to fill it with records. A window that is written to the file as a whole, and used again,
-// costs a third of that, or less where records can be packed; and it stays in the processor's cache.
+// The problem. A page of a file that is mapped costs the kernel some microseconds when it is touched for the first
+// time, several times as much as it costs to fill it with records. A window that is written to the file as a whole, and
+// used again, costs a third of that, or less where records can be packed; and it stays in the processor's cache.
 //
-// The way taken. The window stays what it is, a chunk of the file. What is in it is written after the end of the file, as a
-// chunk with the same sequence number. Then the window gets number 0, is cleared, and gets its next number (trace.cc). So
-// wherever the process is killed, all is in the file: readers take the first of two chunks with the same number, which is the
-// window, and none with number 0.
+// The way taken. The window stays what it is, a chunk of the file. What is in it is written after the end of the file,
+// as a chunk with the same sequence number. Then the window gets number 0, is cleared, and gets its next number
+// (trace.cc). So wherever the process is killed, all is in the file: readers take the first of two chunks with the same
+// number, which is the window, and none with number 0.
 //
-// Children. A handler that has interrupted a record may fork. When it returns in the child, that writes the record to its
-// parent's window once more, and the parent may have gone on to use the window again. So the child, when it leaves its
-// parent's trace (life/threads.cc), puts private memory in the place of all such windows.
+// Children. A handler that has interrupted a record may fork. When it returns in the child, that writes the record to
+// its parent's window once more, and the parent may have gone on to use the window again. So the child, when it leaves
+// its parent's trace (life/threads.cc), puts private memory in the place of all such windows.
 
 #include "trace_drain.h"
 
@@ -21,8 +21,8 @@
 
 namespace libprof {
 
-// Places that are not filled are zeros. Without values, a record is a word that is not 0. With them, one has to go from record
-// to record, each of which says how many values it has: these may be 0, too.
+// Places that are not filled are zeros. Without values, a record is a word that is not 0. With them, one has to go from
+// record to record, each of which says how many values it has: these may be 0, too.
 
 namespace {
 
@@ -92,8 +92,9 @@ uint64_t last_unfilled(const prof_format::TraceProgram& program, uint64_t start,
 
 // Packs the records of a window of a trace with values: see format/trace.h, which says how.
 //
-// One pass over what the processor still has in its cache. No jump depends on the values, and one alone on how many there are:
-// a record takes some twelve cycles. That is less than what the kernel takes to give the file room for what is saved.
+// One pass over what the processor still has in its cache. No jump depends on the values, and one alone on how many
+// there are: a record takes some twelve cycles. That is less than what the kernel takes to give the file room for what
+// is saved.
 
 namespace {
 
@@ -194,8 +195,8 @@ class Packer {
   uint32_t bits_ = 0;    // of *control_
 };
 
-// Packs those from the address `start` up to `end`. `to`: room for most_packed(end - start) bytes. Returns how many they
-// became; 0 if some place is not filled.
+// Packs those from the address `start` up to `end`. `to`: room for most_packed(end - start) bytes. Returns how many
+// they became; 0 if some place is not filled.
 uint64_t pack_records(PackingTables* tables, uint64_t start, uint64_t end, uint8_t* to) {
   __builtin_memset(tables, 0, sizeof *tables);
   Packer packer(tables, start, to);

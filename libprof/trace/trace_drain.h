@@ -1,5 +1,5 @@
-// Writes full windows after the end of the trace, so that they can be used again: see trace_drain.cc. For heavy paths. What
-// stands in them is looked at, and packed, here.
+// Writes full windows after the end of the trace, so that they can be used again: see trace_drain.cc. For heavy paths.
+// What stands in them is looked at, and packed, here.
 
 #ifndef LIBPROF_TRACE_DRAIN_H
 #define LIBPROF_TRACE_DRAIN_H
@@ -25,8 +25,8 @@ struct Drain;
 // For windows of so many bytes at most; null if there is no memory.
 Drain* take_drain(const prof_format::TraceProgram& program, uint64_t largest_window);
 
-// Writes all that stands in the window in front of `end`. False if a place there is not filled, or there is no room in the
-// file: then nothing is changed.
+// Writes all that stands in the window in front of `end`. False if a place there is not filled, or there is no room in
+// the file: then nothing is changed.
 bool drain_window(Drain* drain, const prof_format::TraceProgram& program, const TraceWindow& window, uint64_t end);
 
 // From now on the thread uses the window again and again; and no more.

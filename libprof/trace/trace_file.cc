@@ -1,6 +1,6 @@
-// The file grows by a window at a time, or by what was in one, and is opened for that moment only: see file.cc, which says
-// why. A full disk shows when the window's pages are given storage (madvise(MADV_POPULATE_WRITE), or fallocate with older
-// kernels), before anything is written to them.
+// The file grows by a window at a time, or by what was in one, and is opened for that moment only: see file.cc, which
+// says why. A full disk shows when the window's pages are given storage (madvise(MADV_POPULATE_WRITE), or fallocate
+// with older kernels), before anything is written to them.
 
 #include "trace_file.h"
 

@@ -12,8 +12,8 @@ namespace libprof {
 // The number of the module that the program is.
 inline constexpr uint32_t kTracedModule = 1;
 
-// Makes the file beside the profile, with all that stands in front of the windows. `program`: in memory, with the table of
-// blocks after it. If there can be no trace, says why; then there are no windows.
+// Makes the file beside the profile, with all that stands in front of the windows. `program`: in memory, with the table
+// of blocks after it. If there can be no trace, says why; then there are no windows.
 void create_trace(const prof_format::TraceProgram& program);
 
 // A part of the file that is mapped.
@@ -23,15 +23,15 @@ struct TraceWindow {
   uint64_t offset;  // in the file
 };
 
-// Maps the next part of the file, `size` bytes of zeros or fewer, and writes the chunk there that it is: `chunk`, with its size.
-// Start is null if the trace has ended: now, perhaps, which is written into it.
+// Maps the next part of the file, `size` bytes of zeros or fewer, and writes the chunk there that it is: `chunk`, with
+// its size. Start is null if the trace has ended: now, perhaps, which is written into it.
 TraceWindow take_trace_window(uint64_t size, prof_format::TraceChunk chunk);
 
 // Maps again a part that was a window before, as it is. Start is null if that is not possible.
 TraceWindow take_trace_window_again(uint64_t offset, uint64_t size);
 
-// Writes a chunk after all others. `bytes`: chunk.stored of them, a multiple of 8. False if there is no room, or it cannot be
-// written; the trace has not ended.
+// Writes a chunk after all others. `bytes`: chunk.stored of them, a multiple of 8. False if there is no room, or it
+// cannot be written; the trace has not ended.
 bool append_trace_chunk(const prof_format::TraceChunk& chunk, const void* bytes);
 
 // Some thread has no window: the end of the trace is to say so, if it does not say why.

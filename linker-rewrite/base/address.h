@@ -54,8 +54,8 @@ struct NewRange {
   NewAddr end;  // exclusive
 };
 
-// Appends the parts of `whole` that no range of `covered` covers, ascending. range_of(c) is the range of one of these; they
-// ascend, and do not overlap.
+// Appends the parts of `whole` that no range of `covered` covers, ascending. range_of(c) is the range of one of these;
+// they ascend, and do not overlap.
 template <class Covered, class RangeOf = std::identity>
 void append_uncovered(std::vector<OldRange>& out, OldRange whole, const Covered& covered, RangeOf range_of = {}) {
   const auto end_of = [&](const auto& c) { return std::invoke(range_of, c).end; };

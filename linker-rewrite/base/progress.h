@@ -13,7 +13,8 @@
 
 namespace profld {
 
-// Called when a stage begins, and now and then while a long one goes on: `done` is the part of the whole work that is done, 0 to 1.
+// Called when a stage begins, and now and then while a long one goes on: `done` is the part of the whole work that is
+// done, 0 to 1.
 using ShowStage = std::function<void(double done, const char* stage)>;
 
 class Progress {
@@ -26,7 +27,8 @@ class Progress {
 
   // `stage` must last as long as this object.
   void show(double done, const char* stage);
-  // A thread of its own draws the first line while a stage goes on that began in the first second. The clock must bear that.
+  // A thread of its own draws the first line while a stage goes on that began in the first second. The clock must bear
+  // that.
   void watch();
   // Takes the line away.
   void clear();

@@ -1,6 +1,6 @@
-// Error, which the rewriter throws but for command lines that it does not understand (UsageError, command_line.h), and why
-// a program is not rewritten at all. The words of all refusals are in one table, which the test of the manual reads; only
-// damaged and unreadable files have messages of their own.
+// Error, which the rewriter throws but for command lines that it does not understand (UsageError, command_line.h), and
+// why a program is not rewritten at all. The words of all refusals are in one table, which the test of the manual
+// reads; only damaged and unreadable files have messages of their own.
 
 #ifndef LINKER_REWRITE_BASE_REFUSAL_H
 #define LINKER_REWRITE_BASE_REFUSAL_H

@@ -1,10 +1,10 @@
 // Which memory the instructions of a basic block touch, by what the registers hold (profld --trace=memory).
 //
-// What a register holds is followed through the block as far as that is certain: a number, an address in the program, or a
-// value that is not known, which came into the register at some place of the block. Numbers that are added to it, as by push
-// and pop to the stack pointer, are kept apart. So one value, written down anywhere where a register holds it, gives the
-// addresses of many accesses, before and after. The same goes on from a block to one after it that control comes to from
-// there only.
+// What a register holds is followed through the block as far as that is certain: a number, an address in the program,
+// or a value that is not known, which came into the register at some place of the block. Numbers that are added to it,
+// as by push and pop to the stack pointer, are kept apart. So one value, written down anywhere where a register holds
+// it, gives the addresses of many accesses, before and after. The same goes on from a block to one after it that
+// control comes to from there only.
 
 #ifndef LINKER_REWRITE_BLOCKS_BLOCK_ADDRESSES_H
 #define LINKER_REWRITE_BLOCKS_BLOCK_ADDRESSES_H

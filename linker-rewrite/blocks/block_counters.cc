@@ -1,19 +1,20 @@
 // As few counters as possible, where they cost least.
 //
-// Which blocks. Let a PLACE be where paths meet: the ends of some blocks and the starts of those that control goes on to
-// from there. (If A goes on to B or C, and D to C only, then A and D end in the place where B and C start.) So a block
-// leads from one place to another, as an edge of a graph does, and what comes to a place goes away from it. Therefore, if
-// the counters of some blocks are left out, their counts follow from the others, as long as they make no circle
-// (whatever its direction): a place with a single unknown block gives its count, and so on. The most that can be left
-// out is a spanning tree, and of all of these we take the one with most executions, as far as these can be guessed
+// Which blocks. Let a PLACE be where paths meet: the ends of some blocks and the starts of those that control goes on
+// to from there. (If A goes on to B or C, and D to C only, then A and D end in the place where B and C start.) So a
+// block leads from one place to another, as an edge of a graph does, and what comes to a place goes away from it.
+// Therefore, if the counters of some blocks are left out, their counts follow from the others, as long as they make no
+// circle (whatever its direction): a place with a single unknown block gives its count, and so on. The most that can be
+// left out is a spanning tree, and of all of these we take the one with most executions, as far as these can be guessed
 // (flow_graph.cc; Knuth and Stevenson 1973, for counters in blocks; Ball and Larus 1994, for such on edges).
 //
-// Ways. A block that leads back to the place it comes from needs a counter, and so does each of a row of comparisons that
-// all lead out to the same place. There it is cheaper to count the ways out: a WAY on from a conditional jump may have a
-// counter too, after the jump, or far away, where the jump leads first. It then is an edge between two places; a way
-// without a counter makes one place of its two ends. Of the two ways on from a jump, only the one that seems less likely may
-// have a counter. Ways and blocks are looked at together, the dearest first, and get none as long as the tree grows by
-// them. This counts some ways for nothing, so what comes out is compared with counting blocks alone, for each function.
+// Ways. A block that leads back to the place it comes from needs a counter, and so does each of a row of comparisons
+// that all lead out to the same place. There it is cheaper to count the ways out: a WAY on from a conditional jump may
+// have a counter too, after the jump, or far away, where the jump leads first. It then is an edge between two places; a
+// way without a counter makes one place of its two ends. Of the two ways on from a jump, only the one that seems less
+// likely may have a counter. Ways and blocks are looked at together, the dearest first, and get none as long as the
+// tree grows by them. This counts some ways for nothing, so what comes out is compared with counting blocks alone, for
+// each function.
 //
 // What is outside. Where control enters and leaves the function is one place, 0. Calls may not return, or return twice;
 // so a block that ends with a call ends in place 0, and the one after it starts there. So nothing is concluded from
@@ -22,11 +23,10 @@
 //
 // Where. The increment changes the flags (all but the carry), so it stands in front of an instruction of the block at
 // which they are dead; mostly the one that sets them for the jump at the end. It needs no register: threads find their
-// own counters by the segment register gs, which programs do not use (libprof/file/block_counters.cc), or there is one array
-// for all threads (decide/threads.cc). A block without such
-// a point (a second jump that looks at the same comparison) gets its counter at its start, and after it the comparison
-// once more, if that is one of registers that have not changed since. Otherwise it gets none. If that does not leave enough,
-// nothing is counted in the function.
+// own counters by the segment register gs, which programs do not use (libprof/file/block_counters.cc), or there is one
+// array for all threads (decide/threads.cc). A block without such a point (a second jump that looks at the same
+// comparison) gets its counter at its start, and after it the comparison once more, if that is one of registers that
+// have not changed since. Otherwise it gets none. If that does not leave enough, nothing is counted in the function.
 //
 // An increment does not stand where nothing may (may_insert_before in flow_graph.h).
 

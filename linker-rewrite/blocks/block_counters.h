@@ -43,8 +43,8 @@ struct TracedAccess {
   int64_t addend = 0;
 };
 
-// A basic block, or a part of one, that writes records, or that another one stands for; or, if it is empty, the way from `before` to another
-// (trace_records.cc).
+// A basic block, or a part of one, that writes records, or that another one stands for; or, if it is empty, the way
+// from `before` to another (trace_records.cc).
 struct TracedBlock {
   OldRange range;
   uint32_t instructions;
@@ -58,8 +58,8 @@ struct TracedBlock {
 };
 
 // What a reader needs to find out how often a block ran. Control comes from one of the places where paths meet, runs
-// through the block, and goes to another of these. 0 is all that is outside of the function. If the range is empty, it is no
-// block, but a way on from a conditional jump.
+// through the block, and goes to another of these. 0 is all that is outside of the function. If the range is empty, it
+// is no block, but a way on from a conditional jump.
 struct CountedBlock {
   OldRange range;
   uint32_t from, to;  // places, numbered within the function
@@ -91,13 +91,13 @@ struct BlockCounters {
   const std::vector<EdgeRecord>* edges_of(uint32_t range) const { return edges.empty() ? nullptr : &edges[range]; }
 };
 
-// Of all groups that move. `old_entries`: instructions whose originals lead to their copies. `increment`: what increments
-// the program's counters have to be (decide/threads.h).
+// Of all groups that move. `old_entries`: instructions whose originals lead to their copies. `increment`: what
+// increments the program's counters have to be (decide/threads.h).
 BlockCounters place_block_counters(const Program& program, const std::vector<OldAddr>& old_entries,
                                    Increment increment = Increment::of_thread);
 
-// Where their blocks write their records instead (profld --trace), which block each number in a record means, and the table
-// that says so: see trace_records.cc.
+// Where their blocks write their records instead (profld --trace), which block each number in a record means, and the
+// table that says so: see trace_records.cc.
 
 // As place_block_counters: of all groups that move. `has_memory`: the records have what tells which memory is touched.
 BlockCounters place_trace_records(const Program& program, const std::vector<OldAddr>& old_entries,

@@ -249,19 +249,19 @@ void FlowGraph::connect() {
 // The problem. Counters belong where a program seldom comes, and nobody has run it yet. Where two blocks can be counted
 // instead of each other, it matters only which of them runs more often.
 //
-// The way taken. What comes to a block goes on to the blocks after it, in shares that are guessed; where a loop begins, it
-// is taken several times (Wu and Larus 1994, without their solving of equations: once through the graph is enough to say
-// which of two blocks is hotter). These are the guesses:
+// The way taken. What comes to a block goes on to the blocks after it, in shares that are guessed; where a loop begins,
+// it is taken several times (Wu and Larus 1994, without their solving of equations: once through the graph is enough to
+// say which of two blocks is hotter). These are the guesses:
 //
-//     A loop runs kLoop times, so each way out of it is seldom taken. This also tells a switch in a loop from its cases:
-//     each of them runs a part of the times only.
+//     A loop runs kLoop times, so each way out of it is seldom taken. This also tells a switch in a loop from its
+//     cases: each of them runs a part of the times only.
 //     What a compiler has put apart, and what does not come back, runs seldom.
 //     A compiler lays the way that it thinks likely after a conditional jump, so the jump is less likely.
 //
-// Loops are found by one walk (Wei, Mao, Zou and Chen 2007): where it meets a block that it is in, that is the head of a
-// loop, and all that lies between belongs to it. This needs no dominators, and takes code in which control jumps into
-// loops, too. A jump to labels may lead wherever control enters the group: all of these jumps go by way of one node that
-// is no block.
+// Loops are found by one walk (Wei, Mao, Zou and Chen 2007): where it meets a block that it is in, that is the head of
+// a loop, and all that lies between belongs to it. This needs no dominators, and takes code in which control jumps into
+// loops, too. A jump to labels may lead wherever control enters the group: all of these jumps go by way of one node
+// that is no block.
 
 namespace {
 
@@ -347,7 +347,8 @@ class Guess {
     put_into_loop(b, head);
   }
 
-  // The loops of a block are those of its innermost head, and that one; heads lie on the way of the walk, inner ones deeper.
+  // The loops of a block are those of its innermost head, and that one; heads lie on the way of the walk, inner ones
+  // deeper.
   void put_into_loop(uint32_t b, uint32_t head) {
     if (b == head || head == kNone) return;
     while (head_of_[b] != kNone) {

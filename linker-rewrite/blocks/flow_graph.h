@@ -1,8 +1,8 @@
-// The basic blocks of a group, how control passes between them, and how often each runs for each run of its function, guessed
-// from the code alone (the end of flow_graph.cc).
+// The basic blocks of a group, how control passes between them, and how often each runs for each run of its function,
+// guessed from the code alone (the end of flow_graph.cc).
 //
-// A block ends at a call, and at a system call: what is called may not return (exit, throw, longjmp), or return more often
-// than it was called (setjmp, fork). So does control leave the graph there, and enter it after.
+// A block ends at a call, and at a system call: what is called may not return (exit, throw, longjmp), or return more
+// often than it was called (setjmp, fork). So does control leave the graph there, and enter it after.
 
 #ifndef LINKER_REWRITE_BLOCKS_FLOW_GRAPH_H
 #define LINKER_REWRITE_BLOCKS_FLOW_GRAPH_H
@@ -28,9 +28,9 @@ struct Arrivals {
   bool is_split(OldAddr a) const { return std::ranges::binary_search(split, a); }
 };
 
-// Whether other code may be put before the instruction, which control comes to first wherever it comes to the instruction:
-// not before ENDBR64, which indirect jumps have to find where they lead, nor before what some jump enters after its first
-// byte.
+// Whether other code may be put before the instruction, which control comes to first wherever it comes to the
+// instruction: not before ENDBR64, which indirect jumps have to find where they lead, nor before what some jump enters
+// after its first byte.
 bool may_insert_before(const Code& code, const Insn& insn, const Arrivals& arrivals);
 
 // `old_entries`: instructions whose originals lead to their copies.

@@ -1,9 +1,9 @@
-// What is live where in a group, flags or registers: something may read it before it is overwritten, whatever path control
-// takes.
+// What is live where in a group, flags or registers: something may read it before it is overwritten, whatever path
+// control takes.
 //
-// That goes backwards from what is live at the ends of blocks to what is live at their starts, until nothing changes. Sets
-// only grow, and a block is looked at again only if that at its end has grown: so each block is looked at as often as a
-// set has members at most, however its code is laid out.
+// That goes backwards from what is live at the ends of blocks to what is live at their starts, until nothing changes.
+// Sets only grow, and a block is looked at again only if that at its end has grown: so each block is looked at as often
+// as a set has members at most, however its code is laid out.
 
 #ifndef LINKER_REWRITE_BLOCKS_LIVENESS_H
 #define LINKER_REWRITE_BLOCKS_LIVENESS_H
@@ -18,8 +18,8 @@
 
 namespace profld {
 
-// Sets are bits of an unsigned number. `Of` derives from this, calls solve() in its constructor, and has two functions that
-// say what code does:
+// Sets are bits of an unsigned number. `Of` derives from this, calls solve() in its constructor, and has two functions
+// that say what code does:
 //
 //     Set at_end(size_t block, Set of_successors) const               what is live at the end of a block
 //     Set before(const BasicBlock&, uint32_t insn, Set after) const  in front of an instruction
@@ -97,8 +97,8 @@ class Liveness {
   std::vector<bool> is_pending_;
 };
 
-// Where those status flags are live that some code changes which is put in between: something may read them before they are
-// overwritten.
+// Where those status flags are live that some code changes which is put in between: something may read them before they
+// are overwritten.
 //
 // Compilers pass nothing in flags from one function to another, but nothing forbids it to hand-written code. So all
 // functions of the program are looked at: which read flags at their entry, and whether any reads them after a call.
@@ -151,8 +151,8 @@ FlagEffect flag_effect_of(const Code& code, const Insn& insn);
 // Where general registers are dead: whatever path control takes from there, they are overwritten before anything reads
 // them.
 //
-// Nothing is presumed of what functions leave each other in registers: at calls, returns and wherever else control leaves
-// a group, all are live.
+// Nothing is presumed of what functions leave each other in registers: at calls, returns and wherever else control
+// leaves a group, all are live.
 using RegisterSet = uint16_t;  // by the numbers in semantics.h
 
 class LiveRegisters : public Liveness<LiveRegisters, RegisterSet> {

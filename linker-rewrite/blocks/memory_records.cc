@@ -1,11 +1,13 @@
-// With --trace=memory, a record has values, too: registers, by which the addresses of all accesses in the block can
-// be told (block_addresses.h). A block may be cut into parts for them (Cutting). If there is no place for a value at all, the
-// table says that the address is not known; so it does of the few instructions whose addresses are not in general registers.
+// With --trace=memory, a record has values, too: registers, by which the addresses of all accesses in the block can be
+// told (block_addresses.h). A block may be cut into parts for them (Cutting). If there is no place for a value at all,
+// the table says that the address is not known; so it does of the few instructions whose addresses are not in general
+// registers.
 //
 // A block may be silent (silent_blocks.cc) if the values that it needs are still in registers wherever the next record
 // stands (CarriedValues). All of these records have them then, whether it ran before or not: the record before tells
-// that. So it has to be worth it: what these values cost, by how often those records are written, has to be less than its own
-// record. In the table, a silent block stands once for each record after it, as each has the values at other places.
+// that. So it has to be worth it: what these values cost, by how often those records are written, has to be less than
+// its own record. In the table, a silent block stands once for each record after it, as each has the values at other
+// places.
 
 #include <algorithm>
 #include <bit>
@@ -20,8 +22,8 @@ namespace profld {
 
 namespace {
 
-// The values in a record of profld --trace=memory: what accesses to memory need, in which registers that is, and how the
-// addresses are made of them.
+// The values in a record of profld --trace=memory: what accesses to memory need, in which registers that is, and how
+// the addresses are made of them.
 
 // What accesses need in one record.
 struct RecordNeeds {
@@ -84,11 +86,12 @@ TracedAccess traced_access(const BlockAccess& access, const BlockAddresses& addr
   return to;
 }
 
-// What the accesses of blocks need, as it looks further on: in which registers that is when others have run (profld --trace=memory).
+// What the accesses of blocks need, as it looks further on: in which registers that is when others have run (profld
+// --trace=memory).
 //
-// BlockAddresses tells for each block by itself what it leaves in registers: what another one held where it began, and a number
-// more, or something new. So a value is followed from block to block as the set of the registers that hold it, each with the
-// number that has to be taken off.
+// BlockAddresses tells for each block by itself what it leaves in registers: what another one held where it began, and
+// a number more, or something new. So a value is followed from block to block as the set of the registers that hold it,
+// each with the number that has to be taken off.
 
 // Of the blocks of one function.
 class CarriedValues {
@@ -97,8 +100,8 @@ class CarriedValues {
 
   const BlockAddresses& addresses(uint32_t block) const { return addresses_[block]; }
 
-  // The accesses of a block by what registers hold when the blocks of `way` have run after it. Nullopt if some value that they need is
-  // in none any more. `wanted`: registers that are taken before others.
+  // The accesses of a block by what registers hold when the blocks of `way` have run after it. Nullopt if some value
+  // that they need is in none any more. `wanted`: registers that are taken before others.
   std::optional<std::vector<BlockAccess>> accesses_after(uint32_t block, std::span<const uint32_t> way,
                                                          RegisterSet wanted) const;
 
@@ -170,10 +173,10 @@ std::optional<std::vector<BlockAccess>> CarriedValues::accesses_after(uint32_t b
 
 // Blocks that are cut into parts, each with a record that has the values which its accesses need.
 //
-// One value gives the addresses of several accesses; what all registers hold at the place of the record is known.
-// Where no place will do for all of a block's accesses, as when a pointer is loaded into the register of the pointer before,
-// the block is cut into parts, each with a record of its own: into as few as possible, since a part grows as long as there is
-// a place in it where all values that it needs are in registers.
+// One value gives the addresses of several accesses; what all registers hold at the place of the record is known. Where
+// no place will do for all of a block's accesses, as when a pointer is loaded into the register of the pointer before,
+// the block is cut into parts, each with a record of its own: into as few as possible, since a part grows as long as
+// there is a place in it where all values that it needs are in registers.
 
 // Instructions of a part, and where its record stands.
 struct BlockPart {
@@ -256,8 +259,8 @@ class Cutting {
   const RecordSites::Live live_;
 };
 
-// `accesses`: of the block, by `addresses`, which begin with it; those for which there is no place become unknown. `needs`: what the
-// first record has to have beside. Nullopt if there is no place for some record.
+// `accesses`: of the block, by `addresses`, which begin with it; those for which there is no place become unknown.
+// `needs`: what the first record has to have beside. Nullopt if there is no place for some record.
 std::optional<std::vector<BlockPart>> cut_block(const RecordSites& sites, uint32_t block,
                                                 const BlockAddresses& addresses, std::span<BlockAccess> accesses,
                                                 RecordNeeds needs) {

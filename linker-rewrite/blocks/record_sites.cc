@@ -1,9 +1,9 @@
-// The code of a record (x86/record_code.h) needs a register, and changes the flags. It may stand anywhere in the block, so it
-// stands where least has to be kept: before an instruction where the flags and a register are dead, if there is one. The block
-// counts as run from its record on.
+// The code of a record (x86/record_code.h) needs a register, and changes the flags. It may stand anywhere in the block,
+// so it stands where least has to be kept: before an instruction where the flags and a register are dead, if there is
+// one. The block counts as run from its record on.
 //
-// It leaves alone the registers that the unwind table computes with there: a signal may come within a record, and its handler
-// may unwind the stack, as glibc does to cancel a thread asynchronously (unwind/register_rules.h).
+// It leaves alone the registers that the unwind table computes with there: a signal may come within a record, and its
+// handler may unwind the stack, as glibc does to cancel a thread asynchronously (unwind/register_rules.h).
 //
 // It does not stand where nothing may (may_insert_before in flow_graph.h).
 
@@ -129,11 +129,11 @@ std::vector<bool> RecordSites::ends() const {
 
 // What a record costs is guessed by how often its block runs (flow_graph.cc), and by what its code has to keep there.
 //
-// Ways. Where one way on from a conditional jump leads to a block that others lead to as well, a record may stand on that way:
-// after the jump, or far away, where the jump leads first. It often spares a dearer one: "if (seldom) goto out", again and
-// again, needs a record on each way out, or in each block in between. Of the two ways of a jump, only the one that
-// seems less likely may have a record. Where a jump enters the function anew, it has none: other code may be needed there than
-// on other jumps (hooks).
+// Ways. Where one way on from a conditional jump leads to a block that others lead to as well, a record may stand on
+// that way: after the jump, or far away, where the jump leads first. It often spares a dearer one: "if (seldom) goto
+// out", again and again, needs a record on each way out, or in each block in between. Of the two ways of a jump, only
+// the one that seems less likely may have a record. Where a jump enters the function anew, it has none: other code may
+// be needed there than on other jumps (hooks).
 
 namespace {
 

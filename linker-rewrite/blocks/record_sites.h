@@ -1,4 +1,5 @@
-// Where in the basic blocks of a group a record may stand (profld --trace), and which code it has there: see record_sites.cc.
+// Where in the basic blocks of a group a record may stand (profld --trace), and which code it has there: see
+// record_sites.cc.
 
 #ifndef LINKER_REWRITE_BLOCKS_RECORD_SITES_H
 #define LINKER_REWRITE_BLOCKS_RECORD_SITES_H
@@ -22,8 +23,8 @@ class RecordSites {
   const FlowGraph& graph() const { return graph_; }
   bool may_stand_before(const BasicBlock& b, uint32_t insn) const;
 
-  // Of a record before the instruction `insn` of a part, or after it if it is a jump. `values`: what is recorded. Nullopt: none
-  // can be there.
+  // Of a record before the instruction `insn` of a part, or after it if it is a jump. `values`: what is recorded.
+  // Nullopt: none can be there.
   std::optional<RecordCode> code_at(size_t part, uint32_t insn, Flags live_flags, RegisterSet live_registers,
                                     std::vector<uint8_t> values = {}) const;
   // Of one on the way from the jump at the end of a block to another block; at the start of a block.
@@ -82,8 +83,8 @@ struct FunctionRecords {
   std::vector<TracedBlock> blocks;
 };
 
-// Of a function with memory (profld --trace=memory): see memory_records.cc. Nullopt if some block has no place for the record
-// that it needs.
+// Of a function with memory (profld --trace=memory): see memory_records.cc. Nullopt if some block has no place for the
+// record that it needs.
 std::optional<FunctionRecords> place_memory_records(const RecordSites& sites);
 
 }  // namespace profld

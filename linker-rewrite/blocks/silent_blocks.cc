@@ -1,31 +1,33 @@
-// The problem. A record costs some eight cycles, as long as each takes its place from the one before, and that is more than most
-// blocks take. So as few blocks as possible are to write one, and those that seldom run; and a reader still has to know each
-// block that ran, in order.
+// The problem. A record costs some eight cycles, as long as each takes its place from the one before, and that is more
+// than most blocks take. So as few blocks as possible are to write one, and those that seldom run; and a reader still
+// has to know each block that ran, in order.
 //
-// What is enough. Ball and Larus (1994) show it: if from each block no two ways without a record lead to the same block, then
-// a record and the next one tell which way control took between them. (In "if (c) A; B" with records in A and B, B after A says
-// one thing, and B after what stands before the condition another.) Seen from a block, what can be reached without a
-// record is then a tree, whose leaves are the records that may come next. Each branch parts its leaves.
+// What is enough. Ball and Larus (1994) show it: if from each block no two ways without a record lead to the same
+// block, then a record and the next one tell which way control took between them. (In "if (c) A; B" with records in A
+// and B, B after A says one thing, and B after what stands before the condition another.) Seen from a block, what can
+// be reached without a record is then a tree, whose leaves are the records that may come next. Each branch parts its
+// leaves.
 //
-// The way taken. At first all blocks have records, and so have some of the ways on from a conditional jump. The dearest one
-// after the other becomes silent, if all trees stay trees.
+// The way taken. At first all blocks have records, and so have some of the ways on from a conditional jump. The dearest
+// one after the other becomes silent, if all trees stay trees.
 //
-// Signals. A handler may come between any two blocks, and its records then stand between two of the function that it came to.
-// So a reader keeps what was interrupted (prof/instructions/trace/blocks.h). It has to know a handler's first record as such, and the
-// first one after a call, too, without knowing what happened before: a call may never return, or return twice (longjmp).
-// Therefore, where control comes from OUTSIDE, at the entry of the function, after a call, or where an unwinder leads, the
-// next record is one that tells by itself all that ran since: between the two, no ways meet. And before such a place no block is
-// silent, or what ran before it would depend on whether control came from outside.
+// Signals. A handler may come between any two blocks, and its records then stand between two of the function that it
+// came to. So a reader keeps what was interrupted (prof/instructions/trace/blocks.h). It has to know a handler's first
+// record as such, and the first one after a call, too, without knowing what happened before: a call may never return,
+// or return twice (longjmp). Therefore, where control comes from OUTSIDE, at the entry of the function, after a call,
+// or where an unwinder leads, the next record is one that tells by itself all that ran since: between the two, no ways
+// meet. And before such a place no block is silent, or what ran before it would depend on whether control came from
+// outside.
 //
-// Such a place may also be what comes next in a tree. If its record is there, a reader cannot tell whether the tree goes on, or
-// code inside a handler came from outside. Nothing may depend on that. So then no other record of that tree depends on
-// where it begins, and records that the tree shares with other trees are taken for ones from outside, too.
+// Such a place may also be what comes next in a tree. If its record is there, a reader cannot tell whether the tree
+// goes on, or code inside a handler came from outside. Nothing may depend on that. So then no other record of that tree
+// depends on where it begins, and records that the tree shares with other trees are taken for ones from outside, too.
 //
-// With memory, a block that becomes silent has to leave its values in registers for the next records: a judge says whether it does
-// (memory_records.cc).
+// With memory, a block that becomes silent has to leave its values in registers for the next records: a judge says
+// whether it does (memory_records.cc).
 //
-// What is told is lost, though, if nothing follows: when the program is killed, or a handler leaves by siglongjmp, the blocks
-// after the last record are not in the trace.
+// What is told is lost, though, if nothing follows: when the program is killed, or a handler leaves by siglongjmp, the
+// blocks after the last record are not in the trace.
 
 #include "silent_blocks.h"
 

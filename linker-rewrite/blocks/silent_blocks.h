@@ -1,5 +1,5 @@
-// Which basic blocks of a function write no record (profld --trace), because the records before and after them tell that they ran:
-// see silent_blocks.cc.
+// Which basic blocks of a function write no record (profld --trace), because the records before and after them tell
+// that they ran: see silent_blocks.cc.
 
 #ifndef LINKER_REWRITE_BLOCKS_SILENT_BLOCKS_H
 #define LINKER_REWRITE_BLOCKS_SILENT_BLOCKS_H
@@ -32,7 +32,8 @@ struct TreeLimits {
 class SilenceJudge {
  public:
   virtual ~SilenceJudge() = default;
-  // A silent node, or the one that is to become so; a record that may come next after it then; and what is silent in between.
+  // A silent node, or the one that is to become so; a record that may come next after it then; and what is silent in
+  // between.
   struct Told {
     uint32_t silent, record;
     std::vector<uint32_t> way;

@@ -1,5 +1,6 @@
-// Which blocks of each function write a record; with memory: memory_records.cc. And here those of all functions are put together,
-// and numbered. A function with a block that has no place for the record that it needs is not traced, and the report says so.
+// Which blocks of each function write a record; with memory: memory_records.cc. And here those of all functions are put
+// together, and numbered. A function with a block that has no place for the record that it needs is not traced, and the
+// report says so.
 
 #include <algorithm>
 
@@ -14,8 +15,8 @@ namespace profld {
 
 namespace {
 
-// The records of a function without memory (profld --trace). Which blocks need no record: silent_blocks.cc. The table of a
-// trace has each block once, and the ways on from it.
+// The records of a function without memory (profld --trace). Which blocks need no record: silent_blocks.cc. The table
+// of a trace has each block once, and the ways on from it.
 
 constexpr double kWriting = 8;  // what a record costs, in instructions beside those that keep what is live
 
@@ -64,7 +65,8 @@ std::optional<FunctionRecords> place_few_records(const RecordSites& sites) {
   return records;
 }
 
-// Numbers of the blocks that write records, from 0 on, and after them those of the others: so small ones do for what is written.
+// Numbers of the blocks that write records, from 0 on, and after them those of the others: so small ones do for what is
+// written.
 class Numbering {
  public:
   explicit Numbering(const std::vector<std::optional<FunctionRecords>>& found) {

@@ -22,22 +22,22 @@
 // the functions where that found something.
 //
 // A handler of a signal may compare the program counter with the start and the end of a function. To ask which of two
-// addresses is the greater one, or to subtract one, makes sense for places in code, and not for callbacks. So a function
-// with whose start that is done counts as read, and so does what lies between that start and the next address that is
-// compared, but if this is the end of all code, or of the section with most of it: a function's callers are asked for so, or
-// which pages the code has, not what it does. One address alone
-// that is compared is looked for: in the bounds of files in memory, or among others that are sorted.
+// addresses is the greater one, or to subtract one, makes sense for places in code, and not for callbacks. So a
+// function with whose start that is done counts as read, and so does what lies between that start and the next address
+// that is compared, but if this is the end of all code, or of the section with most of it: a function's callers are
+// asked for so, or which pages the code has, not what it does. One address alone that is compared is looked for: in the
+// bounds of files in memory, or among others that are sorted.
 //
-// The linker's symbol for the start of the program stands for the first code, where it is read together with an end of code:
-// a checksum of the program. Then nothing is left to move.
+// The linker's symbol for the start of the program stands for the first code, where it is read together with an end of
+// code: a checksum of the program. Then nothing is left to move.
 //
 // It is enough that one path through a function reads: checksums have loops, and loops may end at once. Some functions
 // take either a callback or the address of data in the same argument, and another argument says which. Their callbacks
 // stay without need; they are few.
 //
-// Not seen: addresses that lie in data (but in words that the linker fills in) or come out of a call, pointers in structures,
-// arguments beyond the sixth, functions called through pointers, unless the caller names them (-mcmodel=large), and those of
-// other libraries. The manual says so.
+// Not seen: addresses that lie in data (but in words that the linker fills in) or come out of a call, pointers in
+// structures, arguments beyond the sixth, functions called through pointers, unless the caller names them
+// (-mcmodel=large), and those of other libraries. The manual says so.
 
 #include <algorithm>
 #include <cstdint>
@@ -177,8 +177,8 @@ bool starts_function(const Program& program, OldAddr a) {
   return r >= 0 && program.ranges[size_t(r)].range.start == a;
 }
 
-// What may be a pointer to a function: one whose start this is, or one that is not known. (What reads from there may go on
-// into functions that are.) The start of the program, as well.
+// What may be a pointer to a function: one whose start this is, or one that is not known. (What reads from there may go
+// on into functions that are.) The start of the program, as well.
 bool may_be_function(const Program& program, OldAddr a) {
   return starts_function(program, a) || (program.range_of(a) < 0 && program.image->is_code(a)) ||
          a == program.image->span().start;

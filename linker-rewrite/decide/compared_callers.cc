@@ -2,16 +2,16 @@
 // functions, after a certain function. If its caller is a copy, the address lies in none of these. So the callers stay.
 //
 //   * Functions that read the word of the stack with their return address are few (x86/return_slot.h). That address is
-//     followed in each (pointer_flow.h), and through the functions that get it as an argument. It counts if its order to
-//     an address that the code names is asked for, or its distance from one.
+//     followed in each (pointer_flow.h), and through the functions that get it as an argument. It counts if its order
+//     to an address that the code names is asked for, or its distance from one.
 //   * If the program names the end of a part of its code anywhere (etext, __stop_X), which is for no other purpose, it
 //     also counts if the other is what some variable holds, and if the return address goes to where it is not followed:
 //     to memory, the caller, another file. Otherwise it does not: the C library asks which file an address lies in, and
 //     copies lie in the right one; others keep it with what they allocate.
 //   * That it is equal to something never counts: that is how callers are told apart.
 //   * Who jumps to such a function at its end (a tail call) hands its own return address on: its callers stay, too.
-//   * Such a function may be called through a pointer, if its address is anywhere: then each function that calls through
-//     pointers may be its caller.
+//   * Such a function may be called through a pointer, if its address is anywhere: then each function that calls
+//     through pointers may be its caller.
 //
 // Not seen: return addresses of other functions (backtrace, __builtin_return_address(1)).
 

@@ -1,23 +1,24 @@
-// The kernel begins the heap (brk) after the last segment, at random, or immediately after it if a program has asked for
-// no randomization (ADDR_NO_RANDOMIZE of personality(2)) and has started itself anew. Systems that dump their heap into
-// their file, GNU Common Lisp above all, do that, and take what they find from the end of their data on for their heap. In a
-// copy the new segments are there, and what is written to them ends the program. So they are laid in front of the original's
-// (write/segment.cc). That can be done with fixed addresses only, if these begin high enough; else the program is refused.
-// It is not done for all programs: in front there is less room, and no need.
+// The kernel begins the heap (brk) after the last segment, at random, or immediately after it if a program has asked
+// for no randomization (ADDR_NO_RANDOMIZE of personality(2)) and has started itself anew. Systems that dump their heap
+// into their file, GNU Common Lisp above all, do that, and take what they find from the end of their data on for their
+// heap. In a copy the new segments are there, and what is written to them ends the program. So they are laid in front
+// of the original's (write/segment.cc). That can be done with fixed addresses only, if these begin high enough; else
+// the program is refused. It is not done for all programs: in front there is less room, and no need.
 //
-// The C library's malloc takes the break wherever it is (sbrk). So a program is told by all of these, or it is not meant:
+// The C library's malloc takes the break wherever it is (sbrk). So a program is told by all of these, or it is not
+// meant:
 //
 //   * it may call personality, start a program, and ask for the break: it imports the functions, or, if it is static,
 //     has the system calls;
-//   * it takes an address right after its data, up to a page farther (`(end + 4095) & ~4095`); or the linker has defined
-//     the symbol `end`, which it does where one is used; or its data ends in the file, without .bss, as after a dump. Then
-//     the code may have the address from before.
+//   * it takes an address right after its data, up to a page farther (`(end + 4095) & ~4095`); or the linker has
+//     defined the symbol `end`, which it does where one is used; or its data ends in the file, without .bss, as after a
+//     dump. Then the code may have the address from before.
 //
-// The end of the last array in .bss is such an address, too. It is not told apart: to take a program for one of these costs
-// less than not to.
+// The end of the last array in .bss is such an address, too. It is not told apart: to take a program for one of these
+// costs less than not to.
 //
-// A static program of glibc's has the address of its end in any case. There, if it is stripped, only one that is rounded up
-// counts.
+// A static program of glibc's has the address of its end in any case. There, if it is stripped, only one that is
+// rounded up counts.
 
 #include <sys/syscall.h>
 

@@ -1,10 +1,10 @@
 // A call may have data after it: a number, a text. The callee finds them by its return address, and goes on after them.
 // Hand-written code does so, interpreters above all, and C by __builtin_return_address or __builtin_frame_address. What
-// such data decodes to is no code, and must not be changed as if it was. Nothing at the call shows that; the callee does.
-// So its return address is followed through it, from the word of the stack that holds it at the entry: if it is used as
-// the address of data, the callee reads what is after its calls; if it comes back to where a return takes its target
-// from, or to a jump, with something added to it, the callee skips that. A callee that skips stays, and whatever calls
-// it, or one that reads, stays as well. A function that ends in a jump to one of them is one of them.
+// such data decodes to is no code, and must not be changed as if it was. Nothing at the call shows that; the callee
+// does. So its return address is followed through it, from the word of the stack that holds it at the entry: if it is
+// used as the address of data, the callee reads what is after its calls; if it comes back to where a return takes its
+// target from, or to a jump, with something added to it, the callee skips that. A callee that skips stays, and whatever
+// calls it, or one that reads, stays as well. A function that ends in a jump to one of them is one of them.
 //
 // The distance between a return address and another address is no address, whatever it is used for.
 //

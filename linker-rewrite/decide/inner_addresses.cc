@@ -1,40 +1,40 @@
 // Some programs know places in their code by address. A handler of SIGSEGV looks the program counter up in a table of
-// loads that may fault, and goes on where the table says; valgrind compares it with four labels around a system call. In
-// a copy the program counter is another one, and a table that named the copy's instructions would be wrong for what is
-// put in front of them (a counter, a hook). So a function stays if data holds an address inside it that no jump is known
-// to use. Addresses of entries are no such thing, nor are those that a function's own jumps to labels may read.
+// loads that may fault, and goes on where the table says; valgrind compares it with four labels around a system call.
+// In a copy the program counter is another one, and a table that named the copy's instructions would be wrong for what
+// is put in front of them (a counter, a hook). So a function stays if data holds an address inside it that no jump is
+// known to use. Addresses of entries are no such thing, nor are those that a function's own jumps to labels may read.
 //
 // What holds an address:
 //
 //   * a word with a relocation. That is certain.
-//   * at a fixed address a word without one that has the number (program/data_references.h). It may be anything else. But
-//     what is an address by accident is mostly one between two instructions, and others around it are, too.
-//   * four bytes with the distance from their own place (.long place - .), or from where their object begins. Nearly any
-//     table of small numbers has some by accident.
+//   * at a fixed address a word without one that has the number (program/data_references.h). It may be anything else.
+//     But what is an address by accident is mostly one between two instructions, and others around it are, too.
+//   * four bytes with the distance from their own place (.long place - .), or from where their object begins. Nearly
+//     any table of small numbers has some by accident.
 //   * at a fixed address four bytes with the number itself.
 //
-// So words that may be something else are looked at in runs: those that lead to code, with little between them, up to the
-// next object. A run is believed if not one of them leads between two instructions, and if it has two that lead to
-// instructions; or one, where something names its address. Tables of 16-bit numbers with -1 in them, vectors of the same
-// number, tables of functions with numbers beside them, and short texts have such runs by accident. So rows of distances
-// must begin where an object does, or not far after, and that object must not be full of other numbers. Not all words may
-// be the same, or of few small bytes, or flags or masks, or a text. And a short run amid an object is no table if more words of
-// the object lead to code alone, as in large sparse tables of 16-bit numbers.
+// So words that may be something else are looked at in runs: those that lead to code, with little between them, up to
+// the next object. A run is believed if not one of them leads between two instructions, and if it has two that lead to
+// instructions; or one, where something names its address. Tables of 16-bit numbers with -1 in them, vectors of the
+// same number, tables of functions with numbers beside them, and short texts have such runs by accident. So rows of
+// distances must begin where an object does, or not far after, and that object must not be full of other numbers. Not
+// all words may be the same, or of few small bytes, or flags or masks, or a text. And a short run amid an object is no
+// table if more words of the object lead to code alone, as in large sparse tables of 16-bit numbers.
 //
 // A word that is the end of a function, where no other one begins, is the end of a range that the program counter is
-// compared with. Where one begins, it is that one's address, for all that is known. If the word before it leads to another
-// function, the range is that of a whole unit, as OCaml's programs have one for each module: to keep all of them would leave
-// nothing to profile, and to keep the last one alone is of no use.
+// compared with. Where one begins, it is that one's address, for all that is known. If the word before it leads to
+// another function, the range is that of a whole unit, as OCaml's programs have one for each module: to keep all of
+// them would leave nothing to profile, and to keep the last one alone is of no use.
 //
-// Instructions hold addresses of labels, too. Most of these are for jumps: a function's own, a goto out of a nested function,
-// __builtin_longjmp. But what control also runs into from the instruction before it, and what may fault, is no such label, or
-// is one for a handler as well: the function stays. A number at a fixed address is not changed in the copy, so it stays as
-// well if such a number is compared with a value of eight bytes. Flags and masks are no such numbers, nor is what is added in
-// four bytes, or a text that is written in four.
+// Instructions hold addresses of labels, too. Most of these are for jumps: a function's own, a goto out of a nested
+// function, __builtin_longjmp. But what control also runs into from the instruction before it, and what may fault, is
+// no such label, or is one for a handler as well: the function stays. A number at a fixed address is not changed in the
+// copy, so it stays as well if such a number is compared with a value of eight bytes. Flags and masks are no such
+// numbers, nor is what is added in four bytes, or a text that is written in four.
 //
-// Not seen: distances from elsewhere (from a function's start, from the start of the program), numbers of other sizes, and
-// what the program computes. Such tables of the linker's and the compiler's own (unwind tables, jump tables, relocations,
-// symbols) are left out.
+// Not seen: distances from elsewhere (from a function's start, from the start of the program), numbers of other sizes,
+// and what the program computes. Such tables of the linker's and the compiler's own (unwind tables, jump tables,
+// relocations, symbols) are left out.
 
 #include <algorithm>
 #include <bit>
@@ -120,7 +120,8 @@ class Finder {
     if (!jumps_to_labels_[program_.ranges[size_t(i)].group]) out.push_back({uint32_t(i), at});
   }
 
-  // Whether the end of a function is that of a range in it. `before`, `after`: what the words around lead to, which may be no code.
+  // Whether the end of a function is that of a range in it. `before`, `after`: what the words around lead to, which may
+  // be no code.
   bool ends_own_range(OldAddr before, OldAddr end, OldAddr after) const {
     if (!code_.contains(before)) return !code_.contains(after) || after < end;  // else a range begins here
     const ptrdiff_t i = program_.range_of(before), own = program_.range_of(end - 1);
@@ -452,7 +453,8 @@ class Finder {
     }
     return small == kStep || zero > 1;
   }
-  // Flags, or a mask: few of its bits differ from its sign, or those that do are in a row. Hardly ever an address, or a distance.
+  // Flags, or a mask: few of its bits differ from its sign, or those that do are in a row. Hardly ever an address, or a
+  // distance.
   static bool is_of_few_bits(uint64_t n) {
     constexpr int kFew = 3;
     const uint64_t bits = int64_t(n) < 0 ? ~n : n;
@@ -482,8 +484,8 @@ class Finder {
     }
   }
 
-  // Rows of distances begin where the object does, or a few fields after, and there are not many other numbers there. There
-  // may be names.
+  // Rows of distances begin where the object does, or a few fields after, and there are not many other numbers there.
+  // There may be names.
   bool begins_table(OldRange object, const std::vector<Run>& runs) const {
     constexpr size_t kMaxOthers = 8;  // for each word that leads to code
     if (runs.front().first - object.start > kMaxBetween) return false;
@@ -519,7 +521,8 @@ class Finder {
     return false;
   }
 
-  // Of a word that is alone the address must be named, and a distance must be all of the object and lead to what can fault.
+  // Of a word that is alone the address must be named, and a distance must be all of the object and lead to what can
+  // fault.
   bool is_single_word(OldRange object, Form form, const Run& run) const {
     if (form == Form::number || form == Form::from_object || run.inside.empty()) return false;
     const auto [word, target] = run.inside.front();

@@ -1,7 +1,8 @@
 // A program of gcc -pg counts its own calls, and writes gmon.out for gprof. It says in the beginning which code that is
-// about, by a call of the C library's __monstartup (monstartup(3)): from __executable_start to etext. Other addresses are
-// not counted; these are all, if the functions are copies. So the end gets another value in that call: the end of the
-// copies, which lie after. Then gmon.out has the addresses of copies, and gprof finds their symbols in the copied program.
+// about, by a call of the C library's __monstartup (monstartup(3)): from __executable_start to etext. Other addresses
+// are not counted; these are all, if the functions are copies. So the end gets another value in that call: the end of
+// the copies, which lie after. Then gmon.out has the addresses of copies, and gprof finds their symbols in the copied
+// program.
 //
 // The instruction that has the end in it is among those in front of the call. What calls may move or not.
 
@@ -25,7 +26,8 @@ bool is_monstartup(const Symbol& s) { return s.name == "__monstartup" || s.name 
 
 bool is_end(const Image& image, uint64_t a) { return image.is_code(OldAddr(a)) || image.is_code(OldAddr(a - 1)); }
 
-// Whether an instruction of the group may have such an address in it. Few have, and it takes long to tell what is called.
+// Whether an instruction of the group may have such an address in it. Few have, and it takes long to tell what is
+// called.
 bool may_have_end(const Image& image, const Group& group) {
   const OldRange all{image.code().front().start, image.code().back().end + 1};
   const bool fixed = !image.is_position_independent();

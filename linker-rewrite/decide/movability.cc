@@ -1,6 +1,6 @@
 // When in doubt, leave it out. A function that stays where it was does what it did before. If a function moves although
-// the program depends on where its code lies, or on its bytes, the program goes wrong. So a group (a function with all its
-// parts) stays if one of these is true:
+// the program depends on where its code lies, or on its bytes, the program goes wrong. So a group (a function with all
+// its parts) stays if one of these is true:
 //
 //   * it does not decode, its unwind tables or an indirect jump is not understood (the parts that follow say so);
 //   * it belongs to a run-time system that finds frames by return address (v8_builtins, keep_what_inherits_registers);
@@ -71,16 +71,17 @@ OldRange v8_builtins(const Image& image) {
 
 // Code that no table names and that finds memory through registers which its callers have set; and what belongs to it.
 //
-// A function of the usual calling convention gets its arguments in rdi, rsi, rdx, rcx, r8, r9 and on the stack, and keeps rbx,
-// rbp and r12 to r15 for its caller (System V ABI for AMD64, section 3.2.1). It may save these six; what is in them is nothing
-// that it could use. Code that uses one of them as an address before it has set it belongs to a system of its own, which
-// keeps something there for all of its code: V8 its roots in r13, Haskell's programs their registers in r13 and their stack in rbp.
+// A function of the usual calling convention gets its arguments in rdi, rsi, rdx, rcx, r8, r9 and on the stack, and
+// keeps rbx, rbp and r12 to r15 for its caller (System V ABI for AMD64, section 3.2.1). It may save these six; what is
+// in them is nothing that it could use. Code that uses one of them as an address before it has set it belongs to a
+// system of its own, which keeps something there for all of its code: V8 its roots in r13, Haskell's programs their
+// registers in r13 and their stack in rbp.
 //
 // Such a system often has tables of its own, by which it finds, with a return address, what belongs to a frame: V8's
-// collector and exceptions do. It knows nothing of copies. If unwind tables or symbols tell of such a function, they are how its
-// authors want it to be seen. One that no table names stays in any case; if it was discovered, it is kept in place here. And
-// what it calls directly, or what calls it, stays as well: it may be of the same system and use no such register, as V8's way
-// in from C++, JSEntry, which unwind tables do tell of.
+// collector and exceptions do. It knows nothing of copies. If unwind tables or symbols tell of such a function, they
+// are how its authors want it to be seen. One that no table names stays in any case; if it was discovered, it is kept
+// in place here. And what it calls directly, or what calls it, stays as well: it may be of the same system and use no
+// such register, as V8's way in from C++, JSEntry, which unwind tables do tell of.
 //
 // Only what runs before the first calls is looked at: after a call it would have to be known whether that returns.
 
@@ -273,8 +274,8 @@ bool ends_with_call(const Code& code, OldAddr end) {
   return code.next(insn) == end && (insn.flow == Flow::call || insn.flow == Flow::call_indirect);
 }
 
-// A site in front of a function, in no range, belongs to that function. It may seem to belong to the one before it as well,
-// if that ends in a call that does not return.
+// A site in front of a function, in no range, belongs to that function. It may seem to belong to the one before it as
+// well, if that ends in a call that does not return.
 void keep_what_is_patched(Program& program) {
   program.patch_sites = find_patch_sites(*program.image).sites;
   for (OldAddr site : program.patch_sites) {

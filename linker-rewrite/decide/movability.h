@@ -9,8 +9,8 @@
 
 namespace profld {
 
-// refuse.cc: throws Error with the reason if the image is no program, has been rewritten before, or has a run-time system
-// that depends on where its code lies.
+// refuse.cc: throws Error with the reason if the image is no program, has been rewritten before, or has a run-time
+// system that depends on where its code lies.
 void refuse_unsupported(const Image& image);
 
 // Sets Group::reason of every group that cannot be moved, and Group::indirect of the others.

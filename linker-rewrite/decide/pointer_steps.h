@@ -132,8 +132,8 @@ class PointerSteps {
   bool is_about_order(uint32_t comparison) const;
   // The number, if it makes sense as a length.
   static uint64_t extent(int64_t length);
-  // The function that an instruction calls, or jumps to, through a register, if its address was put there in this function
-  // (-mcmodel=large).
+  // The function that an instruction calls, or jumps to, through a register, if its address was put there in this
+  // function (-mcmodel=large).
   std::optional<OldAddr> function_in_register(const PointerState& state, uint32_t insn) const;
   void pass(const PointerState& state, uint32_t insn, std::optional<OldAddr> runs_on_to = std::nullopt);
   void keep(const PointerState& state, uint32_t insn, uint16_t registers);
@@ -141,8 +141,8 @@ class PointerSteps {
   void set(PointerState& state, const Semantics& op, PointerValue value, uint32_t insn);
   void push(PointerState& state, AddressSet pushed, uint32_t insn);
   PointerValue pop(PointerState& state);
-  // Whether the sum of an address and a number is no address of code: with -mcmodel=large, code finds the global offset table by
-  // its distance from a place in the code.
+  // Whether the sum of an address and a number is no address of code: with -mcmodel=large, code finds the global offset
+  // table by its distance from a place in the code.
   bool leads_out_of_code(const PointerValue& address, const PointerValue& number) const;
   void add(PointerState& state, const Semantics& op, uint32_t insn);
   // inc or dec of eight bytes, add to memory or sub from it: a pointer remains a pointer.

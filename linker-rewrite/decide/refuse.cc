@@ -57,8 +57,8 @@ bool is_dynamic_linker(const Image& image) {
                              [](const Symbol& s) { return s.name == "_dl_debug_state" && s.section != SHN_UNDEF; });
 }
 
-// OCaml 5, whose collector moves the stacks of its effects, or a program of OCaml's run-time system whose frame tables no
-// symbol names. Those that are named are read later (program/frame_tables.cc).
+// OCaml 5, whose collector moves the stacks of its effects, or a program of OCaml's run-time system whose frame tables
+// no symbol names. Those that are named are read later (program/frame_tables.cc).
 bool is_unknown_ocaml(const Image& image) {
   if (has_symbol(image, "caml_frametable")) return has_symbol(image, "caml_runstack");
   return has_symbol(image, "caml_startup") || has_string(image, "OCAMLRUNPARAM sets its parameters");

@@ -1,11 +1,11 @@
 // A relocation in code names bytes of an instruction, and the dynamic linker writes an address there. The copy of the
-// instruction needs it, too. What lies at the old place is dead once the function has moved, and the jump to the copy may
-// stand there. So the relocation is not repeated: its r_offset is changed, and it goes to the copy (move/emit.cc).
+// instruction needs it, too. What lies at the old place is dead once the function has moved, and the jump to the copy
+// may stand there. So the relocation is not repeated: its r_offset is changed, and it goes to the copy (move/emit.cc).
 //
-// It must be one that can go there: in a table of whole entries (not RELR), and of a kind whose result does not depend on
-// its own place. It must change a number that the copy has in the same form, not a distance. And the dynamic linker must
-// have made the copies writable by then. It does that for all segments of a file that says it has such relocations. A
-// static PIE does it by itself, in whatever way.
+// It must be one that can go there: in a table of whole entries (not RELR), and of a kind whose result does not depend
+// on its own place. It must change a number that the copy has in the same form, not a distance. And the dynamic linker
+// must have made the copies writable by then. It does that for all segments of a file that says it has such
+// relocations. A static PIE does it by itself, in whatever way.
 //
 // The rest of the analysis sees the number that is in the file, often 0. So it does not know a jump table by such an
 // address, and would take a jump through it for a tail call.

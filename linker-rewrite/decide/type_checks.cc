@@ -1,19 +1,19 @@
 // Compilers can check the type of a function that is called through a pointer. The caller compares it with a number, or
 // with data, that belongs to the function:
 //
-//   * In front of the entry (clang -fsanitize=kcfi): the number is read at a small negative distance from the pointer, and
-//     a few instructions later the call goes through the same register.
+//   * In front of the entry (clang -fsanitize=kcfi): the number is read at a small negative distance from the pointer,
+//     and a few instructions later the call goes through the same register.
 //         mov $-number,%r10d; add -4(%rax),%r10d; je 1f; ud2; 1: call *%rax
-//     Or the call is farther away (clang -fsanitize=function since clang 17): then the number that it is compared with is
-//     one that stands there in front of functions of this program. It does not look like padding, which a jump may be
-//     written over.
+//     Or the call is farther away (clang -fsanitize=function since clang 17): then the number that it is compared with
+//     is one that stands there in front of functions of this program. It does not look like padding, which a jump may
+//     be written over.
 //         cmpl $0xc105cafe,-8(%rax); jne 1f; cmpl $0xca7a7a6f,-4(%rax); jne ...; 1: ... call *%rax
 //   * At the entry, which jumps over it (clang -fsanitize=function before): the first four bytes are compared with that
 //     jump and what follows it; if they agree, the distance after them leads to the data. See length_of_type_data.
 //         cmpl $0x327606eb,(%rbx); jne 1f; movslq 4(%rbx),%rax; mov (%rax,%rbx,1),%rdx; cmp ...; 1: call *%rbx
 //
-// Pointers keep their old values, so all this is read at the old entries. It has to stay as it is there, which is seen to
-// where the jumps to the copies are placed (move/entry_jumps.cc). It is no reason to leave a function in place.
+// Pointers keep their old values, so all this is read at the old entries. It has to stay as it is there, which is seen
+// to where the jumps to the copies are placed (move/entry_jumps.cc). It is no reason to leave a function in place.
 
 #include <algorithm>
 #include <optional>
@@ -42,7 +42,8 @@ bool is_before_pointer(const Memory& m) {
 
 bool is_indirect(const Insn& insn) { return insn.flow == Flow::call_indirect || insn.flow == Flow::jump_indirect; }
 
-// The instruction that reads in front of the function that the instruction `call` calls, or jumps to, through a register.
+// The instruction that reads in front of the function that the instruction `call` calls, or jumps to, through a
+// register.
 std::optional<uint32_t> read_before_entry(const Code& code, uint32_t call) {
   bool is_checked = false;
   uint32_t first = call;

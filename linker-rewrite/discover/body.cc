@@ -1,9 +1,9 @@
-// Recursive traversal: code is decoded from a start on, along all its branches. What the stack looks like is followed at
-// the same time (stack_state.h), since it tells a jump within a function from a tail call.
+// Recursive traversal: code is decoded from a start on, along all its branches. What the stack looks like is followed
+// at the same time (stack_state.h), since it tells a jump within a function from a tail call.
 //
-// A jump within the window may be a tail call of a function that nobody calls. It is taken for one if the stack is as at
-// the entry, if compilers would let a function start at its target, if nothing but such jumps leads there, and if the
-// target is after all other code of the body: a function has no gaps.
+// A jump within the window may be a tail call of a function that nobody calls. It is taken for one if the stack is as
+// at the entry, if compilers would let a function start at its target, if nothing but such jumps leads there, and if
+// the target is after all other code of the body: a function has no gaps.
 //
 // A call of a function that returns may not return itself, such as error(1, ...), and what follows belongs to another
 // path. That is seen where the two paths meet with stacks of different heights; then all begins again without it. If it
@@ -30,9 +30,9 @@ namespace profld {
 
 namespace {
 
-// Where the blocks of a body begin (its leaders), and what the stack looks like there. Bodies are explored by the million, most
-// of them small, and each instruction asks whether it is a leader. So there is a bit for each byte, few allocations, and the
-// memory of one body serves the next.
+// Where the blocks of a body begin (its leaders), and what the stack looks like there. Bodies are explored by the
+// million, most of them small, and each instruction asks whether it is a leader. So there is a bit for each byte, few
+// allocations, and the memory of one body serves the next.
 
 struct Leader {
   StackState state;

@@ -43,8 +43,8 @@ struct Body {
   bool is_understood = true;  // false: it reaches bytes that are no instruction, or two that overlap
   bool has_table = false;     // one of its indirect jumps leads to places inside the function
   uint8_t breaches = 0;       // a set of Breach
-  // Calls where the stack is known, and is not as the ABI asks for: their targets. None for an indirect call, and for one
-  // with nothing on the stack, as in a part of a function that has a frame.
+  // Calls where the stack is known, and is not as the ABI asks for: their targets. None for an indirect call, and for
+  // one with nothing on the stack, as in a part of a function that has a frame.
   std::vector<OldAddr> unaligned_calls;
 
   bool reaches(OldAddr a) const {
@@ -70,9 +70,9 @@ struct BodyEntry {
   bool operator==(const BodyEntry&) const = default;
 };
 
-// Explores the code from the first entry, which is the start, and from the others, within `window`. A jump with an empty
-// stack to what looks like a function's start leaves the body, unless control comes there in another way or the target
-// is one of `inside` (ascending).
+// Explores the code from the first entry, which is the start, and from the others, within `window`. A jump with an
+// empty stack to what looks like a function's start leaves the body, unless control comes there in another way or the
+// target is one of `inside` (ascending).
 Body explore(const Image& image, OldRange window, const std::vector<BodyEntry>& entries,
              const std::vector<OldAddr>& inside, const Surroundings& surroundings);
 

@@ -1,7 +1,7 @@
 // A stripped program without unwind tables says of its functions only how they are used. Here they are found by that:
 //
-//   * Starts are the entry point, exports, what is called, what the dynamic linker writes the address of into data, what
-//     instructions take the address of, and where jumps lead that leave a function (roots.cc, search.cc).
+//   * Starts are the entry point, exports, what is called, what the dynamic linker writes the address of into data,
+//     what instructions take the address of, and where jumps lead that leave a function (roots.cc, search.cc).
 //   * A body is what control reaches from a start, with the jump tables that are understood (body.cc,
 //     search.cc) and without what follows calls that do not return.
 //   * The stack is followed through each body (stack_state.cc). So it is known at each jump whether it may be a tail
@@ -10,12 +10,12 @@
 // What is wrong with that? An address that is taken may be a label's. It is taken for a function's only if control does
 // not come there otherwise, and if the code there keeps what functions keep. At a fixed address numbers may be no
 // addresses at all; so it has to be where compilers let functions start, too, and after no jump that is not understood.
-// Functions that seldom run are not aligned, and only data names many of them: such a place has to be right after the code
-// of another function of which all is known (Search::accept_unaligned). Parts of functions that have a frame call with a
-// stack that the ABI does not allow; so code that does is no function's start. A jump may be a tail call or not: see
-// body.cc. Where functions of libraries never return, bodies seem to run on into others, until callers give them away
-// (LastCalls in program/noreturn.h). Code that nothing leads to stays unknown. It stays where it is, and what it refers to is found
-// by a linear sweep (move/entry_jumps.cc), as for all code in no function.
+// Functions that seldom run are not aligned, and only data names many of them: such a place has to be right after the
+// code of another function of which all is known (Search::accept_unaligned). Parts of functions that have a frame call
+// with a stack that the ABI does not allow; so code that does is no function's start. A jump may be a tail call or not:
+// see body.cc. Where functions of libraries never return, bodies seem to run on into others, until callers give them
+// away (LastCalls in program/noreturn.h). Code that nothing leads to stays unknown. It stays where it is, and what it
+// refers to is found by a linear sweep (move/entry_jumps.cc), as for all code in no function.
 //
 // The result is a table of what was found, in the form of unwind tables, so that all other stages need not know that
 // there is none (make_frames). A function stays if its jumps are not understood, or if the height of the stack is not
@@ -35,33 +35,34 @@
 
 namespace profld {
 
-// What was found is a function, a part of one (a fragment), or may be either. What is called is a function. Two kinds of
-// starts are less certain.
+// What was found is a function, a part of one (a fragment), or may be either. What is called is a function. Two kinds
+// of starts are less certain.
 //
-// Where control only jumps to, with the stack as at an entry: a function that ends in that jump may call another one by it,
-// or go on elsewhere without a frame. Compilers tell by these:
+// Where control only jumps to, with the stack as at an entry: a function that ends in that jump may call another one by
+// it, or go on elsewhere without a frame. Compilers tell by these:
 //
 //   * Two functions that jump to one place share no code: it is a function.
-//   * A function is a piece of code without gaps, but for a part that is seldom run and far away (cold). Cold parts are not
-//     aligned, so there is no padding in front of a place in them. A place that has padding in front of it, and another
-//     function between it and where the jump is, is a function.
+//   * A function is a piece of code without gaps, but for a part that is seldom run and far away (cold). Cold parts are
+//     not aligned, so there is no padding in front of a place in them. A place that has padding in front of it, and
+//     another function between it and where the jump is, is a function.
 //   * After its epilogue a function goes on to nothing but the end of another path of its own. So a jump after one, to
 //     code that makes a frame, is a tail call.
 //   * Hardly any compiler makes conditional tail calls.
-//   * All else may be either, such as an aligned place after the end of the function that jumps there, any place in front
-//     of its start, one that other functions separate from it, or one right after the jump: a function just runs on there.
+//   * All else may be either, such as an aligned place after the end of the function that jumps there, any place in
+//     front of its start, one that other functions separate from it, or one right after the jump: a function just runs
+//     on there.
 //
 // A number that may be an address, in a program at a fixed address: it may be the label of a jump table. A label lies
-// inside a function, so the code in front of it belongs to that. If all code in front of a place belongs to a function of
-// which all ways are known, and it is not among them, then another function begins there. (How long a jump table is, nothing
-// says for certain. So if that function has one, the number must not be one of those that stand where tables do: in data that
-// nobody writes to.) Else it may be either, and all that follows it up to the next function that is certain. In
-// position-independent code labels have no pointers, but those of computed gotos and of __builtin_setjmp. So what stands
-// after a function whose jumps are not understood may be its label, if that takes the address, or goes through an array of
-// addresses of which another is a label's (Search::accept_after_jumps, has_labels).
+// inside a function, so the code in front of it belongs to that. If all code in front of a place belongs to a function
+// of which all ways are known, and it is not among them, then another function begins there. (How long a jump table is,
+// nothing says for certain. So if that function has one, the number must not be one of those that stand where tables
+// do: in data that nobody writes to.) Else it may be either, and all that follows it up to the next function that is
+// certain. In position-independent code labels have no pointers, but those of computed gotos and of __builtin_setjmp.
+// So what stands after a function whose jumps are not understood may be its label, if that takes the address, or goes
+// through an array of addresses of which another is a label's (Search::accept_after_jumps, has_labels).
 //
-// Such a place is reported, and stays, whatever is known of the code in front of it (Start::is_guess). So does a number that
-// leads after code that is not known, where functions are not aligned: it may lead into the middle of something.
+// Such a place is reported, and stays, whatever is known of the code in front of it (Start::is_guess). So does a number
+// that leads after code that is not known, where functions are not aligned: it may lead into the middle of something.
 //
 // A start that may be either stays as it is, and so does what only such starts lead to.
 
@@ -327,8 +328,8 @@ bool height_is_known(const StackState& s) {
   return frame.has_value();
 }
 
-// Compilers jump to no other function while the frame is in place. So the height is not right: a function that was called
-// takes its arguments off the stack, perhaps. (After a call that does not return a body seems to run on.)
+// Compilers jump to no other function while the frame is in place. So the height is not right: a function that was
+// called takes its arguments off the stack, perhaps. (After a call that does not return a body seems to run on.)
 bool seems_to_leave_in_frame(const Search& search, OldAddr start, const BodyExit& exit) {
   if (!exit.is_jump) return false;
   const auto to = search.starts().find(exit.target);
@@ -374,8 +375,8 @@ void append_found(std::vector<FoundRange>& found, const Image& image, const Sear
   }
 }
 
-// At a fixed address a label may be taken for a function's start before the function is known that it lies in, whose code
-// then seems to end there. Once more functions are known, by calls, all begins again with them.
+// At a fixed address a label may be taken for a function's start before the function is known that it lies in, whose
+// code then seems to end there. Once more functions are known, by calls, all begins again with them.
 std::unique_ptr<Search> find_starts(const Program& program, Roots& roots, const std::function<void(double)>& show) {
   constexpr unsigned kMaxTimes = 4;
   double shown = 0;

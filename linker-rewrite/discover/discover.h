@@ -13,8 +13,8 @@
 
 namespace profld {
 
-// Entries of unwind tables, made for functions that have none: from them the other stages read where a function starts and
-// ends, and where its frame is in place. They are not written to the output.
+// Entries of unwind tables, made for functions that have none: from them the other stages read where a function starts
+// and ends, and where its frame is in place. They are not written to the output.
 struct MadeFrames {
   EhFrame frames;
   Bytes programs;  // the made entries' call-frame programs, which `frames` refers to
@@ -34,8 +34,8 @@ struct FoundRange {
 MadeFrames make_frames(const EhFrame& known, const std::vector<FoundRange>& found);
 
 // The unwind tables of `program` with entries for what was found; nullopt if nothing leads to code that the program's
-// ranges do not cover. `program` is made from what is known (group_functions). `show` is called now and then: which part of
-// the code has been gone through, 0 to 1.
+// ranges do not cover. `program` is made from what is known (group_functions). `show` is called now and then: which
+// part of the code has been gone through, 0 to 1.
 std::optional<MadeFrames> discover_functions(const Program& program, const std::function<void(double)>& show);
 
 }  // namespace profld

@@ -1,6 +1,6 @@
-// Addresses that code takes, words of data, and numbers that may be either. An address of code is a function's, or that of
-// a label. It is tried as a function's start: the code there must do what functions do (stack_state.h). What else tells the
-// two apart is written in discover.cc.
+// Addresses that code takes, words of data, and numbers that may be either. An address of code is a function's, or that
+// of a label. It is tried as a function's start: the code there must do what functions do (stack_state.h). What else
+// tells the two apart is written in discover.cc.
 
 #include <algorithm>
 
@@ -92,8 +92,8 @@ bool Search::accept_pointers(const std::vector<OldAddr>& candidates, bool cautio
   return any;
 }
 
-// What follows a function with a jump that is not understood: a function, or a label. (At a fixed address: if the function
-// itself takes the address.)
+// What follows a function with a jump that is not understood: a function, or a label. (At a fixed address: if the
+// function itself takes the address.)
 bool Search::accept_after_jumps() {
   std::vector<OldAddr> tried;
   const auto try_after = [&](OldAddr jumping, OldAddr a) {
@@ -164,7 +164,8 @@ std::optional<OldAddr> Search::end_of_known(OldAddr start) const {
   return s->second.body.runs.back().end;
 }
 
-// The end of the code in front of `a`, where nothing else can belong to that: of the body there, or of what tables describe.
+// The end of the code in front of `a`, where nothing else can belong to that: of the body there, or of what tables
+// describe.
 std::optional<OldAddr> Search::end_in_front_of(OldAddr a) {
   if (const auto g = owner(a); g != starts_.end()) return end_of_known(g->first);
   return range_with(undescribed_, a)->start;
@@ -221,9 +222,9 @@ bool Search::accept_unaligned(bool doubtful) {
   return any;
 }
 
-// __builtin_longjmp leads to a label of the function that has called __builtin_setjmp, which stores its address. Nothing
-// else leads there. So code whose address a function takes, and that is like no function's start, belongs to that function,
-// if it is next to code of that function. The height of the stack is not known there.
+// __builtin_longjmp leads to a label of the function that has called __builtin_setjmp, which stores its address.
+// Nothing else leads there. So code whose address a function takes, and that is like no function's start, belongs to
+// that function, if it is next to code of that function. The height of the stack is not known there.
 bool Search::add_labels() {
   std::vector<std::pair<OldAddr, OldAddr>> labels;  // and what takes their addresses
   for (const auto& [start, s] : starts_)

@@ -2,9 +2,9 @@
 // body with such a jump ends is not known: its last part may be reached through the table alone. So the analysis gets
 // the code that is known to belong to the body, and more of what follows only when an entry of a table leads there.
 //
-// Labels of computed gotos are known by their addresses, which the function's code takes, or words of data hold. Where the
-// stack is empty, a jump by such an address may be a tail call as well, of a function after this one. If all that tells is
-// whether such code is looked at, the jump is not understood.
+// Labels of computed gotos are known by their addresses, which the function's code takes, or words of data hold. Where
+// the stack is empty, a jump by such an address may be a tail call as well, of a function after this one. If all that
+// tells is whether such code is looked at, the jump is not understood.
 
 #include "resolved_jumps.h"
 
@@ -58,8 +58,9 @@ bool leads_to(OldAddr end, const IndirectJumps& indirect) {
   });
 }
 
-// The labels of a computed goto, which may lead to any of them. In data, words that follow each other are a table if one
-// of them leads into the code that certainly belongs to the body, which ends at `end`. Of addresses in code, that must take them.
+// The labels of a computed goto, which may lead to any of them. In data, words that follow each other are a table if
+// one of them leads into the code that certainly belongs to the body, which ends at `end`. Of addresses in code, that
+// must take them.
 std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, const FunctionCode& function,
                                const IndirectJumps& indirect, OldAddr end) {
   const OldRange window = function.parts.front().range;
@@ -92,8 +93,8 @@ std::vector<OldAddr> labels_of(const Image& image, const DataReferences& data, c
   return labels;
 }
 
-// `end`: of the code that certainly belongs to the body. `names_more`: it takes addresses after the code that was looked
-// at, which may be those of labels.
+// `end`: of the code that certainly belongs to the body. `names_more`: it takes addresses after the code that was
+// looked at, which may be those of labels.
 ResolvedJumps take_result(const Image& image, const DataReferences& data, const FunctionCode& function,
                           const IndirectJumps& indirect, OldAddr end, bool names_more) {
   ResolvedJumps r;

@@ -1,4 +1,5 @@
-// What the analysis of indirect jumps (jumps/tables.h) says of one body, of which the end is not known. See resolved_jumps.cc.
+// What the analysis of indirect jumps (jumps/tables.h) says of one body, of which the end is not known. See
+// resolved_jumps.cc.
 
 #ifndef LINKER_REWRITE_DISCOVER_RESOLVED_JUMPS_H
 #define LINKER_REWRITE_DISCOVER_RESOLVED_JUMPS_H

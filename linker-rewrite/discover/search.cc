@@ -321,8 +321,8 @@ void Search::set_returns(OldAddr start) {
 
 // What is known of a place that other bodies go on to, its state and its function, is joined from all that lead there.
 // But as long as not all functions are known, a body may run on into the next function, after a call that does not
-// return, and lead from there to places that are none of its business. It is explored again when that function is found;
-// what it told before stays joined. So in the end all this is taken once more from the exits that there are.
+// return, and lead from there to places that are none of its business. It is explored again when that function is
+// found; what it told before stays joined. So in the end all this is taken once more from the exits that there are.
 
 bool Search::renew_arrivals() {
   struct Place {
@@ -374,14 +374,14 @@ bool Search::renew_arrivals() {
   return any;
 }
 
-// Indirect jumps of bodies, and what comes of them: places in the body, fragments, and labels. What the analysis says of each
-// body is in resolved_jumps.cc.
+// Indirect jumps of bodies, and what comes of them: places in the body, fragments, and labels. What the analysis says
+// of each body is in resolved_jumps.cc.
 //
-// Entries may lead to cold fragments as well, which nothing else leads to. Where the entry certainly belongs to the table,
-// its target belongs to the function: a comparison asks for that many entries, or a later one leads into the function. The
-// last entries of a table without a comparison do not tell it from the next table. A target of theirs is taken for a fragment
-// only among fragments of that function, or if it goes on in the middle of the function. (At a fixed address an entry may have
-// been taken for a pointer to a function before.)
+// Entries may lead to cold fragments as well, which nothing else leads to. Where the entry certainly belongs to the
+// table, its target belongs to the function: a comparison asks for that many entries, or a later one leads into the
+// function. The last entries of a table without a comparison do not tell it from the next table. A target of theirs is
+// taken for a fragment only among fragments of that function, or if it goes on in the middle of the function. (At a
+// fixed address an entry may have been taken for a pointer to a function before.)
 //
 // A table may lead to what nothing else calls, and only that tells what comes after these calls. So tables that are
 // understood are followed while others are not yet.
@@ -440,8 +440,9 @@ const DataReferences& Search::data_references() {
   return data_;
 }
 
-// True if code at `a` stands where fragments of the function at `root` do, which compilers put close together. What follows
-// the function's table in memory may be that of a function after it. So code after the last fragment may be that function's.
+// True if code at `a` stands where fragments of the function at `root` do, which compilers put close together. What
+// follows the function's table in memory may be that of a function after it. So code after the last fragment may be
+// that function's.
 bool Search::is_close(OldAddr a, OldAddr root, const StackState& state) const {
   const auto after = starts_.upper_bound(a);
   if (after == starts_.begin()) return false;

@@ -1,12 +1,12 @@
 // Unwind tables say for each instruction how high the stack is. Without them it has to be followed. What compilers do
 // with the stack pointer is little: they push and pop, add and subtract numbers, copy it to rbp and back, align it
 // downwards (and keep its old value in another register, which they push), and subtract a length that is not known
-// (alloca), after which they find the frame by rbp. So a value is followed if it is a distance from the stack pointer at
-// the entry, or from where it was aligned or lowered (a frame of its own, of which nothing else is known).
+// (alloca), after which they find the frame by rbp. So a value is followed if it is a distance from the stack pointer
+// at the entry, or from where it was aligned or lowered (a frame of its own, of which nothing else is known).
 //
 // Registers that a function must keep for its caller are followed as well: they must be saved before they are used, and
-// be restored before the function returns. All functions of compilers do that, and hardly any code that starts elsewhere
-// than at an entry does. So it is a test of whether an address is a function's start.
+// be restored before the function returns. All functions of compilers do that, and hardly any code that starts
+// elsewhere than at an entry does. So it is a test of whether an address is a function's start.
 //
 // Writes to memory whose address is not known are taken to leave the saved registers alone.
 
@@ -26,8 +26,8 @@ using Type = Operand::Type;
 
 constexpr int64_t kWord = 8, kRedZone = 128;
 constexpr uint16_t bit(uint8_t reg) { return uint16_t(1u << reg); }
-// Those that hold no argument. (al holds one in functions with a variable number of arguments, which only test it; r10 holds the
-// frame of the function that a nested one belongs to.)
+// Those that hold no argument. (al holds one in functions with a variable number of arguments, which only test it; r10
+// holds the frame of the function that a nested one belongs to.)
 constexpr uint16_t kUnset = bit(kRax) | bit(kR11);
 // rax, rcx, rdx, rsi, rdi, r8 to r11
 constexpr uint16_t kCallerSaved = 0b0000'1111'1100'0111;

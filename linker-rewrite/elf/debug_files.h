@@ -3,18 +3,18 @@
 //
 // A stripped file tells in up to three ways where they went:
 //
-//   its build-id, a note. The debug file has the same, and lies at FOLDER/.build-id/ab/cdef0123.debug, where Debian's -dbg
-//   and -dbgsym packages put it, or in the cache of debuginfod's client at CACHE/abcdef0123/debuginfo. Only the cache is
-//   looked into: nothing here asks a network for anything.
+//   its build-id, a note. The debug file has the same, and lies at FOLDER/.build-id/ab/cdef0123.debug, where Debian's
+//   -dbg and -dbgsym packages put it, or in the cache of debuginfod's client at CACHE/abcdef0123/debuginfo. Only the
+//   cache is looked into: nothing here asks a network for anything.
 //
 //   .gnu_debuglink, a section with the name of the debug file and the CRC-32 of its bytes. It is looked for beside the
 //   program, in .debug/ there, and in FOLDER followed by the program's own folder. gdb(1) looks in the same places.
 //
-//   .gnu_debugdata, a section that holds a small ELF file, packed by xz: no more than symbols of functions (MiniDebugInfo,
-//   as Fedora has it).
+//   .gnu_debugdata, a section that holds a small ELF file, packed by xz: no more than symbols of functions
+//   (MiniDebugInfo, as Fedora has it).
 //
-// Any of these files may be another program's. Whoever uses one first compares build-ids, or, if one of the two files has
-// none, the CRC.
+// Any of these files may be another program's. Whoever uses one first compares build-ids, or, if one of the two files
+// has none, the CRC.
 
 #ifndef LINKER_REWRITE_ELF_DEBUG_FILES_H
 #define LINKER_REWRITE_ELF_DEBUG_FILES_H

@@ -1,5 +1,5 @@
-// Names of functions from the separate debug file of a stripped program or library, for -F and -N. Nothing else is taken
-// from there: what becomes of a program does not depend on what lies beside it.
+// Names of functions from the separate debug file of a stripped program or library, for -F and -N. Nothing else is
+// taken from there: what becomes of a program does not depend on what lies beside it.
 
 #ifndef LINKER_REWRITE_ELF_DEBUG_NAMES_H
 #define LINKER_REWRITE_ELF_DEBUG_NAMES_H

@@ -95,8 +95,8 @@ bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= t
 constexpr uint64_t kPageSize = 4096;
 constexpr uint64_t kMaxAddress = uint64_t(1) << 47;  // of programs, with page tables of four levels
 
-// How many bytes of the file, with the zeros after its end, its segments have: memory is mapped by pages, and the last one
-// is filled up with zeros. So a file may end before its last segment does.
+// How many bytes of the file, with the zeros after its end, its segments have: memory is mapped by pages, and the last
+// one is filled up with zeros. So a file may end before its last segment does.
 size_t size_with_zeros(ByteView file) {
   Elf64_Ehdr header;
   if (file.size() < sizeof header) return file.size();
@@ -245,9 +245,9 @@ void Image::read_dynamic() {
     if (entry.d_tag == DT_NULL) break;
     dynamic_.push_back(entry);
   }
-  // A static PIE has a dynamic section but asks for no library; a shared library without any is told by DF_1_PIE.
-  // Some libraries can be run as well, to say what they are, and name a dynamic linker (glibc's libc.so.6): they are told
-  // by the name for other files to need them by.
+  // A static PIE has a dynamic section but asks for no library; a shared library without any is told by DF_1_PIE. Some
+  // libraries can be run as well, to say what they are, and name a dynamic linker (glibc's libc.so.6): they are told by
+  // the name for other files to need them by.
   const bool is_pie = dynamic_value(DT_FLAGS_1).value_or(0) & DF_1_PIE;
   if (link_type_ == LinkType::shared_library && is_pie) link_type_ = LinkType::static_pie;
   if (link_type_ == LinkType::pie && !is_pie && dynamic_value(DT_SONAME)) link_type_ = LinkType::shared_library;

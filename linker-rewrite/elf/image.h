@@ -84,16 +84,16 @@ class Image {
   // programs.
   const std::vector<Relocation>& relocations() const { return relocations_; }
   const Relocation* relocation_at(OldAddr where) const;  // the first of those that change this word, or null
-  // The places of those that begin in `range` of the code, or a few bytes in front of it, ascending, and their indexes in
-  // relocations(). Mostly there are none in all of the code.
+  // The places of those that begin in `range` of the code, or a few bytes in front of it, ascending, and their indexes
+  // in relocations(). Mostly there are none in all of the code.
   std::span<const std::pair<OldAddr, uint32_t>> relocations_in(OldRange range) const;
   // The dynamic linker makes all segments writable while it relocates.
   bool has_text_relocations() const;
 
   // Bytes as they are in the file at [address, address + size); nullopt if any of them is not in the file (bss).
   std::optional<ByteView> bytes(OldAddr address, uint64_t size) const;
-  // From `address` to the end of what the file has of its segment, and of those that follow it both in memory and in the
-  // file without a gap; empty if it is not mapped.
+  // From `address` to the end of what the file has of its segment, and of those that follow it both in memory and in
+  // the file without a gap; empty if it is not mapped.
   ByteView bytes_from(OldAddr address) const;
   std::optional<FileOffset> file_offset(OldAddr address) const;
   // Where instructions may be: the file bytes of executable segments, without the sections in them that hold data (some

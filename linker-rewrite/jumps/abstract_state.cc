@@ -13,8 +13,8 @@ constexpr size_t kMaxStackWords = 1024;  // per state; what does not fit is unkn
 
 namespace {
 
-// A comparison of the low 32 bits bounds the index: compilers use the whole register as index only when its other bits are
-// those of its sign.
+// A comparison of the low 32 bits bounds the index: compilers use the whole register as index only when its other bits
+// are those of its sign.
 bool bounds_index(const Value& v) { return v.bound != kNoBound && (v.bound_width >= v.narrow || v.bound_width >= 32); }
 
 }  // namespace

@@ -190,8 +190,8 @@ struct State {
   std::array<ValueNumber, kRegisters> registers;
   std::vector<StackWord> stack_words;  // 8 bytes of stack each; sorted by key; others are unknown
   Comparison comparison;
-  // Control may never be here: it comes from a call that seems never to return (LastCalls). Where such a state meets one that
-  // is not doubtful, an address or the stack pointer is what that says. All else is joined as ever.
+  // Control may never be here: it comes from a call that seems never to return (LastCalls). Where such a state meets
+  // one that is not doubtful, an address or the stack pointer is what that says. All else is joined as ever.
   bool is_doubtful = false;
 
   ValueNumber stack_word(const Value& stack_address) const;                 // kNoValue: unknown

@@ -15,8 +15,8 @@
 
 namespace profld {
 
-// Which part of a function an address lies in. The function of a large switch may have thousands of parts, and the analysis
-// of its jumps asks for each entry of each table.
+// Which part of a function an address lies in. The function of a large switch may have thousands of parts, and the
+// analysis of its jumps asks for each entry of each table.
 
 class PartsByAddress {
  public:

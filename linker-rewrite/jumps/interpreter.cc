@@ -38,8 +38,8 @@ Value scaled(const Value& v, uint8_t scale, uint64_t fresh_id) {
   return r;
 }
 
-// The address of an entry whose index is masked and not shifted: `and $0x3c,%eax; movslq (%rdx,%rax),%rax`. It counts bytes;
-// one that counts entries is another value, and so gets an id of its own.
+// The address of an entry whose index is masked and not shifted: `and $0x3c,%eax; movslq (%rdx,%rax),%rax`. It counts
+// bytes; one that counts entries is another value, and so gets an id of its own.
 Value by_entries(const Value& element, uint8_t size, uint64_t fresh_id) {
   const unsigned in_entry = size / element.scale;
   if (element.bound == kNoBound || in_entry <= 1 || in_entry > 1u << element.zeros) return element;
@@ -122,7 +122,8 @@ void Interpreter::dereferenced(const Value& v) {
   if ((v.is_address() || v.kind == Kind::element) && code_.contains(OldAddr(v.address))) reads_own_code_ = true;
 }
 
-// With -mcmodel=large, code finds the global offset table by its distance from a label: lea 1b(%rip), movabs $GOT-1b, add.
+// With -mcmodel=large, code finds the global offset table by its distance from a label: lea 1b(%rip), movabs $GOT-1b,
+// add.
 Value Interpreter::heed_distance(const Value& sum, uint32_t insn) {
   if (!sum.is_address() || !code_.contains(OldAddr(field_address(sum.origin))) || image_.is_code(OldAddr(sum.address)))
     return sum;

@@ -5,10 +5,10 @@
 // is not reached at all, because a jump before it is not understood or because it is dead, is interpreted last, as if
 // nothing was known, and without effect on the states of other code.
 //
-// Where paths meet, less is known of an index than before, but where it was a number: that is the first of several, and does
-// not tell which others there are. So a table may have fewer entries in the end than at first, and none below its start. But
-// control was followed to what are none, and what was learnt there is not forgotten. Then the function is interpreted once
-// more (tables.cc), with what was known of indexes in the end.
+// Where paths meet, less is known of an index than before, but where it was a number: that is the first of several, and
+// does not tell which others there are. So a table may have fewer entries in the end than at first, and none below its
+// start. But control was followed to what are none, and what was learnt there is not forgotten. Then the function is
+// interpreted once more (tables.cc), with what was known of indexes in the end.
 //
 // Terms: leader, the first instruction of a block, for which we keep the state that is true on all paths to it; hub,
 // the place where all jumps through the same table meet.
@@ -237,8 +237,8 @@ int JumpAnalysis::table_of(const Value& v, uint32_t jump) {
   const std::vector<uint32_t> before = std::move(t.hub.targets);
   t.entries = read_table(source_, form, index, OldAddr(interpreter_.field_address(v.origin)));
   t.hub = {};
-  // Of a table of labels, the next object need not be the end: where another jump names one of its entries, or there is no
-  // entry 0, it looks as if an object began in it. A switch has a table of its own, with one address.
+  // Of a table of labels, the next object need not be the end: where another jump names one of its entries, or there is
+  // no entry 0, it looks as if an object began in it. A switch has a table of its own, with one address.
   const bool of_switch = form.relative && !image_.is_code(form.base);
   const size_t followed = index.exact || of_switch ? t.entries.likely : t.entries.targets.size();
   for (size_t e = 0; e < followed; ++e)
@@ -274,8 +274,8 @@ bool JumpAnalysis::confirms_indexes() const {
 // A label is also where control goes on after __builtin_longjmp, or after a goto out of a nested function: the address
 // is only kept, or taken in one function for a jump into another.
 //
-// OCaml's functions push the address of a handler, and whoever raises an exception goes there. They take no other labels'
-// addresses, and have no computed gotos: their jumps through pointers are tail calls.
+// OCaml's functions push the address of a handler, and whoever raises an exception goes there. They take no other
+// labels' addresses, and have no computed gotos: their jumps through pointers are tail calls.
 //
 // A number without a relocation is taken for an address only if the function has an indirect jump that no table
 // explains, and if the number is used as an address: copied, kept in 8 bytes of memory, jumped to. All such numbers of
@@ -331,8 +331,9 @@ bool JumpAnalysis::is_compiled_by_ocaml() const {
   });
 }
 
-// In a program at a fixed address jump tables look like labels too. But a word that is read without an index is one, although the
-// table of another jump seems to go on there: of a switch whose case is known, compilers leave `jmp *word`.
+// In a program at a fixed address jump tables look like labels too. But a word that is read without an index is one,
+// although the table of another jump seems to go on there: of a switch whose case is known, compilers leave `jmp
+// *word`.
 void JumpAnalysis::leave_out_tables(const std::vector<JumpTable>& tables) {
   for (const JumpTable& t : tables)
     if (!t.relative)
@@ -413,8 +414,8 @@ Expected<OldAddr, ReasonCode> JumpAnalysis::fields_of(Origin origin, bool is_bas
 
 namespace {
 
-// Adds the entries and uses of a table to those of another, which the code names by the same address and reads alike: its
-// jumps may begin at different entries.
+// Adds the entries and uses of a table to those of another, which the code names by the same address and reads alike:
+// its jumps may begin at different entries.
 void merge(JumpTable& into, const JumpTable& with, OldAddr cannot_happen) {
   const auto end_of = [](const JumpTable& t, size_t entries) { return t.first + entries * t.entry_size; };
   const OldAddr first = std::min(into.first, with.first);
@@ -484,8 +485,8 @@ std::optional<Reason> JumpAnalysis::add_table(IndirectJumps& out, Jump& j, uint3
   return std::nullopt;
 }
 
-// Whether `is(instruction, field, address)` for a field that names an address of data, or a number that may be one. What is
-// only loaded from there is left out.
+// Whether `is(instruction, field, address)` for a field that names an address of data, or a number that may be one.
+// What is only loaded from there is left out.
 template <class Is>
 bool JumpAnalysis::any_address_of_data(const Is& is) const {
   for (uint32_t i : code_.with_constants()) {
@@ -633,10 +634,9 @@ void JumpAnalysis::tell_what_is_outside(bool bounds_are_certain, Unresolved& out
 //
 // A function names the address of the table that it jumps through. So a word is a label for certain if an instruction
 // of the function names its address, or one a little before it (the first index may be greater than 0, and labels may
-// lie in records), or if it follows close upon one that is, or stands right in front of one (an index may be negative). It
-// is changed to the address of the label's copy. Any other
-// word is left alone, and control that comes from it, if it is a label after all, arrives at the old label and is led
-// to the copy from there (entry_jumps.cc).
+// lie in records), or if it follows close upon one that is, or stands right in front of one (an index may be negative).
+// It is changed to the address of the label's copy. Any other word is left alone, and control that comes from it, if it
+// is a label after all, arrives at the old label and is led to the copy from there (entry_jumps.cc).
 
 LabelWords tell_label_words(std::vector<std::pair<OldAddr, OldAddr>> words, std::vector<OldAddr> named) {
   constexpr uint64_t kToFirst = 256, kToNext = 64;  // bytes

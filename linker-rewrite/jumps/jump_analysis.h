@@ -69,12 +69,12 @@ class JumpAnalysis {
   JumpAnalysis(const Image& image, const EhFrame& frames, const DataReferences& data, const Instructions& code,
                const Assumptions& assumptions, Indexes indexes = {});
 
-  // Interprets the function until nothing new is learnt; to be called once. `parts_may_be_entries`: what calls the function
-  // may begin at a part that the first does not lead to, and that has no frame there.
+  // Interprets the function until nothing new is learnt; to be called once. `parts_may_be_entries`: what calls the
+  // function may begin at a part that the first does not lead to, and that has no frame there.
   void run(bool parts_may_be_entries);
 
-  // Whether control was followed where it cannot go: to entries that a table has by what was known of an index first, and not
-  // by what was known in the end.
+  // Whether control was followed where it cannot go: to entries that a table has by what was known of an index first,
+  // and not by what was known in the end.
   bool followed_too_many() const { return followed_too_many_; }
   Indexes indexes() const;
   // Whether what was found of indexes in the end is no more than what the constructor was given.
@@ -86,8 +86,8 @@ class JumpAnalysis {
   Expected<IndirectJumps, Unresolved> result(const std::vector<uint8_t>& uses);
   const std::vector<uint8_t>& uses() const { return interpreter_.uses(); }
   bool reads_own_code() const { return interpreter_.reads_own_code(); }
-  // Whether an instruction takes the address of something that can be read as one of the function's jump tables, and is none of
-  // those by which the jumps of `result` get theirs.
+  // Whether an instruction takes the address of something that can be read as one of the function's jump tables, and is
+  // none of those by which the jumps of `result` get theirs.
   bool takes_address_of_other_table(const IndirectJumps& result) const;
   // How the label is used whose address RIP-relative instructions take: a set of Use.
   uint8_t uses_of(OldAddr label);

@@ -2,16 +2,16 @@
 // there must be. Beyond them, or without one, entries are taken as long as they make sense: too many are harmless in a
 // clone, which nobody else reads; one too few is a jump to nowhere.
 //
-// Nor does anything say where it begins. A switch over -3 to 3 whose default cannot be reached has no comparison, and its index
-// is added to the address of its fourth entry; one over 3 to 9, to an address three entries in front of the table, where
-// other data lies. An address that the code names is in the table, or its entry 0 would be. So entries are looked for around
-// there, and read upwards, and downwards unless the index is known not to be negative. All entries of a table lead into its
-// function. So it begins after a word that leads into another function. If such a word leads to code of which it is not known
-// whose it is, that may be the function's, and the table is not understood.
+// Nor does anything say where it begins. A switch over -3 to 3 whose default cannot be reached has no comparison, and
+// its index is added to the address of its fourth entry; one over 3 to 9, to an address three entries in front of the
+// table, where other data lies. An address that the code names is in the table, or its entry 0 would be. So entries are
+// looked for around there, and read upwards, and downwards unless the index is known not to be negative. All entries of
+// a table lead into its function. So it begins after a word that leads into another function. If such a word leads to
+// code of which it is not known whose it is, that may be the function's, and the table is not understood.
 //
-// But entries that are distances are counted from the table's label by all compilers, which is where it begins. In front of it
-// often lies the table of another switch, and what is read there leads to code nearby: in a stripped program to a function that
-// only pointers lead to, of which nothing says that it is one.
+// But entries that are distances are counted from the table's label by all compilers, which is where it begins. In
+// front of it often lies the table of another switch, and what is read there leads to code nearby: in a stripped
+// program to a function that only pointers lead to, of which nothing says that it is one.
 
 #include "table_entries.h"
 
@@ -107,8 +107,9 @@ bool begins_like_table(const Image& image, const PartsByAddress& parts, const Ta
 
 namespace {
 
-// The entries from form.first on. `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table must not have
-// fewer entries. `is_certain`: a jump reads there, so that the first entry may be further on, and gaps between entries.
+// The entries from form.first on. `bound` is the greatest index, kNoBound if not known. If it is `exact`, a table must
+// not have fewer entries. `is_certain`: a jump reads there, so that the first entry may be further on, and gaps between
+// entries.
 TableEntries read_upwards(const TableSource& source, const TableForm& form, uint64_t bound, bool exact,
                           bool is_certain) {
   TableEntries result;
@@ -171,8 +172,8 @@ TableEntries read_upwards(const TableSource& source, const TableForm& form, uint
   const bool required = exact && bound != kNoBound && end <= bound;
   const bool complete = bound != kNoBound && end > bound;
   if (end < available && !complete && image.is_code(target(end)) && (required || form.first + end * form.size < next)) {
-    // Either this leads to a fragment that is not known to belong to the function, or this is no table; or here begins the
-    // table of another function, which may name no address in it but that of an entry 0 that it has elsewhere.
+    // Either this leads to a fragment that is not known to belong to the function, or this is no table; or here begins
+    // the table of another function, which may name no address in it but that of an entry 0 that it has elsewhere.
     const bool is_other_table =
         is_certain && !required && !form.relative && word_of(source, target(end)) == Word::inside;
     bool more = end > first && !is_other_table;

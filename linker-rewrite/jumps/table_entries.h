@@ -1,5 +1,5 @@
-// Reading a jump table whose form is known, and where its entry 0 is, or would be. Where it begins and ends, its entries
-// have to tell: see table_entries.cc.
+// Reading a jump table whose form is known, and where its entry 0 is, or would be. Where it begins and ends, its
+// entries have to tell: see table_entries.cc.
 
 #ifndef LINKER_REWRITE_JUMPS_TABLE_ENTRIES_H
 #define LINKER_REWRITE_JUMPS_TABLE_ENTRIES_H

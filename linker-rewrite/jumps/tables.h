@@ -25,13 +25,14 @@ struct Unresolved {
   std::vector<OldAddr> elsewhere{};
   // Where what follows these entries leads, up to the next object in the data: that may be entries as well. Sorted.
   std::vector<OldAddr> perhaps{};
-  // Jumps that are understood, as far as the code is known, and where their tables lead, with the end of a part for an index
-  // that cannot occur.
+  // Jumps that are understood, as far as the code is known, and where their tables lead, with the end of a part for an
+  // index that cannot occur.
   std::vector<std::pair<OldAddr, std::vector<OldAddr>>> understood{};
 };
 
 // Resolves every indirect jump of the function. `may_lack_parts`: not all of its code is known, perhaps; then the first
-// entries that certainly lead elsewhere are told, and what takes longer to find out is left for when their code is there.
+// entries that certainly lead elsewhere are told, and what takes longer to find out is left for when their code is
+// there.
 Expected<IndirectJumps, Unresolved> resolve_indirect_jumps(const Image& image, const EhFrame& frames,
                                                            const LastCalls& last_calls, const DataReferences& data,
                                                            const FunctionCode& function, bool may_lack_parts = false);

@@ -62,8 +62,8 @@ std::optional<std::string> demangled_by_language(const std::string& symbol, Lang
 }
 
 // What GCC and LLVM append to the names of the functions that they make of others, each word after a dot: .part.0,
-// .constprop.1.isra.0, .cold, .llvm.123, ._omp_fn.2; .2 of a local one; .avx2.1, .default and .resolver of target_clones. Go
-// has dots in names of its own, main.run, so it is not any word.
+// .constprop.1.isra.0, .cold, .llvm.123, ._omp_fn.2; .2 of a local one; .avx2.1, .default and .resolver of
+// target_clones. Go has dots in names of its own, main.run, so it is not any word.
 bool is_clone_word(std::string_view word) {
   constexpr std::string_view kWords[] = {"_omp_fn",    "cold",     "constprop", "default",  "isra",       "llvm",
                                          "localalias", "lto_priv", "part",      "resolver", "specialized"};
@@ -207,8 +207,8 @@ bool is_default(const std::string& argument, std::string_view patterns, const st
   return false;
 }
 
-// Takes the last arguments away if they are the defaults of the template `name`, such as std::vector. Names and arguments
-// are simplified ones.
+// Takes the last arguments away if they are the defaults of the template `name`, such as std::vector. Names and
+// arguments are simplified ones.
 void leave_out_defaults(std::string_view name, std::vector<std::string>& arguments) {
   const auto known =
       std::find_if(templates().begin(), templates().end(), [&](const Template& t) { return t.name == name; });

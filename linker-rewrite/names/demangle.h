@@ -24,11 +24,12 @@ class Languages {
   bool has_ada = false, has_fortran = false;
 };
 
-// The symbol made readable, in a file of these languages; without a symbol's version. Symbols of C stay as they are, and
-// so does what a compiler put after them: solve.part.0, and of C++ solve() [clone .part.0].
+// The symbol made readable, in a file of these languages; without a symbol's version. Symbols of C stay as they are,
+// and so does what a compiler put after them: solve.part.0, and of C++ solve() [clone .part.0].
 std::string demangled(const std::string& symbol, Languages languages = {});
 
-// As the programs of GNU binutils show it, gprof for one: names of C++ and Rust made readable, all others left as they are.
+// As the programs of GNU binutils show it, gprof for one: names of C++ and Rust made readable, all others left as they
+// are.
 std::string demangled_by_binutils(const std::string& symbol);
 
 // A symbol without what compilers append to those of clones and parts: solve of solve.part.0.constprop.2.
@@ -36,11 +37,11 @@ std::string_view without_clone(std::string_view symbol);
 
 // A demangler writes out what a compiler has made of `std::map<std::string, int>`: the inline namespace of the library
 // (std::__cxx11::), the template after std::string, and the arguments that nobody gave: the comparison and the
-// allocator. Here these are left out, and so are ABI tags, and a return type that is an expression (decltype). An argument that is
-// not the default one stays.
+// allocator. Here these are left out, and so are ABI tags, and a return type that is an expression (decltype). An
+// argument that is not the default one stays.
 //
-// The result is a demangled name without what its author did not write. Names of other languages than C++ hardly change; a name whose
-// brackets do not match stays as it is.
+// The result is a demangled name without what its author did not write. Names of other languages than C++ hardly
+// change; a name whose brackets do not match stays as it is.
 std::string simplified(const std::string& demangled);
 
 }  // namespace prof_names

@@ -238,7 +238,8 @@ class Reader {
     });
   }
 
-  // Where the part of the path ends that begins with the name of an operator: `operator std::string`, `operator<< <int>`.
+  // Where the part of the path ends that begins with the name of an operator: `operator std::string`, `operator<<
+  // <int>`.
   size_t end_of_part(size_t start, size_t end) const {
     size_t at = brackets_.end_of_operator(start);
     const bool is_conversion = text_[at - 1] == 'r';

@@ -3,8 +3,8 @@
 //     int   ns::  Class<T>::  method<int>  (long, char const*)  const [clone .cold]
 //     type  the path                       parameters           rest
 //
-// Demanglers write the return type of templates only. Names of C have nothing but a path of one part. All this is found by
-// the brackets in a name, and these have to be found first.
+// Demanglers write the return type of templates only. Names of C have nothing but a path of one part. All this is found
+// by the brackets in a name, and these have to be found first.
 
 #ifndef NAMES_PARTS_H
 #define NAMES_PARTS_H
@@ -30,8 +30,8 @@ namespace prof_names {
 //     '<'  "<"                 characters in Rust's names, operators in Ada's
 class Brackets {
  public:
-  // Of `text`, which must outlive the object. None if its brackets do not match, if they are nested deeper than anything
-  // that a person would read, or if it is longer than that.
+  // Of `text`, which must outlive the object. None if its brackets do not match, if they are nested deeper than
+  // anything that a person would read, or if it is longer than that.
   static std::optional<Brackets> find(std::string_view text);
 
   // The position of the bracket that closes the one at `at`; 0 if there is none that opens.

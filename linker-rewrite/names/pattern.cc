@@ -22,8 +22,8 @@ std::string with_joined_brackets(const std::string& text) {
   return joined;
 }
 
-// A part of a path without template arguments, parameters and qualifiers: f of f<int>(int) const; and of Rust's <A as B>,
-// which is A's own part of a trait, A.
+// A part of a path without template arguments, parameters and qualifiers: f of f<int>(int) const; and of Rust's <A as
+// B>, which is A's own part of a trait, A.
 std::string bare(std::string_view part, const Brackets& brackets, size_t offset) {
   if (part.starts_with('<')) {
     const size_t end = std::min(part.find(" as "), part.size() - 1);
@@ -175,8 +175,8 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-// How many characters have to be put in, taken out, replaced or exchanged with their neighbours (Damerau and Levenshtein's
-// distance, of those that change no character twice).
+// How many characters have to be put in, taken out, replaced or exchanged with their neighbours (Damerau and
+// Levenshtein's distance, of those that change no character twice).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last, last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -212,8 +212,8 @@ void Nearest::add(std::string_view word, std::string_view shown) {
   if (wanted_.empty() || part.empty() || std::max(wanted_.size(), part.size()) > kLongest) return;
   const size_t shorter = std::min(wanted_.size(), part.size()), longer = std::max(wanted_.size(), part.size());
   const size_t farthest = (longer + 2) / 3;
-  // One in the other is near, too: sort and sort_names. But a long name, as of a function that a compiler made, has many
-  // short ones in it.
+  // One in the other is near, too: sort and sort_names. But a long name, as of a function that a compiler made, has
+  // many short ones in it.
   const bool is_inside = shorter > 2 && longer <= kTimesAsLong * shorter &&
                          (part.find(wanted_) != std::string::npos || wanted_.find(part) != std::string::npos);
   if (!is_inside && longer - shorter > farthest) return;

@@ -1,6 +1,6 @@
 // Options of a command line, for all programs here. A command has a table of its options; each stands there once, with
-// how it is written, what help says of it, how it is taken, and what it goes with. Help is made of the table; completion
-// and the tests of the manuals read help. Below are the arguments of options, from text to values.
+// how it is written, what help says of it, how it is taken, and what it goes with. Help is made of the table;
+// completion and the tests of the manuals read help. Below are the arguments of options, from text to values.
 //
 // The table stands in front of getopt_long, which knows abbreviations, letters that are written together, and arguments
 // that may be left out. CLI11 2.1 was tried: it can express neither `prof run -- PROGRAM`, nor --libs[=GLOB], nor

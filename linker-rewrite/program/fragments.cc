@@ -14,10 +14,10 @@
 //   * A range that nobody calls or takes the address of, which first reads something below the stack pointer, where a
 //     caller leaves nothing; and a range that goes on to it. A hook on the way would overwrite what it reads.
 //
-// Hand-written code may be many functions in one range: the interpreter of LuaJIT is, whose unwind table has one row. The
-// compiler's functions that end in a jump to one of them belong to none of it. That a function begins in the middle of a
-// range is known by a call from another range; or by a jump from an empty frame to where the range's table says that
-// there is none, if nothing jumps back: code of one function has one table. Such a range stays.
+// Hand-written code may be many functions in one range: the interpreter of LuaJIT is, whose unwind table has one row.
+// The compiler's functions that end in a jump to one of them belong to none of it. That a function begins in the middle
+// of a range is known by a call from another range; or by a jump from an empty frame to where the range's table says
+// that there is none, if nothing jumps back: code of one function has one table. Such a range stays.
 //
 // A jump to a function's own end is not one of these. Compilers make such jumps in code that is never reached, because
 // they need no instruction at the target. The next function starts at that address, unless its unwind program says

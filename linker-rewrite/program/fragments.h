@@ -21,8 +21,8 @@ void add_fragment(Program& program, uint32_t g, uint32_t fragment);
 // perhaps of itself.
 bool is_tail_call(const Program& program, const CodeRange& from, OldAddr at, OldAddr target);
 
-// True if a direct jump from `from` (an instruction at `at`) to `target`, in the middle of another range, is a tail call:
-// another function begins there, and the jump leaves no frame behind.
+// True if a direct jump from `from` (an instruction at `at`) to `target`, in the middle of another range, is a tail
+// call: another function begins there, and the jump leaves no frame behind.
 bool jumps_to_inner_entry(const Program& program, const CodeRange& from, OldAddr at, OldAddr target);
 
 // True if another function follows the last instruction of `from`. To run on into that function is a tail call.

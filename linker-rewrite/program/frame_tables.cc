@@ -1,23 +1,24 @@
-// OCaml's collector has to find every value that frames on the stack hold. It goes from frame to frame by return address:
-// for each there is a FRAME DESCRIPTOR, which says how large the frame is in which the call stands, and where in it values
-// are live. Backtraces find the lines of the source in the same way. Return addresses of copies are others, so the
-// descriptors have to name them.
+// OCaml's collector has to find every value that frames on the stack hold. It goes from frame to frame by return
+// address: for each there is a FRAME DESCRIPTOR, which says how large the frame is in which the call stands, and where
+// in it values are live. Backtraces find the lines of the source in the same way. Return addresses of copies are
+// others, so the descriptors have to name them.
 //
 // A call of the original has one copy, and in the original of a function that moved no call is made any more. So each
 // descriptor gets the return address of the copy in place of its own. Nothing is added, and all else that leads from
-// descriptors to lines and names stays as it is. The run-time system makes a hash table of the descriptors when the program
-// starts, so they need no order either.
+// descriptors to lines and names stays as it is. The run-time system makes a hash table of the descriptors when the
+// program starts, so they need no order either.
 //
 // Where they are. Each module of the program has a table, caml<Module>__frametable; caml_frametable is a list of the
-// tables that ends with 0. Both are exported, so that stripped programs have them, too: plugins (.cmxs) and programs that
-// load them need that. A library that is a plugin has its own tables and no list.
+// tables that ends with 0. Both are exported, so that stripped programs have them, too: plugins (.cmxs) and programs
+// that load them need that. A library that is a plugin has its own tables and no list.
 //
-// The format (OCaml 4.11 to 4.14, runtime/caml/stack.h and emit_frames in asmcomp/emitaux.ml): a word with the number of
-// descriptors, then these, each at a multiple of 8:
+// The format (OCaml 4.11 to 4.14, runtime/caml/stack.h and emit_frames in asmcomp/emitaux.ml): a word with the number
+// of descriptors, then these, each at a multiple of 8:
 //
 //     8 bytes  return address          2 bytes each  where a value is live
 //     2 bytes  size of the frame       flag 2: a byte with the number of allocations, and a byte for each
-//     2 bytes  number of live values   flag 1: at a multiple of 4, 4 bytes for the line, or for each allocation if flag 2
+//     2 bytes  number of live values   flag 1: at a multiple of 4, 4 bytes for the line, or for each allocation if
+//                                      flag 2
 //
 // The flags are the low bits of the size. The size 0xffff alone means that C called OCaml there; nothing follows then.
 // OCaml 5 has other descriptors, and stacks that grow by being copied: it is refused.

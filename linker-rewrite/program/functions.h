@@ -36,7 +36,8 @@ struct CodeRange {
 std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames);
 
 // True for bytes in front of a function that are a number, dressed up as an instruction, and no-operations. clang
-// -fsanitize=kcfi puts them there, with a symbol that says they were a function. Checks of indirect calls read the number.
+// -fsanitize=kcfi puts them there, with a symbol that says they were a function. Checks of indirect calls read the
+// number.
 bool is_number_before_function(const Image& image, OldRange range);
 
 // The addresses of the linker's stubs (.plt and similar sections); empty if there are no section headers.

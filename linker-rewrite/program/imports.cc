@@ -7,9 +7,9 @@
 //   mov word(%rip), %r11; call 2f; jmp ...; push ...    lld -z retpolineplt
 //       1: call 2f; ...     2: mov %r11, (%rsp); ret    what both lead to
 //
-// So a stub is told by what it does, not by how it is written: from its start control comes to the function whose address
-// is in a word, with the stack as it was. On the way nothing may change but r11, which the ABI leaves to stubs: what changes
-// another register, the flags or memory is a function that jumps to another one.
+// So a stub is told by what it does, not by how it is written: from its start control comes to the function whose
+// address is in a word, with the stack as it was. On the way nothing may change but r11, which the ABI leaves to stubs:
+// what changes another register, the flags or memory is a function that jumps to another one.
 
 #include "imports.h"
 

@@ -84,8 +84,8 @@ struct IndirectJumps {
   std::vector<LabelUse> label_uses;  // sorted, no two in the same instruction
   // Words in data that hold the address of a label and have no relocation (non-PIE); set if a jump is of kind `labels`.
   std::vector<OldAddr> label_words;
-  // Labels whose addresses stand in words that may be something else. These words are not changed (jumps/jump_analysis.cc), so
-  // control may arrive at the old labels.
+  // Labels whose addresses stand in words that may be something else. These words are not changed
+  // (jumps/jump_analysis.cc), so control may arrive at the old labels.
   std::vector<OldAddr> label_arrivals;
 };
 

@@ -21,24 +21,24 @@ namespace profld {
 // names has only those of the C and C++ libraries. But compilers know, and put nothing after their calls:
 // where such a call is the last thing that a function does, the function's code ends with it.
 //
-// That is no proof. error(1, ...) does not return, and error(0, ...) does. A C++ function that forgets to return a value
-// may end with any call. So this is asked only where the jumps of a function are not understood otherwise, and paths go
-// on after such calls. But what they bring is doubtful: where they meet others, it does not spoil what is known of
-// addresses (State::is_doubtful). Should such a path be taken, it must have the address of a table all the same, where a
-// jump needs one. So all tables that the function takes addresses of have to be known
+// That is no proof. error(1, ...) does not return, and error(0, ...) does. A C++ function that forgets to return a
+// value may end with any call. So this is asked only where the jumps of a function are not understood otherwise, and
+// paths go on after such calls. But what they bring is doubtful: where they meet others, it does not spoil what is
+// known of addresses (State::is_doubtful). Should such a path be taken, it must have the address of a table all the
+// same, where a jump needs one. So all tables that the function takes addresses of have to be known
 // (JumpAnalysis::takes_address_of_other_table).
 
 struct Program;
 
-// What the call leads to that a range of code ends with, as Code::target() says it: a function or a linker's stub, or the
-// word with its address. nullopt if the range ends with no call. Only the last bytes are looked at; what precedes them
-// might make them a part of something else.
+// What the call leads to that a range of code ends with, as Code::target() says it: a function or a linker's stub, or
+// the word with its address. nullopt if the range ends with no call. Only the last bytes are looked at; what precedes
+// them might make them a part of something else.
 std::optional<OldAddr> target_of_last_call(const Image& image, OldRange range);
 
 class LastCalls {
  public:
-  // The calls that the program's ranges end with, if unwind tables describe these: an entry that is made may be for a part
-  // of a function only, and counts if another function begins after it.
+  // The calls that the program's ranges end with, if unwind tables describe these: an entry that is made may be for a
+  // part of a function only, and counts if another function begins after it.
   explicit LastCalls(const Program& program);
 
   void add(OldAddr target) { targets_.insert(target); }

@@ -1,5 +1,5 @@
-// The places where code is changed while it runs: by the program itself (patch sites), or by debuggers and tracers, which
-// stop at the probes of SystemTap (USDT) by name.
+// The places where code is changed while it runs: by the program itself (patch sites), or by debuggers and tracers,
+// which stop at the probes of SystemTap (USDT) by name.
 
 #ifndef LINKER_REWRITE_PROGRAM_PATCH_SITES_H
 #define LINKER_REWRITE_PROGRAM_PATCH_SITES_H

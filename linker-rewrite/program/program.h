@@ -35,7 +35,7 @@ enum class LeftOut : uint8_t { too_small, chosen_by_resolver, replaced };
 // An address of code in no range that a range names.
 struct OutsideReference {
   enum class Kind : uint8_t {
-    function,  // it is called, or jumped to from what unwind tables describe, or the outermost function (_start) names it
+    function,  // it is called, or jumped to from what unwind tables describe, or the outermost function names it
     jumped,    // jumped to from what only symbols tell of, which may go on there
     named,     // it may be a label
   };

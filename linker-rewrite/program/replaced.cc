@@ -12,8 +12,8 @@ namespace {
 
 constexpr ReplacedFunction kReplaced[] = {{"prctl", "_profprctl.libprof", {}}, {"syscall", "_profsyscall.libprof", {}}};
 
-// A library that stands before the C library (LD_PRELOAD) may have functions of these names, too, which must go on to run.
-// Only C libraries have the function that starts a program.
+// A library that stands before the C library (LD_PRELOAD) may have functions of these names, too, which must go on to
+// run. Only C libraries have the function that starts a program.
 constexpr const char* kOfCLibrariesOnly = "__libc_start_main";
 
 const Symbol* find_function(const Image& image, std::string_view name) {

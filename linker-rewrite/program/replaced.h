@@ -1,7 +1,7 @@
-// Functions of the C library that libprof.so has in their place: those by which programs give up the right to make system
-// calls (libprof/life/sandbox.cc). In a rewritten program libprof.so stands before the C library in the search for symbols.
-// But a program that is not rewritten may call these functions of a C library that is, and then go on to its hooks. So
-// in the copy of the C library they begin with a jump to those of libprof.so.
+// Functions of the C library that libprof.so has in their place: those by which programs give up the right to make
+// system calls (libprof/life/sandbox.cc). In a rewritten program libprof.so stands before the C library in the search
+// for symbols. But a program that is not rewritten may call these functions of a C library that is, and then go on to
+// its hooks. So in the copy of the C library they begin with a jump to those of libprof.so.
 
 #ifndef LINKER_REWRITE_PROGRAM_REPLACED_H
 #define LINKER_REWRITE_PROGRAM_REPLACED_H

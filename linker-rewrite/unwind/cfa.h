@@ -24,8 +24,8 @@ struct ExpressionOperation {
   bool is_jump() const;  // it goes on elsewhere in the expression
 };
 
-// Reads the next operation of `expression`, whose reader is not at its end. False if it is not understood; throws Error if
-// it is cut off.
+// Reads the next operation of `expression`, whose reader is not at its end. False if it is not understood; throws Error
+// if it is cut off.
 bool read_operation(ByteView expression, Reader& reader, ExpressionOperation& out);
 
 // DWARF's numbers of registers.

@@ -1,6 +1,6 @@
-// Reading .eh_frame (System V ABI, x86-64 supplement 4.2; LSB Core, 10.6; DWARF 5, 6.4), and the encoded pointers in it and
-// in tables of exception handlers. It holds two kinds of records: an FDE (frame description entry) for every contiguous
-// range of code, and CIEs (common information entries), each with what many FDEs have in common.
+// Reading .eh_frame (System V ABI, x86-64 supplement 4.2; LSB Core, 10.6; DWARF 5, 6.4), and the encoded pointers in it
+// and in tables of exception handlers. It holds two kinds of records: an FDE (frame description entry) for every
+// contiguous range of code, and CIEs (common information entries), each with what many FDEs have in common.
 
 #ifndef LINKER_REWRITE_UNWIND_EH_FRAME_H
 #define LINKER_REWRITE_UNWIND_EH_FRAME_H

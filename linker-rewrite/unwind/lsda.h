@@ -59,8 +59,8 @@ struct PartCopy {
 // Appends the table for a part's copy to `out`, whose first byte lies at `base`. Throws Error if something is too far
 // away.
 void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const PartCopy& part, const CopyMap& copies);
-// The same for records out of line of a copy, at least one, ascending by place: each is in the call site that its place is
-// in.
+// The same for records out of line of a copy, at least one, ascending by place: each is in the call site that its place
+// is in.
 void append_lsda(Bytes& out, NewAddr base, const Lsda& lsda, const RangeCopy& copy,
                  std::span<const PlacedRecord> records, const CopyMap& copies);
 

@@ -1,16 +1,17 @@
 // What rows of call-frame programs (cfa.h) compute from the values of registers, and how that is said where the stack
 // pointer is elsewhere.
 //
-// The code of a record (x86/record_code.h) moves the stack pointer for a few instructions, and changes one or two registers.
-// Nothing else of a frame is different there. So a row for code with a record in it is right in the record, too, if
+// The code of a record (x86/record_code.h) moves the stack pointer for a few instructions, and changes one or two
+// registers. Nothing else of a frame is different there. So a row for code with a record in it is right in the record,
+// too, if
 //
-//   the stack pointer   is taken to be what it was, wherever the row uses it: in the CFA, and in the expressions that tell
-//                       where registers are, or their values
-//   other registers     that the row uses are not those that the record changes. Compilers use r10 for the CFA while they
-//                       align the stack, hand-written code uses rax
+//   the stack pointer   is taken to be what it was, wherever the row uses it: in the CFA, and in the expressions that
+//                       tell where registers are, or their values
+//   other registers     that the row uses are not those that the record changes. Compilers use r10 for the CFA while
+//                       they align the stack, hand-written code uses rax
 //
-// The first is written here, row by row (append_lowered). The second is for who chooses the place of a record to see to, as
-// well as for those rows that cannot be said otherwise (row_limits). Compilers write none of those.
+// The first is written here, row by row (append_lowered). The second is for who chooses the place of a record to see
+// to, as well as for those rows that cannot be said otherwise (row_limits). Compilers write none of those.
 //
 // The row also says by how much the stack pointer is to be raised when control goes to a handler in this frame
 // (DW_CFA_GNU_args_size): unwinders restore the stack pointer of the moment when the frame was interrupted.
@@ -36,8 +37,8 @@ class RegisterRules {
   // False if append_lowered cannot say this row.
   bool can_be_lowered() const;
 
-  // Appends what makes the row right while the stack pointer is `depth` bytes lower than the row says; for 0 the row as it
-  // was. `left_out`, bit r: register r's rule does not hold any more.
+  // Appends what makes the row right while the stack pointer is `depth` bytes lower than the row says; for 0 the row as
+  // it was. `left_out`, bit r: register r's rule does not hold any more.
   void append_lowered(Bytes& out, uint32_t depth, uint32_t left_out) const;
   // The number of bytes by which the stack pointer is raised before a handler runs.
   uint64_t arguments_size() const { return arguments_size_; }

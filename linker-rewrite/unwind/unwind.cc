@@ -11,13 +11,13 @@ namespace profld {
 
 namespace {
 
-// Writes the rows of an FDE anew, for code that stands elsewhere: a copy of its code, or code that stands for single places
-// of it. In between, records may have moved the stack pointer (register_rules.h).
+// Writes the rows of an FDE anew, for code that stands elsewhere: a copy of its code, or code that stands for single
+// places of it. In between, records may have moved the stack pointer (register_rules.h).
 
 class RowWriter {
  public:
-  // Appends instructions to `out` that begin at the address `start`. `calls_hooks`: what lies below the return address of a
-  // frame that has been given up may be overwritten. `has_records`: move_stack will be called.
+  // Appends instructions to `out` that begin at the address `start`. `calls_hooks`: what lies below the return address
+  // of a frame that has been given up may be overwritten. `has_records`: move_stack will be called.
   RowWriter(Bytes& out, const EhFrame& frames, const Fde& fde, NewAddr start, bool calls_hooks, bool has_records);
 
   // Writes the instructions for the rows that begin before `end`, as far as they are not written, each for the address
@@ -25,8 +25,8 @@ class RowWriter {
   void write_rows(OldAddr end, const std::function<NewAddr(OldAddr)>& new_address);
   bool has_rows_before(OldAddr end) const { return has_next_ && next_.location < end; }
 
-  // From the address `at` on, the stack pointer is `depth` bytes lower than the rows say. Rows are only written where it is
-  // 0 lower.
+  // From the address `at` on, the stack pointer is `depth` bytes lower than the rows say. Rows are only written where
+  // it is 0 lower.
   void move_stack(NewAddr at, uint32_t depth);
 
   // To be called at the end.
@@ -83,8 +83,8 @@ void RowWriter::move_stack(NewAddr at, uint32_t depth) {
   append_uleb(out_, rules_->arguments_size() + depth);
 }
 
-// Nothing to do if the row has begun. An instruction of the original that is only one in the copy with what stands before
-// it may have a row that begins inside.
+// Nothing to do if the row has begun. An instruction of the original that is only one in the copy with what stands
+// before it may have a row that begins inside.
 void RowWriter::begin_row(NewAddr at) {
   if (at > location_) end_row();
   advance(at);
@@ -225,8 +225,8 @@ size_t UnwindWriter::cie(size_t index) {
   return start;
 }
 
-// The beginning of an FDE for `code`, up to its instructions. `out_of_line`: the records that it is for; none: the part's
-// copy. Returns the FDE's position in eh_frame.
+// The beginning of an FDE for `code`, up to its instructions. `out_of_line`: the records that it is for; none: the
+// part's copy. Returns the FDE's position in eh_frame.
 size_t UnwindWriter::begin_fde(const Fde& fde, const PartCopy& part, NewRange code,
                                std::span<const PlacedRecord> out_of_line) {
   const Cie& old_cie = frames_.cies[fde.cie];

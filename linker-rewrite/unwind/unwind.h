@@ -6,13 +6,13 @@
 // registers it). The original's tables of handlers (LSDAs) remain true for the original text, and the new section
 // refers to them where they are.
 //
-// Records of a trace (x86/record_code.h) are code of their own in a copy, or after it, out of line. Whoever unwinds from
-// there, since a signal came, must find the frame as it is at the instruction in whose place the record stands: with the
-// same callers, and the same handlers if the thread is cancelled or the signal's handler throws. So rows of records are
-// those of their instructions, but for the stack pointer (register_rules.h). What is out of line has FDEs of its own, which
-// tell the rows of the function again, as far as places in it have records; and tables of handlers, in which the code for a
-// place is in the call site that the place is in. If the place is in none, the code is in none: there the program ends, as
-// it would at the place itself.
+// Records of a trace (x86/record_code.h) are code of their own in a copy, or after it, out of line. Whoever unwinds
+// from there, since a signal came, must find the frame as it is at the instruction in whose place the record stands:
+// with the same callers, and the same handlers if the thread is cancelled or the signal's handler throws. So rows of
+// records are those of their instructions, but for the stack pointer (register_rules.h). What is out of line has FDEs
+// of its own, which tell the rows of the function again, as far as places in it have records; and tables of handlers,
+// in which the code for a place is in the call site that the place is in. If the place is in none, the code is in none:
+// there the program ends, as it would at the place itself.
 
 #ifndef LINKER_REWRITE_UNWIND_UNWIND_H
 #define LINKER_REWRITE_UNWIND_UNWIND_H
@@ -45,7 +45,8 @@ struct FramelessCode {
   uint64_t size = 0;  // bytes; 0 if there is none
 };
 
-// The records of a copy, ascending by their offsets. Where, out of line, a place is below the one before, a new FDE begins.
+// The records of a copy, ascending by their offsets. Where, out of line, a place is below the one before, a new FDE
+// begins.
 using RecordsOf = std::function<std::vector<PlacedRecord>(const RangeCopy&)>;
 
 // Why no new tables can be written for a copy of this range. Nullopt if they can: the CFA programs and LSDAs of all

@@ -1,13 +1,14 @@
 // How a dynamic program or a shared library calls the hooks in libprof.so: as if it had been linked with it.
 //
 // It needs the library (DT_NEEDED), four undefined symbols, and four pointers ("hook slots") that the dynamic linker
-// fills with their addresses (R_X86_64_GLOB_DAT). In a program libprof.so later replaces the first two, those of the hooks
-// that each call comes to, by the addresses of the hooks that it selects; an entry of the dynamic section tells it where
-// the slots are. Those of a library stay as they are: it may be unloaded at any time. A library has a fifth symbol and
-// slot, for its DT_INIT (library_start.h). Symbols, strings, symbol versions and relocations are arrays without room at their end, so each is copied into a new segment with the new entries; the
-// dynamic section, which says where they are, is changed in place: GNU ld leaves five spare DT_NULLs at its end. lld
-// leaves none; then the section moves as well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as
-// they were, for code that refers to `_DYNAMIC` directly; the only thing missing there is DT_DEBUG's value.
+// fills with their addresses (R_X86_64_GLOB_DAT). In a program libprof.so later replaces the first two, those of the
+// hooks that each call comes to, by the addresses of the hooks that it selects; an entry of the dynamic section tells
+// it where the slots are. Those of a library stay as they are: it may be unloaded at any time. A library has a fifth
+// symbol and slot, for its DT_INIT (library_start.h). Symbols, strings, symbol versions and relocations are arrays
+// without room at their end, so each is copied into a new segment with the new entries; the dynamic section, which says
+// where they are, is changed in place: GNU ld leaves five spare DT_NULLs at its end. lld leaves none; then the section
+// moves as well. The dynamic linker finds it by PT_DYNAMIC. The old one's bytes stay as they were, for code that refers
+// to `_DYNAMIC` directly; the only thing missing there is DT_DEBUG's value.
 //
 // The order of things matters in three places.
 //
@@ -368,23 +369,23 @@ void HookImports::write(Bytes& file, Segment& read_only, Segment& writable, NewA
   }
 }
 
-// A logger that says who called it asks dladdr for the function that its return address lies in, which is a copy now. So
-// the copies of functions that dynamic symbols name have dynamic symbols, too: of the same names, with the addresses and
-// sizes of the copies. But whoever looks for a name (the dynamic linker, dlsym, a linker that links with a copied
+// A logger that says who called it asks dladdr for the function that its return address lies in, which is a copy now.
+// So the copies of functions that dynamic symbols name have dynamic symbols, too: of the same names, with the addresses
+// and sizes of the copies. But whoever looks for a name (the dynamic linker, dlsym, a linker that links with a copied
 // library) has to find the original, whose address is the function's identity. What makes the difference:
 //
 // - dladdr of glibc goes through all chains of DT_GNU_HASH and compares nothing but addresses; where there is only
 //   DT_HASH, through the whole table of symbols, as musl always does, up to the last symbol that a chain leads to.
 // - A search for a name begins at one bucket. In DT_HASH it follows the chain, which the new symbols are not in. In
-//   DT_GNU_HASH it compares the hash of the name with the one in the chain before it looks at the symbol. All chains are
-//   one array beside the table of symbols, so the new symbols go on with the chain that is the last; each with a hash
-//   that is not its name's, so that what has the hash has not the name.
+//   DT_GNU_HASH it compares the hash of the name with the one in the chain before it looks at the symbol. All chains
+//   are one array beside the table of symbols, so the new symbols go on with the chain that is the last; each with a
+//   hash that is not its name's, so that what has the hash has not the name.
 //
 // In DT_VERSYM the new symbols are hidden ones of their original's version: for readers of files, who know names and
 // versions only, these are the second choice.
 //
-// Several symbols of one address all have a copy, in the same order, so everybody's first choice stays the first. Where a
-// symbol covers code that unwind tables divide, each part has its own. Parts that the compiler split off (foo.cold)
+// Several symbols of one address all have a copy, in the same order, so everybody's first choice stays the first. Where
+// a symbol covers code that unwind tables divide, each part has its own. Parts that the compiler split off (foo.cold)
 // have no dynamic symbols in the original either, and get none: dladdr finds no name, as it did.
 //
 // dli_saddr, where the named function begins, is the copy's address for a return address, and the original's for a

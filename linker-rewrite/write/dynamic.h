@@ -1,6 +1,6 @@
-// The dynamic section of the output, and the tables it leads to that grow: also by dynamic symbols of copies, for programs
-// that ask for the name of the function that a return address lies in (dladdr, backtrace_symbols). The end of dynamic.cc
-// says why nobody else finds them.
+// The dynamic section of the output, and the tables it leads to that grow: also by dynamic symbols of copies, for
+// programs that ask for the name of the function that a return address lies in (dladdr, backtrace_symbols). The end of
+// dynamic.cc says why nobody else finds them.
 
 #ifndef LINKER_REWRITE_WRITE_DYNAMIC_H
 #define LINKER_REWRITE_WRITE_DYNAMIC_H
@@ -36,12 +36,12 @@ struct GnuHashTable {
   uint64_t size_with(uint64_t symbols) const { return size() + (symbols - end) * 4; }
 };
 
-// `bytes`, such a table, made to lead to all symbols from its end on, whose names these are (at least one), but never by
-// their names.
+// `bytes`, such a table, made to lead to all symbols from its end on, whose names these are (at least one), but never
+// by their names.
 void append_unfindable(Bytes& bytes, const GnuHashTable& table, const std::vector<std::string>& names);
 
-// What a dynamic program's copy asks of the dynamic linker that the program did not, beside the need for libprof.so. Nothing where a
-// text is empty.
+// What a dynamic program's copy asks of the dynamic linker that the program did not, beside the need for libprof.so.
+// Nothing where a text is empty.
 struct LinkerWishes {
   std::string audit;        // for DT_AUDIT: a library
   bool traces = false;      // it needs the runtime's function for full windows (profld --trace), too
@@ -72,8 +72,8 @@ class DynamicSection {
   uint64_t room_;  // bytes
 };
 
-// The need of a dynamic program or of a shared library for libprof.so: its name, the symbols of the hooks, the slots that
-// hold their addresses.
+// The need of a dynamic program or of a shared library for libprof.so: its name, the symbols of the hooks, the slots
+// that hold their addresses.
 class HookImports {
  public:
   // `library` is the name for DT_NEEDED. Throws Error if the program's dynamic section does not allow it.

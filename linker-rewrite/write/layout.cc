@@ -11,9 +11,10 @@
 //        or what profld --trace has there (libprof/format/trace.h)
 //   R    cloned jump tables, .eh_frame, tables of exception handlers, .eh_frame_hdr
 //
-// The sizes of all but the last two are known once it is known what moves, before code is emitted, so code can be emitted at its final address.
-// After the last segment come the sections that are not mapped: .prof.map, .prof.steps, .prof.imports, .prof.coverage, symbols,
-// section headers, and what the program looks for at the end of its file (sections.cc).
+// The sizes of all but the last two are known once it is known what moves, before code is emitted, so code can be
+// emitted at its final address. After the last segment come the sections that are not mapped: .prof.map, .prof.steps,
+// .prof.imports, .prof.coverage, symbols, section headers, and what the program looks for at the end of its file
+// (sections.cc).
 //
 // strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
 // the ELF header, they put them immediately after the segment before, without regard to their place in a page, and the

@@ -50,8 +50,8 @@ struct Contents {
   std::optional<Coverage> coverage;         // of the code, if readers are to tell
 };
 
-// The runtime, libprof.so: the file at `path` is read; a copy with a dynamic linker names it by `name`, or by its absolute
-// path if that is empty.
+// The runtime, libprof.so: the file at `path` is read; a copy with a dynamic linker names it by `name`, or by its
+// absolute path if that is empty.
 struct RuntimeFile {
   RuntimeFile(std::string file, std::string written = "") : path(std::move(file)), name(std::move(written)) {}
   std::string path, name;
@@ -59,10 +59,10 @@ struct RuntimeFile {
 
 class Layout {
  public:
-  // Reads the runtime; appends its image if the program is static, else only names it as a needed library. `wishes` are a
-  // dynamic program's. `counts_blocks`: there may be counters, or a trace segment. Throws Error if the program's headers do not allow it
-  // (the message says why), so call it before anything that takes long. `place`: of the new segments; there may turn out
-  // to be no room in front of a program.
+  // Reads the runtime; appends its image if the program is static, else only names it as a needed library. `wishes` are
+  // a dynamic program's. `counts_blocks`: there may be counters, or a trace segment. Throws Error if the program's
+  // headers do not allow it (the message says why), so call it before anything that takes long. `place`: of the new
+  // segments; there may turn out to be no room in front of a program.
   static std::unique_ptr<Layout> begin(const Image& image, const RuntimeFile& runtime, const LinkerWishes& wishes = {},
                                        bool counts_blocks = false, Place place = Place::after);
   virtual ~Layout() = default;

@@ -13,7 +13,8 @@ class Runtime {
  public:
   explicit Runtime(const std::string& path);  // Throws Error if it is not profld's runtime
 
-  // Whether it has the threads that a program makes begin with itself, as libprof-sampler.so does, which needs no hooks.
+  // Whether it has the threads that a program makes begin with itself, as libprof-sampler.so does, which needs no
+  // hooks.
   bool begins_threads() const;
 
   const Elf64_Phdr& tls() const;  // its PT_TLS, which is zero at first

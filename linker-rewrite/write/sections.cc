@@ -7,12 +7,12 @@
 // After all that the headers name there may be a payload, which the program looks for in its own file: an archive, a
 // dumped heap, a disk image. There are four ways to find it, and each has to lead to it in the output as well.
 //
-// - From the end of the file, by a mark or by an offset or a length that is counted from there. So the output ends with the
-//   payload, byte by byte. The directory of a zip archive is found that way, and what it says of places in the archive is
-//   corrected by who reads it, as the archive may have been put after anything.
+// - From the end of the file, by a mark or by an offset or a length that is counted from there. So the output ends with
+//   the payload, byte by byte. The directory of a zip archive is found that way, and what it says of places in the
+//   archive is corrected by who reads it, as the archive may have been put after anything.
 // - After the section headers, at e_shoff + e_shnum * e_shentsize. So they come immediately before it.
-// - By an offset from the start of the file (sbcl, clisp). So it stays in its old place, too: all of the original's bytes
-//   do.
+// - By an offset from the start of the file (sbcl, clisp). So it stays in its old place, too: all of the original's
+//   bytes do.
 // - As pages, mapped from the file. So the second one lies in the old place modulo the page size.
 
 #include "sections.h"

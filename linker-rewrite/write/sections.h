@@ -13,8 +13,8 @@ namespace profld {
 // left out, because they are written anew.
 uint64_t kept_file_size(const Image& image);
 
-// Where in the original file its payload starts: what stands after all that its headers name, to the end of the file. The
-// file's size if it has none. See sections.cc.
+// Where in the original file its payload starts: what stands after all that its headers name, to the end of the file.
+// The file's size if it has none. See sections.cc.
 FileOffset payload_start(const Image& image);
 
 // The original's .symtab, or null if it has none that can be used.

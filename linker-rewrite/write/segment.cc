@@ -13,9 +13,9 @@
 // - Place the new segments so that the old kernel's sum comes out right: offset = address - (first address - its
 //   offset). The file then has a hole of .bss's size, which occupies no disk, as nothing is written there.
 //
-// We do the third. (In front of the original's first segment new ones lie only if the program needs what is after the last
-// one itself: decide/heap_place.cc.) Only if the hole would be very large (kMaxHole), the new segments follow the file's end, and the
-// output needs Linux 5.18. In every case, offset and address agree modulo the page size.
+// We do the third. (In front of the original's first segment new ones lie only if the program needs what is after the
+// last one itself: decide/heap_place.cc.) Only if the hole would be very large (kMaxHole), the new segments follow the
+// file's end, and the output needs Linux 5.18. In every case, offset and address agree modulo the page size.
 
 #include "segment.h"
 

@@ -18,9 +18,9 @@ struct Placement {
 
 enum class Place { after, in_front };
 
-// Decides where the new segments begin: after the image in memory or in front of it (of a program with fixed addresses; whether
-// they have room is seen when they are complete), and after the first `kept` bytes of the file. Throws Error if the program's
-// own segments do not allow it.
+// Decides where the new segments begin: after the image in memory or in front of it (of a program with fixed addresses;
+// whether they have room is seen when they are complete), and after the first `kept` bytes of the file. Throws Error if
+// the program's own segments do not allow it.
 Placement place_new_segments(const Image& image, uint64_t kept, Place place = Place::after);
 
 // One PT_LOAD under construction. First its parts are reserved, one after the other; then, in any order, filled.

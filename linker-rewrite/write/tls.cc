@@ -7,9 +7,9 @@
 //   |--------|------------------------|----------|.....|
 //   new start  old start                               thread pointer, at old start + roundup(old size, p_align)
 //
-// So room is prepended, for the word and a mark in front of it (libprof/life/thread_pointer.cc tells what that is for). The
-// image starts earlier by `size`, a multiple of p_align, so the end stays where it was. Both glibc and musl place the
-// block like this. Offsets that count from the block's start rather than from the thread pointer grow by `size`:
+// So room is prepended, for the word and a mark in front of it (libprof/life/thread_pointer.cc tells what that is for).
+// The image starts earlier by `size`, a multiple of p_align, so the end stays where it was. Both glibc and musl place
+// the block like this. Offsets that count from the block's start rather than from the thread pointer grow by `size`:
 //
 // - symbols of type TLS (symtab.cc);
 // - dynamic relocations against module offsets (DTPOFF64, TPOFF64, TLSDESC; the word after a DTPMOD64 without symbol).

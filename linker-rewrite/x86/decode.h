@@ -80,9 +80,10 @@ struct Code {
   }
 };
 
-// clang -fsanitize=function (before clang 17) begins a function with a short jump over data that tells its type: two bytes,
-// and in four the distance from the function to a word of data. Code that calls through a pointer reads it there. The
-// jump and the data count as one instruction, of so many bytes, that leads to the next one; 0 if there is none at `entry`.
+// clang -fsanitize=function (before clang 17) begins a function with a short jump over data that tells its type: two
+// bytes, and in four the distance from the function to a word of data. Code that calls through a pointer reads it
+// there. The jump and the data count as one instruction, of so many bytes, that leads to the next one; 0 if there is
+// none at `entry`.
 uint32_t length_of_type_data(const Image& image, OldAddr entry);
 
 // How many bytes at the entry `entry` of a function must stay as they are, where a jump to its copy is to stand after

@@ -50,7 +50,8 @@ class DecodeCache {
   // The calling thread's. Threads share no cache: to look an instruction up takes less time than a lock would.
   static DecodeCache& of_this_thread();
 
-  // What is known of the instruction that `code` starts with; null if that is no instruction. Valid until the next call.
+  // What is known of the instruction that `code` starts with; null if that is no instruction. Valid until the next
+  // call.
   const CachedInsn* find(ByteView code);
   // CachedInsn::insn alone; null also for an instruction that is unusable. Valid until the next call.
   const Insn* find_insn(ByteView code);

@@ -6,7 +6,8 @@
 // bytes. They are asked about every instruction of a program, or about bytes that may not be instructions at all.
 //
 // This room is the seam for another architecture. The other rooms know instructions as Flow and Semantics, and by the
-// names below: they contain no byte of an instruction (tests/e2e/project/rooms.sh checks that). Another architecture has to say
+// names below: they contain no byte of an instruction (tests/e2e/project/rooms.sh checks that). Another architecture
+// has to say
 //
 //   * how long its jumps are and how far they reach, which decides where entry jumps find room (move/entry_jumps.cc)
 //     and how long a copy becomes (move/plan.cc);
@@ -279,8 +280,8 @@ inline std::optional<uint32_t> address_of_indexed_load(ByteView insn) {
   return last_number<uint32_t>(insn);
 }
 
-// The displacement of the call that the code ends with, direct or through a word that is addressed relative to it; nullopt
-// if it ends with none. Nothing but the last bytes is looked at.
+// The displacement of the call that the code ends with, direct or through a word that is addressed relative to it;
+// nullopt if it ends with none. Nothing but the last bytes is looked at.
 inline std::optional<int32_t> displacement_of_last_call(ByteView code) {
   using namespace opcode;
   if (code.size() < kCallThroughLength) return std::nullopt;
@@ -298,10 +299,11 @@ inline bool is_short_jump_over(ByteView code, uint8_t bytes) {
   return code.size() >= kShortJumpLength && code[0] == 0xeb && code[1] == bytes;
 }
 
-// Code that takes the place of a call  function(start, end, how, 0), and makes the same call for further ranges after it.
+// Code that takes the place of a call `function(start, end, how, 0)`, and makes the same call for further ranges after
+// it.
 
-// A range that is known when the program runs: the two words before `anchor` hold the distances from it to the start and
-// to the end of the range.
+// A range that is known when the program runs: the two words before `anchor` hold the distances from it to the start
+// and to the end of the range.
 struct AnchoredRange {
   NewAddr anchor{};
   bool in_word = false;  // `anchor` is the address of a word that holds the anchor's

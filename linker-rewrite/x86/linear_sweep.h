@@ -15,10 +15,11 @@
 
 namespace profld {
 
-// Calls `found` for each instruction that `range` may have and that decoding comes to from a start in `part`; some of them
-// may overlap. `part` is the range or a piece of it, cut at aligned addresses (pieces_to_sweep). Instructions after the part
-// may be found, and be found again for the next one. `found` takes the address of an instruction, what it is (a CachedInsn,
-// valid until the next one is looked up), and its target if it names one relative to itself (std::optional<OldAddr>).
+// Calls `found` for each instruction that `range` may have and that decoding comes to from a start in `part`; some of
+// them may overlap. `part` is the range or a piece of it, cut at aligned addresses (pieces_to_sweep). Instructions
+// after the part may be found, and be found again for the next one. `found` takes the address of an instruction, what
+// it is (a CachedInsn, valid until the next one is looked up), and its target if it names one relative to itself
+// (std::optional<OldAddr>).
 template <class Found>
 void linear_sweep(const Image& image, OldRange range, OldRange part, Found found) {
   const auto bytes = image.bytes(part.start, range.end - part.start);

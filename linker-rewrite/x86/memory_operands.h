@@ -1,9 +1,9 @@
-// Which operands in memory an instruction has, by its bytes: what prof tells of a program that it steps, and what profld has to
-// write down so that prof can tell it.
+// Which operands in memory an instruction has, by its bytes: what prof tells of a program that it steps, and what
+// profld has to write down so that prof can tell it.
 //
-// The decoder tells the operands in memory, those among them that no assembler writes: the stack of push, call and ret, what
-// movs and its like point to. What it does not tell is known here: that push writes below the stack pointer, that a nop and a
-// prefetch read nothing, although they name memory.
+// The decoder tells the operands in memory, those among them that no assembler writes: the stack of push, call and ret,
+// what movs and its like point to. What it does not tell is known here: that push writes below the stack pointer, that
+// a nop and a prefetch read nothing, although they name memory.
 //
 // Loads come before stores, each in the order of the operands.
 

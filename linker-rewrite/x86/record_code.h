@@ -1,35 +1,36 @@
 // The code that a copy runs in each basic block to write a record of it into the trace (profld --trace).
 //
-// The record has a place in a window of the trace file, of which the thread has two words, relative to the segment gs: the
-// CURSOR, where the next record goes, and the LIMIT, where the window is full (libprof/trace/trace.cc).
+// The record has a place in a window of the trace file, of which the thread has two words, relative to the segment gs:
+// the CURSOR, where the next record goes, and the LIMIT, where the window is full (libprof/trace/trace.cc).
 //
 //     mov   %gs:cursor, %r
 //     addq  $length, %gs:cursor  takes the place; a signal handler's records come before or after it
 //     add   $length, %r          the end of the place, if no record came in between
 //     cmp   %r, %gs:cursor
-//     jne   full                 one did: far away, after the copy, the runtime finds the place that was taken, and changes r
+//     jne   full                 one did: far away, after the copy, the runtime finds the place that was taken, and
+//                                changes r
 //     cmp   %gs:limit, %r
 //     jae   full                 the runtime sees to it that there is room, and may change r
 //     movl  $number, -length(%r)
 //
-// Each record's cursor is the one that the record before has stored. Processors hand it on without delay from an addition to
-// a load, but not to an exchange: xadd, which takes the place in one instruction, makes each record wait some eight cycles for
-// the one before.
+// Each record's cursor is the one that the record before has stored. Processors hand it on without delay from an
+// addition to a load, but not to an exchange: xadd, which takes the place in one instruction, makes each record wait
+// some eight cycles for the one before.
 //
-// This needs a register, and changes the flags. Where one is dead and they are, that is all. Else what is live is kept, on
-// the stack below the red zone, or in rax.
+// This needs a register, and changes the flags. Where one is dead and they are, that is all. Else what is live is kept,
+// on the stack below the red zone, or in rax.
 //
-// With profld --trace=memory, values stand after the number (libprof/format/trace.h): registers, for the addresses that the
-// block computes from them. They are moved there one by one, and then the record is marked as whole:
+// With profld --trace=memory, values stand after the number (libprof/format/trace.h): registers, for the addresses that
+// the block computes from them. They are moved there one by one, and then the record is marked as whole:
 //
 //     movl  $number, -length(%r)
 //     mov   %value, 4-length(%r)   and so on
 //     movb  $whole, 3-length(%r)
 //
-// Three things cannot be moved so, and take a second register: rax where the flags are kept in it, which is copied before;
-// the flags as they were, for the direction of string instructions (pushf, which needs the stack); and the base of fs
-// (rdfsbase). Not all processors and kernels let programs read that, so a word of the thread is asked before; else the value
-// stays 0.
+// Three things cannot be moved so, and take a second register: rax where the flags are kept in it, which is copied
+// before; the flags as they were, for the direction of string instructions (pushf, which needs the stack); and the base
+// of fs (rdfsbase). Not all processors and kernels let programs read that, so a word of the thread is asked before;
+// else the value stays 0.
 
 #ifndef LINKER_REWRITE_X86_RECORD_CODE_H
 #define LINKER_REWRITE_X86_RECORD_CODE_H
@@ -62,8 +63,8 @@ struct RecordCode {
 // Whether such values need a second scratch register.
 bool needs_second(const std::vector<uint8_t>& values, bool keeps_flags);
 
-// The registers that may be used: those that a call does not preserve. (Code that unwinds from an instruction in the block
-// may want the others.)
+// The registers that may be used: those that a call does not preserve. (Code that unwinds from an instruction in the
+// block may want the others.)
 inline constexpr uint16_t kScratchRegisters = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11
 
 // Addresses of the words of the thread that the program starts in.

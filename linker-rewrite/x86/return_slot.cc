@@ -1,9 +1,9 @@
-// The depth of the stack, in bytes from the return address, is followed from one instruction to the next and along jumps
-// forward. After a jump, where no way is known to lead, it is the greatest so far: that of the function's body.
+// The depth of the stack, in bytes from the return address, is followed from one instruction to the next and along
+// jumps forward. After a jump, where no way is known to lead, it is the greatest so far: that of the function's body.
 //
-// Only a few functions of thousands do anything else with that word than to return. To follow the address through all of
-// them would take longer than all the rest of the analysis, so WordSearch finds those few by looking at bytes, once. It
-// errs only towards finding too many.
+// Only a few functions of thousands do anything else with that word than to return. To follow the address through all
+// of them would take longer than all the rest of the analysis, so WordSearch finds those few by looking at bytes, once.
+// It errs only towards finding too many.
 
 #include "return_slot.h"
 

@@ -9,8 +9,8 @@
 
 namespace profld {
 
-// Whether an instruction may read that word, or take its address. `parts`: of one function, the main range first. A quick
-// look at bytes: it may say yes without need, and no where the stack pointer is set in unusual ways.
+// Whether an instruction may read that word, or take its address. `parts`: of one function, the main range first. A
+// quick look at bytes: it may say yes without need, and no where the stack pointer is set in unusual ways.
 bool may_read_return_slot(const std::vector<Code>& parts);
 
 // Whether an instruction that control may come to from the start of `code`, other than by jumps backwards or through a

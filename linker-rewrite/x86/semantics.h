@@ -14,13 +14,13 @@
 
 namespace profld {
 
-// What an instruction does to the status flags, as far as code that is put before it has to know: an increment (`inc` of a
-// word), which changes all of them but the carry, or that of a record (record_code.h), which changes all. It may stand
-// wherever those that it changes are dead: before an instruction that overwrites them, or on a path to one on which nothing
-// reads them.
+// What an instruction does to the status flags, as far as code that is put before it has to know: an increment (`inc`
+// of a word), which changes all of them but the carry, or that of a record (record_code.h), which changes all. It may
+// stand wherever those that it changes are dead: before an instruction that overwrites them, or on a path to one on
+// which nothing reads them.
 
-// Sets of flags, but for the adjust flag. That one is left undefined by logical instructions, and read by none that does not
-// read others, too.
+// Sets of flags, but for the adjust flag. That one is left undefined by logical instructions, and read by none that
+// does not read others, too.
 using Flags = uint8_t;
 inline constexpr Flags kParity = 1, kZero = 2, kSign = 4, kOverflow = 8, kCarry = 16;
 inline constexpr Flags kFlagsOfIncrement = kParity | kZero | kSign | kOverflow;  // that it changes
@@ -46,8 +46,8 @@ FlagEffect flag_effect_of(const ZydisDecodedInstruction& in, const ZydisDecodedO
 // General registers by their number in instructions: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8 8, ...
 inline constexpr uint8_t kRegisters = 16, kRax = 0, kRsp = 4, kRbp = 5, kR11 = 11, kNoRegister = 0xff;
 
-// The registers that functions keep for their callers (System V ABI for AMD64, section 3.2.1): rbx, rbp, r12 to r15, a bit
-// for each by its number. (rsp is left out.)
+// The registers that functions keep for their callers (System V ABI for AMD64, section 3.2.1): rbx, rbp, r12 to r15, a
+// bit for each by its number. (rsp is left out.)
 inline constexpr uint16_t kKeptRegisters = 0b1111'0000'0010'1000;
 
 enum class Action : uint8_t {

@@ -8,12 +8,12 @@
 
 namespace profld {
 
-// The number of the system call that the instruction `index` makes, if it is loaded shortly before, whichever way control comes
-// there; else -1.
+// The number of the system call that the instruction `index` makes, if it is loaded shortly before, whichever way
+// control comes there; else -1.
 int64_t system_call_number(const Code& code, size_t index);
 
-// Whether code is where handlers of signals return to, by its bytes, as unwinders know it. The C library's unwind table has it begin
-// one byte before, amid an instruction, and so has `code`.
+// Whether code is where handlers of signals return to, by its bytes, as unwinders know it. The C library's unwind table
+// has it begin one byte before, amid an instruction, and so has `code`.
 bool ends_signal(ByteView code);
 
 // A bit for each argument, the first is bit 0.

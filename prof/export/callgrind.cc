@@ -6,8 +6,9 @@
 //
 // Cycles are the time-stamp counter's. There are neither source files nor lines, so all are "???" and 0.
 //
-// A call with the count 0 cannot be written: callgrind_annotate would take what it cost for the caller's own. It is what
-// ran on while recording was off, or [kernel], and is written with the count 1. The cost "Calls" has the true numbers.
+// A call with the count 0 cannot be written: callgrind_annotate would take what it cost for the caller's own. It is
+// what ran on while recording was off, or [kernel], and is written with the count 1. The cost "Calls" has the true
+// numbers.
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
-// What exports write of a profile: a list of contexts, each with its own calls and times; or, in formats without contexts,
-// functions and the calls between them.
+// What exports write of a profile: a list of contexts, each with its own calls and times; or, in formats without
+// contexts, functions and the calls between them.
 
 #ifndef PROF_EXPORT_CONTEXTS_H
 #define PROF_EXPORT_CONTEXTS_H
@@ -18,8 +18,8 @@ namespace prof {
 // all that is needed to know the callers.
 //
 // Rounding. Times are cycles here and nanoseconds there. If each context were rounded by itself, the sum of a function
-// with a thousand contexts would be off by many nanoseconds. So it is the running sum of a function that is rounded, and a
-// context gets what that grew by: the sum over a function's contexts is its time to the nanosecond.
+// with a thousand contexts would be off by many nanoseconds. So it is the running sum of a function that is rounded,
+// and a context gets what that grew by: the sum over a function's contexts is its time to the nanosecond.
 //
 // Depth. The tree may be a million levels deep, and most formats write all callers of each context: a terabyte. What is
 // deeper than kDeepest levels is summed up by function, and stands below a context "..." at that level.

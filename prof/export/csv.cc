@@ -1,6 +1,6 @@
-// A line for each function, for spreadsheets and scripts. RFC 4180, but for lines that end as everywhere on Unix. What is
-// not known is empty. Seconds have nine digits, so that sums are right to the nanosecond, and those of a
-// call twelve.
+// A line for each function, for spreadsheets and scripts. RFC 4180, but for lines that end as everywhere on Unix. What
+// is not known is empty. Seconds have nine digits, so that sums are right to the nanosecond, and those of a call
+// twelve.
 
 #include "linker-rewrite/text/csv.h"
 

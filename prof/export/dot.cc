@@ -1,6 +1,6 @@
-// The graph of functions, for Graphviz. What is small is left out, as pprof does it: functions with less than a half of a
-// percent in their total, and calls with a fifth of that. What is left may still be more than dot can lay out in a moment,
-// where thousands of functions call each other in a chain: then those with the greatest totals are kept.
+// The graph of functions, for Graphviz. What is small is left out, as pprof does it: functions with less than a half of
+// a percent in their total, and calls with a fifth of that. What is left may still be more than dot can lay out in a
+// moment, where thousands of functions call each other in a chain: then those with the greatest totals are kept.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,8 @@ namespace prof {
 namespace {
 
 constexpr size_t kMaxFunctions = 400;
-// dot reads no string of more than 16,384 bytes, and nobody a name of so many. Bytes of a name at its beginning and at its end.
+// dot reads no string of more than 16,384 bytes, and nobody a name of so many. Bytes of a name at its beginning and at
+// its end.
 constexpr size_t kBeginning = 2000, kEnd = 2000;
 
 // The first place at or after `at` where a character of UTF-8 begins.

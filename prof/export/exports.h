@@ -42,8 +42,8 @@ std::unique_ptr<Export> pprof_export(Output& out);
 // Of KCachegrind and callgrind_annotate: a file at `path`, or of parts files at `path`-01, `path`-02 and so on.
 std::unique_ptr<Export> callgrind_export(std::string path);
 
-// The graph of functions, for Graphviz: those with at least `least_share` of everything in their total, and calls with a
-// fifth of that.
+// The graph of functions, for Graphviz: those with at least `least_share` of everything in their total, and calls with
+// a fifth of that.
 void print_dot(const Analysis& analysis, double least_share, Output& out);
 
 }  // namespace prof

@@ -5,8 +5,8 @@
 // Readers split a line at ";" and take the number after the last blank. flamegraph.pl takes a second number before it,
 // too, if there is one, and others take a line that begins with # for a comment. A name must not look like either.
 //
-// A name stands in the line of each context below it, and C++ has names of thousands of bytes. Long ones are cut, and told
-// from others by their address.
+// A name stands in the line of each context below it, and C++ has names of thousands of bytes. Long ones are cut, and
+// told from others by their address.
 
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 // JSON for speedscope.app: github.com/jlfwong/speedscope, src/lib/file-format-spec.ts.
 //
 // A profile there is either a list of samples, each with its whole stack, or a list of events, where a function is
-// entered and left. Events are shorter, and lose nothing: each context is one stretch of time, with those below it inside,
-// one after the other. That is no record of what happened when; "left heavy" and "sandwich" are the views to look at.
-// Contexts that took no time are left out.
+// entered and left. Events are shorter, and lose nothing: each context is one stretch of time, with those below it
+// inside, one after the other. That is no record of what happened when; "left heavy" and "sandwich" are the views to
+// look at. Contexts that took no time are left out.
 //
 // A function's name stands once in the file, at its end, since not all are known before. Each measure of each part is a
 // profile of its own.

@@ -1,5 +1,6 @@
-// Two profiles, A and B, and what changed between them: the columns that prof/page/two_profiles.h has beside those of one. A change
-// is shown as prof diff shows it (prof/views/compare/difference.cc has the same rules): with ~ where it may be noise.
+// Two profiles, A and B, and what changed between them: the columns that prof/page/two_profiles.h has beside those of
+// one. A change is shown as prof diff shows it (prof/views/compare/difference.cc has the same rules): with ~ where it
+// may be noise.
 
 class Changes {
   constructor(profile, columns) {
@@ -14,8 +15,9 @@ class Changes {
     this.sums = part('sums.', profile.sums, null);
   }
 
-  // What changed of some nodes of one function: of their 'calls', or seconds of 'self' or 'total'. Of [0], the root, that of everything.
-  // Each node was compared, and so was each function; what others do together is known if it is more than the errors of all.
+  // What changed of some nodes of one function: of their 'calls', or seconds of 'self' or 'total'. Of [0], the root,
+  // that of everything. Each node was compared, and so was each function; what others do together is known if it is
+  // more than the errors of all.
   of(nodes, areApart, what) {
     const { functionOf, functions } = this.profile;
     if (nodes[0] === 0) return this.#ofOne(this.sums, functions.name.length, what);
@@ -52,8 +54,8 @@ class Changes {
     return { first: value(0), second: value(1), isKnown: Boolean(marks & known), isInA: Boolean(marks & 8), isInB: Boolean(marks & 16) };
   }
 
-  // What a column of the table is sorted by, of a function and its text there: the size of a change, as prof diff --sort has it;
-  // chances from the least on.
+  // What a column of the table is sorted by, of a function and its text there: the size of a change, as prof diff
+  // --sort has it; chances from the least on.
   keyOf(title) {
     const size = (what) => (f) => Math.abs(amountOf(this.#ofOne(this.sums, f, what)));
     const main = this.profile.nodes.has.times ? 'self' : 'calls';
@@ -112,8 +114,8 @@ function shownTimes(change) {
   return marked(change, duration(change.first) + '->' + duration(change.second)) + (part && ' (' + part + ')');
 }
 
-// Red is slower, or more calls, blue is faster, and grey what may be noise: the paler, the less it is of the greater of both. `isDark`:
-// what is around it.
+// Red is slower, or more calls, blue is faster, and grey what may be noise: the paler, the less it is of the greater of
+// both. `isDark`: what is around it.
 function colourOf(change, isDark) {
   const amount = amountOf(change);
   if (!change.isKnown || !amount) return isDark ? '#3f444a' : '#dde1e6';

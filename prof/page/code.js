@@ -1,4 +1,5 @@
-// The source, of one profile or of two, unpacked (prof/page/sources.h says what is in it), and the view of one file of it.
+// The source, of one profile or of two, unpacked (prof/page/sources.h says what is in it), and the view of one file of
+// it.
 
 class Sources {
   // `hottest`: the heat of the hottest line.
@@ -50,12 +51,13 @@ class Sources {
   }
 }
 
-// A file, of which only the lines in sight are in the document, as in Listing. Below the line that is picked are the instructions
-// that were made of it.
+// A file, of which only the lines in sight are in the document, as in Listing. Below the line that is picked are the
+// instructions that were made of it.
 class CodeView {
   static longestLine = 400; // letters; what is longer is cut off
 
-  // `window_`: what it scrolls in. `nameOf`: of a function, by its number. `pick`: called with the number of a line, or 0 for none.
+  // `window_`: what it scrolls in. `nameOf`: of a function, by its number. `pick`: called with the number of a line, or
+  // 0 for none.
   constructor(window_, sources, nameOf, pick) {
     this.window = window_;
     this.sources = sources;

@@ -9,18 +9,19 @@
 //     remarks    on the profiles
 //     hz         cycles of all times here in a second
 //     clock      the same, or 0 if that is not known
-//     chance     of times from samples: the variance of a sum is that of its parts if each came by chance alone, less this times
-//                its square (SampleValue::correct_variances); else 0
-//     measures   what is known of contexts, as in export/contexts.h: time, processor, waiting, calls; the first is the main one
+//     chance     of times from samples: the variance of a sum is that of its parts if each came by chance alone, less
+//                this times its square (SampleValue::correct_variances); else 0
+//     measures   what is known of contexts, as in export/contexts.h: time, processor, waiting, calls; the first is the
+//                main one
 //     names      what these are called
 //     table      titles and rows of the table of functions. A row begins with the number of its function
 //     functions  arrays by function: name, raw (the name in the symbol table; "" if it is the same), module, address
 //     modules    their names
 //     timeline   when samples were taken (timeline.h); null if that is not known
 //
-// Columns of nodes.: parent, function and those below. The first node is the root, its own parent, and a node comes after its
-// parent. Columns of sums.: those below, by function; known (1: its calls are counted, 2: its total time is known). Of two runs
-// there are those of cpu.nodes. and cpu.sums., too, of times on a processor.
+// Columns of nodes.: parent, function and those below. The first node is the root, its own parent, and a node comes
+// after its parent. Columns of sums.: those below, by function; known (1: its calls are counted, 2: its total time is
+// known). Of two runs there are those of cpu.nodes. and cpu.sums., too, of times on a processor.
 //
 //     calls
 //     flags           1 reached by jumps, 2 calls are estimated; doubtful are 4 calls, 8 self time, 16 total time

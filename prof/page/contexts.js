@@ -4,9 +4,9 @@
 //   MergedTree      one function and what it called, its contexts laid over each other
 //   CallersTree     each function, or one, and who called it, and so on up: the tree from its other end
 //
-// A frame is a box: a function, with the nodes of the tree that it stands for, its weight (what its width is of) and its parent.
-// Frames are made when somebody asks for the children of one, and kept: of a million contexts only what is wider than a pixel
-// is ever asked for.
+// A frame is a box: a function, with the nodes of the tree that it stands for, its weight (what its width is of) and
+// its parent. Frames are made when somebody asks for the children of one, and kept: of a million contexts only what is
+// wider than a pixel is ever asked for.
 
 class Frame {
   children = null; // not asked for
@@ -143,8 +143,9 @@ class CallersTree extends Graph {
   }
 }
 
-// Who called a function, and whom it called: calls, and times of the outermost calls of those called, so that those that
-// lead to a function add up to its total. Sums as of Profile.sumOf, with the function and the nodes; the longest first.
+// Who called a function, and whom it called: calls, and times of the outermost calls of those called, so that those
+// that lead to a function add up to its total. Sums as of Profile.sumOf, with the function and the nodes; the longest
+// first.
 function neighboursOf(profile, func) {
   const { childStarts, children, functionOf, parents } = profile;
   const callers = new Map(), callees = new Map();

@@ -1,8 +1,8 @@
 // The profile, unpacked: prof/page/contents.h says what is in it, packed.h how that is written.
 //
-// All numbers of a kind are in one typed array, by node or by function: a million objects would take ten times as long to make,
-// and the memory with them. They are doubles, which hold whole numbers up to 2^53: no profile has more than that but a
-// damaged one, whose figures are marked as doubtful.
+// All numbers of a kind are in one typed array, by node or by function: a million objects would take ten times as long
+// to make, and the memory with them. They are doubles, which hold whole numbers up to 2^53: no profile has more than
+// that but a damaged one, whose figures are marked as doubtful.
 
 // A document and the columns after it.
 async function unpack(base64) {
@@ -89,8 +89,8 @@ function lazy(object, name, compute) {
   });
 }
 
-// Calls and times of nodes, or of sums by function, as figures of one of them. `parents`: of nodes; null of sums. `chance`: see
-// contents.h.
+// Calls and times of nodes, or of sums by function, as figures of one of them. `parents`: of nodes; null of sums.
+// `chance`: see contents.h.
 class Figures {
   constructor(columns, prefix, parents, chance) {
     this.parents = parents;
@@ -196,8 +196,8 @@ class Profile {
     return Boolean(this.known[f] & 2);
   }
 
-  // The children of each node and the nodes of each function, as stretches of an array; and whether a node is outermost: none
-  // above it is of the same function.
+  // The children of each node and the nodes of each function, as stretches of an array; and whether a node is
+  // outermost: none above it is of the same function.
   #list() {
     [this.childStarts, this.children] = stretches(this.parents, this.count);
     [this.nodeStarts, this.nodesOf] = stretches(this.functionOf, this.functions.name.length);
@@ -246,8 +246,8 @@ class Profile {
     return { self, total };
   }
 
-  // The figures of some nodes together, as of one. Of nodes inside others of the same function there is no total time, since
-  // the outer one has it; but where they are known to be apart.
+  // The figures of some nodes together, as of one. Of nodes inside others of the same function there is no total time,
+  // since the outer one has it; but where they are known to be apart.
   sumOf(nodes, areApart) {
     const { calls, flags, has } = this.nodes;
     const sum = { calls: 0, estimated: false, doubtful: false, self: nothing(), total: nothing(), selfWaiting: 0, totalWaiting: 0 };
@@ -271,8 +271,8 @@ class Profile {
   }
 }
 
-// Puts the numbers 1 to n - 1, with what they belong to, in order of that: those of `i` are in the second array returned, from
-// the first one's [i] to [i + 1].
+// Puts the numbers 1 to n - 1, with what they belong to, in order of that: those of `i` are in the second array
+// returned, from the first one's [i] to [i + 1].
 function stretches(owners, count) {
   const starts = new Uint32Array(count + 1);
   for (let i = 1; i < owners.length; ++i) ++starts[owners[i] + 1];

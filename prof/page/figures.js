@@ -1,5 +1,6 @@
-// Figures as prof prints them: times in the unit that fits, or as a range where they are not known to a tenth; calls; and
-// shares. prof/views/text/numbers.cc has the same rules, and the reasons for them. tests/page compares what both print.
+// Figures as prof prints them: times in the unit that fits, or as a range where they are not known to a tenth; calls;
+// and shares. prof/views/text/numbers.cc has the same rules, and the reasons for them. tests/page compares what both
+// print.
 
 // A number with so many places. What lies in the middle goes to the even digit, as in C++; toFixed takes the greater.
 function decimal(x, places) {
@@ -37,7 +38,8 @@ function durationRange(low, high) {
   return twoDigits(low * toTheSecond, false) + '-' + twoDigits(high * toTheSecond, true) + unit;
 }
 
-// A time in cycles with what is known of it: { cycles, low, high, variance, doubtful }. The range is without what chance adds.
+// A time in cycles with what is known of it: { cycles, low, high, variance, doubtful }. The range is without what
+// chance adds.
 const nothing = () => ({ cycles: 0, low: 0, high: 0, variance: 0, doubtful: false });
 function withChance(low, high, variance) {
   const error = 1.96 * Math.sqrt(variance);
@@ -54,14 +56,14 @@ function shownTime(time, hz, parts = 1) {
   return isWide(low, high, cycles) ? durationRange(low / hz, high / hz) : duration(cycles / hz);
 }
 
-// What it is sorted by: a measured time that no one number stands for has the place of the longest that it may be, as in
-// prof/views/run/order.cc.
+// What it is sorted by: a measured time that no one number stands for has the place of the longest that it may be, as
+// in prof/views/run/order.cc.
 const rankOf = ({ cycles, low, high, variance }) => (isVague(low, high) && variance === 0 ? high : cycles);
 
 const shownCalls = ({ calls, estimated, doubtful }) => (doubtful ? '?' : estimated ? '~' : '') + calls;
 
-// What part of a whole a time is, in percent: with ~ if that is not known to a tenth of itself, - if no number stands for it. The
-// least share is that with the least time of its own and the greatest of all others.
+// What part of a whole a time is, in percent: with ~ if that is not known to a tenth of itself, - if no number stands
+// for it. The least share is that with the least time of its own and the greatest of all others.
 function shownShare(own, whole) {
   const ratio = (part, all) => (all > 0 ? part / all : 0);
   const likely = ratio(own.cycles, whole.cycles);

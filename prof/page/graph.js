@@ -1,10 +1,10 @@
 // A graph on a canvas: a row for each level, a box for each frame.
 //
-// What is drawn is found twice over. The layout goes through the frames from the one that is zoomed to, as far as they are wider
-// than a pixel, and says where they are; that is done again when the zoom, the graph or the width changes. Children are sorted by
-// weight, so it stops at the first that is too narrow: a million contexts cost no more than those that are seen. Drawing then
-// takes the rows that are in sight, which may be few of many: the canvas is as high as its window, and stands still in it while a
-// tall empty element makes the browser's own scroll bars.
+// What is drawn is found twice over. The layout goes through the frames from the one that is zoomed to, as far as they
+// are wider than a pixel, and says where they are; that is done again when the zoom, the graph or the width changes.
+// Children are sorted by weight, so it stops at the first that is too narrow: a million contexts cost no more than
+// those that are seen. Drawing then takes the rows that are in sight, which may be few of many: the canvas is as high
+// as its window, and stands still in it while a tall empty element makes the browser's own scroll bars.
 //
 // An icicle has the callers at the top, a flame graph at the bottom; nothing else is different.
 

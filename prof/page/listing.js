@@ -1,11 +1,12 @@
-// A table of which only the rows in sight are in the document, so that it may have a hundred thousand: the rest are two empty
-// rows, above and below, as high as what they stand for. It is sorted by a click on a title. The last column is the name.
+// A table of which only the rows in sight are in the document, so that it may have a hundred thousand: the rest are two
+// empty rows, above and below, as high as what they stand for. It is sorted by a click on a title. The last column is
+// the name.
 
 const lineHeight = 24;
 
 class Listing {
-  // `window_`: what it scrolls in. `columns`: { title, text(row), number(row) }, without the name; `name`: { text(row), number(row) }.
-  // `events`: pick(row), sort(title).
+  // `window_`: what it scrolls in. `columns`: { title, text(row), number(row) }, without the name; `name`: { text(row),
+  // number(row) }. `events`: pick(row), sort(title).
   constructor(window_, columns, name, events) {
     this.window = window_;
     this.columns = [...columns, { title: 'Name', ...name }];

@@ -2,12 +2,13 @@
 //
 // What is packed is a stream of bytes: first a document of JSON, in UTF-8, after its length in four bytes (the least
 // significant first). Then columns, one after the other: the length of the name, in a byte; the name; how many numbers
-// there are; how many bytes these take, so that a reader can leave them for later; and these. A number is written seven bits to the byte, the lowest first, and bit 7 says that more follow. It
-// takes one byte where it is small. So whoever adds a column makes its numbers small, as differences from what they are
-// expected to be; a number that may be less than nothing comes as `signed_number` writes it.
+// there are; how many bytes these take, so that a reader can leave them for later; and these. A number is written seven
+// bits to the byte, the lowest first, and bit 7 says that more follow. It takes one byte where it is small. So whoever
+// adds a column makes its numbers small, as differences from what they are expected to be; a number that may be less
+// than nothing comes as `signed_number` writes it.
 //
-// The stream is compressed as RFC 1950 has it (zlib), which browsers call "deflate", and then written as base64 (RFC 4648).
-// prof/page/data.js reads it.
+// The stream is compressed as RFC 1950 has it (zlib), which browsers call "deflate", and then written as base64 (RFC
+// 4648). prof/page/data.js reads it.
 
 #ifndef PROF_PAGE_PACKED_H
 #define PROF_PAGE_PACKED_H

@@ -1,8 +1,8 @@
 // The page: what is shown, and how that changes.
 //
-// All that one can choose is in `state`, and the fragment of the address is made of it: so a view can be sent as a link, and the
-// browser goes back through what was looked at. Whatever changes goes through `change`, which writes the address and shows
-// again what depends on it. Names and all other texts of a profile are set as text, never as HTML.
+// All that one can choose is in `state`, and the fragment of the address is made of it: so a view can be sent as a
+// link, and the browser goes back through what was looked at. Whatever changes goes through `change`, which writes the
+// address and shows again what depends on it. Names and all other texts of a profile are set as text, never as HTML.
 //
 // How long things take is written down with performance.measure: opening, searching, showing a graph.
 
@@ -71,7 +71,8 @@ const isFunction = (text) => /^\d+$/.test(text) && Number(text) < profile.functi
 const numberOf = (text) => (text === '' ? -1 : Number(text));
 const measure = () => (profile.measures.includes(state.by) ? state.by : profile.measures[0]);
 
-// `isStep`: one that the browser should go back over. Others come with each key, and browsers do not take as many addresses.
+// `isStep`: one that the browser should go back over. Others come with each key, and browsers do not take as many
+// addresses.
 let addressTimer;
 function change(changes, isStep = true) {
   Object.assign(state, changes);
@@ -196,9 +197,9 @@ function beginOf(frame) {
   return frame;
 }
 
-// Titles and texts of a sum of nodes of a function; -1: of all. Where widths are of self times, it has no total: of a function that
-// calls itself only the outermost calls have that, which is of no use here. `isContext`: of one context, which has a total even where
-// that of the function is not known.
+// Titles and texts of a sum of nodes of a function; -1: of all. Where widths are of self times, it has no total: of a
+// function that calls itself only the outermost calls have that, which is of no use here. `isContext`: of one context,
+// which has a total even where that of the function is not known.
 function figuresOf(func, sum, isContext) {
   const figures = [];
   const { hz } = profile;

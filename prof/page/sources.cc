@@ -109,7 +109,8 @@ class Packing {
   }
 
  private:
-  // How long a line took, in cycles; where no samples tell, how often it ran; or else how long the functions that begin there took.
+  // How long a line took, in cycles; where no samples tell, how often it ran; or else how long the functions that begin
+  // there took.
   double heat(const AnnotatedLine& line) const {
     if (annotation_.has_samples) return line.self.likely() * period_;
     if (annotation_.has_executions) return double(line.executions.value_or(0));

@@ -1,4 +1,5 @@
-// When the time of a run was spent, in a page: of a profile of prof run. Its samples have times (prof/sample/timeline.h).
+// When the time of a run was spent, in a page: of a profile of prof run. Its samples have times
+// (prof/sample/timeline.h).
 //
 // The member `timeline` of the document:
 //

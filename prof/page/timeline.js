@@ -1,13 +1,14 @@
 // When time was spent, and the profile of a part of the run.
 //
-// Samples come in slices of the run (prof/page/timeline.h). Of some slices one after the other there is a profile as of the whole
-// run: what each node has of its samples in these slices, it has of its time, and of what is not known of it. Only calls have
-// no time. The rest of the page shows it as it shows the whole.
+// Samples come in slices of the run (prof/page/timeline.h). Of some slices one after the other there is a profile as of
+// the whole run: what each node has of its samples in these slices, it has of its time, and of what is not known of it.
+// Only calls have no time. The rest of the page shows it as it shows the whole.
 //
-// A thread takes samples only while it has a processor. In the slices between that of its first sample and that of its last it was
-// there all the time, so what its samples do not account for, it was not on a processor: it waited, or was not scheduled. In these two
-// slices, before and after them, nothing tells whether it was there. How long it was on a processor is known to a sample for each
-// processor that it was on, since each has a clock of its own for it: two are taken here.
+// A thread takes samples only while it has a processor. In the slices between that of its first sample and that of its
+// last it was there all the time, so what its samples do not account for, it was not on a processor: it waited, or was
+// not scheduled. In these two slices, before and after them, nothing tells whether it was there. How long it was on a
+// processor is known to a sample for each processor that it was on, since each has a clock of its own for it: two are
+// taken here.
 
 class Timeline {
   constructor(content, columns, whole) {
@@ -39,8 +40,8 @@ class Timeline {
     return from <= slice && slice < to;
   }
 
-  // How long threads were not on a processor, of slices of threads, of which there are `known`, with so many samples in them. `part` is of
-  // all that time; `time` as shownTime takes it. `threads`: how many they are.
+  // How long threads were not on a processor, of slices of threads, of which there are `known`, with so many samples in
+  // them. `part` is of all that time; `time` as shownTime takes it. `threads`: how many they are.
   offProcessor(known, samples, threads = 1) {
     const cycles = known * this.slice * this.whole.hz;
     const off = cycles - samples * this.sample;
@@ -100,7 +101,8 @@ class Timeline {
       const share = this.all[i] ? samples[i] / this.all[i] : 0;
       const self = { cycles: nodes.self.cycles[i] * share, low: nodes.self.low[i] * share, high: nodes.self.high[i] * share };
       self.variance = samples[i] ? (self.cycles ** 2 / samples[i]) * this.weight : 0;
-      // What counters make uncertain is moved between callers and callees for the most part, as SampleValue::in_total has it.
+      // What counters make uncertain is moved between callers and callees for the most part, as SampleValue::in_total
+      // has it.
       const inTotal = { ...self, low: self.cycles - 0.25 * (self.cycles - self.low), high: self.cycles };
       const func = functionOf[i];
       for (const what of ['cycles', 'low', 'high', 'variance']) {
@@ -157,9 +159,9 @@ const asSigned = (n) => {
   return whole < 0 ? -2 * whole - 1 : 2 * whole;
 };
 
-// Lanes, one for each thread, on a canvas. A bar is as high as the part of the time that the thread had a processor, and has the
-// colour of the function that took most of it. Above it, in a quiet colour, is what of the time the thread is known not to have been
-// on one. What is dragged over, or moved to by keys, is the range.
+// Lanes, one for each thread, on a canvas. A bar is as high as the part of the time that the thread had a processor,
+// and has the colour of the function that took most of it. Above it, in a quiet colour, is what of the time the thread
+// is known not to have been on one. What is dragged over, or moved to by keys, is the range.
 
 const laneHeight = 34, labelHeight = 13, axisHeight = 18, maxLanes = 40;
 const fewSamples = 8; // of a thread that is always on a processor, in a bar: fewer tell little of how long it was there
@@ -190,8 +192,8 @@ class TimelineView {
     this.draw();
   }
 
-  // What is drawn of each lane, from left to right: how many samples, and by function; of how many slices of its threads it is known
-  // that they were there, and how many samples these have.
+  // What is drawn of each lane, from left to right: how many samples, and by function; of how many slices of its
+  // threads it is known that they were there, and how many samples these have.
   #bars(columns) {
     const { timeline, span: [from, to] } = this;
     const { whole, first, slices, threadOf, nodes, samples, threads } = timeline;
@@ -406,7 +408,8 @@ const rangeText = ({ slice, length }, [from, to]) =>
   `${momentText(from * slice, slice)} to ${momentText(Math.min(to * slice, length), slice)} of ${momentText(length, slice)}`;
 const threadName = ([name, process, thread]) => (process === thread ? `${name} ${process}` : `${name} ${process}, thread ${thread}`);
 
-// How long threads were not on a processor, of a range: all together, those of each process, and each by itself. '' if nothing is known.
+// How long threads were not on a processor, of a range: all together, those of each process, and each by itself. '' if
+// nothing is known.
 const maxWaiting = 12;
 function offProcessorText(timeline, [from, to]) {
   const of = timeline.knownOf(from, to).map((sums, i) => ({ ...sums, thread: timeline.threads[i] })).filter(({ known }) => known);

@@ -15,8 +15,8 @@ namespace {
 using nlohmann::ordered_json;
 using prof_text::printable;
 
-// Times are packed in parts of a second: as short as a picosecond, so that the digits that are shown are right, but so long that
-// the longest of all has room in the 53 bits of a browser's numbers.
+// Times are packed in parts of a second: as short as a picosecond, so that the digits that are shown are right, but so
+// long that the longest of all has room in the 53 bits of a browser's numbers.
 class Unit {
  public:
   explicit Unit(const Difference& d) {
@@ -101,7 +101,8 @@ ordered_json document_of(const Difference& difference, const Unit& unit, const s
           {"modules", modules}};
 }
 
-// Of functions with self time on a side, and in none of their contexts there: that time, as contexts that nobody called.
+// Of functions with self time on a side, and in none of their contexts there: that time, as contexts that nobody
+// called.
 std::vector<ComparedContext> without_contexts(const Difference& d) {
   std::array<std::vector<bool>, 2> has_self = {std::vector<bool>(d.functions.size()),
                                                std::vector<bool>(d.functions.size())};

@@ -1,5 +1,5 @@
-// What a page holds of two profiles, A and B, as prof diff compares them: what contents.h says of one, of B, on one tree that has
-// the contexts of both; beside it the same columns of A; and what of the difference is noise.
+// What a page holds of two profiles, A and B, as prof diff compares them: what contents.h says of one, of B, on one
+// tree that has the contexts of both; beside it the same columns of A; and what of the difference is noise.
 //
 // The document has no threads and no clock, and these besides:
 //
@@ -8,9 +8,9 @@
 //     measures   time and calls are of B, time_a and calls_a of A
 //     table      has "sum", too: the cells of all functions together
 //
-// Columns of nodes. and of sums., of B: calls, flags, self and total, where there are times. The last number of each column of
-// sums. is of all functions together, whose total is the self time of all. The same of a.nodes. and a.sums.; and of
-// change.nodes. and change.sums. these:
+// Columns of nodes. and of sums., of B: calls, flags, self and total, where there are times. The last number of each
+// column of sums. is of all functions together, whose total is the self time of all. The same of a.nodes. and a.sums.;
+// and of change.nodes. and change.sums. these:
 //
 //     marks       1 what calls changed is known, 2 self, 4 total; 8 it is in A, 16 in B
 //     self_low    how far what changed may be below what it seems to be (Change::range)

@@ -1,6 +1,6 @@
-// Each function by itself. The blocks without counters make a forest of its places, which is taken apart from its leaves:
-// a place with a single block that is not known yet gives that block's count. Place 0 gives none, so it is left to the
-// end.
+// Each function by itself. The blocks without counters make a forest of its places, which is taken apart from its
+// leaves: a place with a single block that is not known yet gives that block's count. Place 0 gives none, so it is left
+// to the end.
 
 #include "block_table.h"
 

@@ -19,14 +19,15 @@ struct BlockRuns {
   uint64_t count = 0;    // executions
 };
 
-// The bytes of .prof.blocks. A large program has tens of millions of them, so those of a file are read piece by piece. What they are
-// taken from must outlive this.
+// The bytes of .prof.blocks. A large program has tens of millions of them, so those of a file are read piece by piece.
+// What they are taken from must outlive this.
 class BlocksSection {
  public:
   explicit BlocksSection(const ElfFile& file);
   explicit BlocksSection(std::string_view bytes) : size_(bytes.size()), bytes_(bytes) {}
   uint64_t size() const { return size_; }
-  // A piece that begins there, which is empty at the end. It lives as long as this and `buffer`, and until the next call.
+  // A piece that begins there, which is empty at the end. It lives as long as this and `buffer`, and until the next
+  // call.
   std::string_view piece(uint64_t offset, std::string& buffer) const;
 
  private:
@@ -39,9 +40,9 @@ class BlocksSection {
 // What is listed: all blocks, or those of the functions that ran. A large program has a million others.
 enum class Listed { executed, all };
 
-// Computes how often each block ran. `section` may be damaged: then blocks are missing, or have wrong counts. `counters`: the
-// words of the runtime; those that are missing are 0. A count that comes out below 0, because the profile was read, or the
-// process killed, in the middle of a function, is 0.
+// Computes how often each block ran. `section` may be damaged: then blocks are missing, or have wrong counts.
+// `counters`: the words of the runtime; those that are missing are 0. A count that comes out below 0, because the
+// profile was read, or the process killed, in the middle of a function, is 0.
 std::vector<BlockRuns> block_runs(const BlocksSection& section, const std::vector<uint64_t>& counters, Listed listed);
 
 // What the counters of a function took part in: how many increments there were.

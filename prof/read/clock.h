@@ -16,8 +16,8 @@ bool process_is_running(const prof_format::Header& header);
 // When a process started, as Header::start_time, also of one that ended and was not waited for; 0 if unknown.
 uint64_t process_start_time(uint32_t pid);
 
-// Nanoseconds in user code and in the kernel of a running process and its children that it waited for, in the kernel's ticks;
-// 0 if unknown.
+// Nanoseconds in user code and in the kernel of a running process and its children that it waited for, in the kernel's
+// ticks; 0 if unknown.
 struct ProcessorTimes {
   uint64_t user = 0, system = 0;
 };
@@ -26,8 +26,8 @@ ProcessorTimes processor_times(uint32_t pid);
 // Whether the thread of a running process still exists.
 bool thread_is_running(uint32_t pid, uint32_t tid);
 
-// What the kernel has counted of a running thread's time on a processor, ns, with the precision of its scheduler; nothing if
-// it has ended or that is not told.
+// What the kernel has counted of a running thread's time on a processor, ns, with the precision of its scheduler;
+// nothing if it has ended or that is not told.
 std::optional<uint64_t> thread_cpu_time(uint32_t pid, uint32_t tid);
 
 // Time-stamp counter of this processor, now.

@@ -16,8 +16,8 @@ class CopySteps {
   // Of a file, which need not have been rewritten. What is damaged is taken to be absent.
   explicit CopySteps(const ElfFile& file);
 
-  // An address in the original instruction that an address (link-time) in a copy is of: its first byte, or, if something
-  // stands before it in the copy, any of its bytes. Of an address outside all copies, itself; of a copy whose
+  // An address in the original instruction that an address (link-time) in a copy is of: its first byte, or, if
+  // something stands before it in the copy, any of its bytes. Of an address outside all copies, itself; of a copy whose
   // instructions are not known, the start of the original.
   uint64_t original(uint64_t address) const;
 

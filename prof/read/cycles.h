@@ -1,4 +1,5 @@
-// Cycles of time-stamp counters, and the self times that a profile has in them. They are told apart by what was done to them:
+// Cycles of time-stamp counters, and the self times that a profile has in them. They are told apart by what was done to
+// them:
 //
 //   RawCycles     as a profile has them: by the clock of the machine that recorded it, with what the hooks cost in them
 //   ScaledCycles  by the clock of the machine whose profile was read first, with what the hooks cost in them

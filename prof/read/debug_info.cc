@@ -105,7 +105,8 @@ bool is_cplusplus(Dwarf_Die& unit) {
   }
 }
 
-// Not dwarf_decl_file of libdw, to which the number 0 is no file: that is how DWARF 5 numbers the file that was compiled.
+// Not dwarf_decl_file of libdw, to which the number 0 is no file: that is how DWARF 5 numbers the file that was
+// compiled.
 std::string file_of(Dwarf_Die& entry) {
   Dwarf_Attribute attribute;
   Dwarf_Word number = 0;
@@ -164,8 +165,8 @@ void DebugInfo::add_scopes(Dwarf_Die& parent, unsigned depth, uint32_t scope, Sc
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// libdw's own function for this (dwarf_getscopes_die) goes through a whole unit for each name, and into nested blocks however
-// deep they are.
+// libdw's own function for this (dwarf_getscopes_die) goes through a whole unit for each name, and into nested blocks
+// however deep they are.
 const DebugInfo::Scopes& DebugInfo::scopes_of(Dwarf_Die& function) {
   static const Scopes none;
   Dwarf_Die unit;
@@ -175,8 +176,9 @@ const DebugInfo::Scopes& DebugInfo::scopes_of(Dwarf_Die& function) {
   return at->second;
 }
 
-// The name for linkers if it has one, else that in the source. Members of local classes of C++, as lambdas are, have none for
-// linkers, and that in the source is only "operator()": they get the scopes that they are declared in, "main::{lambda#1}::operator()".
+// The name for linkers if it has one, else that in the source. Members of local classes of C++, as lambdas are, have
+// none for linkers, and that in the source is only "operator()": they get the scopes that they are declared in,
+// "main::{lambda#1}::operator()".
 std::string DebugInfo::name_of(Dwarf_Die& function) {
   for (unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
     if (std::string name = text_of(function, kind); !name.empty()) return name;

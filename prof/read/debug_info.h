@@ -1,14 +1,14 @@
-// Debug information (DWARF), as far as it tells of lines of the source, and of what was inlined: of the function at an address,
-// where it stands in the source, and which functions the compiler put into its code instead of calling them.
+// Debug information (DWARF), as far as it tells of lines of the source, and of what was inlined: of the function at an
+// address, where it stands in the source, and which functions the compiler put into its code instead of calling them.
 //
 // libdw reads it. Programs have up to gigabytes of it, so only the list of its units is read as a whole: each is the
 // information on one file that was compiled, and says which addresses its code has. (The table .debug_aranges has the
 // same, but clang writes none.) The functions of a unit are looked through when an address in it is asked for.
 //
-// An inlined function has an entry in that of the function whose code it is in, with the addresses of that part. What was
-// inlined into an inlined function stands inside its entry; its bytes are counted for itself alone, so that all parts
-// together are no more than the whole. Names and lines are in the entries that these refer to (abstract origins), which may
-// lie in another file, made by dwz(1).
+// An inlined function has an entry in that of the function whose code it is in, with the addresses of that part. What
+// was inlined into an inlined function stands inside its entry; its bytes are counted for itself alone, so that all
+// parts together are no more than the whole. Names and lines are in the entries that these refer to (abstract origins),
+// which may lie in another file, made by dwz(1).
 //
 // The file may be damaged in any way. libdw checks its own bounds; entries that lead in circles or repeat each other
 // without end are left after a great number of steps.
@@ -44,8 +44,8 @@ struct LineRow {
   bool is_shared = false;  // the row in front of it begins at the same address, and is empty
 };
 
-// Calls `use` with each row of a compiled file, whose entry is `unit`: by address, as libdw has sorted them. With none if there is no
-// table, or it is damaged.
+// Calls `use` with each row of a compiled file, whose entry is `unit`: by address, as libdw has sorted them. With none
+// if there is no table, or it is damaged.
 void for_each_line_row(Dwarf_Die& unit, const std::function<void(const LineRow&)>& use);
 
 // Code that was made of one line: addresses (link-time) from `start` up to `end`.
@@ -122,14 +122,15 @@ class DebugInfo {
   // The function whose code is at a link-time address, with its samples of those that are given.
   std::optional<FunctionSource> find(uint64_t address, const SamplesByAddress& samples = {});
 
-  // The inlined functions that the instruction at a link-time address is of, the outermost first; it is of the function that has
-  // the code itself if there are none. They live as long as this object.
+  // The inlined functions that the instruction at a link-time address is of, the outermost first; it is of the function
+  // that has the code itself if there are none. They live as long as this object.
   std::vector<const InlinedFrame*> inlined_at(uint64_t address);
 
   // The line of the source that the instruction at a link-time address was made of, by the line table.
   std::optional<SourceLine> line_at(uint64_t address);
 
-  // The lines of all code of the compiled file that has the code at a link-time address. It lives as long as this object.
+  // The lines of all code of the compiled file that has the code at a link-time address. It lives as long as this
+  // object.
   const LineTable& lines_at(uint64_t address);
 
  private:

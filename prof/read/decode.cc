@@ -143,8 +143,8 @@ uint64_t lived_until(const Snapshot& snapshot, const RawThread& thread) {
   return thread.tid == header.pid || thread.end != 0 ? end : 0;
 }
 
-// Up to when a thread is known to have run, by its own clock: the time after its last call belongs to its open functions.
-// For how much of the time it had a processor, it says itself, or the kernel.
+// Up to when a thread is known to have run, by its own clock: the time after its last call belongs to its open
+// functions. For how much of the time it had a processor, it says itself, or the kernel.
 uint64_t end_of(const Snapshot& snapshot, const RawThread& thread, uint64_t last_tsc) {
   if (!uses_cpu_clock(snapshot.header())) return std::max(last_tsc, lived_until(snapshot, thread));
   if (!snapshot.is_live()) return std::max(last_tsc, thread.end);
@@ -314,8 +314,8 @@ class TreeDecoder {
   std::vector<bool> seen_;  // by block
 };
 
-// The runtime has paths from /proc/self/maps, where the kernel writes \012 for a newline, and a backslash as it is. So if there
-// is no such file, but one with newlines, that is meant.
+// The runtime has paths from /proc/self/maps, where the kernel writes \012 for a newline, and a backslash as it is. So
+// if there is no such file, but one with newlines, that is meant.
 std::string with_newlines(std::string path) {
   constexpr char kNewline[] = "\\012";
   if (path.find(kNewline) == std::string::npos || time_of_change(path)) return path;

@@ -22,8 +22,9 @@ namespace {
 using prof_format::MapEntry;
 using prof_format::MapHeader;
 
-// profld gives the copy of a stripped file a table of symbols for debuggers, which has only what dynamic symbols tell. It
-// begins with a symbol of profld's. In an original's own table its local symbols stand before that, its global ones after.
+// profld gives the copy of a stripped file a table of symbols for debuggers, which has only what dynamic symbols tell.
+// It begins with a symbol of profld's. In an original's own table its local symbols stand before that, its global ones
+// after.
 bool is_made_by_profld(Elf* elf, Elf_Scn* section) {
   GElf_Shdr header;
   GElf_Sym first;

@@ -59,7 +59,8 @@ class ElfFile {
   // Where symbols and debug information may be that it lacks. The build-id is the original's.
   profld::DebugLink debug_link() const;
 
-  // The bytes of the section of this name, as they are in the file; empty if it has none. They live as long as this object.
+  // The bytes of the section of this name, as they are in the file; empty if it has none. They live as long as this
+  // object.
   std::string_view section(const char* name) const;
   bool has_section(const char* name) const { return find_section(name) != nullptr; }
   // It says that there is such a section, and does not have its bytes: it is a skeleton, or a debug file.
@@ -70,8 +71,9 @@ class ElfFile {
   // For libdw. It lives as long as this object.
   Elf* elf() const { return elf_; }
 
-  // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object. They are read
-  // when they are first asked for: a large program has a million, and most of what is asked of files is not their names.
+  // Symbols that may name code, of .symtab and .dynsym, in file order. The names live as long as this object. They are
+  // read when they are first asked for: a large program has a million, and most of what is asked of files is not their
+  // names.
   const std::vector<Symbol>& symbols() const { return names().symbols; }
 
   // Names of functions that it has other files define, of .dynsym, without versions.
@@ -95,8 +97,8 @@ class ElfFile {
   // written.
   std::vector<std::string> search_path() const;
 
-  // Bytes of its thread-local variables, with what may be needed to align them, if its code reaches some of them by a constant
-  // distance from the thread pointer (DF_STATIC_TLS); else 0.
+  // Bytes of its thread-local variables, with what may be needed to align them, if its code reaches some of them by a
+  // constant distance from the thread pointer (DF_STATIC_TLS); else 0.
   uint64_t static_tls() const;
 
   // Where that section's bytes are in the file; none if it has none.
@@ -156,8 +158,8 @@ class ElfFile {
 // Whether two files may be the same by their build-ids. Nothing speaks against it if one of them has none.
 bool may_be_same(const std::string& build_id, const std::string& other);
 
-// The first bytes of a file's section of this name, `most` at most, without reading the rest of the file; empty if there is none, or
-// if it cannot be read.
+// The first bytes of a file's section of this name, `most` at most, without reading the rest of the file; empty if
+// there is none, or if it cannot be read.
 std::string start_of_section(const std::string& path, std::string_view name, size_t most);
 
 // The build-id of a file; empty if it has none or cannot be read.

@@ -1,4 +1,5 @@
-// Error, which prof throws but for command lines that it does not understand (UsageError, command_line.h), and the text of the system's errors.
+// Error, which prof throws but for command lines that it does not understand (UsageError, command_line.h), and the text
+// of the system's errors.
 
 #ifndef PROF_READ_ERROR_H
 #define PROF_READ_ERROR_H

@@ -71,8 +71,8 @@ FoundProfile newest_profile(const std::string& directory, std::optional<uint32_t
 
 namespace {
 
-// The profile that a running process has mapped, as /proc tells (proc_pid_maps(5)); "" if there is none, or if we may not
-// see it. A process in a container knows the file by another path than we do.
+// The profile that a running process has mapped, as /proc tells (proc_pid_maps(5)); "" if there is none, or if we may
+// not see it. A process in a container knows the file by another path than we do.
 std::string mapped_profile(uint32_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
   std::ifstream maps(process + "/maps");
@@ -122,7 +122,8 @@ std::optional<uint64_t> end_of(const Header& h) {
   return h.realtime_start + (h.ns_end - h.ns_start);
 }
 
-// A forked child may begin its profile long after the end of its parent, as daemons do; it knows which process that was.
+// A forked child may begin its profile long after the end of its parent, as daemons do; it knows which process that
+// was.
 bool may_be_parent(const Header& parent, const Header& child) {
   if (child.parent_start_time != 0)
     return are_of_one_boot(parent, child) && parent.start_time == child.parent_start_time;

@@ -30,8 +30,8 @@ struct FoundProfile {
 // The last of those in `directory`.
 FoundProfile newest_profile(const std::string& directory, std::optional<uint32_t> pid = {});
 
-// The profile that a user means by the number of a process or by its path. That of a process is the last one of it here,
-// or in $PROFDIR, or, while it runs, the one that it has mapped, wherever that is. Throws Error if there is none.
+// The profile that a user means by the number of a process or by its path. That of a process is the last one of it
+// here, or in $PROFDIR, or, while it runs, the one that it has mapped, wherever that is. Throws Error if there is none.
 FoundProfile find_profile(const std::string& subject);
 
 // Which profiles in a folder are of one run: of a process and of those that it started, or that these started, of
@@ -39,15 +39,16 @@ FoundProfile find_profile(const std::string& subject);
 //
 // A profile has the number of its process and of that one's parent. Numbers of processes come again, so a parent is the
 // last one with its number that began before the child and, as far as is known, had not ended then; a forked child says
-// itself when that one began. A process that ran several programs one after the other, by execve, has a profile of each.
+// itself when that one began. A process that ran several programs one after the other, by execve, has a profile of
+// each.
 class Runs {
  public:
   // Looks at the profiles prof.* in a folder. Throws Error if it cannot be read.
   explicit Runs(const std::string& directory);
 
   // The run of which a profile in the folder is: from the first of the process's ancestors on that left a profile. The
-  // profiles of that first process come first, and the one of the last program that it ran before them; the others in order
-  // of their starts. Empty if there is no such profile.
+  // profiles of that first process come first, and the one of the last program that it ran before them; the others in
+  // order of their starts. Empty if there is no such profile.
   std::vector<std::string> run_of(const std::string& path) const;
 
   // The same from the process of this profile on.

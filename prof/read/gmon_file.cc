@@ -99,7 +99,8 @@ class Histograms {
     return std::all_of(h.bins.begin(), h.bins.end(), [](uint64_t bin) { return bin == 0; });
   }
 
-  // A rate that was measured differs a little each time. Where there are no ticks (of a child that soon ended), it says nothing.
+  // A rate that was measured differs a little each time. Where there are no ticks (of a child that soon ended), it says
+  // nothing.
   void add_up(GmonHistogram& sum, const GmonHistogram& more) const {
     if (is_empty(sum)) sum.rate = more.rate;
     if (!is_empty(more) && std::abs(double(sum.rate) / double(more.rate) - 1) > 0.01)
@@ -284,8 +285,8 @@ std::string other_machine(std::string_view bytes, const std::string& name) {
   return "";
 }
 
-// Whether these are the first bytes of a file of BSD's, `size` bytes long. The old format has nothing to know it by, so its
-// numbers have to agree with each other; that of x86-64 may have been cut off.
+// Whether these are the first bytes of a file of BSD's, `size` bytes long. The old format has nothing to know it by, so
+// its numbers have to agree with each other; that of x86-64 may have been cut off.
 bool has_bsd_header(std::string_view bytes, const Form& form, uint64_t size) {
   constexpr uint64_t kMaxAddresses = uint64_t(1) << 47, kMaxBin = 1024;
   if (bytes.size() < form.old_header()) return false;

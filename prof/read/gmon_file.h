@@ -46,15 +46,15 @@ struct Gmon {
 // of one histogram, its size, its bins, and arcs up to the end. That of 4.4BSD is the same with a longer header, which
 // has a version and a rate. (gprof/gmon_out.h of binutils; sys/gmon.h of 4.4BSD.)
 //
-// The numbers are in the byte order, and addresses of the word size, of the machine that wrote the file, and in none of the
-// formats does the file say which. So a file that cannot be read as one of x86-64 is tried as one of others, only to tell
-// the user what it is.
+// The numbers are in the byte order, and addresses of the word size, of the machine that wrote the file, and in none of
+// the formats does the file say which. So a file that cannot be read as one of x86-64 is tried as one of others, only
+// to tell the user what it is.
 
 // Whether a file's first bytes are those of a gmon.out, of whatever machine. False if it cannot be read.
 bool is_gmon_file(const std::string& path);
 
-// Records of the same range of addresses are added up. Throws Error if the file cannot be read, or is damaged, of another
-// machine, or what gprof would refuse: histograms that overlap, or have bins of different sizes or units.
+// Records of the same range of addresses are added up. Throws Error if the file cannot be read, or is damaged, of
+// another machine, or what gprof would refuse: histograms that overlap, or have bins of different sizes or units.
 Gmon read_gmon(const std::string& path);
 
 // The same of the bytes of a file. `name` is what errors call it.

@@ -24,8 +24,8 @@ Transfer transfer_of(const ZydisDecodedInstruction& in, bool is_direct) {
   return is_stop ? Transfer::stop : Transfer::none;
 }
 
-// Whether it can be one of those by which compilers end a function: pop, leave, ret, a register loaded or copied, the stack
-// pointer moved.
+// Whether it can be one of those by which compilers end a function: pop, leave, ret, a register loaded or copied, the
+// stack pointer moved.
 bool can_end_function(const ZydisDecodedInstruction& in, const ZydisDecodedOperand* operands) {
   switch (in.mnemonic) {
     case ZYDIS_MNEMONIC_POP:
@@ -55,8 +55,8 @@ struct Decoded {
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-// Whether anything is asked of its operands. To decode them takes as long as the rest, and a profile of a large program has
-// millions of instructions.
+// Whether anything is asked of its operands. To decode them takes as long as the rest, and a profile of a large program
+// has millions of instructions.
 bool needs_operands(const ZydisDecodedInstruction& in) {
   const bool may_be_relative =
       (in.attributes & ZYDIS_ATTRIB_HAS_MODRM) && in.raw.modrm.mod == 0 && in.raw.modrm.rm == 5;

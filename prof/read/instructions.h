@@ -1,5 +1,5 @@
-// The instructions of a function, as far as profiles speak of them: where they begin, how they pass control on, and how they
-// are written. Zydis decodes them and writes them.
+// The instructions of a function, as far as profiles speak of them: where they begin, how they pass control on, and how
+// they are written. Zydis decodes them and writes them.
 
 #ifndef PROF_READ_INSTRUCTIONS_H
 #define PROF_READ_INSTRUCTIONS_H
@@ -38,8 +38,8 @@ struct Instruction {
 // From the first byte of `code` to its last. `address`: of the first.
 std::vector<Instruction> decode_instructions(std::string_view code, uint64_t address);
 
-// As AT&T writes it, which is how objdump shows it: "mov %eax, -0x4(%rbp)". Targets are numbers. "(bad)" for a byte that is
-// none. `code`: its bytes.
+// As AT&T writes it, which is how objdump shows it: "mov %eax, -0x4(%rbp)". Targets are numbers. "(bad)" for a byte
+// that is none. `code`: its bytes.
 std::string text_of(const Instruction& instruction, std::string_view code);
 
 }  // namespace prof

@@ -5,11 +5,11 @@
 //
 // Ways. Resolve all addresses when the program ends, and keep names with them: then whoever reads the profile gets the
 // names of that day, although there may be a debug file by now; and each view would have to know two kinds of profiles.
-// Or keep the file itself: it is as large as the program. Or keep it without what no reader asks for, code, data and debug
-// information, so that all that reads programs can go on as if the file were there. We do this. So it is a file of its
-// own, in the format of programs (ELF), which nobody can run: a skeleton. Packed by zlib, that of cc1, a program of 33 MB,
-// has 2 MB, and those of ffmpeg and the 56 libraries that it loads have 3 MB. prof run appends them to a profile when
-// nobody writes to it any more (commands/launching/keep_skeletons.h).
+// Or keep the file itself: it is as large as the program. Or keep it without what no reader asks for, code, data and
+// debug information, so that all that reads programs can go on as if the file were there. We do this. So it is a file
+// of its own, in the format of programs (ELF), which nobody can run: a skeleton. Packed by zlib, that of cc1, a program
+// of 33 MB, has 2 MB, and those of ffmpeg and the 56 libraries that it loads have 3 MB. prof run appends them to a
+// profile when nobody writes to it any more (commands/launching/keep_skeletons.h).
 //
 // A skeleton has
 //   - sections with all that ElfFile reads: the map of copies and the names of imports, symbols with their names and

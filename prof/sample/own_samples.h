@@ -1,8 +1,8 @@
 // Samples that the threads of a program took of themselves, because perf events are not allowed.
 //
-// The first run of prof run --true is then one of a copy without hooks, whose runtime (libprof-sampler.so) leaves profiles
-// of addresses (libprof/format/format.h: kAddresses). Here they become what samples from outside are: offsets in files.
-// Those in the copy become those of the original's instructions, so that the copy need not be there any more.
+// The first run of prof run --true is then one of a copy without hooks, whose runtime (libprof-sampler.so) leaves
+// profiles of addresses (libprof/format/format.h: kAddresses). Here they become what samples from outside are: offsets
+// in files. Those in the copy become those of the original's instructions, so that the copy need not be there any more.
 
 #ifndef PROF_SAMPLE_OWN_SAMPLES_H
 #define PROF_SAMPLE_OWN_SAMPLES_H

@@ -28,15 +28,15 @@ namespace prof {
 
 namespace {
 
-// What ordinary users may lock for each processor is 516 KiB: the page of the head and 512 KiB after it. Copies of stacks need
-// more, so it is tried.
+// What ordinary users may lock for each processor is 516 KiB: the page of the head and 512 KiB after it. Copies of
+// stacks need more, so it is tried.
 constexpr uint64_t kMaxPages = 128, kMinPages = 4, kPagesForStacks = 512;
 
 // Bytes of a stack that are copied. A copy takes about 3 us. A multiple of 8, less than 64K.
 constexpr uint32_t kMaxStack = 32 << 10;
 
-// What a sample has of the registers: all but segments and flags, by their numbers in <asm/perf_regs.h>, in their order; and
-// which these are in DWARF.
+// What a sample has of the registers: all but segments and flags, by their numbers in <asm/perf_regs.h>, in their
+// order; and which these are in DWARF.
 constexpr uint64_t kSampledRegisters = 0xff01ff;
 constexpr uint8_t kNumbersInDwarf[] = {0, 3, 2, 1, 4, 5, 6, 7, kReturnAddress, 8, 9, 10, 11, 12, 13, 14, 15};
 
@@ -166,11 +166,11 @@ namespace {
 
 // What it costs a program to be sampled.
 //
-// Each sample is an interrupt, which is part of the time that the program has had its processor, and of the period up to
-// the next sample: on a virtual machine that is some 10 microseconds in 200. So the program itself runs for less than a
-// period from one sample to the next. How much less is seen by a loop that does nothing but read the clock: a sample is a gap.
-// Who runs instead of it meanwhile makes longer gaps, and the kernel's timer others. So of as many gaps as there were samples,
-// the longest ones, one of the shortest is taken: samples are alike.
+// Each sample is an interrupt, which is part of the time that the program has had its processor, and of the period up
+// to the next sample: on a virtual machine that is some 10 microseconds in 200. So the program itself runs for less
+// than a period from one sample to the next. How much less is seen by a loop that does nothing but read the clock: a
+// sample is a gap. Who runs instead of it meanwhile makes longer gaps, and the kernel's timer others. So of as many
+// gaps as there were samples, the longest ones, one of the shortest is taken: samples are alike.
 
 constexpr uint64_t kMeasuredPeriod = 200'000;   // nanoseconds
 constexpr uint64_t kMeasuredTime = 5'000'000;   // the same, on a processor
@@ -292,8 +292,8 @@ PerfSampler::PerfSampler(unsigned per_second, bool with_chains) {
   samples_.period = settings_.period - cost_;
   samples_.has_kernel = settings_.with_kernel;
   if (!with_chains) return;
-  // What the program runs from one early sample to the next is a fourth of what it runs from one of the others to the next; but
-  // these are taken, and cost it time, meanwhile.
+  // What the program runs from one early sample to the next is a fourth of what it runs from one of the others to the
+  // next; but these are taken, and cost it time, meanwhile.
   const uint64_t unit = samples_.period / kEarlyPart;
   settings_.early_period = (unit + cost_) * settings_.period / samples_.period;
   if (1'000'000'000 / settings_.early_period > most_per_second()) settings_.early_period = 0;
@@ -367,8 +367,8 @@ void PerfSampler::read_round(bool is_last) {
   waiting_.erase(waiting_.begin(), waiting_.begin() + ptrdiff_t(done));
 }
 
-// The layouts are in <linux/perf_event.h>. Samples begin with the number of the event, and other records end with process, thread,
-// time and that number.
+// The layouts are in <linux/perf_event.h>. Samples begin with the number of the event, and other records end with
+// process, thread, time and that number.
 void PerfSampler::take(const perf_event_header& header, std::string_view bytes) {
   Record r;
   Bytes in(bytes);
@@ -518,8 +518,8 @@ void PerfSampler::count_chain(const Record& r, uint64_t weight) {
   const auto is_runtime = [&](const FramePlace& place) {
     return place.module < tables_.size() && tables_[place.module] && tables_[place.module]->is_runtime(place.offset);
   };
-  // The runtime does some of its work on stacks of its own. Where it calls what the program meant to call, as pthread_create, the
-  // program is shown to call that.
+  // The runtime does some of its work on stacks of its own. Where it calls what the program meant to call, as
+  // pthread_create, the program is shown to call that.
   if ((end == ChainEnd::other_stack || end == ChainEnd::cut_off) && is_runtime(frames.back())) end = ChainEnd::whole;
   std::erase_if(frames, is_runtime);
   if (end != ChainEnd::whole) frames.push_back({module("[unknown]"), 0});

@@ -10,13 +10,13 @@
 // to wait for one that is older and not yet read, so it is kept for the next round. So little is kept, however long
 // the program runs: what remains of a sample is one more in a count.
 //
-// With chains, a sample has the thread's registers and a copy of the top of its stack. They are followed to main's caller
-// (prof/unwind/chain.h) as soon as all that was mapped before is known, and are nowhere after that.
+// With chains, a sample has the thread's registers and a copy of the top of its stack. They are followed to main's
+// caller (prof/unwind/chain.h) as soon as all that was mapped before is known, and are nowhere after that.
 //
-// A sample costs some time, so that a long run has few in a second, and a short one would have few at all. So at first there is a
-// second event for each processor, which comes several times as often, until there are enough; meanwhile the samples of the other
-// are left out, and after that each of them counts as so many. (The period of one event cannot be changed for the threads that
-// have inherited it; but it can be switched off for all of them.)
+// A sample costs some time, so that a long run has few in a second, and a short one would have few at all. So at first
+// there is a second event for each processor, which comes several times as often, until there are enough; meanwhile the
+// samples of the other are left out, and after that each of them counts as so many. (The period of one event cannot be
+// changed for the threads that have inherited it; but it can be switched off for all of them.)
 
 #ifndef PROF_SAMPLE_PERF_SAMPLER_H
 #define PROF_SAMPLE_PERF_SAMPLER_H
@@ -64,8 +64,8 @@ class PerfRing {
   void start();
   void stop();
 
-  // The event that comes more often at first, of which there is none if the kernel does not allow one. A sample is of the event
-  // with the number that it has.
+  // The event that comes more often at first, of which there is none if the kernel does not allow one. A sample is of
+  // the event with the number that it has.
   bool has_early() const { return early_ >= 0; }
   uint64_t early_number() const { return early_number_; }
   void stop_early();
@@ -89,16 +89,17 @@ int may_sample(PerfSettings& settings);
 
 class PerfSampler {
  public:
-  // So many samples for each second on a processor, or as many as the kernel allows; with chains fewer, where these would take
-  // more than 1 % of the time, but more of them at first. Throws Error if it allows none; may_sample tells before.
+  // So many samples for each second on a processor, or as many as the kernel allows; with chains fewer, where these
+  // would take more than 1 % of the time, but more of them at first. Throws Error if it allows none; may_sample tells
+  // before.
   PerfSampler(unsigned per_second, bool with_chains);
 
   // Prepares for a child of this process, which is sampled from its next execve on. Throws Error.
   void attach(pid_t process);
 
-  // Takes samples until the process has ended. It is left for others to wait for. Meanwhile, now and then, `keep` is given
-  // what was found out so far, as by finish, on another thread; it is called so seldom that it takes 1 % of a processor's time. May
-  // be null.
+  // Takes samples until the process has ended. It is left for others to wait for. Meanwhile, now and then, `keep` is
+  // given what was found out so far, as by finish, on another thread; it is called so seldom that it takes 1 % of a
+  // processor's time. May be null.
   void watch(pid_t process, const std::function<void(Samples)>& keep);
 
   // All that was found out but for the program, its times and its status. To be called once.

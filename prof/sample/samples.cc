@@ -142,7 +142,8 @@ SampledChains chains_of(const json& document, const Reader& reader, const Sample
   return chains;
 }
 
-// Of a document that has them, and whose chains and threads are read. What chains they are of is believed only as far as these exist.
+// Of a document that has them, and whose chains and threads are read. What chains they are of is believed only as far
+// as these exist.
 SampleTimes times_of(const json& value, const Reader& reader, const Samples& samples) {
   SampleTimes times;
   times.slice = reader.number_of(value, "slice_ns", kLongestTime);

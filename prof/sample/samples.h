@@ -23,8 +23,8 @@
 
 namespace prof {
 
-// The contexts in which samples were taken: a tree of the calls that led there (prof/unwind/chain.h), laid over each other as
-// samples come.
+// The contexts in which samples were taken: a tree of the calls that led there (prof/unwind/chain.h), laid over each
+// other as samples come.
 
 // An instruction in a context: one at which samples were taken, or one that called.
 struct ChainNode {
@@ -38,8 +38,8 @@ using ChainIndex = std::map<std::pair<uint32_t, FramePlace>, uint32_t>;
 
 class SampledChains {
  public:
-  // One sample, which counts as so many. `frames`: the innermost first. `index`: of all that were added so far. Returns the index of
-  // the node that has it.
+  // One sample, which counts as so many. `frames`: the innermost first. `index`: of all that were added so far. Returns
+  // the index of the node that has it.
   uint32_t add(const std::vector<FramePlace>& frames, uint64_t count, bool in_kernel, ChainIndex& index);
   void count(ChainEnd end, uint64_t chains = 1) { ends_[unsigned(end)] += chains; }
 
@@ -84,7 +84,8 @@ struct Samples {
   uint64_t user = 0, kernel = 0;       // samples: all of the modules' counts, and those in the kernel
   uint64_t lost = 0;                   // samples that are known to be missing
   double weight = 1;                   // how many samples came at once, on average over all samples
-  // Nanoseconds, as the kernel's accounts say of the program and its children, without what profiling took of them; and that.
+  // Nanoseconds, as the kernel's accounts say of the program and its children, without what profiling took of them; and
+  // that.
   uint64_t user_time = 0, system_time = 0, cost = 0;
   std::optional<int> status = 0;  // how the program ended, as from waitpid; none if it had not
   std::vector<SampledModule> modules;
@@ -100,8 +101,8 @@ struct Samples {
 // Writes to a new file. Throws Error if it cannot be written.
 void write_samples(const Samples& samples, int fd, const std::string& path);
 
-// Puts a file that only the user can read in the place of what is at `path`. Whoever looks there meanwhile finds one or the
-// other. Throws Error if it cannot be written.
+// Puts a file that only the user can read in the place of what is at `path`. Whoever looks there meanwhile finds one or
+// the other. Throws Error if it cannot be written.
 void replace_samples(const Samples& samples, const std::string& path);
 
 // Whether a file looks like one of samples, whatever else is in it.

@@ -1,12 +1,12 @@
 // When the samples of a run were taken: how many in each slice of its time, of each thread, with each chain.
 //
-// The problem. A run may be of a second or of a day, and whoever looks at it has a thousand pixels. With its time, each sample
-// would be a record of its own, and there may be any number of them.
+// The problem. A run may be of a second or of a day, and whoever looks at it has a thousand pixels. With its time, each
+// sample would be a record of its own, and there may be any number of them.
 //
-// The way taken. The time is cut into slices of equal length, and samples of a slice that are of one thread and have one chain are
-// a count. There are at most kMaxSlices: when a run goes on after the last one, each two become one. The same is done when there
-// are too many counts, as long as kMinSlices are left. So a slice is about a thousandth of the run, or a hundredth where threads and chains
-// are of many kinds; and there are no more counts than samples.
+// The way taken. The time is cut into slices of equal length, and samples of a slice that are of one thread and have
+// one chain are a count. There are at most kMaxSlices: when a run goes on after the last one, each two become one. The
+// same is done when there are too many counts, as long as kMinSlices are left. So a slice is about a thousandth of the
+// run, or a hundredth where threads and chains are of many kinds; and there are no more counts than samples.
 
 #ifndef PROF_SAMPLE_TIMELINE_H
 #define PROF_SAMPLE_TIMELINE_H

@@ -18,9 +18,9 @@ struct Subject {
   std::optional<double> interval;
 };
 
-// Shows a profile on the terminal until the user has seen enough. Returns whether it was damaged; none if the terminal was
-// closed or a signal asked to end, which signal_to_end() (screen.h) tells. Throws Error if it cannot be read, or if the terminal
-// cannot be used; then nothing was changed on it.
+// Shows a profile on the terminal until the user has seen enough. Returns whether it was damaged; none if the terminal
+// was closed or a signal asked to end, which signal_to_end() (screen.h) tells. Throws Error if it cannot be read, or if
+// the terminal cannot be used; then nothing was changed on it.
 std::optional<bool> browse(const Subject& subject);
 
 }  // namespace prof::tui

@@ -1,5 +1,6 @@
-// A list of lines, of which a terminal shows some, with a cursor on one. What the lines are is the business of the classes
-// below this one. None of them knows of a terminal more than how wide it is. And what they are asked: keys, and texts to look for.
+// A list of lines, of which a terminal shows some, with a cursor on one. What the lines are is the business of the
+// classes below this one. None of them knows of a terminal more than how wide it is. And what they are asked: keys, and
+// texts to look for.
 
 #ifndef PROF_TUI_PANE_H
 #define PROF_TUI_PANE_H
@@ -61,8 +62,8 @@ class Query {
   bool has_capitals_ = false;
 };
 
-// What one look at a profile shows. A running program is looked at again and again, and each time functions may have other
-// numbers: they are known again by their names and places.
+// What one look at a profile shows. A running program is looked at again and again, and each time functions may have
+// other numbers: they are known again by their names and places.
 struct Look {
   explicit Look(Analysis of);
 

@@ -1,8 +1,8 @@
 // The terminal, by way of ncurses: no other file knows that library.
 //
-// However the program ends, the terminal is as it was before: by the destructor, also when an error is thrown; by a signal,
-// which is kept until the program has ended its work here, and is raised again then, so that the shell sees it. The terminal's
-// closing is such a signal, or the end of what it has to read.
+// However the program ends, the terminal is as it was before: by the destructor, also when an error is thrown; by a
+// signal, which is kept until the program has ended its work here, and is raised again then, so that the shell sees it.
+// The terminal's closing is such a signal, or the end of what it has to read.
 
 #ifndef PROF_TUI_SCREEN_H
 #define PROF_TUI_SCREEN_H
@@ -34,8 +34,8 @@ class Screen {
   size_t rows() const;
   size_t columns() const;
 
-  // What is put here is seen from show() on. A text is printable (libprof/printable.h); what has no room is cut off, and
-  // where the terminal has no UTF-8 there are question marks.
+  // What is put here is seen from show() on. A text is printable (libprof/printable.h); what has no room is cut off,
+  // and where the terminal has no UTF-8 there are question marks.
   void clear();
   void put(size_t row, const std::string& text, Style style = Style::plain);
   // A line that is selected, from its begin to its end; and columns of a line in which something was found.
@@ -53,8 +53,8 @@ class Screen {
   std::string shown(const std::string& text, size_t columns) const;
   Key read();
 
-  // Keeps the signals that ask to end, and those of a new size, but while a key is waited for: none is missed, and nothing
-  // else is interrupted.
+  // Keeps the signals that ask to end, and those of a new size, but while a key is waited for: none is missed, and
+  // nothing else is interrupted.
   class Signals {
    public:
     Signals();

@@ -45,8 +45,8 @@ class TextPane : public Pane {
 
 // The source that a function is in, as prof --annotate prints it.
 
-// The file, with the cursor on the line where the function begins; or why it cannot be shown. What it shows stays as it is
-// when the look is gone.
+// The file, with the cursor on the line where the function begins; or why it cannot be shown. What it shows stays as it
+// is when the look is gone.
 std::unique_ptr<TextPane> source_of(const std::shared_ptr<const Look>& look, uint32_t function,
                                     const DebugSearch& search);
 

@@ -1,5 +1,5 @@
-// Trees of calls that are folded and unfolded. A line is that of prof -d, after a mark: + for what can be unfolded, - for what
-// can be folded.
+// Trees of calls that are folded and unfolded. A line is that of prof -d, after a mark: + for what can be unfolded, -
+// for what can be folded.
 //
 // Of a million contexts those only have lines that are unfolded. At first these are the ones where much time goes.
 
@@ -18,8 +18,8 @@ namespace prof::tui {
 
 class TreePane : public Pane {
  public:
-  // The look must outlive what these make: the tree of all calls; that of the contexts through a function; and two, one below
-  // the other, of who called a function and of what it called.
+  // The look must outlive what these make: the tree of all calls; that of the contexts through a function; and two, one
+  // below the other, of who called a function and of what it called.
   static std::unique_ptr<TreePane> of_all(const Look& look);
   static std::unique_ptr<TreePane> through(const Look& look, uint32_t function);
   static std::unique_ptr<TreePane> around(const Look& look, uint32_t function);
@@ -37,7 +37,8 @@ class TreePane : public Pane {
   // Puts the cursor on the first line of a function, if there is one that is not folded.
   void go_to(uint32_t function);
 
-  // Comes in the place of another one, made in the same way: sorted and unfolded alike, with the cursor at the same context.
+  // Comes in the place of another one, made in the same way: sorted and unfolded alike, with the cursor at the same
+  // context.
   void resume(const TreePane& other, const std::vector<uint32_t>& same);
 
  private:

@@ -245,7 +245,8 @@ class Walk {
     return value;
   }
 
-  // Code that is made at run time has no tables; what makes it mostly keeps frame pointers, for debuggers and profilers.
+  // Code that is made at run time has no tables; what makes it mostly keeps frame pointers, for debuggers and
+  // profilers.
   std::optional<ChainEnd> leave_by_frame_pointer() {
     const std::optional<uint64_t> frame = registers_[kRbp];
     if (!frame || *frame < *registers_[kRsp] || *frame % 8 != 0) return ChainEnd::generated;

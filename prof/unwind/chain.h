@@ -1,9 +1,9 @@
 // The chain of calls that led to where a thread is, from its registers and a copy of the top of its stack.
 //
-// It is followed from frame to frame by the unwind tables, as an exception would be, in code of no file by frame pointers.
-// Nothing is guessed: where the way is not known the chain ends, and it is said why. A register whose value in a caller's
-// frame cannot be told, because it is saved where the copy of the stack does not reach, is unknown from there on, and ends
-// the chain only if it is needed.
+// It is followed from frame to frame by the unwind tables, as an exception would be, in code of no file by frame
+// pointers. Nothing is guessed: where the way is not known the chain ends, and it is said why. A register whose value
+// in a caller's frame cannot be told, because it is saved where the copy of the stack does not reach, is unknown from
+// there on, and ends the chain only if it is needed.
 //
 // A function that jumped to another at its end has no frame any more: the caller of the other is its own.
 
@@ -63,8 +63,8 @@ struct FoundCode {
 };
 using FindCode = std::function<std::optional<FoundCode>(uint64_t address)>;
 
-// Sets `frames`, the innermost first. Its place is that of the instruction the thread is at, those of the others are of the
-// last byte of the instruction that called.
+// Sets `frames`, the innermost first. Its place is that of the instruction the thread is at, those of the others are of
+// the last byte of the instruction that called.
 ChainEnd chain_of(const ThreadState& state, const FindCode& find, std::vector<FramePlace>& frames);
 
 }  // namespace prof

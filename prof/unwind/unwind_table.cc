@@ -20,8 +20,8 @@ struct Free {
   void operator()(Dwarf_Frame* frame) const { std::free(frame); }  // NOLINT: libdw gives it away
 };
 
-// The image of the vdso in this process, which is that of all others. Its size is that of its sections, whose headers are
-// at its end.
+// The image of the vdso in this process, which is that of all others. Its size is that of its sections, whose headers
+// are at its end.
 std::string vdso() {
   const auto* image = reinterpret_cast<const char*>(getauxval(AT_SYSINFO_EHDR));
   if (!image) return "";

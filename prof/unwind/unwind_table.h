@@ -1,14 +1,16 @@
-// How to get from a function's frame to its caller's, at each instruction of a file: what its unwind tables (.eh_frame) say.
+// How to get from a function's frame to its caller's, at each instruction of a file: what its unwind tables (.eh_frame)
+// say.
 //
 // libdw reads the tables. Three things it leaves to us:
 //
-// - What it says of one instruction is kept for that one only. It also tells for which range of instructions a row of the
-//   table holds, but after DW_CFA_restore_state that range begins too early.
-// - A register of which the table says nothing is called undefined by libdw, or unchanged, by a list of its own in which rbx
-//   and rax are exchanged. Here it is unchanged: callers use none of the registers that a function may change.
-// - Compilers do not say in their tables that a register has been popped at the end of a function, since exceptions never
-//   come from there. Its old place is below the stack pointer then, and it is unchanged if only the end of the function
-//   follows (ends_function).
+// - What it says of one instruction is kept for that one only. It also tells for which range of instructions a row of
+//   the table holds, but after DW_CFA_restore_state that range begins too early.
+// - A register of which the table says nothing is called undefined by libdw, or unchanged, by a list of its own in
+//   which rbx and rax are exchanged. Here it is unchanged: callers use none of the registers that a function may
+//   change.
+// - Compilers do not say in their tables that a register has been popped at the end of a function, since exceptions
+//   never come from there. Its old place is below the stack pointer then, and it is unchanged if only the end of the
+//   function follows (ends_function).
 
 #ifndef PROF_UNWIND_UNWIND_TABLE_H
 #define PROF_UNWIND_UNWIND_TABLE_H
@@ -27,8 +29,8 @@
 
 namespace prof {
 
-// Registers by their numbers in DWARF (System V ABI, x86-64, figure 3.36): rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to
-// r15, and the return address.
+// Registers by their numbers in DWARF (System V ABI, x86-64, figure 3.36): rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8
+// to r15, and the return address.
 enum : uint8_t { kRbp = 6, kRsp = 7, kReturnAddress = 16, kRegisters = 17 };
 
 // An operation of a DWARF expression (DWARF 5, 2.5), as libdw has it.
@@ -69,14 +71,14 @@ class UnwindTable {
   // Whether the instruction is where the program or the dynamic linker begins, which nobody calls.
   bool is_entry(uint64_t offset) const;
 
-  // Whether the instruction is of the runtime of rewritten programs, the library with the hooks or the part of a static program
-  // that it is. It does some of its work on stacks of its own.
+  // Whether the instruction is of the runtime of rewritten programs, the library with the hooks or the part of a static
+  // program that it is. It does some of its work on stacks of its own.
   bool is_runtime(uint64_t offset) const {
     return offset >= runtime_.offset && offset - runtime_.offset < runtime_.size;
   }
 
-  // Whether from this instruction on only what ends a function follows: registers are popped, and it returns or jumps to
-  // another one.
+  // Whether from this instruction on only what ends a function follows: registers are popped, and it returns or jumps
+  // to another one.
   bool ends_function(uint64_t offset) const;
 
  private:

@@ -34,7 +34,8 @@ namespace {
 
 constexpr int kNothingToRewrite = 3;  // profld's exit status
 
-// Programs are told apart by their build-ids, which are better hashes; this one only turns them and the rest into a name.
+// Programs are told apart by their build-ids, which are better hashes; this one only turns them and the rest into a
+// name.
 class Key {
  public:
   Key() : hash_(XXH3_createState(), XXH3_freeState) { XXH3_64bits_reset(hash_.get()); }
@@ -377,7 +378,8 @@ std::string cache_folder_of(const std::string& file) {
 std::string kept_with_copy(const std::string& copy, const std::function<std::string()>& make) {
   const std::string folder = cache_folder_of(copy);
   if (folder.empty()) return make();
-  // Not by its time: where several processes make a copy at once, each of them may look at another one, and all are alike.
+  // Not by its time: where several processes make a copy at once, each of them may look at another one, and all are
+  // alike.
   Key key;
   key.add(copy.substr(folder.size()));
   add_identity(key, copy);

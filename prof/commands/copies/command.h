@@ -14,8 +14,8 @@ struct CommandOutput {
   std::string text;  // what it wrote on standard output and standard error
 };
 
-// Runs a command (its path, then its arguments) to its end, with nothing on standard input. Any thread may. Throws Error
-// if it cannot be started.
+// Runs a command (its path, then its arguments) to its end, with nothing on standard input. Any thread may. Throws
+// Error if it cannot be started.
 CommandOutput output_of(const std::vector<std::string>& command);
 
 }  // namespace prof

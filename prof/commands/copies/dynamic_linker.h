@@ -15,8 +15,8 @@ bool can_be_audited(const std::string& linker);
 // Whether a dynamic linker is musl's, which is the C library as well.
 bool is_musl(const std::string& linker);
 
-// Whether a path can be written where the dynamic linker reads a list of them: a colon ends one, and words with a dollar are
-// replaced.
+// Whether a path can be written where the dynamic linker reads a list of them: a colon ends one, and words with a
+// dollar are replaced.
 bool can_be_listed(const std::string& path);
 
 // Throws Error if that is so for a folder of the cache.

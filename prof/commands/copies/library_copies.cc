@@ -206,26 +206,26 @@ namespace {
 
 // Copies of libraries where the dynamic linker cannot be audited.
 //
-// The problem. musl's dynamic linker knows no DT_AUDIT, so nobody can tell it, file by file, what to open in the place of
-// what. It has to be led by the names that it searches for.
+// The problem. musl's dynamic linker knows no DT_AUDIT, so nobody can tell it, file by file, what to open in the place
+// of what. It has to be led by the names that it searches for.
 //
 // The way taken. A folder in the shadow root has a link for the name of each library that the program is started with
 // (shadow_root.h), and the copy of the program has that folder searched first, by DT_RUNPATH. musl searches for what a
 // library needs in the places of that library, and then in those of the program, so the folder is for all of them. A
 // library that is loaded is known by the name that was searched, so each is loaded once.
 //
-// The danger is a second way to a library: its path, or another name of it. Then the program has both original and copy,
-// each with variables of its own, and is a wrong one. musl tells files from each other by device and inode, which cannot
-// help. Two kinds of such ways are there:
+// The danger is a second way to a library: its path, or another name of it. Then the program has both original and
+// copy, each with variables of its own, and is a wrong one. musl tells files from each other by device and inode, which
+// cannot help. Two kinds of such ways are there:
 //
-// - What the files need, and the environment (LD_LIBRARY_PATH) shows. The dynamic linker itself lists what it would load
-//   for the copy. If that has an original and its copy, libraries are not profiled.
-// - dlopen while the program runs. Nobody can know its argument, so programs that have it, or one of their libraries, are
-//   not led. (glibc's are audited, and have no such limit.)
+// - What the files need, and the environment (LD_LIBRARY_PATH) shows. The dynamic linker itself lists what it would
+//   load for the copy. If that has an original and its copy, libraries are not profiled.
+// - dlopen while the program runs. Nobody can know its argument, so programs that have it, or one of their libraries,
+//   are not led. (glibc's are audited, and have no such limit.)
 //
-// musl's dynamic linker is the C library, and is never a copy; so there are not two of it, and its functions are profiled
-// where they are called, as imports. Elsewhere, in glibc before 2.33, it is a library like others, which many others
-// open by name and path; there libraries are not exchanged.
+// musl's dynamic linker is the C library, and is never a copy; so there are not two of it, and its functions are
+// profiled where they are called, as imports. Elsewhere, in glibc before 2.33, it is a library like others, which many
+// others open by name and path; there libraries are not exchanged.
 
 namespace fs = std::filesystem;
 
@@ -250,7 +250,8 @@ std::set<std::string> files_of(const std::string& program, const std::string& li
   return files;
 }
 
-// Why the libraries of a program with this dynamic linker (a path) cannot be exchanged by a search path; "" if they can.
+// Why the libraries of a program with this dynamic linker (a path) cannot be exchanged by a search path; "" if they
+// can.
 std::string obstacle_to_search_path(const std::string& program, const std::string& linker) {
   if (!is_musl(linker))
     return "its dynamic linker, " + linker +
@@ -271,8 +272,8 @@ std::string search_path_to(const ShadowRoot& root, const std::string& program) {
   return root.names() + (own.empty() ? "" : ":" + own);
 }
 
-// Enters the names of `libraries`, which have copies in the shadow root, where the program's copy has them searched. Says in
-// a line what is lost by this way. False if it would not make a right program; then that has been said.
+// Enters the names of `libraries`, which have copies in the shadow root, where the program's copy has them searched.
+// Says in a line what is lost by this way. False if it would not make a right program; then that has been said.
 bool lead_by_search_path(ShadowRoot& root, const std::string& program, const std::string& copy,
                          const std::string& linker, const std::vector<std::string>& libraries) {
   root.enter_names(libraries);

@@ -98,14 +98,14 @@ bool make_copy_of_program(const std::string& original, std::vector<std::string> 
   return result == CopyResult::made;
 }
 
-// glibc gives the libraries that a program needs, and their thread-local variables, room beside each other in a block of each
-// thread, when it has loaded them. But if libraries are to audit it, it makes the block before it loads any. What comes
-// later must fit into a reserve, 1664 bytes as it comes, as far as its code reaches its variables by a constant
-// distance from the thread pointer (DF_STATIC_TLS). A program whose libraries have more of these than that is not
-// started: "cannot allocate memory in static TLS block". rustc is one.
+// glibc gives the libraries that a program needs, and their thread-local variables, room beside each other in a block
+// of each thread, when it has loaded them. But if libraries are to audit it, it makes the block before it loads any.
+// What comes later must fit into a reserve, 1664 bytes as it comes, as far as its code reaches its variables by a
+// constant distance from the thread pointer (DF_STATIC_TLS). A program whose libraries have more of these than that is
+// not started: "cannot allocate memory in static TLS block". rustc is one.
 //
-// The reserve has a part for that purpose, 512 bytes, which a tunable makes larger. It is set only where it has to be, since the
-// program can see it in its environment.
+// The reserve has a part for that purpose, 512 bytes, which a tunable makes larger. It is set only where it has to be,
+// since the program can see it in its environment.
 
 namespace {
 

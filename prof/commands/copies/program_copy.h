@@ -1,5 +1,5 @@
-// The copy of a program, alone or with copies of its libraries; and how it finds the libraries that its original finds by
-// where that lies.
+// The copy of a program, alone or with copies of its libraries; and how it finds the libraries that its original finds
+// by where that lies.
 
 #ifndef PROF_COMMANDS_COPIES_PROGRAM_COPY_H
 #define PROF_COMMANDS_COPIES_PROGRAM_COPY_H
@@ -28,26 +28,28 @@ std::string runtime_beside(const std::string& profld, const Options& options);
 // The same of a copy without hooks, of which each thread samples itself (libprof/sampler/threads.cc).
 std::string sampling_copy(const std::string& program);
 
-// Makes the file `copy`, with the user's options of profld and with `more`. If the options choose no function of the program,
-// or only those of libraries are to be profiled, its functions call no hooks; but the copy is made, since the program has to
-// be started, and its libraries be loaded, in the same way. False if profld refused, which it says on standard error.
+// Makes the file `copy`, with the user's options of profld and with `more`. If the options choose no function of the
+// program, or only those of libraries are to be profiled, its functions call no hooks; but the copy is made, since the
+// program has to be started, and its libraries be loaded, in the same way. False if profld refused, which it says on
+// standard error.
 bool make_copy_of_program(const std::string& original, std::vector<std::string> more, UnhookedFunctions& unhooked,
                           const Options& options, const std::string& copy);
 
 // Room for thread-local variables of libraries that a program is started with: see tunables_for in program_copy.cc.
 
-// What the environment variable GLIBC_TUNABLES, which is `present` now ("" if it is not there), has to be for a program that
-// is audited (DT_AUDIT) and loads these libraries (paths). "" if it need not change.
+// What the environment variable GLIBC_TUNABLES, which is `present` now ("" if it is not there), has to be for a program
+// that is audited (DT_AUDIT) and loads these libraries (paths). "" if it need not change.
 std::string tunables_for(const std::vector<std::string>& libraries, const std::string& present);
 
-// How the copy of a program, which lies in the cache, finds the libraries that its original finds by where its own file lies
-// ($ORIGIN in DT_RUNPATH or DT_RPATH).
+// How the copy of a program, which lies in the cache, finds the libraries that its original finds by where its own file
+// lies ($ORIGIN in DT_RUNPATH or DT_RPATH).
 //
-// Ways. Mostly the folder is written out, and searched first. But a colon in its name would end it there, and a dollar may
-// begin a word that is replaced; nothing takes their meaning from them. Such a program is audited, where its dynamic linker
-// lets it: its copy lies at the original's path below a folder of its own, in whose name the linker replaces nothing, and the
-// audit library (libprof/audit/) takes that folder's name off the paths again. So all files have the names that they have for
-// the original. Of other linkers (musl's), it is led by a link with a plain name, which stands in the names of its libraries.
+// Ways. Mostly the folder is written out, and searched first. But a colon in its name would end it there, and a dollar
+// may begin a word that is replaced; nothing takes their meaning from them. Such a program is audited, where its
+// dynamic linker lets it: its copy lies at the original's path below a folder of its own, in whose name the linker
+// replaces nothing, and the audit library (libprof/audit/) takes that folder's name off the paths again. So all files
+// have the names that they have for the original. Of other linkers (musl's), it is led by a link with a plain name,
+// which stands in the names of its libraries.
 class Origin {
  public:
   // `program`: a path, maybe of no program. `audit_library`: where that is installed.
@@ -56,8 +58,8 @@ class Origin {
   // What a copy depends on by this.
   std::vector<std::string> contents() const;
 
-  // Makes what the copy needs in its folder in the cache, which must be there. Sets where in it the copy belongs, and what profld
-  // is told for it. Throws Error.
+  // Makes what the copy needs in its folder in the cache, which must be there. Sets where in it the copy belongs, and
+  // what profld is told for it. Throws Error.
   void prepare(const std::string& folder, std::string& copy, std::vector<std::string>& options) const;
 
   // The dynamic linker is audited for it.

@@ -10,8 +10,8 @@
 
 namespace prof {
 
-// Everything appears in it by a rename, so that programs may run in it meanwhile, and several prof run work at it. Functions
-// throw Error if something cannot be written.
+// Everything appears in it by a rename, so that programs may run in it meanwhile, and several prof run work at it.
+// Functions throw Error if something cannot be written.
 class ShadowRoot {
  public:
   // One that is there.
@@ -33,8 +33,8 @@ class ShadowRoot {
   // Enters a file that is used as it is. A debugger that takes this for the root of all files finds it, too.
   void add_itself(const std::string& original, const struct stat& status);
 
-  // Makes what leads to `path` (absolute) in the original: folders and links. If it is a link to a file in here, that is
-  // found by the same path.
+  // Makes what leads to `path` (absolute) in the original: folders and links. If it is a link to a file in here, that
+  // is found by the same path.
   void mirror(const std::string& path);
   // The same with a folder, and those in it in which dynamic linkers look for variants of libraries.
   void mirror_folder(const std::string& path);

@@ -39,7 +39,8 @@ std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The fields 14 to 17 of /proc/PID/stat, proc_pid_stat(5): the time of the process and of the children that it waited for.
+// The fields 14 to 17 of /proc/PID/stat, proc_pid_stat(5): the time of the process and of the children that it waited
+// for.
 struct Times {
   uint64_t own = 0, children = 0;  // ticks
 };
@@ -149,7 +150,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxNamed = 3;
 
-// What /proc/PID/maps says of each of these files: device and inode, and on file systems that have several of these, the path.
+// What /proc/PID/maps says of each of these files: device and inode, and on file systems that have several of these,
+// the path.
 class Files {
  public:
   explicit Files(const std::vector<std::string>& paths) {
@@ -202,8 +204,8 @@ std::set<uint32_t> processes_with(const Files& files, uint64_t start_time) {
 
 }  // namespace
 
-// A process that is about to begin its profile is found by the one or by the other: /proc is looked at first. If that shows
-// that the run has grown, others may have been forked by those that are new.
+// A process that is about to begin its profile is found by the one or by the other: /proc is looked at first. If that
+// shows that the run has grown, others may have been forked by those that are new.
 std::vector<std::string> run_and_living(const std::string& profile, const std::string& directory,
                                         std::vector<uint32_t>& living) {
   std::vector<std::string> run = {profile};

@@ -16,7 +16,8 @@ namespace prof {
 
 namespace {
 
-// Samples in a second of a program. A sample takes 5 us or more, which the first of two runs may cost, and the only one may not.
+// Samples in a second of a program. A sample takes 5 us or more, which the first of two runs may cost, and the only one
+// may not.
 constexpr unsigned kOfFirstRun = 5000, kOfOnlyRun = 1000;
 
 class FromOutside : public FirstRun {

@@ -1,5 +1,5 @@
-// How the first run of prof run --true, and the only one of prof run --type auto, is sampled: from outside by perf events,
-// or, where these are not allowed, by the threads of a copy without hooks themselves.
+// How the first run of prof run --true, and the only one of prof run --type auto, is sampled: from outside by perf
+// events, or, where these are not allowed, by the threads of a copy without hooks themselves.
 
 #ifndef PROF_COMMANDS_LAUNCHING_FIRST_RUN_H
 #define PROF_COMMANDS_LAUNCHING_FIRST_RUN_H
@@ -34,8 +34,8 @@ std::unique_ptr<FirstRun> first_run(const std::string& program);
 // Takes what a process has so far, while it runs; called on another thread, and must throw nothing.
 using KeepSamples = std::function<void(pid_t process, Samples)>;
 
-// The same for a copy of a program that is run once and counts itself, where samples can be taken from outside (may_sample): it
-// is as fast as it is, so there are fewer samples.
+// The same for a copy of a program that is run once and counts itself, where samples can be taken from outside
+// (may_sample): it is as fast as it is, so there are fewer samples.
 std::unique_ptr<FirstRun> only_run(const std::string& copy, KeepSamples keep);
 
 // What finish() gives, with the program, its arguments and what its run took. Throws Error.

@@ -97,7 +97,8 @@ class Keeper {
     return known->second;
   }
 
-  // Packing that of a large program takes a second, so it is kept with the copy: the size before it was packed, and the bytes.
+  // Packing that of a large program takes a second, so it is kept with the copy: the size before it was packed, and the
+  // bytes.
   static PackedSkeleton find_or_pack(const Module& module) {
     if (start_of_section(module.path, prof_format::kMapSection, 1).empty()) return {};
     if (!may_be_same(build_id_of(module.path), module.build_id)) return {};

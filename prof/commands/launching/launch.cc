@@ -69,9 +69,9 @@ std::string search(const std::string& name) {
   throw Error(name + ": is not in PATH" + (is_executable_file("./" + name) ? "; did you mean ./" + name + "?" : ""));
 }
 
-// rbenv, pyenv and others of their kind put a script in front of a program of which there are several versions. All these scripts end
-// in a line that has the tool execute the program, and the tool also tells which one that is. Returns its path; that of the
-// script itself if it is no such one.
+// rbenv, pyenv and others of their kind put a script in front of a program of which there are several versions. All
+// these scripts end in a line that has the tool execute the program, and the tool also tells which one that is. Returns
+// its path; that of the script itself if it is no such one.
 std::string follow_shim(const std::string& path) {
   constexpr std::string_view kExecutes = " exec \"$program\" \"$@\"", kTells = " which \"$program\"";
   constexpr size_t kMaxShim = 4096;  // bytes
@@ -183,8 +183,8 @@ int wait_for(pid_t pid, rusage* usage) {
   return status;
 }
 
-// Whether a profile is of the same program as that of a process of this family that began earlier, and of one of them or
-// a child of theirs.
+// Whether a profile is of the same program as that of a process of this family that began earlier, and of one of them
+// or a child of theirs.
 bool belongs(const std::string& path, const Profile& first, const std::set<uint32_t>& family) {
   try {
     const prof_format::Header header = read_header(path);

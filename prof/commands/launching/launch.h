@@ -17,9 +17,9 @@
 
 namespace prof {
 
-// The path of a program, which is searched for like a command of the shell; where there is a script of pyenv, rbenv or the like,
-// which chooses a version, the program of that version. Throws Error if there is none, or if it is a
-// script: that is run by its interpreter, which is the program to profile.
+// The path of a program, which is searched for like a command of the shell; where there is a script of pyenv, rbenv or
+// the like, which chooses a version, the program of that version. Throws Error if there is none, or if it is a script:
+// that is run by its interpreter, which is the program to profile.
 std::string find_program(const std::string& name);
 
 struct Launch {

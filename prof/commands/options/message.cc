@@ -25,7 +25,8 @@ void say_all(const std::vector<std::string>& remarks) {
   for (const std::string& remark : remarks) say(remark);
 }
 
-// Characters that must not be printed need the quotes $'' of POSIX issue 8, which bash, zsh and ksh have. What prof_text::printable makes of such characters means the same in these quotes.
+// Characters that must not be printed need the quotes $'' of POSIX issue 8, which bash, zsh and ksh have. What
+// prof_text::printable makes of such characters means the same in these quotes.
 std::string quoted(const std::string& word) {
   const bool is_one_word = std::ranges::all_of(word, [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -1,5 +1,5 @@
-// What prof says to its user on standard error: always one line, `prof: ...`, which a terminal has broken at its width. And
-// words in it as a shell takes them.
+// What prof says to its user on standard error: always one line, `prof: ...`, which a terminal has broken at its width.
+// And words in it as a shell takes them.
 
 #ifndef PROF_COMMANDS_OPTIONS_MESSAGE_H
 #define PROF_COMMANDS_OPTIONS_MESSAGE_H

@@ -1,5 +1,5 @@
-// The options of prof and of prof run, each once, and the help that is made of them. And, in a table of their own, those of
-// profld that profld --libs hands on to prof.
+// The options of prof and of prof run, each once, and the help that is made of them. And, in a table of their own,
+// those of profld that profld --libs hands on to prof.
 
 #ifndef PROF_COMMANDS_OPTIONS_OPTION_TABLE_H
 #define PROF_COMMANDS_OPTIONS_OPTION_TABLE_H

@@ -1,5 +1,5 @@
-// What the command lines of prof and of prof run mean (Options), and how they and that of profld --libs are read; and the
-// arguments of options that other commands have as well, from text to values.
+// What the command lines of prof and of prof run mean (Options), and how they and that of profld --libs are read; and
+// the arguments of options that other commands have as well, from text to values.
 
 #ifndef PROF_COMMANDS_OPTIONS_OPTIONS_H
 #define PROF_COMMANDS_OPTIONS_OPTIONS_H

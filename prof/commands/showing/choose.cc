@@ -130,8 +130,8 @@ Named tell_apart(const std::vector<std::string>& arguments) {
   return named;
 }
 
-// The newest run here, of the program if one is named. Of another process that had the number of its first one before, a
-// remark is made.
+// The newest run here, of the program if one is named. Of another process that had the number of its first one before,
+// a remark is made.
 std::vector<std::string> newest_run(const std::string& program, std::vector<std::string>& remarks) {
   const Runs runs(".");
   std::vector<std::string> run;

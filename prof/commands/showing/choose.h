@@ -4,9 +4,9 @@
 // newest run in the current directory is meant, from its first process on: what a user has just run. A run of several
 // processes, of which some may be of other programs, is shown by its first process, and a remark tells of the others.
 //
-// Files gmon.out may be named in the place of profiles. A gmon.out does not say which program it is of, so that has to be
-// named, or is a.out, as gprof has it. A name that ends with that of a library, gmon.out.libz.so.1, is taken for that of a
-// file that prof -g wrote of the library: the one that the program would be started with.
+// Files gmon.out may be named in the place of profiles. A gmon.out does not say which program it is of, so that has to
+// be named, or is a.out, as gprof has it. A name that ends with that of a library, gmon.out.libz.so.1, is taken for
+// that of a file that prof -g wrote of the library: the one that the program would be started with.
 
 #ifndef PROF_COMMANDS_SHOWING_CHOOSE_H
 #define PROF_COMMANDS_SHOWING_CHOOSE_H
@@ -39,7 +39,8 @@ std::string remark_on_others(const std::vector<std::string>& run, const std::str
 bool names_gmon(const std::vector<std::string>& arguments);
 
 // Of a command line that names one. Throws Error if it names something else as well, but for the program in front of
-// them, if there is no program, or if the program has no such library; UsageError if the options do not go with a gmon.out.
+// them, if there is no program, or if the program has no such library; UsageError if the options do not go with a
+// gmon.out.
 Choice choose_gmon(const Options& options);
 
 }  // namespace prof

@@ -1,6 +1,6 @@
-// From options to what is seen: which exports are written, which view is printed, and how wide; all as one, or each thread
-// or process apart. And what the views of code, and gprof's report, need beside an analysis. The views themselves are in
-// prof/views/, the exports in prof/export/.
+// From options to what is seen: which exports are written, which view is printed, and how wide; all as one, or each
+// thread or process apart. And what the views of code, and gprof's report, need beside an analysis. The views
+// themselves are in prof/views/, the exports in prof/export/.
 
 #include "show.h"
 
@@ -233,8 +233,8 @@ void show_call_sites(const Options& options, const Analysis& analysis, Output& o
   say_all(print_call_sites(analysis, sites, options.debug_files, options.table.columns, out));
 }
 
-// Prints the view of code that the options choose, and says what is missing. Functions that were never called are added to
-// the analysis. Throws Error if the options name functions, and there are none of these.
+// Prints the view of code that the options choose, and says what is missing. Functions that were never called are added
+// to the analysis. Throws Error if the options name functions, and there are none of these.
 void print_code(const Options& options, Analysis& analysis, Output& out) {
   switch (options.view) {
     case Options::View::annotation:

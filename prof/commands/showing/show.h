@@ -26,8 +26,8 @@ struct AnnotatedSource {
   std::vector<std::string> remarks;
 };
 
-// Functions whose source is to be in a page: those that ran, since a program may have a hundred thousand others, but not those of
-// libraries as they are. May add functions to the analysis.
+// Functions whose source is to be in a page: those that ran, since a program may have a hundred thousand others, but
+// not those of libraries as they are. May add functions to the analysis.
 std::vector<uint32_t> code_for_page(Analysis& analysis);
 
 AnnotatedSource annotated_source(const Analysis& analysis, const std::vector<uint32_t>& selected,

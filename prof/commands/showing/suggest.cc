@@ -38,8 +38,8 @@ bool can_be_left_out(const Analysis& analysis, const Function& function) {
   return function.is_import || (object.kind() != Object::Kind::no_file && !object.is_missing());
 }
 
-// How long the program ran: on processors, if that is known. What it waited, for them or for anything else, makes no hook
-// cheaper.
+// How long the program ran: on processors, if that is known. What it waited, for them or for anything else, makes no
+// hook cheaper.
 double cycles_run(const Analysis& analysis) {
   const std::optional<double>& processor = analysis.run_times.processor;
   return analysis.run_times.processes != 0 && processor && *processor > 0 ? *processor / analysis.seconds(1.0)

@@ -1,6 +1,7 @@
-// prof run: has profld rewrite the program, runs the copy, and shows the profile. There are three kinds of runs: with hooks,
-// which time calls; without (AutoRun), where blocks are counted and samples are taken from outside; and --true, two runs
-// (run_true). How a program is started and ends is in prof/commands/launching/, where copies are kept in copies/.
+// prof run: has profld rewrite the program, runs the copy, and shows the profile. There are three kinds of runs: with
+// hooks, which time calls; without (AutoRun), where blocks are counted and samples are taken from outside; and --true,
+// two runs (run_true). How a program is started and ends is in prof/commands/launching/, where copies are kept in
+// copies/.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -108,9 +109,9 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
   if (!remark.empty()) say(remark);
 }
 
-// prof run --true: true times and exact calls, from two runs of the program at `program`: as it is, under samples, and then
-// profiled. Prints what both together say on standard error. Ends, or returns an exit status, as the first run did; 1 if the
-// program could not be rewritten. Throws Error if it cannot be sampled or started.
+// prof run --true: true times and exact calls, from two runs of the program at `program`: as it is, under samples, and
+// then profiled. Prints what both together say on standard error. Ends, or returns an exit status, as the first run
+// did; 1 if the program could not be rewritten. Throws Error if it cannot be sampled or started.
 int run_true(const Options& options, const std::string& program) {
   // Samples name the functions of libraries, and better: as they are called inside the library. Imports would be lines
   // without samples. Of --imports and --no-imports, the last counts.
@@ -213,8 +214,8 @@ void use_folder(const std::string& folder) {
   setenv("PROFDIR", std::filesystem::absolute(folder).c_str(), 1);
 }
 
-// Says where the profiles are, and what to type to look at them, in one line of 80 columns if there is room. What is the newest
-// run here prof shows without being told. `where`: the profile of the first process, or the folder of all.
+// Says where the profiles are, and what to type to look at them, in one line of 80 columns if there is room. What is
+// the newest run here prof shows without being told. `where`: the profile of the first process, or the folder of all.
 void say_where(const std::string& where, bool is_folder, bool has_page) {
   constexpr size_t kColumns = 80 - 6;  // "prof: "
   const std::string line = (is_folder ? "the profiles are in " : "the profile is ") + where;
@@ -225,8 +226,8 @@ void say_where(const std::string& where, bool is_folder, bool has_page) {
   say(both.size() <= kColumns ? both : line + "; to look at it: prof --html page.html " + quoted(where));
 }
 
-// Shows what a run left: all of it in a folder of its own, or if it was sampled, since samples are of all processes; the
-// first process's profile elsewhere.
+// Shows what a run left: all of it in a folder of its own, or if it was sampled, since samples are of all processes;
+// the first process's profile elsewhere.
 void show_run(const Options& options, const std::string& program, std::vector<std::string> run, bool is_sampled) {
   std::vector<std::string> remarks;
   const std::string directory = options.folder.empty() ? profile_directory() : options.folder;
@@ -279,8 +280,8 @@ bool has_locked_counters(const std::string& copy) {
   return are_increments_locked(start_of_section(copy, prof_format::kBlocksSection, sizeof(prof_format::BlocksHeader)));
 }
 
-// The run of a copy that counts its basic blocks and has no hooks: from these counts all calls are known, and they cost little.
-// Where time goes is known from samples, which are taken from outside while it runs.
+// The run of a copy that counts its basic blocks and has no hooks: from these counts all calls are known, and they cost
+// little. Where time goes is known from samples, which are taken from outside while it runs.
 class AutoRun {
  public:
   // Adds what profld is asked for to the options.
@@ -316,7 +317,8 @@ class AutoRun {
   }
 
  private:
-  // Leaves what there is so far, in case that this process is killed, and for others to look at. Called on another thread.
+  // Leaves what there is so far, in case that this process is killed, and for others to look at. Called on another
+  // thread.
   void keep(pid_t process, Samples samples) {
     try {
       if (profile_.empty()) {

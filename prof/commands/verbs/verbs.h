@@ -38,8 +38,8 @@ struct DiffOptions {
   bool help = false;
   // A function that became slower by more than this part of all the time of A, in percent, is a failure.
   std::optional<double> fail_above;
-  // Of each side: its runs, as choose.h takes a profile, a folder or a process; each after the program that it is of, or
-  // not. All of them are in the first list if the command line does not tell the sides apart.
+  // Of each side: its runs, as choose.h takes a profile, a folder or a process; each after the program that it is of,
+  // or not. All of them are in the first list if the command line does not tell the sides apart.
   std::array<std::vector<std::string>, 2> arguments;
 };
 
@@ -114,9 +114,9 @@ TuiOptions parse_tui_options(int argc, char** argv);
 
 std::string tui_help_text();
 
-// Shows the profile until the user quits. Returns the command's exit status: 1 if a part of it was damaged. Ends the program by
-// a signal that asked for that, when the terminal is as it was. Throws Error if there is no such profile, UsageError if there
-// is no terminal.
+// Shows the profile until the user quits. Returns the command's exit status: 1 if a part of it was damaged. Ends the
+// program by a signal that asked for that, when the terminal is as it was. Throws Error if there is no such profile,
+// UsageError if there is no terminal.
 int run_tui(const TuiOptions& options);
 
 // prof ctl: limits what is recorded of a running program.
@@ -138,18 +138,20 @@ int control(const ControlOptions& options);
 
 // prof gprof: gprof's command line and its outputs, of files gmon.out and of profiles.
 
-// `argv[0]` is the word gprof. Returns the command's exit status. Throws UsageError, and Error if what is named cannot be
-// read or does not have what is asked for.
+// `argv[0]` is the word gprof. Returns the command's exit status. Throws UsageError, and Error if what is named cannot
+// be read or does not have what is asked for.
 int run_gprof(int argc, char** argv);
 
 // profld --libs: a program with its libraries, in a folder that may be taken to another machine.
 
-// Makes the folder options.output for the program options.arguments[0], as prof run --libs would run it: with the libraries
-// that it starts with here, and those that it was seen to load by prof run with the same options. Returns an exit status:
-// 1 if the program could not be rewritten, or has no libraries. Throws Error for other failures; then nothing is left.
+// Makes the folder options.output for the program options.arguments[0], as prof run --libs would run it: with the
+// libraries that it starts with here, and those that it was seen to load by prof run with the same options. Returns an
+// exit status: 1 if the program could not be rewritten, or has no libraries. Throws Error for other failures; then
+// nothing is left.
 //
-// In the folder are the copies, those files that are used as they are, the dynamic linker among them, and run-NAME, a script
-// that starts the program. Whatever the folder's path, and whatever C library the other machine has, they belong together.
+// In the folder are the copies, those files that are used as they are, the dynamic linker among them, and run-NAME, a
+// script that starts the program. Whatever the folder's path, and whatever C library the other machine has, they belong
+// together.
 int pack(const Options& options);
 
 }  // namespace prof

@@ -9,7 +9,8 @@
 //                     times of functions given on to their callers, by the number of calls: gprof's guess;
 //                     at last what stands before what, and the number in brackets
 //     measured.h      or the same graph of a profile with a tree, in which these times are known
-//     report.h        gprof's layouts: flat profile, call graph, index; where the guess and what was measured differ most
+//     report.h        gprof's layouts: flat profile, call graph, index; where the guess and what was measured differ
+//                     most
 //
 // A graph is whole after call_graph_of and assemble.
 //
@@ -157,10 +158,10 @@ void add_arc(CallGraph& graph, uint32_t caller, uint32_t callee, uint64_t calls)
 
 // A call graph from what a gmon.out holds.
 //
-// Ticks of a bin go to the functions that it overlaps, each the part of the bin that it covers, in units of two bytes as
-// gprof counts them. Its arithmetic is kept to the last digit: the ends of bins are doubles cut down to whole units. So is
-// its fault with the last function of a program, which gets no ticks at all: what gprof compares with, the beginning of
-// the next one, lies outside its table.
+// Ticks of a bin go to the functions that it overlaps, each the part of the bin that it covers, in units of two bytes
+// as gprof counts them. Its arithmetic is kept to the last digit: the ends of bins are doubles cut down to whole units.
+// So is its fault with the last function of a program, which gets no ticks at all: what gprof compares with, the
+// beginning of the next one, lies outside its table.
 
 // `functions`: as of symbols.h. The graph has ticks, calls and arcs; nothing is numbered yet.
 CallGraph call_graph_of(std::vector<Function> functions, const Gmon& gmon, const Selection& selection = {},

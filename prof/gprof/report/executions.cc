@@ -169,8 +169,8 @@ class Margin {
  public:
   explicit Margin(const ExecutionOptions& options) : options_(options) {}
 
-  // The counts of a line: of the calls of a function, then of basic blocks. With -x those that are the same are said once, and
-  // a line in the middle of a block has its count. Empty if there is none.
+  // The counts of a line: of the calls of a function, then of basic blocks. With -x those that are the same are said
+  // once, and a line in the middle of a block has its count. Empty if there is none.
   std::string of(const Line& line) {
     counts_.clear();
     uint64_t sum = 0;

@@ -2,11 +2,11 @@
 // another order is another output.
 //
 // Functions are joined to chains, an arc after the other, that with the most calls first. If an end of the arc is in no
-// chain, it is put to the nearer end of the other's; if both are in chains, the arc is left for later. So a chain grows at
-// its ends, and two chains are never joined.
+// chain, it is put to the nearer end of the other's; if both are in chains, the arc is left for later. So a chain grows
+// at its ends, and two chains are never joined.
 //
-//     1. Of more than 80 functions: those that most arcs lead to, among the arcs that make 90 % of all calls, as chains of
-//        the arcs between them. (Not all of them; and a caller that is not called itself is printed twice.)
+//     1. Of more than 80 functions: those that most arcs lead to, among the arcs that make 90 % of all calls, as chains
+//        of the arcs between them. (Not all of them; and a caller that is not called itself is printed twice.)
 //     2. The arcs that make 99 % of the calls.
 //     3. The arcs that were left in 2.
 //     4. What else was called, and what was not, by address.
@@ -140,8 +140,8 @@ class Placement {
     return between;
   }
 
-  // Joins by the links, `all` of them or those that make most of the calls, and prints the chains. Links that could not be
-  // used are added to `left`.
+  // Joins by the links, `all` of them or those that make most of the calls, and prints the chains. Links that could not
+  // be used are added to `left`.
   void place(const std::vector<uint32_t>& links, bool all, std::vector<uint32_t>& left) {
     const double total = double(all ? 0 : calls_of(links));
     uint64_t sum = 0;

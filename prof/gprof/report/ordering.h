@@ -1,13 +1,14 @@
-// Orders of functions, or of object files, for linkers: prof's own, and gprof's. In them those that call each other often lie
-// near each other, and what is never run does not lie among what is: it takes fewer pages and lines of the caches then.
+// Orders of functions, or of object files, for linkers: prof's own, and gprof's. In them those that call each other
+// often lie near each other, and what is never run does not lie among what is: it takes fewer pages and lines of the
+// caches then.
 //
 // From a run's calls, in four parts:
 //
-//     1. What very many call, from many places, belongs to none of them and goes first: of the callees of those arcs that
-//        make 90 % of all calls, if they have more than one caller among these arcs, the 1.25 % called most.
-//     2. Chains. At first each is a chain of its own. The arcs that make 99 % of the calls, that with the most calls first,
-//        join two chains, turned so that caller and callee come as near to each other as they can. This is Pettis' and
-//        Hansen's ordering ("Profile guided code positioning", 1990).
+//     1. What very many call, from many places, belongs to none of them and goes first: of the callees of those arcs
+//        that make 90 % of all calls, if they have more than one caller among these arcs, the 1.25 % called most.
+//     2. Chains. At first each is a chain of its own. The arcs that make 99 % of the calls, that with the most calls
+//        first, join two chains, turned so that caller and callee come as near to each other as they can. This is
+//        Pettis' and Hansen's ordering ("Profile guided code positioning", 1990).
 //     3. What else was called, that with the most calls first.
 //     4. What was not, in the order of addresses.
 //
@@ -52,8 +53,8 @@ class ObjectFiles {
   // `places`: as they are in the file.
   explicit ObjectFiles(const std::vector<SymbolPlace>& places);
 
-  // With -R gprof knows object files in the place of functions. The first function of each gets its name, and is_mapped; the
-  // others of it are dropped, and belong to the function in front of them. By address, as before.
+  // With -R gprof knows object files in the place of functions. The first function of each gets its name, and
+  // is_mapped; the others of it are dropped, and belong to the function in front of them. By address, as before.
   void put_files_in_place(std::vector<Function>& functions) const;
 
   // The object files, one a line: the mapped functions of the graph, and those that have none.

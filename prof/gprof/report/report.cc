@@ -133,8 +133,8 @@ constexpr std::array<Prefix, 11> kPrefixes = {{{'T', 1e-12},
                                                {'a', 1e+18}}};
 constexpr Prefix kMilli = kPrefixes[5];
 
-// The unit in which the longest time of a call has one to three digits before the point. gprof takes the greatest unit if
-// no call has any time.
+// The unit in which the longest time of a call has one to three digits before the point. gprof takes the greatest unit
+// if no call has any time.
 Prefix prefix_of(const CallGraph& graph) {
   double longest = 0;
   for (uint32_t f = 0; f < graph.function_count; ++f) {

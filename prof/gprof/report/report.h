@@ -100,12 +100,12 @@ class Report {
   void print_call_graph();
   void print_index();
 
-  // What gprof prints without options that choose: the flat profile if there is a histogram, the call graph and its index
-  // if there are arcs.
+  // What gprof prints without options that choose: the flat profile if there is a histogram, the call graph and its
+  // index if there are arcs.
   void print();
 
-  // The name of a function or cycle as the tables have it; with ` <cycle N>` and ` [N]` after it. The second is kept: the call
-  // graph has it once for each caller and each function called.
+  // The name of a function or cycle as the tables have it; with ` <cycle N>` and ` [N]` after it. The second is kept:
+  // the call graph has it once for each caller and each function called.
   std::string name(uint32_t function) const;
   const std::string& name_with_index(uint32_t function);
   // Where it stands in the source: the file's name, or with -L its path.
@@ -163,9 +163,9 @@ std::string file_info(const std::string& path, const RecordCounts& counts);
 
 // Where gprof would have been wrong.
 //
-// gprof takes each call of a function to have cost as much as the others. A function that is called cheaply from one place
-// and dearly from another is then shown with the wrong caller. Since the tree knows what the calls took, the two can be
-// compared arc by arc. Left out are arcs within cycles, of which gprof says nothing.
+// gprof takes each call of a function to have cost as much as the others. A function that is called cheaply from one
+// place and dearly from another is then shown with the wrong caller. Since the tree knows what the calls took, the two
+// can be compared arc by arc. Left out are arcs within cycles, of which gprof says nothing.
 
 // A table of arcs, the greatest difference first. `most_rows`: only so many; none: those that differ by a thousandth of
 // the whole time at least.

@@ -48,11 +48,11 @@ class SourceLines {
   std::string problem_;
 };
 
-// gprof -l: lines of the source in the place of functions. Each stretch of code of one line is a symbol of its own, with
-// the name of its function.
+// gprof -l: lines of the source in the place of functions. Each stretch of code of one line is a symbol of its own,
+// with the name of its function.
 
-// Addresses of the first and the last byte of a program's section .text, the only one of which gprof asks for lines. Both
-// are 0 if it has none.
+// Addresses of the first and the last byte of a program's section .text, the only one of which gprof asks for lines.
+// Both are 0 if it has none.
 struct TextBounds {
   uint64_t first = 0, last = 0;
 };

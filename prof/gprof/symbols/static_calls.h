@@ -9,8 +9,8 @@
 
 namespace prof::gprof {
 
-// Add arcs with 0 calls from functions to those that they call directly, by their first instruction. Arcs that there are
-// already stay as they are. Before assemble.h.
+// Add arcs with 0 calls from functions to those that they call directly, by their first instruction. Arcs that there
+// are already stay as they are. Before assemble.h.
 
 // Those that gprof finds, faults and all: it takes each byte E8 of .text for a call, as far as there are histograms; it
 // takes the distance after it for a positive number, and so misses functions in front of their callers; nothing is left

@@ -46,8 +46,8 @@ bool skip_number(NameReader& name) {
   return true;
 }
 
-// Whether gprof takes a local symbol of this name. `table`: the string table from there on, since gprof does not stop at
-// the end of a name that ends with a number after a dot.
+// Whether gprof takes a local symbol of this name. `table`: the string table from there on, since gprof does not stop
+// at the end of a name that ends with a number after a dot.
 bool is_local_name(std::string_view table) {
   const std::string_view name = table.substr(0, table.find('\0'));
   if (name.empty() || name.starts_with("__gnu_compiled") || name.starts_with("___gnu_compiled")) return false;

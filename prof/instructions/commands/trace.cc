@@ -36,7 +36,8 @@ namespace {
 // Starts what steps a program, proftarget or gdbserver, with a link to it.
 class StartedStub {
  public:
-  // proftarget, from beside prof or from PATH. `options`: for it. Its program has this process's standard input and outputs.
+  // proftarget, from beside prof or from PATH. `options`: for it. Its program has this process's standard input and
+  // outputs.
   static StartedStub proftarget(const std::vector<std::string>& options, const std::vector<std::string>& program);
   // gdbserver, from PATH. What it says itself is kept.
   static StartedStub gdbserver(const std::vector<std::string>& program);
@@ -160,8 +161,8 @@ std::string StartedStub::last_words() const {
   return text.substr(text.rfind('\n') + 1);
 }
 
-// Reaches a stub over the network. "HOST:PORT"; ":PORT" is this host's, "[ADDRESS]:PORT" an address of IPv6. A descriptor that is
-// connected, which the caller closes. Throws Error.
+// Reaches a stub over the network. "HOST:PORT"; ":PORT" is this host's, "[ADDRESS]:PORT" an address of IPv6. A
+// descriptor that is connected, which the caller closes. Throws Error.
 int connect_to(const std::string& address) {
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon + 1 == address.size())
@@ -284,8 +285,8 @@ void forward(int signal) {
   errno = saved;
 }
 
-// While the program runs here: keys of the terminal reach it by themselves, and other signals are handed on to it. So it ends,
-// and the trace with it.
+// While the program runs here: keys of the terminal reach it by themselves, and other signals are handed on to it. So
+// it ends, and the trace with it.
 void hand_signals_to(uint32_t process) {
   traced_process = sig_atomic_t(process);
   for (const int s : {SIGINT, SIGQUIT}) signal(s, SIG_IGN);

@@ -310,8 +310,9 @@ bool GdbserverClient::is_about_to(const Thread& thread, std::initializer_list<ui
   return thread.call && std::find(calls.begin(), calls.end(), thread.call->number()) != calls.end();
 }
 
-// The packet that lets threads step: all but those in vfork, and one that makes a thread by itself, so that no other ends
-// while gdbserver tells of threads. If the step ended before it told of the new one, that is the only one to go on.
+// The packet that lets threads step: all but those in vfork, and one that makes a thread by itself, so that no other
+// ends while gdbserver tells of threads. If the step ended before it told of the new one, that is the only one to go
+// on.
 std::string GdbserverClient::step_packet() {
   const auto makes_thread = [](const auto& thread) { return is_about_to(thread.second, {kClone, kClone3}); };
   if (made_ != TracedThread()) return "vCont;s:" + thread_word(std::exchange(made_, {}));
@@ -482,8 +483,8 @@ void GdbserverClient::on_stop(std::string_view packet, StepRecorder& recorder) {
   look(traced, thread, recorder);
 }
 
-// Whether the thread is done with what it was about to do. It is not if gdbserver, which stops all threads, interrupted a system
-// call: that goes on.
+// Whether the thread is done with what it was about to do. It is not if gdbserver, which stops all threads, interrupted
+// a system call: that goes on.
 bool GdbserverClient::on_trap(TracedThread traced, Thread& thread, const Registers& now, StepRecorder& recorder) {
   if (thread.was_signalled) {
     select(traced);

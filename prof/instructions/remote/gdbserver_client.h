@@ -1,14 +1,16 @@
-// Steps a program through gdbserver, which knows nothing of traces: a packet to step, an answer that says where the program
-// is now, and where that does not do, more packets, for registers and memory.
+// Steps a program through gdbserver, which knows nothing of traces: a packet to step, an answer that says where the
+// program is now, and where that does not do, more packets, for registers and memory.
 //
-// The answer to a step has the instruction, stack and base pointers. All registers are asked for only when the instruction
-// names others in an address. Code is asked for once, if it lies in memory that the program cannot write; else before each step.
+// The answer to a step has the instruction, stack and base pointers. All registers are asked for only when the
+// instruction names others in an address. Code is asked for once, if it lies in memory that the program cannot write;
+// else before each step.
 //
 // All threads step at once, and gdbserver tells of one at a time: the others have not moved, or are told of later.
 //
-// If processes that the program makes are to be stepped as well, the packets name threads by process and thread (the extension
-// "multiprocess"), and gdbserver tells of a child before its first instruction. A thread in vfork does not stop before its
-// child has executed another program or ended, and gdbserver would wait for that: it is not let go on until then.
+// If processes that the program makes are to be stepped as well, the packets name threads by process and thread (the
+// extension "multiprocess"), and gdbserver tells of a child before its first instruction. A thread in vfork does not
+// stop before its child has executed another program or ended, and gdbserver would wait for that: it is not let go on
+// until then.
 
 #ifndef PROF_INSTRUCTIONS_REMOTE_GDBSERVER_CLIENT_H
 #define PROF_INSTRUCTIONS_REMOTE_GDBSERVER_CLIENT_H
@@ -34,13 +36,14 @@ namespace prof::remote {
 
 // Which bytes of gdbserver's packet `g` are which register.
 //
-// gdbserver describes the registers of its target in XML, in a file that includes others: each register has a name, a size in
-// bits and, where it does not just follow the one before, a number. In `g` they stand in the order of their numbers.
+// gdbserver describes the registers of its target in XML, in a file that includes others: each register has a name, a
+// size in bits and, where it does not just follow the one before, a number. In `g` they stand in the order of their
+// numbers.
 
 class TargetDescription {
  public:
-  // `file` gives the text of a file by its name, "" if there is none. The first is "target.xml". Throws Error if a register
-  // is missing that addresses are computed from.
+  // `file` gives the text of a file by its name, "" if there is none. The first is "target.xml". Throws Error if a
+  // register is missing that addresses are computed from.
   explicit TargetDescription(const std::function<std::string(const std::string& name)>& file);
 
   // Of the bytes of a packet `g`; false if it is too short.
@@ -58,17 +61,17 @@ class TargetDescription {
 
 class GdbserverClient {
  public:
-  // Takes the descriptor of the link. `command`: the program to be started, and its arguments, if gdbserver has none (gdbserver
-  // --multi). Throws Error if gdbserver does not do what is needed.
-  // `follows_forks`: processes that the program makes are stepped, too.
+  // Takes the descriptor of the link. `command`: the program to be started, and its arguments, if gdbserver has none
+  // (gdbserver --multi). Throws Error if gdbserver does not do what is needed. `follows_forks`: processes that the
+  // program makes are stepped, too.
   GdbserverClient(int descriptor, const std::vector<std::string>& command, bool follows_forks);
 
   uint32_t process() const { return program_; }
   // The program's name and its arguments.
   const std::vector<std::string>& command() const { return command_; }
 
-  // Steps the program to its end, and to that of its children. When the trace takes no more, it goes on without being stepped. `is_local`: it runs on this
-  // machine. Throws Error if what comes makes no sense.
+  // Steps the program to its end, and to that of its children. When the trace takes no more, it goes on without being
+  // stepped. `is_local`: it runs on this machine. Throws Error if what comes makes no sense.
   TracedEnd record(TraceWriter& trace, bool is_local);
 
  private:

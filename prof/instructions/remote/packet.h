@@ -1,11 +1,12 @@
-// The GDB remote protocol, as both sides have it: packets, the link that they go over, and the numbers of signals in them.
+// The GDB remote protocol, as both sides have it: packets, the link that they go over, and the numbers of signals in
+// them.
 //
-// Packets of the GDB remote protocol (gdb's manual, appendix "Remote Protocol"): $PAYLOAD#XX, where XX is the sum of the
-// bytes of the payload as it is sent, modulo 256, in hexadecimal.
+// Packets of the GDB remote protocol (gdb's manual, appendix "Remote Protocol"): $PAYLOAD#XX, where XX is the sum of
+// the bytes of the payload as it is sent, modulo 256, in hexadecimal.
 //
-// In a payload, a byte that means something to the protocol is sent as } and the byte xor 0x20. C*N stands for C and as many
-// more of it as the character N is above 29. Between packets come + (the last one arrived), - (send it again) and 0x03
-// (stop the program). What is received comes from somebody else: it may be cut off, damaged or too long.
+// In a payload, a byte that means something to the protocol is sent as } and the byte xor 0x20. C*N stands for C and as
+// many more of it as the character N is above 29. Between packets come + (the last one arrived), - (send it again) and
+// 0x03 (stop the program). What is received comes from somebody else: it may be cut off, damaged or too long.
 
 #ifndef PROF_INSTRUCTIONS_REMOTE_PACKET_H
 #define PROF_INSTRUCTIONS_REMOTE_PACKET_H
@@ -18,7 +19,8 @@
 
 namespace prof::remote {
 
-// The longest payload that is taken, in bytes. A buffer of records has 1 MiB at most, and twice that when all is escaped.
+// The longest payload that is taken, in bytes. A buffer of records has 1 MiB at most, and twice that when all is
+// escaped.
 constexpr size_t kLongestPayload = size_t(4) << 20;
 
 // The bytes that are to be sent.
@@ -54,8 +56,8 @@ class PacketReader {
 
 // The bytes that pairs of digits are of, as the protocol writes memory and names. Nothing if there is something else.
 std::optional<std::string> from_hex(std::string_view digits);
-// The number at the beginning of the text, of which its digits are removed. Nothing if there is none, or it has more than
-// 64 bits.
+// The number at the beginning of the text, of which its digits are removed. Nothing if there is none, or it has more
+// than 64 bits.
 std::optional<uint64_t> take_number(std::string_view& text);
 
 // Whether the text begins with `word`, which is then removed.
@@ -73,12 +75,12 @@ class Connection {
   Connection(const Connection&) = delete;
   ~Connection();
 
-  // Sends a packet. While acknowledgements are on, the other side's is waited for, and what it refuses is sent again. False
-  // if the link is broken.
+  // Sends a packet. While acknowledgements are on, the other side's is waited for, and what it refuses is sent again.
+  // False if the link is broken.
   bool send(std::string_view payload);
 
-  // Waits for a packet, which is acknowledged if that is on, or for a request to stop the program. Received::nothing if the
-  // link is broken. Never Received::acknowledged, refused or damaged.
+  // Waits for a packet, which is acknowledged if that is on, or for a request to stop the program. Received::nothing if
+  // the link is broken. Never Received::acknowledged, refused or damaged.
   Received receive();
   // What receive returned, valid until the next call.
   const std::string& payload() const { return reader_.payload(); }
@@ -89,8 +91,8 @@ class Connection {
   // Whether a request to stop the program has come, or the other side has gone. Does not wait.
   bool wants_stop();
 
-  // Nothing more is sent. Waits until the other side has closed the link, and takes what it still sends: where that stays
-  // unread, the link breaks, and what was sent last may not arrive.
+  // Nothing more is sent. Waits until the other side has closed the link, and takes what it still sends: where that
+  // stays unread, the link breaks, and what was sent last may not arrive.
   void finish();
 
   void stop_acknowledging() { acknowledges_ = false; }
@@ -107,8 +109,8 @@ class Connection {
   bool acknowledges_ = true, is_broken_ = false;
 };
 
-// The numbers that the GDB remote protocol has for signals (gdb's include/gdb/signals.def), which are not those of Linux: of a
-// program that SIGUSR1 (10) killed it says 30, and its 10 is SIGBUS (7).
+// The numbers that the GDB remote protocol has for signals (gdb's include/gdb/signals.def), which are not those of
+// Linux: of a program that SIGUSR1 (10) killed it says 30, and its 10 is SIGBUS (7).
 
 // What the protocol says for a signal of Linux.
 int to_protocol_signal(int signal);

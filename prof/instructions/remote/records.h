@@ -4,12 +4,12 @@
 //
 //   kRecords process thread definitions-size definitions records...
 //
-// and so the records in it are of one thread. All numbers are varints (LEB128), "signed" ones with the sign in the lowest
-// bit. A definition says which bytes stand at an address; it holds for all steps there, of all threads of the process, until
-// there is another one. A record begins with a byte:
+// and so the records in it are of one thread. All numbers are varints (LEB128), "signed" ones with the sign in the
+// lowest bit. A definition says which bytes stand at an address; it holds for all steps there, of all threads of the
+// process, until there is another one. A record begins with a byte:
 //
-//   0 + n             step; register n (RegisterNumber, without the instruction pointer) has another value than before the
-//                     step before; its difference, signed, follows
+//   0 + n             step; register n (RegisterNumber, without the instruction pointer) has another value than before
+//                     the step before; its difference, signed, follows
 //   record_step       step; a set of such registers follows, as a number with a bit for each, and their differences
 //   record_again      step at the address of the step before
 //   record_vectors    what vector registers have now that differs: a set of registers, for each how many bytes, and the
@@ -18,11 +18,11 @@
 //   record_block      so many instructions ran, one after the other, from the address of the next record on (see below)
 //   record_maps       size, text: the memory of the process is now as /proc/PID/maps has it
 //
-// After what a step says of registers follows its address, signed, less that of the step before. All is as it was before
-// the step; a step is told when it has been made. The first registers of a thread differ from 0.
+// After what a step says of registers follows its address, signed, less that of the step before. All is as it was
+// before the step; a step is told when it has been made. The first registers of a thread differ from 0.
 //
-// Block steps: record_block is followed by the address, signed, and how many instructions there are. Their registers are not
-// known, but for those of the first.
+// Block steps: record_block is followed by the address, signed, and how many instructions there are. Their registers
+// are not known, but for those of the first.
 
 #ifndef PROF_INSTRUCTIONS_REMOTE_RECORDS_H
 #define PROF_INSTRUCTIONS_REMOTE_RECORDS_H

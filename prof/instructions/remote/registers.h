@@ -1,5 +1,5 @@
-// The registers that addresses are computed from, in the order in which GDB numbers them; and the vector registers, for the
-// few instructions whose addresses or masks stand in them.
+// The registers that addresses are computed from, in the order in which GDB numbers them; and the vector registers, for
+// the few instructions whose addresses or masks stand in them.
 
 #ifndef PROF_INSTRUCTIONS_REMOTE_REGISTERS_H
 #define PROF_INSTRUCTIONS_REMOTE_REGISTERS_H
@@ -33,7 +33,8 @@ constexpr uint64_t kDirectionFlag = 0x400;  // of the flags: string instructions
 
 using Registers = std::array<uint64_t, kRegisters>;
 
-// The low 64 bytes of each vector register, and the eight mask registers of AVX-512. What a processor does not have is 0.
+// The low 64 bytes of each vector register, and the eight mask registers of AVX-512. What a processor does not have is
+// 0.
 struct VectorRegisters {
   std::array<std::array<uint8_t, 64>, 32> vectors = {};
   std::array<uint64_t, 8> masks = {};

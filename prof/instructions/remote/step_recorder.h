@@ -1,4 +1,5 @@
-// Makes a trace of steps: finds out, by the bytes of each instruction and the registers before it, which memory it touched.
+// Makes a trace of steps: finds out, by the bytes of each instruction and the registers before it, which memory it
+// touched.
 
 #ifndef PROF_INSTRUCTIONS_REMOTE_STEP_RECORDER_H
 #define PROF_INSTRUCTIONS_REMOTE_STEP_RECORDER_H
@@ -19,8 +20,8 @@ namespace prof::remote {
 
 // Which memory an instruction reads and writes, by its bytes and by the registers before it runs.
 //
-// Which operands it has is for linker-rewrite/x86/memory_operands.h. What depends on values is known here: that rep with a
-// count of 0 touches nothing, which elements a mask chooses.
+// Which operands it has is for linker-rewrite/x86/memory_operands.h. What depends on values is known here: that rep
+// with a count of 0 touches nothing, which elements a mask chooses.
 //
 // Loads come before stores, each in the order of the operands.
 

@@ -154,7 +154,8 @@ constexpr size_t kLongestString = 4096;  // PATH_MAX
 constexpr uint64_t kMaxBuffers = 1024;   // UIO_MAXIOV
 constexpr uint64_t kMaxErrors = 4095;    // results from -4095 to -1 are errors
 
-// What the kernel has for a call that a signal interrupted, before the program sees it (include/linux/errno.h), and that then.
+// What the kernel has for a call that a signal interrupted, before the program sees it (include/linux/errno.h), and
+// that then.
 constexpr uint64_t kFirstRestart = uint64_t(-516), kLastRestart = uint64_t(-512), kInterrupted = uint64_t(-4);
 
 uint64_t word_at(std::string_view bytes, size_t at) {

@@ -2,8 +2,8 @@
 //
 // A table says for each call which of its arguments point to memory, in which direction, and how much there is: a fixed
 // size, as many bytes as another argument or the result says, a string, or buffers that a list in memory names (readv).
-// What has to be looked up in memory is looked up before the call, which may overwrite it. A call that the table does not
-// have touches nothing that is known: ioctl, prctl and others whose arguments mean many things.
+// What has to be looked up in memory is looked up before the call, which may overwrite it. A call that the table does
+// not have touches nothing that is known: ioctl, prctl and others whose arguments mean many things.
 
 #ifndef PROF_INSTRUCTIONS_REMOTE_SYSTEM_CALLS_H
 #define PROF_INSTRUCTIONS_REMOTE_SYSTEM_CALLS_H
@@ -26,8 +26,8 @@ using MemorySource = std::function<std::string(uint64_t address, size_t size)>;
 // Whether this code is the instruction syscall.
 inline bool is_system_call(std::string_view code) { return code.starts_with("\x0f\x05"); }
 
-// Whether a system call with this result was interrupted by a signal, before the kernel has decided what the program sees of
-// that (include/linux/errno.h of the kernel).
+// Whether a system call with this result was interrupted by a signal, before the kernel has decided what the program
+// sees of that (include/linux/errno.h of the kernel).
 inline bool is_interrupted(uint64_t result) {
   const auto error = int64_t(result);
   return error == -512 || error == -513 || error == -514 || error == -516;

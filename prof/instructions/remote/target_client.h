@@ -32,8 +32,8 @@ class TargetClient {
   uint32_t process() const { return process_; }
   const std::vector<std::string>& command() const { return command_; }
 
-  // Lets the program run to its end, and records what it does. When the trace takes no more, the program goes on without
-  // being stepped. Throws Error if what comes makes no sense.
+  // Lets the program run to its end, and records what it does. When the trace takes no more, the program goes on
+  // without being stepped. Throws Error if what comes makes no sense.
   TracedEnd record(TraceWriter& trace, const TargetSettings& settings);
 
  private:

@@ -124,12 +124,12 @@ class WorkingSet {
   std::vector<WorkingSetWindow> windows_;
 };
 
-// Reuse distances: how many other lines of memory a program touches before it touches one again. A cache of so many lines,
-// with no sets, would have kept it.
+// Reuse distances: how many other lines of memory a program touches before it touches one again. A cache of so many
+// lines, with no sets, would have kept it.
 //
-// Lines are kept in the order of their last use, as marks at the times of these uses. How many marks are later than that of a
-// line is its distance; a tree of sums (Fenwick's) tells it. When time has gone further than there are marks, the marks
-// get new times, from 1 on, and so the tree never has more than a few times as many as there are lines.
+// Lines are kept in the order of their last use, as marks at the times of these uses. How many marks are later than
+// that of a line is its distance; a tree of sums (Fenwick's) tells it. When time has gone further than there are marks,
+// the marks get new times, from 1 on, and so the tree never has more than a few times as many as there are lines.
 
 class ReuseDistances {
  public:
@@ -157,9 +157,9 @@ class ReuseDistances {
 };
 
 // A processor's caches, as cachegrind simulates them: a first level for instructions and one for data, and a last level
-// that has what neither has. Each is a number of sets, of which a line of memory may be in one; in a set that is full the
-// line goes that was used longest ago. Stores bring lines in as loads do. Addresses are the program's own, all threads share
-// the caches, and nothing is fetched in advance: figures to compare, not those of a processor.
+// that has what neither has. Each is a number of sets, of which a line of memory may be in one; in a set that is full
+// the line goes that was used longest ago. Stores bring lines in as loads do. Addresses are the program's own, all
+// threads share the caches, and nothing is fetched in advance: figures to compare, not those of a processor.
 
 struct CacheShape {
   uint64_t size = 0;  // bytes

@@ -1,7 +1,7 @@
 // What a trace adds up to: how often each instruction ran, what it touched, and where control went from it.
 //
-// Runs are counted as they come, and where the next one begins; what that means for the instructions of a run is found out
-// once, at the end. So the cost of a trace is that of its runs, and the memory that of the program's code.
+// Runs are counted as they come, and where the next one begins; what that means for the instructions of a run is found
+// out once, at the end. So the cost of a trace is that of its runs, and the memory that of the program's code.
 //
 // An instruction with a prefix rep ran once, and made as many accesses as it repeated itself.
 

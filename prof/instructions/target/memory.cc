@@ -51,7 +51,8 @@ void Mappings::on_call(const user_regs_struct& before) {
   if (!leaves(before)) is_stale_ = true;
 }
 
-// Calls that programs make often, where they make nothing shared, and neither make code of memory nor other memory of code.
+// Calls that programs make often, where they make nothing shared, and neither make code of memory nor other memory of
+// code.
 bool Mappings::leaves(const user_regs_struct& before) const {
   switch (before.rax) {
     case SYS_mmap:

@@ -16,12 +16,15 @@ namespace prof::target {
 
 // What may be done with which memory of a stopped process, by the kernel's account (/proc/PID/maps).
 //
-// Memory that others see has to be read and written as the processor does it: a word at once, and at that moment. proftarget cannot
-// do so for the program. Shared are mappings that the kernel says are, and all memory of a process whose other threads run.
+// Memory that others see has to be read and written as the processor does it: a word at once, and at that moment.
+// proftarget cannot do so for the program. Shared are mappings that the kernel says are, and all memory of a process
+// whose other threads run.
 //
-// Code may be run only where the kernel lets it be run; memory that can be read is not enough. A program may count on the fault.
+// Code may be run only where the kernel lets it be run; memory that can be read is not enough. A program may count on
+// the fault.
 //
-// Mappings change only with system calls, and are looked at anew after those that may have changed what is asked for here.
+// Mappings change only with system calls, and are looked at anew after those that may have changed what is asked for
+// here.
 class Mappings {
  public:
   // Whether no other process can see a page, as the kernel told last.
@@ -49,12 +52,12 @@ class Mappings {
 
 // The memory of a stopped thread while proftarget runs instructions of it: page by page, read when it is first needed.
 //
-// Reading or writing the memory of another process takes a system call, some ten times as long as an instruction takes here. So a
-// page is read as a whole, and what is written to it reaches the program at the end of the batch. But for the first write, which
-// goes to the program at once: so it is known whether the page may be written.
+// Reading or writing the memory of another process takes a system call, some ten times as long as an instruction takes
+// here. So a page is read as a whole, and what is written to it reaches the program at the end of the batch. But for
+// the first write, which goes to the program at once: so it is known whether the page may be written.
 //
-// This is right where nobody else uses the memory meanwhile (Mappings); other memory is not had for data. Only bytes that
-// were written are handed back, since the kernel may have put others beside them.
+// This is right where nobody else uses the memory meanwhile (Mappings); other memory is not had for data. Only bytes
+// that were written are handed back, since the kernel may have put others beside them.
 //
 // Both ways heed what the thread may do, unlike those of ptrace(2): it has a fault where this fails.
 class BatchMemory {

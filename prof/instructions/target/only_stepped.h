@@ -1,9 +1,9 @@
 // System calls after which a program is only stepped.
 //
-// Some make memory, or control, something that proftarget does not understand well enough to run instructions for the program: keys
-// that protect memory, faults that the program handles by itself, stacks that the processor checks returns against, processes that
-// share all memory, rings in private memory that the kernel reads and writes at any time, and counters and watchpoints of the
-// processor, which are for what the thread runs itself.
+// Some make memory, or control, something that proftarget does not understand well enough to run instructions for the
+// program: keys that protect memory, faults that the program handles by itself, stacks that the processor checks
+// returns against, processes that share all memory, rings in private memory that the kernel reads and writes at any
+// time, and counters and watchpoints of the processor, which are for what the thread runs itself.
 
 #ifndef PROF_INSTRUCTIONS_TARGET_ONLY_STEPPED_H
 #define PROF_INSTRUCTIONS_TARGET_ONLY_STEPPED_H

@@ -99,7 +99,8 @@ void NativeCode::clear() {
   used_ = kCode;
 }
 
-// What is the same before the place of its operand is known is the same after that: it is stored as it came, and then as it runs.
+// What is the same before the place of its operand is known is the same after that: it is stored as it came, and then
+// as it runs.
 const void* NativeCode::add(const NativeBytes& bytes) {
   const std::string_view key(reinterpret_cast<const char*>(bytes.bytes.data()), bytes.size);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;

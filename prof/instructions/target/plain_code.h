@@ -1,13 +1,13 @@
 // Runs plain instructions (plain_instruction.h) of a stopped thread, in this process, some of them by the
 // processor itself (NativeCode).
 //
-// To stop a thread after each instruction takes a hundred times as long as to read what the instruction needs, have it computed
-// here, and write what became of it. So a thread that is stopped is advanced here, instruction by instruction, as far as all of them
-// are plain and have the memory that they need; what is not so the thread does itself, from where it then stands. An instruction
-// either is run here as a whole, or leaves no trace.
+// To stop a thread after each instruction takes a hundred times as long as to read what the instruction needs, have it
+// computed here, and write what became of it. So a thread that is stopped is advanced here, instruction by instruction,
+// as far as all of them are plain and have the memory that they need; what is not so the thread does itself, from where
+// it then stands. An instruction either is run here as a whole, or leaves no trace.
 //
-// Instructions that lie one after the other are decoded together, up to one that may go elsewhere. Before each time that they run
-// their bytes are compared; a write to them ends that time. So code that changes itself is run as it is.
+// Instructions that lie one after the other are decoded together, up to one that may go elsewhere. Before each time
+// that they run their bytes are compared; a write to them ends that time. So code that changes itself is run as it is.
 
 #ifndef PROF_INSTRUCTIONS_TARGET_PLAIN_CODE_H
 #define PROF_INSTRUCTIONS_TARGET_PLAIN_CODE_H
@@ -27,11 +27,12 @@
 
 namespace prof::target {
 
-// Computations that are run by the processor with registers given to it: a place in this process for their code, and for the one
-// operand in memory that each may have.
+// Computations that are run by the processor with registers given to it: a place in this process for their code, and
+// for the one operand in memory that each may have.
 //
-// All general registers but the stack pointer have the values of the frame while such a computation runs, and so do the status
-// flags; what becomes of them is in the frame after it. The stack stays that of this process, so that signals may come.
+// All general registers but the stack pointer have the values of the frame while such a computation runs, and so do the
+// status flags; what becomes of them is in the frame after it. The stack stays that of this process, so that signals
+// may come.
 
 constexpr uint64_t kStatusFlags = 0x8d5;  // carry, parity, adjust, zero, sign, overflow
 
@@ -75,8 +76,8 @@ class PlainCode {
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    // Instructions there are about to be run: the bytes that begin with one, as far as an instruction can reach; its size; and
-    // where it always goes on, or 0.
+    // Instructions there are about to be run: the bytes that begin with one, as far as an instruction can reach; its
+    // size; and where it always goes on, or 0.
     virtual void found(uint64_t address, std::string_view bytes, size_t size, uint64_t next) = 0;
     // One of this size has run: what was before. 0: it will be repeated.
     virtual void ran(const PlainState& before, size_t size) = 0;

@@ -1,13 +1,14 @@
-// Instructions that proftarget runs by itself, instead of having the program stopped after each: which ones they are, and what
-// they need.
+// Instructions that proftarget runs by itself, instead of having the program stopped after each: which ones they are,
+// and what they need.
 //
-// They are those of general purpose whose every effect is on the general registers, the status flags, memory that they name, and
-// the instruction pointer. All others are not plain: what touches other registers, or the kernel, or has a prefix lock, or could be told from a step in any way that is not evident. To leave one out costs time, to take one in wrongly
-// makes a wrong program; so forms that compilers do not make are left out, too.
+// They are those of general purpose whose every effect is on the general registers, the status flags, memory that they
+// name, and the instruction pointer. All others are not plain: what touches other registers, or the kernel, or has a
+// prefix lock, or could be told from a step in any way that is not evident. To leave one out costs time, to take one in
+// wrongly makes a wrong program; so forms that compilers do not make are left out, too.
 //
-// What goes through memory or elsewhere is said here in full: addresses, jumps, the stack. What computes is not described at all.
-// It is given as bytes that do the same computation, with the memory operand at a place of this process's, for the processor to
-// run (NativeCode in plain_code.h): it knows best what becomes of the flags.
+// What goes through memory or elsewhere is said here in full: addresses, jumps, the stack. What computes is not
+// described at all. It is given as bytes that do the same computation, with the memory operand at a place of this
+// process's, for the processor to run (NativeCode in plain_code.h): it knows best what becomes of the flags.
 //
 // This is a decoder of its own, since proftarget has no libraries. Tests compare it with Zydis.
 

@@ -1,16 +1,16 @@
-// The side of the GDB remote protocol that has the program: answers gdb, and prof trace. It knows the
-// threads of the program that have stopped, and watches the link while the program runs.
+// The side of the GDB remote protocol that has the program: answers gdb, and prof trace. It knows the threads of the
+// program that have stopped, and watches the link while the program runs.
 //
 // Beside what gdb needs there are packets of our own, which qSupported announces as prof.records+:
 //
 //   qProf.command               PID:WORDS, the number of the process, and its command line in hexadecimal, a zero after
 //                               each word
 //   QProf:buffer=SIZE;forks=F;blocks=B;each=E
-//                               how vProf steps: bytes of records to a packet; 1 to follow forks; 1 to run what always runs as
-//                               a whole at once; 1 to have the program itself run each instruction; OK
-//   vProf                       steps the program to its end. Packets of records (prof/instructions/remote/records.h) come one after the
-//                               other, and then the answer to a program that has ended, W or X. After a request to stop
-//                               (0x03) the program goes on without being stepped.
+//                               how vProf steps: bytes of records to a packet; 1 to follow forks; 1 to run what always
+//                               runs as a whole at once; 1 to have the program itself run each instruction; OK
+//   vProf                       steps the program to its end. Packets of records (prof/instructions/remote/records.h)
+//                               come one after the other, and then the answer to a program that has ended, W or X.
+//                               After a request to stop (0x03) the program goes on without being stepped.
 
 #ifndef PROF_INSTRUCTIONS_TARGET_SERVER_H
 #define PROF_INSTRUCTIONS_TARGET_SERVER_H
@@ -46,9 +46,9 @@ class StoppedThreads {
     int signal = 0;  // that stopped it; 0: it was to stop
   };
 
-  // Lets threads go on until one of them stops, and stops the others. `steps`: only this thread goes on, for one step; 0:
-  // all. `signal`: is delivered to the thread `to` as soon as that goes on, which may be later: what another thread stopped for
-  // meanwhile is told first.
+  // Lets threads go on until one of them stops, and stops the others. `steps`: only this thread goes on, for one step;
+  // 0: all. `signal`: is delivered to the thread `to` as soon as that goes on, which may be later: what another thread
+  // stopped for meanwhile is told first.
   Stop resume(pid_t steps, pid_t to, int signal);
 
   // Lets all of them go on by themselves.
@@ -64,10 +64,11 @@ class StoppedThreads {
   std::map<pid_t, int> signals_;                 // that reach a thread when it goes on
 };
 
-// Notices that the other end of the link asks to stop the program, or is gone, also while this process waits for the program.
+// Notices that the other end of the link asks to stop the program, or is gone, also while this process waits for the
+// program.
 
-// From now on: when the link breaks, this process ends, and with it the program that it traces; when the other end sends the
-// byte 0x03, the thread `program` stops (PTRACE_INTERRUPT). `socket`: the link.
+// From now on: when the link breaks, this process ends, and with it the program that it traces; when the other end
+// sends the byte 0x03, the thread `program` stops (PTRACE_INTERRUPT). `socket`: the link.
 void watch_link(int socket, pid_t program);
 
 // The program has ended. The other end may go as soon as it knows that.

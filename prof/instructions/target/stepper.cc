@@ -139,8 +139,8 @@ bool maps_code(const user_regs_struct& before) {
   return before.rax == SYS_mmap && (before.rdx & PROT_EXEC) && int(before.r8) >= 0;
 }
 
-// Whether the SIGTRAP of a step waits for the thread, which was stopped for another reason first. Where nobody takes it, it would
-// end the program.
+// Whether the SIGTRAP of a step waits for the thread, which was stopped for another reason first. Where nobody takes
+// it, it would end the program.
 bool has_trap_to_come(pid_t thread) {
   __ptrace_peeksiginfo_args which = {0, 0, 16};
   siginfo_t found[16];

@@ -1,26 +1,26 @@
 // Steps a program by itself, and sends what it did as records (prof/instructions/remote/records.h), a buffer at a time.
 //
-// A thread that is stopped says what it is about to do: its registers, and the bytes at its instruction pointer. When it has
-// stopped the next time, the way it stopped tells whether it did that: a trap of the processor, or the end of a system call,
-// means yes; a signal that waits to be delivered, or a handler that is about to begin, means no. Only what was done is
-// recorded. So the count of instructions is exact whatever signals come.
+// A thread that is stopped says what it is about to do: its registers, and the bytes at its instruction pointer. When
+// it has stopped the next time, the way it stopped tells whether it did that: a trap of the processor, or the end of a
+// system call, means yes; a signal that waits to be delivered, or a handler that is about to begin, means no. Only what
+// was done is recorded. So the count of instructions is exact whatever signals come.
 //
 // The bytes of each instruction are read before each step: the program may have changed them.
 //
-// With `blocks` what always runs as a whole (straight_code.h) runs up to a breakpoint of the processor, which changes neither
-// the program's code nor other threads. When the thread stops anywhere in there, for a signal perhaps, the instruction that it
-// is at tells how many have run. Registers in between are not known, and so none are recorded.
+// With `blocks` what always runs as a whole (straight_code.h) runs up to a breakpoint of the processor, which changes
+// neither the program's code nor other threads. When the thread stops anywhere in there, for a signal perhaps, the
+// instruction that it is at tells how many have run. Registers in between are not known, and so none are recorded.
 //
-// Most instructions need no stop: they are run here, by plain_code.h, from where a thread has stopped to the next instruction that
-// has to be the thread's own. They are recorded as those are, with their registers and with memory as it is. No instruction is run so
-// while the kernel may have something in hand with the thread: a signal to deliver, a system call to make again, an event to tell. So
-// the first instruction after a system call, and of a handler, is always the thread's own: the kernel delivers before it what the
-// call has sent, or let through.
-// With blocks, a stretch then begins at an instruction that has to be the thread's own, and what lies after it runs along up to the
-// next jump: one stop for all of them, where they would be some.
+// Most instructions need no stop: they are run here, by plain_code.h, from where a thread has stopped to the next
+// instruction that has to be the thread's own. They are recorded as those are, with their registers and with memory as
+// it is. No instruction is run so while the kernel may have something in hand with the thread: a signal to deliver, a
+// system call to make again, an event to tell. So the first instruction after a system call, and of a handler, is
+// always the thread's own: the kernel delivers before it what the call has sent, or let through. With blocks, a stretch
+// then begins at an instruction that has to be the thread's own, and what lies after it runs along up to the next jump:
+// one stop for all of them, where they would be some.
 //
-// All threads are stepped side by side, each when it has stopped. They are on one processor, so which of them goes on is
-// the kernel's choice as ever.
+// All threads are stepped side by side, each when it has stopped. They are on one processor, so which of them goes on
+// is the kernel's choice as ever.
 
 #ifndef PROF_INSTRUCTIONS_TARGET_STEPPER_H
 #define PROF_INSTRUCTIONS_TARGET_STEPPER_H
@@ -51,10 +51,11 @@ namespace prof::target {
 
 // The trap flag, because of which the processor stops after an instruction.
 //
-// The kernel sets it for each step, and sees to it that nobody takes it for the program's own. But an instruction that pushes the
-// flags pushes it, too. And after one that pops them the kernel takes it for the program's: it would be seen in what a handler of a
-// signal is given, and would kill the program, or a process that it makes, when that goes on by itself. So what was pushed is
-// corrected, what a handler is given as well, and only what an instruction has popped is the program's.
+// The kernel sets it for each step, and sees to it that nobody takes it for the program's own. But an instruction that
+// pushes the flags pushes it, too. And after one that pops them the kernel takes it for the program's: it would be seen
+// in what a handler of a signal is given, and would kill the program, or a process that it makes, when that goes on by
+// itself. So what was pushed is corrected, what a handler is given as well, and only what an instruction has popped is
+// the program's.
 class TrapFlag {
  public:
   // Whether it belongs to the program.
@@ -95,8 +96,8 @@ class Stepper {
   // Takes a thread that is stopped.
   void take(pid_t thread);
 
-  // Steps until all threads have ended, or the link is broken. When the other side asks to stop, the program goes on without
-  // being stepped, and its end is waited for. Returns the status of waitpid of the process `program`.
+  // Steps until all threads have ended, or the link is broken. When the other side asks to stop, the program goes on
+  // without being stepped, and its end is waited for. Returns the status of waitpid of the process `program`.
   int run(pid_t program);
 
  private:

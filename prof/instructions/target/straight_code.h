@@ -1,9 +1,9 @@
 // Stretches of code that run from their first instruction to their last whatever happens, found without a decoder.
 //
-// A program that is stepped says how long its instructions are: each ends where the next one begins, unless it passes control
-// on. Those that may do so are few, and are known by their first bytes. So after code has been stepped once, it is known up to
-// the next such instruction, and may be run as a whole: up to a breakpoint there. Direct jumps and calls, which always go the
-// same way, may stand in between.
+// A program that is stepped says how long its instructions are: each ends where the next one begins, unless it passes
+// control on. Those that may do so are few, and are known by their first bytes. So after code has been stepped once, it
+// is known up to the next such instruction, and may be run as a whole: up to a breakpoint there. Direct jumps and
+// calls, which always go the same way, may stand in between.
 //
 // The bytes of a stretch have to be compared before each run: the program may have changed them.
 
@@ -19,8 +19,8 @@
 
 namespace prof::target {
 
-// Whether an instruction may go on elsewhere than at the next one, or cannot be stepped like others: jumps, calls, returns,
-// system calls, traps.
+// Whether an instruction may go on elsewhere than at the next one, or cannot be stepped like others: jumps, calls,
+// returns, system calls, traps.
 bool passes_control(std::string_view code);
 
 // Whether it is a string instruction with a prefix rep, which a step may leave unfinished.
@@ -51,8 +51,8 @@ class StraightCode {
 
   // The instruction there has run, and control went on to `next`.
   void learn(uint64_t address, std::string_view code, uint64_t next);
-  // The stretch that begins there; null if it would have less than two instructions. Valid until the next call of learn or
-  // forget.
+  // The stretch that begins there; null if it would have less than two instructions. Valid until the next call of learn
+  // or forget.
   const Stretch* find(uint64_t start);
   // How many instructions of the stretch have run when control is at `address`; nothing if that is not in it.
   std::optional<uint64_t> instructions_before(const Stretch& stretch, uint64_t address) const;

@@ -15,8 +15,8 @@
 
 namespace prof::target {
 
-// Starts a program, which is looked for as a shell does, and stops it before its first instruction. Threads and processes
-// that it makes will be traced, and die when this process does. Throws Error if it cannot be started.
+// Starts a program, which is looked for as a shell does, and stops it before its first instruction. Threads and
+// processes that it makes will be traced, and die when this process does. Throws Error if it cannot be started.
 pid_t start_program(const std::vector<std::string>& arguments);
 
 // A debug register of the processor, which the kernel keeps for each thread.
@@ -28,7 +28,8 @@ inline constexpr uint64_t kFirstEnabled = 1;
 // Whether the processor stops at breakpoints that are set there. Virtual ones may take them and go on.
 bool has_breakpoints();
 
-// Keeps this process, and what it starts, on the processor that it is on. A step then needs no other processor to wake up.
+// Keeps this process, and what it starts, on the processor that it is on. A step then needs no other processor to wake
+// up.
 void stay_on_one_processor();
 
 // False if the thread is gone, here and below.

@@ -152,25 +152,26 @@ BlockTable::Known BlockTable::accesses(uint64_t block, uint64_t bias, std::span<
   return known;
 }
 
-// The problem. Most blocks of a rewritten program write nothing (linker-rewrite/blocks/silent_blocks.cc): which of them ran is told
-// by two words, one after the other. Some of these blocks are the same whatever ran before, and the table names them (`before`).
-// For the others, it has the ways on from each block: from one that writes, what can be reached by way of such as do not is a tree,
-// and so the next word says which of its branches ran.
+// The problem. Most blocks of a rewritten program write nothing (linker-rewrite/blocks/silent_blocks.cc): which of them
+// ran is told by two words, one after the other. Some of these blocks are the same whatever ran before, and the table
+// names them (`before`). For the others, it has the ways on from each block: from one that writes, what can be reached
+// by way of such as do not is a tree, and so the next word says which of its branches ran.
 //
-// Signals. A handler's words stand between two of the code that it came to. So if the next word is not in the tree, that code
-// was interrupted, and is kept, as a program keeps it on its stack. A handler's first word is of a block that tells by itself
-// what ran before it; so does the first one after a call. They are marked: from outside. No tree has both such ones and some that
-// depend on where it begins. So trees with such ones need not be kept, and when another one comes, a tree that it is in was
-// interrupted, and goes on.
+// Signals. A handler's words stand between two of the code that it came to. So if the next word is not in the tree,
+// that code was interrupted, and is kept, as a program keeps it on its stack. A handler's first word is of a block that
+// tells by itself what ran before it; so does the first one after a call. They are marked: from outside. No tree has
+// both such ones and some that depend on where it begins. So trees with such ones need not be kept, and when another
+// one comes, a tree that it is in was interrupted, and goes on.
 //
-// Doubt. Often just one tree is kept that the word is in, and it is certain. But handlers may have interrupted each other in
-// the same function. Then what was interrupted last goes on first, unless that was left for good, by siglongjmp, or handlers
-// switch stacks, by swapcontext. No word says so. So if the trees that are kept tell other ways to the word, the innermost one is
-// taken, and how many instructions may be others is counted. None of these trees may be forgotten then, as it may be
-// another one that went on: the one that was taken is moved to those that are left, which are asked last.
+// Doubt. Often just one tree is kept that the word is in, and it is certain. But handlers may have interrupted each
+// other in the same function. Then what was interrupted last goes on first, unless that was left for good, by
+// siglongjmp, or handlers switch stacks, by swapcontext. No word says so. So if the trees that are kept tell other ways
+// to the word, the innermost one is taken, and how many instructions may be others is counted. None of these trees may
+// be forgotten then, as it may be another one that went on: the one that was taken is moved to those that are left,
+// which are asked last.
 //
-// What cannot be told: what ran before the first word of a thread that has no beginning: in a ring, or in a child that a handler
-// forked. Elsewhere, it is a gap. Nor what ran after the last word of code that does not go on.
+// What cannot be told: what ran before the first word of a thread that has no beginning: in a ring, or in a child that
+// a handler forked. Elsewhere, it is a gap. Nor what ran after the last word of code that does not go on.
 
 using namespace prof_format;
 

@@ -1,5 +1,5 @@
-// What a rewritten program traced of itself (libprof/format/trace.h: blocks): its basic blocks, and from the records that its
-// threads wrote which of them ran.
+// What a rewritten program traced of itself (libprof/format/trace.h: blocks): its basic blocks, and from the records
+// that its threads wrote which of them ran.
 
 #ifndef PROF_INSTRUCTIONS_TRACE_BLOCKS_H
 #define PROF_INSTRUCTIONS_TRACE_BLOCKS_H
@@ -38,8 +38,8 @@ class BlockTable {
     return std::span(next_).subspan(size_t(first_next_[block]), blocks_[block].next);
   }
 
-  // The block as a run of instructions in a process. Throws DamagedTrace if its code is none. `is_down`: what the values tell
-  // the direction of goes down.
+  // The block as a run of instructions in a process. Throws DamagedTrace if its code is none. `is_down`: what the
+  // values tell the direction of goes down.
   TraceRun run(uint64_t block, uint32_t process, uint64_t bias, bool is_down) const;
 
   // What is known of the accesses of a block that ran.
@@ -65,8 +65,8 @@ class BlockTable {
   std::string code_;
 };
 
-// Turns the records that a thread of a rewritten program wrote (libprof/format/trace.h: blocks) into blocks that ran, with
-// their values. Records are never torn between two windows.
+// Turns the records that a thread of a rewritten program wrote (libprof/format/trace.h: blocks) into blocks that ran,
+// with their values. Records are never torn between two windows.
 
 // Which blocks ran between two that wrote words (see blocks.cc): the ways that a table tells of. It must outlive this.
 class BlockWays {
@@ -75,8 +75,8 @@ class BlockWays {
 
   const BlockTable& table() const { return table_; }
 
-  // Whether control can go on from one block to another that writes, by way of such as do not. Appends these to `way`, in the
-  // order in which they ran. Throws DamagedTrace if the table says that there are several ways.
+  // Whether control can go on from one block to another that writes, by way of such as do not. Appends these to `way`,
+  // in the order in which they ran. Throws DamagedTrace if the table says that there are several ways.
   bool find(uint32_t from, uint32_t to, std::vector<uint32_t>& way);
   // Whether none of what can come next could come from outside as well.
   bool is_inside(uint32_t from) { return !table_.next(from).empty() && after(from).is_inside; }
@@ -114,8 +114,8 @@ class BlockSequence {
   bool begins_inside() const { return begins_inside_; }
   // So many instructions may be others than those that were told.
   uint64_t doubtful() const { return doubtful_; }
-  // How often handlers came to code that did not go on: what it ran after its last word is not told. There may be more: where
-  // the next word may be of what comes from outside, nothing shows it.
+  // How often handlers came to code that did not go on: what it ran after its last word is not told. There may be more:
+  // where the next word may be of what comes from outside, nothing shows it.
   uint64_t never_resumed() const { return never_resumed_ + interrupted_.size(); }
   // The last word is none that control leaves the function with.
   bool ends_inside() const { return last_ != kNone && !table_.next(last_).empty(); }

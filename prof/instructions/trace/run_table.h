@@ -1,5 +1,5 @@
-// The runs of a trace: instructions that lie one after the other, and ran so, each known by one number wherever it occurs.
-// There are as many as the program's code has, however long the trace is.
+// The runs of a trace: instructions that lie one after the other, and ran so, each known by one number wherever it
+// occurs. There are as many as the program's code has, however long the trace is.
 
 #ifndef PROF_INSTRUCTIONS_TRACE_RUN_TABLE_H
 #define PROF_INSTRUCTIONS_TRACE_RUN_TABLE_H

@@ -38,8 +38,8 @@ class StepsEncoder {
   bool is_full() const;
   bool is_empty() const { return flow_.empty() && times_ == 0; }  // but for the run that goes on
 
-  // The bytes of a chunk, of all that was gathered, which is forgotten. The run that goes on stays for the next one, unless
-  // it is ended before.
+  // The bytes of a chunk, of all that was gathered, which is forgotten. The run that goes on stays for the next one,
+  // unless it is ended before.
   std::string take();
   void end_run();
 

@@ -28,8 +28,8 @@ class TraceFile {
   const std::string& path() const { return path_; }
   const prof_format::TraceHeader& header() const { return header_; }
 
-  // Those that are whole, in the order in which they are to be read: as they stand in the file, but windows of blocks after
-  // all others and by their sequence, each once.
+  // Those that are whole, in the order in which they are to be read: as they stand in the file, but windows of blocks
+  // after all others and by their sequence, each once.
   const std::vector<TraceChunkPlace>& chunks() const { return chunks_; }
 
   // How the program ended; none: the trace has no end, or bytes in front of it are damaged.

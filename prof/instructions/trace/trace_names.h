@@ -1,5 +1,5 @@
-// Functions and lines of the source of the code in a trace. The files that were mapped are looked for where the trace says
-// that they were; one with another build-id is not used.
+// Functions and lines of the source of the code in a trace. The files that were mapped are looked for where the trace
+// says that they were; one with another build-id is not used.
 
 #ifndef PROF_INSTRUCTIONS_TRACE_TRACE_NAMES_H
 #define PROF_INSTRUCTIONS_TRACE_TRACE_NAMES_H

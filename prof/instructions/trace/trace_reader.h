@@ -1,5 +1,5 @@
-// Reads a trace from its beginning to its end, one chunk after the other, whichever way it was made. What is kept grows with
-// the program's code, not with the length of the trace.
+// Reads a trace from its beginning to its end, one chunk after the other, whichever way it was made. What is kept grows
+// with the program's code, not with the length of the trace.
 
 #ifndef PROF_INSTRUCTIONS_TRACE_TRACE_READER_H
 #define PROF_INSTRUCTIONS_TRACE_TRACE_READER_H

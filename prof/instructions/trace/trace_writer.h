@@ -1,7 +1,7 @@
 // Writes a trace (libprof/format/trace.h) of what was stepped.
 //
-// Steps are gathered, thread by thread, and go to the file as one chunk when there are many, when a second has gone by, or
-// on flush. What a file that is cut off has up to then can be read.
+// Steps are gathered, thread by thread, and go to the file as one chunk when there are many, when a second has gone by,
+// or on flush. What a file that is cut off has up to then can be read.
 
 #ifndef PROF_INSTRUCTIONS_TRACE_TRACE_WRITER_H
 #define PROF_INSTRUCTIONS_TRACE_TRACE_WRITER_H
@@ -51,8 +51,8 @@ class TraceWriter {
   // A file was mapped from now on, in the place of what was there.
   void module(uint32_t process, const TracedModule& module);
 
-  // An instruction that ran, by its bytes in memory (1 to 15), and what it touched, in the order of its operands. Steps that
-  // a prefix rep makes of one instruction (its address again, with accesses that are repeated) become one.
+  // An instruction that ran, by its bytes in memory (1 to 15), and what it touched, in the order of its operands. Steps
+  // that a prefix rep makes of one instruction (its address again, with accesses that are repeated) become one.
   void step(TracedThread thread, uint64_t address, std::string_view bytes, std::span<const TraceAccess> accesses);
 
   // Before the next step of the thread. `values`: see TraceEventKind.

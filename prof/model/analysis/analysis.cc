@@ -37,8 +37,8 @@ namespace {
 
 // What debug files and debug information tell of functions, and what they would if they were there.
 
-// A debug file as it is short: without the folder where all are, and of its build-id as much as tells it from others, as a
-// pattern of the shell's: ".build-id/34/e61424*.debug".
+// A debug file as it is short: without the folder where all are, and of its build-id as much as tells it from others,
+// as a pattern of the shell's: ".build-id/34/e61424*.debug".
 std::string short_path(const std::string& path) {
   constexpr std::string_view kUsual = "/usr/lib/debug/", kById = ".build-id/", kEnd = ".debug";
   constexpr size_t kDigits = 9;  // with a slash: "34/e61424"
@@ -49,8 +49,8 @@ std::string short_path(const std::string& path) {
   return text;
 }
 
-// What to tell the user, in a line that a terminal has room for: which modules were stripped, so that functions that were
-// called are shown by their addresses; which debug file was looked for; and what to do. "" if there is none.
+// What to tell the user, in a line that a terminal has room for: which modules were stripped, so that functions that
+// were called are shown by their addresses; which debug file was looked for; and what to do. "" if there is none.
 std::string remark_on_missing_names(const Recorded& recorded) {
   const std::vector<Object>& objects = recorded.functions.objects();
   std::set<uint32_t> nameless;  // objects with such functions
@@ -70,7 +70,8 @@ std::string remark_on_missing_names(const Recorded& recorded) {
   return text + "not found: " + short_path(object.expected_debug_file()) + "; see --debug-dir";
 }
 
-// Sets `sources` of what was recorded. What there is to tell of modules without debug information is added to the remarks.
+// Sets `sources` of what was recorded. What there is to tell of modules without debug information is added to the
+// remarks.
 void find_sources(Recorded& recorded, const DebugSearch& search, std::vector<std::string>& remarks) {
   std::map<uint32_t, ObjectDebugInfo> objects;
   std::map<uint32_t, SamplesByAddress> samples;  // by object
@@ -92,8 +93,8 @@ void find_sources(Recorded& recorded, const DebugSearch& search, std::vector<std
       remarks.push_back(recorded.functions.objects()[o].name() + ": " + problem);
 }
 
-// What to tell the user if one function has most of the time, and others were inlined into it; else "". It costs little:
-// large debug information is not looked at.
+// What to tell the user if one function has most of the time, and others were inlined into it; else "". It costs
+// little: large debug information is not looked at.
 std::string remark_on_inlining(const Recorded& recorded, const DebugSearch& search) {
   double all = 0;
   uint32_t top = 0;
@@ -429,8 +430,9 @@ std::string remark_on_unsampled(const Analysis& a, const Samples& samples) {
          numbers + ") went on when prof run, and so the sampling, had ended; calls after that have no time";
 }
 
-// What counters at a call make uncertain, in cycles: a processor does the work on both sides of it at the same time, and samples
-// find it on one of them, which with counters may be the other. (A function of two cycles was seen with three more.)
+// What counters at a call make uncertain, in cycles: a processor does the work on both sides of it at the same time,
+// and samples find it on one of them, which with counters may be the other. (A function of two cycles was seen with
+// three more.)
 constexpr UncertainCost kCountedCall = {0, -3, 3};
 
 // Puts the times of a file of samples in the place of those of the run.

@@ -48,8 +48,8 @@ struct Analysis : Recorded {
   bool limited = false;                    // recording was off, or began anew, for a part of a run
   double duration = 0;                     // cycles for which each program ran and recording was on, added up
   std::vector<std::string> profiles = {};  // paths of those that are added up, or that a part is of
-  // Of PROFTYPE=sample: how many samples found the program in the hooks and are left out, how many signals brought all of
-  // them; and how many found no room in the histogram.
+  // Of PROFTYPE=sample: how many samples found the program in the hooks and are left out, how many signals brought all
+  // of them; and how many found no room in the histogram.
   uint64_t hook_samples = 0, sample_signals = 0, samples_without_room = 0;
   // Of analyse_apart: whose part this is. Else 0 and empty.
   uint32_t process = 0, parent_process = 0, thread = 0;

@@ -1,7 +1,7 @@
 // What is known of each line of a source: how often it ran, and the functions that begin there.
 //
-// A line has code if the line table says so. Its executions follow from the counts of blocks (line_counts.h); of code that
-// is not counted (a function that stayed where it was, or a profile without profld -b) they are not known.
+// A line has code if the line table says so. Its executions follow from the counts of blocks (line_counts.h); of code
+// that is not counted (a function that stayed where it was, or a profile without profld -b) they are not known.
 
 #ifndef PROF_MODEL_BLOCKS_ANNOTATION_H
 #define PROF_MODEL_BLOCKS_ANNOTATION_H
@@ -46,16 +46,16 @@ struct Annotation {
 // were never called: for views of code.
 void add_uncalled_functions(Recorded& recorded, bool all);
 
-// Functions that its patterns select (for functions and for modules), by object and address. Imports are
-// none of them, nor is what was inlined into others, unless `with_inlined`. Throws Error if there are patterns for functions, and none
-// matches.
+// Functions that its patterns select (for functions and for modules), by object and address. Imports are none of them,
+// nor is what was inlined into others, unless `with_inlined`. Throws Error if there are patterns for functions, and
+// none matches.
 std::vector<uint32_t> selected_code(const Recorded& recorded, bool with_inlined = false);
 
 // Whether it is a library as it is: neither its executions nor, unless they are named, its lines are shown.
 bool is_plain_library(const Object& object);
 
-// Shown are the files that have a function of `functions`, if `theirs_only`; else all of which a line ran, but for those of libraries
-// as they are.
+// Shown are the files that have a function of `functions`, if `theirs_only`; else all of which a line ran, but for
+// those of libraries as they are.
 Annotation annotate(const Recorded& recorded, const std::vector<uint32_t>& functions, bool theirs_only,
                     const DebugSearch& search, SourceText& sources);
 

@@ -51,8 +51,8 @@ class Counting {
     });
   }
 
-  // Whether it matters how often control took an arc. Most functions have none back to their first block, and leave for another
-  // function only by calls, and by jumps that nothing else follows.
+  // Whether it matters how often control took an arc. Most functions have none back to their first block, and leave for
+  // another function only by calls, and by jumps that nothing else follows.
   bool needs_counts(const FlowGraph& graph, Place place) const {
     const auto leads_to_entry = [&](const FlowArc& arc) { return graph.blocks[arc.to].start == place.second; };
     const auto may_leave = [&](const FlowBlock& block) {

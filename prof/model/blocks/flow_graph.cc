@@ -37,8 +37,9 @@ class Solver {
 
   void solve() {
     settle_all();
-    // An indirect jump may lead to any block; if nothing else tells, it is taken to lead to none that has other ways in: first of
-    // all not to the one that it ends, which control comes to from the check whether the table has an entry.
+    // An indirect jump may lead to any block; if nothing else tells, it is taken to lead to none that has other ways
+    // in: first of all not to the one that it ends, which control comes to from the check whether the table has an
+    // entry.
     trust_ = Trust::into_jumps;
     settle_all();
     trust_ = Trust::all;

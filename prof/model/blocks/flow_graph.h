@@ -1,8 +1,8 @@
 // The flow graph of a function: its basic blocks, how control goes from one to another, and how often.
 //
-// profld -b counts blocks. How often control took an arc between two of them follows from that nearly always: what leaves a
-// block is what came into it, and so is what comes into it. If all arcs of a block but one are known, that one is. Where
-// this leads to nothing, or flow is not in the graph, that is said:
+// profld -b counts blocks. How often control took an arc between two of them follows from that nearly always: what
+// leaves a block is what came into it, and so is what comes into it. If all arcs of a block but one are known, that one
+// is. Where this leads to nothing, or flow is not in the graph, that is said:
 //
 //     A call may not come back (exit, throw), so less may go on after it.
 //     An indirect jump leads to places that its bytes do not tell.
@@ -45,8 +45,8 @@ struct FlowGraph {
   uint64_t entry = 0;  // where the function begins
 };
 
-// `blocks`: those of one function, by address. `entry`: where it begins. `code`: gives the bytes from an address on, as many
-// as are asked for, or fewer.
+// `blocks`: those of one function, by address. `entry`: where it begins. `code`: gives the bytes from an address on, as
+// many as are asked for, or fewer.
 FlowGraph flow_graph(std::span<const BlockCount> blocks, uint64_t entry,
                      const std::function<std::string(uint64_t address, uint64_t size)>& code);
 

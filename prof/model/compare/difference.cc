@@ -67,7 +67,8 @@ double chance_of_t(double t, double degrees) {
 
 namespace {
 
-// What the difference of two means is off by if it is chance alone: its standard error, known with so many degrees of freedom.
+// What the difference of two means is off by if it is chance alone: its standard error, known with so many degrees of
+// freedom.
 struct StandardError {
   double size = 0, degrees = 1;
 };

@@ -4,9 +4,9 @@
 // seconds, since the runs may be of machines whose counters tick differently.
 //
 // Noise. Where there are several runs, a change is believed if Welch's test says that chance alone would hardly make it
-// (chance_of_difference). Of one run on each side nothing tells what chance does, but each time has a range that it is in
-// (probe_cost.h): a change is believed if the ranges have nothing in common. Counts are exact: they differ or they do
-// not, unless they already differ between the runs of one side, and then they are tested as times are.
+// (chance_of_difference). Of one run on each side nothing tells what chance does, but each time has a range that it is
+// in (probe_cost.h): a change is believed if the ranges have nothing in common. Counts are exact: they differ or they
+// do not, unless they already differ between the runs of one side, and then they are tested as times are.
 //
 // What hooks cost is subtracted from times, and is not the same in all functions. The test does not see that, since all
 // runs of a side have the same error. As long as a function has as many calls on both sides the errors are the same
@@ -35,8 +35,8 @@ namespace prof {
 // The test is Welch's: the difference of the means, by what it would be off by if it were chance alone, compared with
 // Student's t of as many degrees of freedom as the two variances are known with (Welch, Biometrika 34, 1947). The other
 // one in use, that of Mann and Whitney, asks less of the measurements, but looks at their order only, and three runs
-// beside three can be ordered in 20 ways: its p is 0.1 at best, however far they lie apart. Profiles are made by hand, a
-// few of each program, so a test has to be able to say something of three.
+// beside three can be ordered in 20 ways: its p is 0.1 at best, however far they lie apart. Profiles are made by hand,
+// a few of each program, so a test has to be able to say something of three.
 //
 // Of one run on one side there is no variance. It is taken for the other side's, as that of a program on one machine.
 
@@ -64,8 +64,8 @@ struct Sample {
 // How likely it is that measurements differ so much by chance, 0 to 1. None if each sample is of one run.
 std::optional<double> chance_of_difference(const Sample& a, const Sample& b);
 
-// How far the means of two samples are apart by chance at most, as long as kGreatestP is the greatest chance that is believed in:
-// rather a little more than less. None if each sample is of one run.
+// How far the means of two samples are apart by chance at most, as long as kGreatestP is the greatest chance that is
+// believed in: rather a little more than less. None if each sample is of one run.
 std::optional<double> greatest_by_chance(const Sample& a, const Sample& b);
 
 // How likely it is that Student's t of so many degrees of freedom, which may be a fraction, is as far from 0 as `t`.
@@ -87,9 +87,10 @@ struct Change {
   double first = 0, second = 0;  // means
   std::optional<double> p;       // none: it was not tested
   bool is_known = false;         // it is more than noise
-  // Of a time: what its amount may be by all that is known of errors; unlimited if nothing is. These add up: what several
-  // contexts changed together lies between the sums of the ends. Of one run on each side, it is known if 0 is outside; what was
-  // tested may be known all the same, since the test is of as many degrees of freedom as there are, and this of a whole number.
+  // Of a time: what its amount may be by all that is known of errors; unlimited if nothing is. These add up: what
+  // several contexts changed together lies between the sums of the ends. Of one run on each side, it is known if 0 is
+  // outside; what was tested may be known all the same, since the test is of as many degrees of freedom as there are,
+  // and this of a whole number.
   Range range = {};
   double amount() const { return second - first; }
 };
@@ -124,7 +125,8 @@ struct Difference {
   std::vector<ComparedFunction> functions;
   std::vector<ComparedContext> contexts;  // the root first, parents before children; empty unless they were asked for
   std::array<Figures, 2> all;             // of all functions together, without total times
-  // By the number that Comparison::add gave a function of B, its index in `functions`. Those of A have these numbers there.
+  // By the number that Comparison::add gave a function of B, its index in `functions`. Those of A have these numbers
+  // there.
   std::vector<uint32_t> numbers_of_b;
   uint32_t nameless = 0;  // functions that cannot be matched because they have no names
 
@@ -146,8 +148,8 @@ class Comparison {
   explicit Comparison(bool with_contexts);
   ~Comparison();
 
-  // A run of side 0 or 1. All runs of both must be of one PROFTYPE, and those of a side of one program. Returns the numbers that
-  // its functions have among those of the side.
+  // A run of side 0 or 1. All runs of both must be of one PROFTYPE, and those of a side of one program. Returns the
+  // numbers that its functions have among those of the side.
   std::vector<uint32_t> add(size_t side, const Recorded& run);
 
   // To be called once, when both sides have a run.

@@ -1,11 +1,11 @@
 // Which function of one build is which of another.
 //
-// Addresses tell in one build only, names in all where a function has one of its own. A compiler may make another of it,
-// though: a clone for some arguments (foo.constprop.0), the part that is seldom run (foo.part.0), and number lambdas and
-// local functions anew with each that is added. And a person may have changed its parameters. So functions are matched
-// in passes, each of those that the passes before have left over: by address in one build; by the linker's name; by the
-// name that people see; by the linker's name without what compilers append; by the name without parameters; by that
-// without numbers. Modules are the same if their names are, and programs whatever their names are.
+// Addresses tell in one build only, names in all where a function has one of its own. A compiler may make another of
+// it, though: a clone for some arguments (foo.constprop.0), the part that is seldom run (foo.part.0), and number
+// lambdas and local functions anew with each that is added. And a person may have changed its parameters. So functions
+// are matched in passes, each of those that the passes before have left over: by address in one build; by the linker's
+// name; by the name that people see; by the linker's name without what compilers append; by the name without
+// parameters; by that without numbers. Modules are the same if their names are, and programs whatever their names are.
 //
 // Where several functions are alike by a name, those that have it exactly are matched in order of their addresses, and
 // those that only resemble it in order of their calls: the busiest clone with the busiest.

@@ -43,8 +43,8 @@ struct SideBySide {
   std::vector<bool> counts;            // by profiler: it counts calls
   std::vector<ShownFunction> functions;
 
-  // Where two profilers count calls: of how many functions they have the same number, and another; and how many only the
-  // first has, and only the second.
+  // Where two profilers count calls: of how many functions they have the same number, and another; and how many only
+  // the first has, and only the second.
   struct Agreement {
     size_t same = 0, different = 0, first_only = 0, second_only = 0;
   };

@@ -1,11 +1,11 @@
 // The functions of a gmon.out, and how often each called which: a graph, without contexts. And total times as gprof
 // makes them of it.
 //
-// A gmon.out does not say how long the calls of a function from each of its callers took. gprof takes them all for alike:
-// a caller with a third of the calls has a third of the time. Functions that call each other, directly or through others,
-// are a cycle; within one that rule has no beginning, so a cycle is taken as a whole: its calls are those that come into
-// it, its time is that of all its members, and the callers share that. A function that is in no cycle with others is a cycle
-// by itself here.
+// A gmon.out does not say how long the calls of a function from each of its callers took. gprof takes them all for
+// alike: a caller with a third of the calls has a third of the time. Functions that call each other, directly or
+// through others, are a cycle; within one that rule has no beginning, so a cycle is taken as a whole: its calls are
+// those that come into it, its time is that of all its members, and the callers share that. A function that is in no
+// cycle with others is a cycle by itself here.
 
 #ifndef PROF_MODEL_GMON_GMON_GRAPH_H
 #define PROF_MODEL_GMON_GMON_GRAPH_H
@@ -74,13 +74,13 @@ class GmonGraph {
 
 // A tree of calls made of a graph without contexts: the graph unfolded from the functions that nobody called.
 //
-// What a function did is shared among the contexts that it was called in by the numbers of calls that led there, as gprof
-// shares it among callers (gmon_graph.h). The shares are rounded so that calls and times of all contexts of a function add
-// up to its own. A cycle is unfolded once where it is entered: each member below the first that leads to it, and further
-// calls within it as nodes that have calls, and neither time nor callees.
+// What a function did is shared among the contexts that it was called in by the numbers of calls that led there, as
+// gprof shares it among callers (gmon_graph.h). The shares are rounded so that calls and times of all contexts of a
+// function add up to its own. A cycle is unfolded once where it is entered: each member below the first that leads to
+// it, and further calls within it as nodes that have calls, and neither time nor callees.
 //
-// A graph of n functions may have 2^n contexts. So those with most time are made first, and when there are enough, what is
-// left of each function is one node at the outermost level: as the runtime folds calls for which there is no room.
+// A graph of n functions may have 2^n contexts. So those with most time are made first, and when there are enough, what
+// is left of each function is one node at the outermost level: as the runtime folds calls for which there is no room.
 
 struct UnfoldedTree {
   Tree tree;            // cycles are nanoseconds

@@ -103,8 +103,8 @@ class Shown {
 
   bool has(const Function& function) const { return function.object == object_; }
 
-  // The nearest of its functions among the ancestors of a node and itself; kOutside if there is none. Other code is left
-  // out: if main gives a comparison function to the sort of a library, gprof shows it as called by main.
+  // The nearest of its functions among the ancestors of a node and itself; kOutside if there is none. Other code is
+  // left out: if main gives a comparison function to the sort of a library, gprof shows it as called by main.
   uint32_t nearest(size_t node) const { return nearest_[node]; }
 
   // Self cycles by bin; an import's are its caller's. Two entries in one unit of two bytes cannot be told apart; gprof
@@ -198,8 +198,8 @@ class Sites {
   Sites(const Recorded& recorded, uint32_t object, const std::vector<CallSite>& sites)
       : recorded_(recorded), object_(object), sites_(sites), next_(sites.begin()) {}
 
-  // Without hooks all calls are counted, and by whom only those that are not through pointers: the others are taken to come
-  // from outside. Puts arcs from the instructions that called in the place of arcs from there.
+  // Without hooks all calls are counted, and by whom only those that are not through pointers: the others are taken to
+  // come from outside. Puts arcs from the instructions that called in the place of arcs from there.
   void take_from(std::optional<uint64_t> outside, std::vector<GmonArc>& arcs) const {
     const std::vector<Function>& functions = recorded_.functions.functions();
     std::map<uint64_t, uint64_t> known;  // calls, by function called

@@ -35,7 +35,8 @@ class CodePlaces {
   // Index of the function in the table; none if the address is in front of all, or no code.
   std::optional<uint32_t> function_at(uint64_t address) const;
 
-  // The next address after this one, in units of so many bytes, at which a function begins; UINT64_MAX if there is none.
+  // The next address after this one, in units of so many bytes, at which a function begins; UINT64_MAX if there is
+  // none.
   uint64_t next_start(uint64_t unit_number, uint64_t unit) const;
 
  private:

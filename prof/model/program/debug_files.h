@@ -28,8 +28,8 @@ struct DebugFile {
 // another's or cannot be read is passed over, and a remark says so.
 DebugFile find_debug_file(const ElfFile& program, const DebugSearch& search, std::vector<std::string>& remarks);
 
-// The file to which dwz moved a part of the debug information of `file`; none unless it has the right build-id. If `file` is a copy
-// that profld made, it may lie beside the original.
+// The file to which dwz moved a part of the debug information of `file`; none unless it has the right build-id. If
+// `file` is a copy that profld made, it may lie beside the original.
 std::optional<ElfFile> find_dwz_file(const ElfFile& file, const DwzLink& link, const DebugSearch& search);
 
 // What to tell of one whose file of dwz's is not there.

@@ -80,8 +80,8 @@ class FunctionTable {
   // Nobody counts the calls of a function of the table.
   void set_uncounted(uint32_t function) { functions_[function].has_calls = false; }
   void set_counted(uint32_t function) { functions_[function].has_calls = true; }
-  // Index of the function that an instruction of an object is in, an address in the original, or of its unknown_function;
-  // its calls are set uncounted.
+  // Index of the function that an instruction of an object is in, an address in the original, or of its
+  // unknown_function; its calls are set uncounted.
   uint32_t uncounted(uint32_t object, uint64_t address);
 
   // Index of the function, and its object, of this name, which stands for code in no file: "[kernel]".

@@ -66,8 +66,8 @@ std::optional<uint64_t> Object::entry_of_original(uint64_t address) const {
   const Symbol* last = symbols_.last_without_size(address);
   if (!last || (start && last->address <= *start)) return start;
   if (last->type != STT_NOTYPE) return last->address;
-  // A label may lie within a function, unless the one before has ended: so does _start of the dynamic linker, which has no unwind
-  // table.
+  // A label may lie within a function, unless the one before has ended: so does _start of the dynamic linker, which has
+  // no unwind table.
   const Symbol* before = start ? symbols_.find(*start) : nullptr;
   const bool has_ended = before && before->size != 0 && before->address + before->size <= last->address;
   return has_ended ? last->address : start;
@@ -97,8 +97,8 @@ uint64_t Object::entry_of(uint64_t address) const {
 
 namespace {
 
-// Whether functions of a module have calls, or its blocks counts: these are told by its map. Of samples by address one may have
-// come while a program that was never rewritten ran between libraries that were.
+// Whether functions of a module have calls, or its blocks counts: these are told by its map. Of samples by address one
+// may have come while a program that was never rewritten ran between libraries that were.
 bool is_counted_in(const Profile& profile, uint32_t index) {
   const Module& module = profile.modules()[index];
   if (std::ranges::any_of(profile.counters(), [&](const ModuleCounters& counted) { return counted.module == index; }))

@@ -1,4 +1,5 @@
-// A program or a library, as profiles name it: what leads from an address in it to the entry of a function, and to a name.
+// A program or a library, as profiles name it: what leads from an address in it to the entry of a function, and to a
+// name.
 
 #ifndef PROF_MODEL_PROGRAM_OBJECT_H
 #define PROF_MODEL_PROGRAM_OBJECT_H

@@ -1,5 +1,6 @@
-// The debug information of a program or library, in it or in its debug file: where functions stand in the source, and what was
-// inlined into them; and what is opened of the objects of a table of functions, each when it is first asked for.
+// The debug information of a program or library, in it or in its debug file: where functions stand in the source, and
+// what was inlined into them; and what is opened of the objects of a table of functions, each when it is first asked
+// for.
 
 #ifndef PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H
 #define PROF_MODEL_PROGRAM_OBJECT_DEBUG_INFO_H
@@ -26,8 +27,8 @@ constexpr uint64_t kQuicklyReadDebugInfo = 64 << 20;
 // The debug information of one object of a profile.
 class ObjectDebugInfo {
  public:
-  // `object` must outlive this. If its own files have no debug information, its debug file is looked for. If there are more than
-  // `most_bytes` of it, it is not looked at.
+  // `object` must outlive this. If its own files have no debug information, its debug file is looked for. If there are
+  // more than `most_bytes` of it, it is not looked at.
   ObjectDebugInfo(const Object& object, const DebugSearch& search, uint64_t most_bytes = UINT64_MAX);
 
   // How many bytes there are, if these are more than `most_bytes`; else 0.
@@ -36,7 +37,8 @@ class ObjectDebugInfo {
   // Nothing, if there is no debug information.
   std::optional<FunctionSource> find(uint64_t entry, const SamplesByAddress& samples = {});
 
-  // The inlined functions that the instruction at an address is of, the outermost first. They live as long as this object.
+  // The inlined functions that the instruction at an address is of, the outermost first. They live as long as this
+  // object.
   std::vector<const InlinedFrame*> inlined_at(uint64_t address) {
     return info_ ? info_->inlined_at(address) : std::vector<const InlinedFrame*>();
   }
@@ -64,7 +66,8 @@ class ObjectDebugInfo {
   std::string missing_, unreadable_;
 };
 
-// The code and the debug information of the programs and libraries of a table of functions, each opened when it is first asked for.
+// The code and the debug information of the programs and libraries of a table of functions, each opened when it is
+// first asked for.
 
 struct OpenedObject {
   OpenedObject(const Object& object, const DebugSearch& search) : info(object, search), code(object, search) {}

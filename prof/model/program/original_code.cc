@@ -20,8 +20,8 @@ namespace {
 
 // What files hold of code: its bytes, and the names of the functions of other files that it calls.
 
-// The bytes of code from an address (link-time) on, fewer than `size` where a section of code ends; empty if the file does
-// not have them: skeletons and debug files have none.
+// The bytes of code from an address (link-time) on, fewer than `size` where a section of code ends; empty if the file
+// does not have them: skeletons and debug files have none.
 std::string code_at(const ElfFile& file, uint64_t address, uint64_t size) {
   std::optional<uint64_t> offset;
   bool has_sections = false;

@@ -1,8 +1,8 @@
 // The code of a program or library as it was before profld rewrote it.
 //
-// Best are the bytes of the original, which is looked for beside its copy, where the user's programs lie, and by the name
-// that the profile has; its build-id tells that it is the right one. The copy has the old code, too, but jumps stand at
-// the beginnings of functions that moved.
+// Best are the bytes of the original, which is looked for beside its copy, where the user's programs lie, and by the
+// name that the profile has; its build-id tells that it is the right one. The copy has the old code, too, but jumps
+// stand at the beginnings of functions that moved.
 
 #ifndef PROF_MODEL_PROGRAM_ORIGINAL_CODE_H
 #define PROF_MODEL_PROGRAM_ORIGINAL_CODE_H
@@ -33,8 +33,8 @@ class OriginalCode {
   // `object` must outlive this.
   OriginalCode(const Object& object, const DebugSearch& search);
 
-  // The bytes from an address on, as many as asked for if they are there. What is asked for one after the other is read at
-  // once.
+  // The bytes from an address on, as many as asked for if they are there. What is asked for one after the other is read
+  // at once.
   std::string bytes(uint64_t address, uint64_t size) const;
 
   // Whether there are any; and whether they are the original's, without jumps of profld's.
@@ -47,8 +47,8 @@ class OriginalCode {
   // The code of the function at an entry: that which begins there, and its fragments, by address.
   std::vector<CodeRange> ranges_of(uint64_t entry) const;
 
-  // The name of the function of another file that a call leads to, through a stub of the linker's or a word of the GOT at
-  // this address; "" if it is no such address.
+  // The name of the function of another file that a call leads to, through a stub of the linker's or a word of the GOT
+  // at this address; "" if it is no such address.
   std::string import_at(uint64_t address) const;
 
  private:

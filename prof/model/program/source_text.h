@@ -13,8 +13,8 @@ namespace prof {
 
 class SourceText {
  public:
-  // `folders`: where sources are looked for that are not at their paths, by as many of the last parts of these as a folder
-  // has.
+  // `folders`: where sources are looked for that are not at their paths, by as many of the last parts of these as a
+  // folder has.
   explicit SourceText(std::vector<std::string> folders);
 
   // The lines of a file, without newlines and with blanks for tabs; null if it is not there. They live as long as this.
@@ -23,11 +23,12 @@ class SourceText {
   // When the file was changed last; none if it is not there, or that is not known.
   std::optional<int64_t> time_changed(const std::string& path);
 
-  // A program has code of the lines of a file up to this one. `made`: when it was made, if that is known (time_of_change).
+  // A program has code of the lines of a file up to this one. `made`: when it was made, if that is known
+  // (time_of_change).
   void note_program(const std::string& path, uint32_t last_line, std::optional<int64_t> made);
 
-  // Of the files that were asked for: which are not there, and where they were looked for; which were changed after a program
-  // was made of them.
+  // Of the files that were asked for: which are not there, and where they were looked for; which were changed after a
+  // program was made of them.
   std::vector<std::string> remarks() const;
 
  private:

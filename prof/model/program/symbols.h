@@ -1,10 +1,10 @@
 // Names of functions by address.
 //
 // Several symbols may lie at one address (aliases, weak and strong names, labels of assembly) or cover it. Shown is the
-// one that a person would write: a function rather than a label, a name that other files may use rather than a local one,
-// of the version that programs are linked with today, that the program itself uses, with the fewest leading underscores,
-// strong rather than weak, short. So of `free`, `__libc_free` and `cfree`, which are one function of the C library, it
-// is `free`.
+// one that a person would write: a function rather than a label, a name that other files may use rather than a local
+// one, of the version that programs are linked with today, that the program itself uses, with the fewest leading
+// underscores, strong rather than weak, short. So of `free`, `__libc_free` and `cfree`, which are one function of the C
+// library, it is `free`.
 
 #ifndef PROF_MODEL_PROGRAM_SYMBOLS_H
 #define PROF_MODEL_PROGRAM_SYMBOLS_H
@@ -32,7 +32,8 @@ class SymbolTable {
   // The same for an address of any instruction: a label within a function is none of its own.
   const Symbol* find_containing(uint64_t address) const;
 
-  // The last symbol up to an address, if its size is not known: a function's (as _fini), or a label of assembly; else null.
+  // The last symbol up to an address, if its size is not known: a function's (as _fini), or a label of assembly; else
+  // null.
   const Symbol* last_without_size(uint64_t address) const;
 
   // The first function of this name, or null.

@@ -6,12 +6,13 @@ namespace prof {
 
 namespace {
 
-// Cycles that an increment of a counter takes. A plain one mostly runs beside the function's other work: over whole programs it
-// is 0 to 0.25 cycles (the ten of make truth). One with the prefix lock holds all up. Where samples find the program does not tell
-// more: they are at the instruction that waits, which is hardly ever the increment and often the one after it, whatever it waits for.
+// Cycles that an increment of a counter takes. A plain one mostly runs beside the function's other work: over whole
+// programs it is 0 to 0.25 cycles (the ten of make truth). One with the prefix lock holds all up. Where samples find
+// the program does not tell more: they are at the instruction that waits, which is hardly ever the increment and often
+// the one after it, whatever it waits for.
 constexpr UncertainCost kIncrement = {0, -0.3, 0.3}, kLockedIncrement = {14, 8, 20};
-// Of one that was locked because there were several threads. If two of them increment one counter in turn, its memory goes from one
-// processor to the other: sort's took 110, those of threads in Python, of which one runs at a time, 12.
+// Of one that was locked because there were several threads. If two of them increment one counter in turn, its memory
+// goes from one processor to the other: sort's took 110, those of threads in Python, of which one runs at a time, 12.
 constexpr UncertainCost kSharedIncrement = {30, 8, 130};
 
 }  // namespace

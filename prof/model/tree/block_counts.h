@@ -30,8 +30,8 @@ class BlockSums {
   // By object and address.
   std::vector<BlockCount> finish(const FunctionTable& functions, Listed listed) const;
 
-  // The cycles that increments of counters took in each function, by its index; as far as that can be known without a measurement.
-  // Functions that were never called are added.
+  // The cycles that increments of counters took in each function, by its index; as far as that can be known without a
+  // measurement. Functions that were never called are added.
   std::vector<UncertainCost> costs(FunctionTable& functions) const;
 
   // Cycles that it took at least to increment counters that threads shared, as far as that began while a process ran.

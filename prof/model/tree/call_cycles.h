@@ -1,14 +1,14 @@
 // Cycles of functions that call each other, and an order in which callers come after what they call.
 //
-// The search goes through the graph depth first, from each function in the order of their numbers, along the calls in the order in
-// which they are given. A function that it meets again while it is still below it closes a cycle: all functions between the two
-// belong to it. The function that it came to first is the head. Functions are numbered as they are left, all members of a cycle with
-// the number of their head.
+// The search goes through the graph depth first, from each function in the order of their numbers, along the calls in
+// the order in which they are given. A function that it meets again while it is still below it closes a cycle: all
+// functions between the two belong to it. The function that it came to first is the head. Functions are numbered as
+// they are left, all members of a cycle with the number of their head.
 //
-// The result is that of any search for strongly connected components. But which member is the head, and in which order the
-// members stand, depends on the way, which is gprof's: so its report can be made of this. gprof recurses, and walks along its lists;
-// here is a stack, and who is in whose cycle is kept as sets that are joined (union-find), so that graphs of a hundred thousand
-// functions take no time.
+// The result is that of any search for strongly connected components. But which member is the head, and in which order
+// the members stand, depends on the way, which is gprof's: so its report can be made of this. gprof recurses, and walks
+// along its lists; here is a stack, and who is in whose cycle is kept as sets that are joined (union-find), so that
+// graphs of a hundred thousand functions take no time.
 
 #ifndef PROF_MODEL_TREE_CALL_CYCLES_H
 #define PROF_MODEL_TREE_CALL_CYCLES_H

@@ -1,5 +1,5 @@
-// How complete all profiles of an analysis together are: programs that go on, that were killed, or whose calls and times
-// were not all recorded.
+// How complete all profiles of an analysis together are: programs that go on, that were killed, or whose calls and
+// times were not all recorded.
 
 #ifndef PROF_MODEL_TREE_COMPLETENESS_H
 #define PROF_MODEL_TREE_COMPLETENESS_H

@@ -1,13 +1,14 @@
-// Trees of calls made from others: some of the contexts, or all contexts of a function laid over each other, seen from the
-// function down to what it calls or up to who called it.
+// Trees of calls made from others: some of the contexts, or all contexts of a function laid over each other, seen from
+// the function down to what it calls or up to who called it.
 //
-// A function here takes a tree and says nothing of names: which functions are meant is said by number. Which contexts are
-// left and what stands where depends on the shape of the tree only, never on times or calls, so two trees with the same
-// nodes (waiting.h) stay alike. Numbers of calls and self times are sums of whole numbers and stay exact. The range of a
-// total time (probe_cost.h) is wider where a part of the subtree is gone: it is then the sum of the ranges of the rest.
+// A function here takes a tree and says nothing of names: which functions are meant is said by number. Which contexts
+// are left and what stands where depends on the shape of the tree only, never on times or calls, so two trees with the
+// same nodes (waiting.h) stay alike. Numbers of calls and self times are sums of whole numbers and stay exact. The
+// range of a total time (probe_cost.h) is wider where a part of the subtree is gone: it is then the sum of the ranges
+// of the rest.
 //
-// Nothing here recurses. As in all trees, parents precede their children in Tree::nodes, and siblings stand in the order
-// of their numbers.
+// Nothing here recurses. As in all trees, parents precede their children in Tree::nodes, and siblings stand in the
+// order of their numbers.
 
 #ifndef PROF_MODEL_TREE_CONTEXTS_H
 #define PROF_MODEL_TREE_CONTEXTS_H
@@ -58,11 +59,11 @@ struct CallersTree {
   uint32_t levels = 0;  // only so many levels of callers were followed, since the tree was getting too large; 0: all
 };
 
-// Who called the functions: below the root a node for each of them with all its calls and its self and total time, below
-// it a node for each of its callers with the part of these that belongs to the calls from there, and so on up to those
-// that nobody called. Calls and self time of a node are those of its children added up, and of calls that nobody made.
-// The total time of an activation inside another one of the same function belongs to the outer one, as in FunctionSum:
-// the chain that leads to the inner one has its calls and its self time, and no total time of it.
+// Who called the functions: below the root a node for each of them with all its calls and its self and total time,
+// below it a node for each of its callers with the part of these that belongs to the calls from there, and so on up to
+// those that nobody called. Calls and self time of a node are those of its children added up, and of calls that nobody
+// made. The total time of an activation inside another one of the same function belongs to the outer one, as in
+// FunctionSum: the chain that leads to the inner one has its calls and its self time, and no total time of it.
 CallersTree callers_of(const Tree& tree, const FunctionSet& functions);
 
 // Which contexts of a profile are shown, by the names of functions that they go through.

@@ -1,8 +1,8 @@
 // What modules did: the functions of each added up; and the functions and contexts that a selection of modules and
 // functions leaves; and how much of the code of modules has hooks.
 //
-// Imports (format/map.h) are no functions of the modules that call them, and which library has them is not known. All of
-// them are one module, "[libraries]".
+// Imports (format/map.h) are no functions of the modules that call them, and which library has them is not known. All
+// of them are one module, "[libraries]".
 
 #ifndef PROF_MODEL_TREE_MODULES_H
 #define PROF_MODEL_TREE_MODULES_H

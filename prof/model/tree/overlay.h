@@ -1,8 +1,8 @@
 // Nodes of a tree laid over each other to make another tree, level by level.
 //
-// A node of the new tree stands for a group of members, each a node of the old tree. What is below a member, in whatever
-// direction the new tree goes, is sorted by function into the groups of the next level. So a group is worked on once,
-// and a table of the functions with a mark for the group is all that has to be searched.
+// A node of the new tree stands for a group of members, each a node of the old tree. What is below a member, in
+// whatever direction the new tree goes, is sorted by function into the groups of the next level. So a group is worked
+// on once, and a table of the functions with a mark for the group is all that has to be searched.
 
 #ifndef PROF_MODEL_TREE_OVERLAY_H
 #define PROF_MODEL_TREE_OVERLAY_H
@@ -65,7 +65,8 @@ class Overlay {
 
   void add_children(uint32_t parent, const std::vector<Member>& members);
 
-  // Of a function: which group is its own among those of one parent. A mark with another number is of an earlier parent.
+  // Of a function: which group is its own among those of one parent. A mark with another number is of an earlier
+  // parent.
   struct Mark {
     uint32_t parent_number = 0;
     size_t group = 0;

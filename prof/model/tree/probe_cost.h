@@ -1,8 +1,8 @@
 // What the probe, a pair of hooks, costs a call, and how sure times are from which that was subtracted.
 //
-// Of every call some cycles lie between its two time stamps and are measured as the callee's (`inside`), and some before
-// the first and after the second, as the caller's (`outside`). The runtime measures both, at the start and at the end of
-// a run, on calls of functions that do nothing (libprof/life/calibrate.h). That is what is subtracted.
+// Of every call some cycles lie between its two time stamps and are measured as the callee's (`inside`), and some
+// before the first and after the second, as the caller's (`outside`). The runtime measures both, at the start and at
+// the end of a run, on calls of functions that do nothing (libprof/life/calibrate.h). That is what is subtracted.
 //
 // In a program the same hooks cost more or less than that. A processor with other work at hand does much of a hook's
 // beside it: a function of a few hundred cycles may not become longer at all by what is inside. And a hook that
@@ -16,8 +16,8 @@
 // hooks, which take room in caches, on a machine that is not always equally fast: kElsewhere, a part of the time. These
 // factors were found with `make truth` (tests/bench/RESULTS): true values lie in the ranges for nine functions of ten.
 //
-// A tail call through a pointer (format.h, kSoughtCall) has costs of its own, which are a few times those of a call. More of it
-// depends on what the caches hold, and so either part is from 0.4 to 2.5 times what was measured.
+// A tail call through a pointer (format.h, kSoughtCall) has costs of its own, which are a few times those of a call.
+// More of it depends on what the caches hold, and so either part is from 0.4 to 2.5 times what was measured.
 //
 // What is not inside is mostly outside, so the cost of the pair is known better than either part: from 0.6 to 1.3 times
 // what was measured. In the total time of a node both parts of all calls are contained but those of the node itself.

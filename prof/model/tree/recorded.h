@@ -1,5 +1,5 @@
-// What the profiles of one program recorded, put together: its functions, the tree of their calls, their sums, its blocks; and
-// what kind of figures these are. An Analysis (analysis.h) is that, and what there is to tell of it.
+// What the profiles of one program recorded, put together: its functions, the tree of their calls, their sums, its
+// blocks; and what kind of figures these are. An Analysis (analysis.h) is that, and what there is to tell of it.
 
 #ifndef PROF_MODEL_TREE_RECORDED_H
 #define PROF_MODEL_TREE_RECORDED_H
@@ -55,7 +55,8 @@ struct Recorded {
   std::vector<BlockCount> blocks = {};
   // The same: cycles that counting them took, by function.
   std::vector<UncertainCost> counter_costs = {};
-  // Of a run without hooks, whose blocks were counted: how often functions called others, but for calls through pointers.
+  // Of a run without hooks, whose blocks were counted: how often functions called others, but for calls through
+  // pointers.
   std::vector<CountedArc> arcs = {};
 
   // Whether somebody counts the calls of a function.

@@ -73,8 +73,8 @@ class Crediting {
     return id.empty() || module.build_id.empty() ? module.path == samples_.program : module.build_id == id;
   }
 
-  // The file of a module, as it was when the samples were taken: itself, or, of the copy that ran, what the profile keeps of it.
-  // Null if it is gone. `opened` keeps what had to be opened.
+  // The file of a module, as it was when the samples were taken: itself, or, of the copy that ran, what the profile
+  // keeps of it. Null if it is gone. `opened` keeps what had to be opened.
   const ElfFile* open(const SampledModule& module, std::optional<ElfFile>& opened) const {
     const std::vector<ElfFile>& of_program = functions_.program().files();
     if (!of_program.empty() && of_program[0].is_rewritten() && of_program[0].build_id() == module.build_id)

@@ -1,21 +1,22 @@
 // Times from samples of the unprofiled program (prof/sample/samples.h), and calls and contexts from a run of its copy.
 //
 // Samples say of which function they are, not in which context it was called. So the time of a function is spread over
-// the nodes of the tree that are of it, by what the run of the copy measured in each of them, or by their calls where it
-// measured nothing. Times include the cost of hooks there; what counts here is only their proportion within one
+// the nodes of the tree that are of it, by what the run of the copy measured in each of them, or by their calls where
+// it measured nothing. Times include the cost of hooks there; what counts here is only their proportion within one
 // function. Total times follow by addition. Of libraries, which have no nodes, there is self time only, and no total
 // time includes it.
 //
 // If the samples have chains, and the copy had no hooks, contexts are those of the chains (sampled_contexts.h).
 //
-// How sure the time of a function is follows from the number n of its samples. How many there are in all, N, is no chance: one for
-// each period that a processor ran the program. Chance decides which functions they are of, so n is binomial: Wilson's interval
+// How sure the time of a function is follows from the number n of its samples. How many there are in all, N, is no
+// chance: one for each period that a processor ran the program. Chance decides which functions they are of, so n is
+// binomial: Wilson's interval
 //
 //     (n + z^2/2 +- z sqrt(n (1 - n/N) + z^2/4)) / (1 + z^2/N)     with z = 1.96
 //
-// holds the true value in 95 of 100 runs, also when n is 0, and when it is N. N is by the kernel's accounts, as samples in the
-// kernel may not be allowed. If samples come w at once, because a program that samples itself shares its processor with others,
-// n / w are independent.
+// holds the true value in 95 of 100 runs, also when n is 0, and when it is N. N is by the kernel's accounts, as samples
+// in the kernel may not be allowed. If samples come w at once, because a program that samples itself shares its
+// processor with others, n / w are independent.
 
 #ifndef PROF_MODEL_TREE_SAMPLED_H
 #define PROF_MODEL_TREE_SAMPLED_H
@@ -92,32 +93,33 @@ class SampledPart {
 };
 
 // Credits samples to the functions of a table whose program they are of, which gets those of libraries, and to their
-// addresses in a histogram. `path` is that of the samples' file. What there is to tell of files without names is added to
-// the remarks. Throws Error if the samples are not of that program.
+// addresses in a histogram. `path` is that of the samples' file. What there is to tell of files without names is added
+// to the remarks. Throws Error if the samples are not of that program.
 SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
                     std::vector<std::string>& remarks);
 
-// Leaves out what counters took, if the samples are of a copy that has them: `costs`, by function. `hz`: cycles a second.
+// Leaves out what counters took, if the samples are of a copy that has them: `costs`, by function. `hz`: cycles a
+// second.
 void leave_out_counters(const std::vector<UncertainCost>& costs, double hz, SampledTimes& times);
 
 // Puts the times that the samples say in the place of those that are in a tree, with cycles that tick `hz` times a
 // second, and returns the sums by function.
 std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree& tree);
 
-// Makes the tree that of the samples' chains, and returns the sums by function. Their calls are those of the tree before, and
-// `arcs` tells how many of them each function made; so nodes get theirs. Sets the timeline.
+// Makes the tree that of the samples' chains, and returns the sums by function. Their calls are those of the tree
+// before, and `arcs` tells how many of them each function made; so nodes get theirs. Sets the timeline.
 std::vector<FunctionSum> use_chains(const Samples& samples, double hz, const std::vector<CountedArc>& arcs,
                                     SampledTimes& times, Tree& tree);
 
-// What to say if samples show much less time than the kernel's accounts; "" if they do not. A thread begins with a period of
-// its own, so one that runs for less than that has no sample.
+// What to say if samples show much less time than the kernel's accounts; "" if they do not. A thread begins with a
+// period of its own, so one that runs for less than that has no sample.
 std::string time_without_samples(const Samples& samples);
 
 // What to say of chains that are not whole; "" if nearly all are.
 std::string chains_cut_off(const SampledChains& chains);
 
-// A function without samples may have had some: the variance makes with_chance (probe_cost.h) say so many as the end of a
-// score interval.
+// A function without samples may have had some: the variance makes with_chance (probe_cost.h) say so many as the end of
+// a score interval.
 void make_zeros_uncertain(std::vector<FunctionSum>& sums, double cycles_of_sample);
 
 // What to say about functions that have samples but no calls although these are counted; "" if there are none.

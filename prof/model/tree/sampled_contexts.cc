@@ -78,8 +78,8 @@ class Counted {
     return taken;
   }
 
-  // A chain has one function right below another that never calls it: the one that `caller` called and that ended in a jump to
-  // `callee`, if it can only be one.
+  // A chain has one function right below another that never calls it: the one that `caller` called and that ended in a
+  // jump to `callee`, if it can only be one.
   std::optional<uint32_t> jumped_from(uint32_t caller, uint32_t callee) const {
     const auto callers = callers_.find(callee);
     if (has({caller, callee}) || callers == callers_.end() || left_[callee] != 0) return {};
@@ -98,8 +98,8 @@ class Counted {
     bool has_jumps = false;
   };
 
-  // A function is called in one context only if another one makes all of its calls, by counted arcs, and is so as well; or
-  // if it was called once, from outside.
+  // A function is called in one context only if another one makes all of its calls, by counted arcs, and is so as well;
+  // or if it was called once, from outside.
   void find_single_contexts() {
     enum : uint8_t { unknown, no, yes };
     std::vector<uint8_t> state(calls_.size(), unknown);
@@ -148,8 +148,8 @@ class Sharing {
 
   void share() {
     add_nodes_without_samples();
-    // By caller and callee, the samples of the nodes of the caller that have such a child; and of nodes without a counted
-    // arc, by callee alone.
+    // By caller and callee, the samples of the nodes of the caller that have such a child; and of nodes without a
+    // counted arc, by callee alone.
     struct Shared {
       double samples = 0, given = 0;
       uint64_t calls = 0;

@@ -1,20 +1,22 @@
-// The tree of calls of a run without hooks, from the chains of its samples (prof/sample/samples.h) and the counts of its calls.
+// The tree of calls of a run without hooks, from the chains of its samples (prof/sample/samples.h) and the counts of
+// its calls.
 //
-// Times are those of samples: a context without any is not seen. Calls are known by call site, not by context. So the calls
-// of a node are
+// Times are those of samples: a context without any is not seen. Calls are known by call site, not by context. So the
+// calls of a node are
 //
-//     exact, if the caller is itself called from one other function only, that one too, and so on, so that it has this one
-//     context; and no calls of the function are through pointers;
-//     else shared: what one function called another, as counted, among the contexts of the caller by their samples; and what
-//     was called through pointers among the contexts in which no such call is counted. That is an estimate, and is marked.
+//     exact, if the caller is itself called from one other function only, that one too, and so on, so that it has this
+//     one context; and no calls of the function are through pointers;
+//     else shared: what one function called another, as counted, among the contexts of the caller by their samples; and
+//     what was called through pointers among the contexts in which no such call is counted. That is an estimate, and is
+//     marked.
 //
-// A function that ended in a jump to another one has no frame any more, and is in no chain. Where it can only be one, it is put
-// between its caller and the other, as it is with hooks.
+// A function that ended in a jump to another one has no frame any more, and is in no chain. Where it can only be one,
+// it is put between its caller and the other, as it is with hooks.
 //
 // A call that was counted and of which there is no context is below the context of the caller that has most samples.
 //
-// Inlined functions are nodes without calls, below those that have their code; what they call is below them. Calls are counted by
-// the function that has the code.
+// Inlined functions are nodes without calls, below those that have their code; what they call is below them. Calls are
+// counted by the function that has the code.
 
 #ifndef PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
 #define PROF_MODEL_TREE_SAMPLED_CONTEXTS_H
@@ -68,8 +70,9 @@ struct SampleValue {
     part.self_range = {value * its_own.low, value * its_own.high};
   }
 
-  // set_self gives variances that add up, as if each sample came by chance alone. But a sum of times has no sample that others
-  // have: among `all`, its variance is less by the square of the sum over `all`. One that has all of them is sure to within few.
+  // set_self gives variances that add up, as if each sample came by chance alone. But a sum of times has no sample that
+  // others have: among `all`, its variance is less by the square of the sum over `all`. One that has all of them is
+  // sure to within few.
   template <class Part>
   void correct_variances(Part& part) const {
     const double few = 2.25 * weight * cycles * cycles;  // with 95 %, 3 samples
@@ -81,8 +84,8 @@ struct SampleValue {
     correct(part.total, part.total_variance);
   }
 
-  // What a self time adds to the range of the total time of those that called it. Most of what counters make uncertain is only moved
-  // from a function to one that calls it, or that it calls, and is in the total of both.
+  // What a self time adds to the range of the total time of those that called it. Most of what counters make uncertain
+  // is only moved from a function to one that calls it, or that it calls, and is in the total of both.
   template <class Part>
   static Range in_total(const Part& part) {
     constexpr double kNotMoved = 0.25;
@@ -90,8 +93,8 @@ struct SampleValue {
     return {self - kNotMoved * (self - part.self_range.low), self};
   }
 
-  // To be called when those that called the node have got their part of its total time: what was moved between it and them is
-  // uncertain in its own.
+  // To be called when those that called the node have got their part of its total time: what was moved between it and
+  // them is uncertain in its own.
   template <class Part>
   static void add_moved(Part& node) {
     const Range without = in_total(node);
@@ -107,8 +110,8 @@ struct CountedArc {
   bool is_jump = false;  // at the end of the caller
 };
 
-// A tree, and which of its nodes has the samples of each node of the chains: those in user code, and those in the kernel, which is 0
-// where there are none.
+// A tree, and which of its nodes has the samples of each node of the chains: those in user code, and those in the
+// kernel, which is 0 where there are none.
 struct ChainTree {
   Tree tree;
   std::vector<uint32_t> user, kernel;

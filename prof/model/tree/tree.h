@@ -14,8 +14,8 @@
 // if calls were folded, the others are folded recursion, which was called further down in the tree, and their cost is
 // subtracted there.
 //
-// Tail calls. A function that jumped to another one had ended, so its own time has no cost of the other's hooks in it: there
-// was one hook between the two, the end of the one and the beginning of the other.
+// Tail calls. A function that jumped to another one had ended, so its own time has no cost of the other's hooks in it:
+// there was one hook between the two, the end of the one and the beginning of the other.
 //
 // Estimated times (PROFTYPE=adaptive) are inclusive (read/decode.cc). The self time of a node is its estimate minus
 // those of its children, and minus a pair of hooks for each of their calls. The children of a node cannot have taken
@@ -152,8 +152,8 @@ class TreeBuilder {
   std::unique_ptr<State> state_;
 };
 
-// Goes through a tree without recursion: `enter(node, level)` is called before a node's children, `leave(node)` after them;
-// not for the root. Calls from outside are on level 0.
+// Goes through a tree without recursion: `enter(node, level)` is called before a node's children, `leave(node)` after
+// them; not for the root. Calls from outside are on level 0.
 template <class Enter, class Leave>
 void walk(const Tree& tree, const Enter& enter, const Leave& leave) {
   const std::vector<CallNode>& nodes = tree.nodes;

@@ -209,8 +209,8 @@ class Texts {
   std::vector<const std::string*> texts_;
 };
 
-// What stands after a number of calls: the place of the call, and what was called from there. There may be a million lines, but
-// the texts that they are made of are few.
+// What stands after a number of calls: the place of the call, and what was called from there. There may be a million
+// lines, but the texts that they are made of are few.
 class Names {
  public:
   Names(const Analysis& analysis, const DebugSearch& search)

@@ -18,8 +18,9 @@ namespace prof {
 
 // `terminal`, in all of these: the columns of the terminal that is printed on, if it is one.
 
-// Each file with its lines: how often they ran, how often functions that begin there were called, and what time the line took, if
-// there are samples, or else these functions themselves. A file that is not there has the lines that anything is known of, without their text.
+// Each file with its lines: how often they ran, how often functions that begin there were called, and what time the
+// line took, if there are samples, or else these functions themselves. A file that is not there has the lines that
+// anything is known of, without their text.
 void print_annotation(const Analysis& analysis, const Annotation& annotation, SourceText& sources,
                       std::optional<size_t> terminal, Output& out);
 
@@ -45,13 +46,13 @@ class AnnotationTexts {
   std::vector<std::string> titles_;
 };
 
-// Each function with its instructions: how often they ran, what time samples say they took, their addresses, and their distance from the function's entry.
-// Between them, the lines of source that they were made of.
+// Each function with its instructions: how often they ran, what time samples say they took, their addresses, and their
+// distance from the function's entry. Between them, the lines of source that they were made of.
 void print_disassembly(const Analysis& analysis, const Disassembly& disassembly, SourceText& sources,
                        std::optional<size_t> terminal, Output& out);
 
-// A line for each: how many calls there were, of which function, and from where. Those with the most calls first. Returns what
-// to tell the user of lines of source that are not known.
+// A line for each: how many calls there were, of which function, and from where. Those with the most calls first.
+// Returns what to tell the user of lines of source that are not known.
 std::vector<std::string> print_call_sites(const Analysis& analysis, const std::vector<CallSite>& sites,
                                           const DebugSearch& search, std::optional<size_t> terminal, Output& out);
 

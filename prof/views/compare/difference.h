@@ -37,8 +37,8 @@ struct DifferenceTable {
 };
 DifferenceTable difference_table(const Difference& difference, const DifferenceOptions& options);
 
-// Both programs; a line for each function with its figures and their changes; the sum of all. `~` before a change: it is
-// not known to be more than noise.
+// Both programs; a line for each function with its figures and their changes; the sum of all. `~` before a change: it
+// is not known to be more than noise.
 void print_difference(const Difference& difference, const DifferenceOptions& options, Output& out);
 
 // A line for each context in which something changed, and for those that lead there: `name:time->time/calls->calls`,

@@ -1,9 +1,10 @@
 // Files for GNU gprof: gmon.out, and the names of functions.
 //
-// What of a run a gmon.out has room for: model/gmon/gmon_of.h. The program and each of its libraries have a file of their own.
+// What of a run a gmon.out has room for: model/gmon/gmon_of.h. The program and each of its libraries have a file of
+// their own.
 //
-// If a file has counts of basic blocks, gprof warns unless it is told to show lines (-l), and shows the same as without them.
-// So they are in one more file, with all that is in the other, unless the user wants one only.
+// If a file has counts of basic blocks, gprof warns unless it is told to show lines (-l), and shows the same as without
+// them. So they are in one more file, with all that is in the other, unless the user wants one only.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,8 +30,8 @@ namespace {
 
 constexpr uint64_t kMaxTicksPerRecord = UINT16_MAX;
 constexpr uint64_t kMaxCallsPerRecord = UINT32_MAX;
-// Bytes of the records that great numbers need besides their first ones, which is enough for 10^17 calls; more come from
-// damaged profiles.
+// Bytes of the records that great numbers need besides their first ones, which is enough for 10^17 calls; more come
+// from damaged profiles.
 constexpr uint64_t kMaxOfSplits = uint64_t(1) << 29;
 constexpr size_t kDimensionSize = 15, kSizeOfArc = 21;
 
@@ -123,7 +124,8 @@ bool may_have_files_beside(const std::string& path) {
   return !std::filesystem::exists(path, e) || std::filesystem::is_regular_file(path, e);
 }
 
-// Adds to how many calls are left out. Returns the path of the file beside it with counts of blocks; "" if there is none.
+// Adds to how many calls are left out. Returns the path of the file beside it with counts of blocks; "" if there is
+// none.
 std::string write_object(const Analysis& analysis, uint32_t object, const std::string& path, const GmonOptions& options,
                          const std::vector<CallSite>& sites, uint64_t& calls_left_out) {
   uint64_t left_out = 0;

@@ -6,8 +6,9 @@ namespace prof {
 
 namespace {
 
-// A measured time that no one number stands for has the place of the longest that it may be: what may matter is not hidden behind
-// what is known to be little, and the middle of its range says nothing. One from samples is the likely one, however few they are.
+// A measured time that no one number stands for has the place of the longest that it may be: what may matter is not
+// hidden behind what is known to be little, and the middle of its range says nothing. One from samples is the likely
+// one, however few they are.
 double decisive(double cycles, const Range& range, double variance) {
   return is_vague(range) && variance == 0 ? range.high : cycles;
 }

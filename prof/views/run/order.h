@@ -23,8 +23,8 @@ struct Ranked {
   uint64_t address = 0;
 };
 
-// Whether `a` comes before `b`: the greater number first, names by their bytes. What is alike by the key is put in order
-// by self time, what was waited, calls, name and address.
+// Whether `a` comes before `b`: the greater number first, names by their bytes. What is alike by the key is put in
+// order by self time, what was waited, calls, name and address.
 bool comes_before(SortKey key, const Ranked& a, const Ranked& b);
 
 }  // namespace prof

@@ -1,6 +1,6 @@
 // The table of functions, and that of modules. Which columns there are depends on what was measured; which of them are
-// printed, on the terminal. Rows are made of the sums of functions, sorted, and cut off where the options say; above them
-// stand lines about the run.
+// printed, on the terminal. Rows are made of the sums of functions, sorted, and cut off where the options say; above
+// them stand lines about the run.
 
 #include <algorithm>
 #include <cstddef>
@@ -239,8 +239,8 @@ std::string last_line(const Analysis& analysis, const LeftOut& left_out, const S
   return wrapped(line, options.columns);
 }
 
-// The texts of a column, a cell for each row. The column that the rows are sorted by is the last to go, where a terminal has
-// no room for all.
+// The texts of a column, a cell for each row. The column that the rows are sorted by is the last to go, where a
+// terminal has no room for all.
 TextColumn texts_of(const Column& column, const std::vector<TableRow>& rows, SortKey order) {
   TextColumn texts{column.title, column.key == order ? std::min(column.rank, 1) : column.rank};
   for (const TableRow& row : rows) texts.cells.push_back(column.text(row));

@@ -30,8 +30,8 @@ std::vector<std::string> names_of_functions(const FunctionTable& table);
 
 class TreeLines {
  public:
-  // `key`: what siblings are sorted by; none: the order of first calls, where that is known. `columns`: of the terminal.
-  // All of these must outlive this.
+  // `key`: what siblings are sorted by; none: the order of first calls, where that is known. `columns`: of the
+  // terminal. All of these must outlive this.
   TreeLines(const Analysis& analysis, const ShownTree& shown, const std::vector<std::string>& names,
             std::optional<SortKey> key, std::optional<size_t> columns);
 

@@ -30,8 +30,9 @@ struct TableOptions {
   size_t rows_of_terminal = 25;          // how many rows it has room for
 };
 
-// The table of functions: what part of all self time each has, the times, the calls, and after a tab the name. Above it a
-// header (table.cc), below it how many rows are not shown. A percentage has the mark ~ if it is uncertain (numbers.h).
+// The table of functions: what part of all self time each has, the times, the calls, and after a tab the name. Above it
+// a header (table.cc), below it how many rows are not shown. A percentage has the mark ~ if it is uncertain
+// (numbers.h).
 void print_flat(const Analysis& analysis, const TableOptions& options, Output& out);
 
 // The same as texts, for what shows it in another form: all functions, in the order of a key, without their names.
@@ -59,13 +60,13 @@ struct TreeOptions {
   std::optional<size_t> columns = {};
 };
 
-// Plan 9's tree: one line per function and context, `name:milliseconds/calls`, indented by depth. Of two runs with
-// ` waiting milliseconds` at its end. A tree of callers has ` self milliseconds` there, before it. What was left out for
+// Plan 9's tree: one line per function and context, `name:milliseconds/calls`, indented by depth. Of two runs with `
+// waiting milliseconds` at its end. A tree of callers has ` self milliseconds` there, before it. What was left out for
 // being small or deep is told in a last line that begins with `...`.
 void print_tree(const Analysis& analysis, const TreeOptions& options, Output& out);
 
-// Everything, for programs; of the tree, what pruning leaves. Functions stand in the order of the key, or, without one, in
-// that in which they were found.
+// Everything, for programs; of the tree, what pruning leaves. Functions stand in the order of the key, or, without one,
+// in that in which they were found.
 void print_json(const Analysis& analysis, std::optional<SortKey> order, Output& out, const Pruning& pruning = {});
 
 struct GmonOptions {
@@ -74,21 +75,23 @@ struct GmonOptions {
 };
 
 // What gprof reads: for the program at `path`, and for each library, if that is no device, at `path`.SONAME. Returns
-// what to tell the user: which files there are, and what they have no room for. Throws Error if the file cannot be written.
+// what to tell the user: which files there are, and what they have no room for. Throws Error if the file cannot be
+// written.
 std::vector<std::string> write_gmon(const Analysis& analysis, const std::string& path, const GmonOptions& options = {});
 
 // The names that gmon.out needs, in the form that `gprof -S` reads: gprof's own reading of a program's symbols leaves
 // out local ones with dots in their names. Files as those of write_gmon.
 void write_gprof_symbols(const Analysis& analysis, const std::string& path);
 
-// A gmon.out in GNU's format, version 1: histograms, then arcs, then basic blocks, all in the order in which they are there. Throws
-// Error if the numbers in it are so great that the file would be too large.
+// A gmon.out in GNU's format, version 1: histograms, then arcs, then basic blocks, all in the order in which they are
+// there. Throws Error if the numbers in it are so great that the file would be too large.
 void print_gmon(const Gmon& gmon, Output& out);
 
-// A line for each process of a run, or for each thread: how long it ran, and what it is called. Of the profiles at these
-// paths, in their order; threads that made no calls have no line. Processes are named by their arguments, threads as they
-// were called at their end. A dash stands for what a profile does not tell. Nothing is printed if there is but one.
-// `terminal`: the columns of the terminal that is printed on, if it is one. Throws Error if a profile cannot be read.
+// A line for each process of a run, or for each thread: how long it ran, and what it is called. Of the profiles at
+// these paths, in their order; threads that made no calls have no line. Processes are named by their arguments, threads
+// as they were called at their end. A dash stands for what a profile does not tell. Nothing is printed if there is but
+// one. `terminal`: the columns of the terminal that is printed on, if it is one. Throws Error if a profile cannot be
+// read.
 void print_processes(const std::vector<std::string>& profiles, Apart apart, std::optional<size_t> terminal,
                      Output& out);
 

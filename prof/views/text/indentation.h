@@ -13,19 +13,19 @@ namespace prof {
 
 class Indentation {
  public:
-  // Takes the tab stop from Plan 9's environment variable for editors and printers of trees, $tabstop. `columns`: those of
-  // the terminal that is printed on, if it is one; without the variable, its own tab stops are used then.
+  // Takes the tab stop from Plan 9's environment variable for editors and printers of trees, $tabstop. `columns`: those
+  // of the terminal that is printed on, if it is one; without the variable, its own tab stops are used then.
   explicit Indentation(std::optional<size_t> columns = {});
 
-  // Two columns for each level: a dot and a tab for every full tab stop, a dot and spaces for the rest. Very deep levels
-  // are written as numbers.
+  // Two columns for each level: a dot and a tab for every full tab stop, a dot and spaces for the rest. Very deep
+  // levels are written as numbers.
   std::string at(uint32_t level);
 
   // The same in `room` columns of a terminal: as deep as there is room for, and the level as a number.
   std::string at(uint32_t level, size_t room);
 
-  // How many columns `at` takes on a terminal; and the same in `room` columns, which a very deep level takes more of than
-  // there are.
+  // How many columns `at` takes on a terminal; and the same in `room` columns, which a very deep level takes more of
+  // than there are.
   size_t columns_at(uint32_t level) const;
   size_t columns_at(uint32_t level, size_t room) const;
 

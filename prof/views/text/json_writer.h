@@ -1,5 +1,5 @@
-// JSON, written as a stream: a document of a million nodes that is built in memory first takes gigabytes. Commas come by
-// themselves. Lines are broken where the caller says so.
+// JSON, written as a stream: a document of a million nodes that is built in memory first takes gigabytes. Commas come
+// by themselves. Lines are broken where the caller says so.
 
 #ifndef PROF_VIEWS_TEXT_JSON_WRITER_H
 #define PROF_VIEWS_TEXT_JSON_WRITER_H

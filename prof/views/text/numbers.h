@@ -1,5 +1,5 @@
-// Numbers as the table and the tree show them; times in the unit that fits: ns, us, ms or s. A number and its unit are one word,
-// so that a column stays one word for awk and the like; "us" is ASCII everywhere. And what part of all self
+// Numbers as the table and the tree show them; times in the unit that fits: ns, us, ms or s. A number and its unit are
+// one word, so that a column stays one word for awk and the like; "us" is ASCII everywhere. And what part of all self
 // time, or of all calls, a function or a module has (Share).
 
 #ifndef PROF_VIEWS_TEXT_NUMBERS_H
@@ -16,11 +16,12 @@ namespace prof {
 // and no range if it is doubtful (model/tree/tree.h).
 std::string shown_time(const Analysis& analysis, double cycles, const Range& range, bool is_doubtful);
 
-// Whether a time is shown as the range that it may be in (model/tree/probe_cost.h): that is wide, and does not all show as
-// zero. `units` to the second.
+// Whether a time is shown as the range that it may be in (model/tree/probe_cost.h): that is wide, and does not all show
+// as zero. `units` to the second.
 bool is_shown_as_range(const Analysis& analysis, uint64_t cycles, const Range& range, double units);
 
-// The same in one unit, which is not written: a time with three places, or its range, each end rounded to two digits, away from the other ("0.05-0.12").
+// The same in one unit, which is not written: a time with three places, or its range, each end rounded to two digits,
+// away from the other ("0.05-0.12").
 std::string shown_time(const Analysis& analysis, uint64_t cycles, const Range& range, double units, bool is_doubtful);
 
 // A number of calls, with the mark ? if it is doubtful, or ~ if it is estimated.
@@ -59,8 +60,8 @@ struct Share {
   Range range;
   bool is_vague = false;  // no one number stands for what it is a share of (is_vague in probe_cost.h)
 
-  // In percent, to a tenth. If one would see the difference: with the mark ~ if it is not known to a tenth of itself, and "-"
-  // if it is vague.
+  // In percent, to a tenth. If one would see the difference: with the mark ~ if it is not known to a tenth of itself,
+  // and "-" if it is vague.
   std::string text() const;
   // The same, but that a vague one has a number.
   std::string likely_text() const;

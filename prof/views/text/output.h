@@ -66,8 +66,8 @@ class OutputFile {
   Output out_;
 };
 
-// Makes a new file at `path` and calls `write` with an Output to it. Throws Error if it cannot be written, and passes on
-// what `write` throws; then no file is left.
+// Makes a new file at `path` and calls `write` with an Output to it. Throws Error if it cannot be written, and passes
+// on what `write` throws; then no file is left.
 void write_file(const std::string& path, const std::function<void(Output&)>& write);
 
 // The terminal that something is printed on, if it is one.
@@ -75,15 +75,16 @@ void write_file(const std::string& path, const std::function<void(Output&)>& wri
 struct TerminalSize {
   size_t rows, columns;
 
-  // How many rows of a table are worth printing: so many that the lines around it are seen as well, and no more than one reads.
+  // How many rows of a table are worth printing: so many that the lines around it are seen as well, and no more than
+  // one reads.
   size_t rows_of_table() const {
     constexpr size_t kOthers = 8, kMin = 5, kMax = 25;
     return std::clamp(rows > kOthers ? rows - kOthers : 0, kMin, kMax);
   }
 };
 
-// The size of the terminal that a file descriptor is of; none if it is no terminal. The environment variable COLUMNS, where
-// it is a number, goes before what the terminal says; 80 columns and 24 rows where neither is known.
+// The size of the terminal that a file descriptor is of; none if it is no terminal. The environment variable COLUMNS,
+// where it is a number, goes before what the terminal says; 80 columns and 24 rows where neither is known.
 std::optional<TerminalSize> terminal_size(int descriptor);
 
 }  // namespace prof

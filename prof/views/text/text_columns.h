@@ -1,4 +1,5 @@
-// Columns of text with a name after them, as all tables have them; or with a line of source or an instruction after them.
+// Columns of text with a name after them, as all tables have them; or with a line of source or an instruction after
+// them.
 
 #ifndef PROF_VIEWS_TEXT_TEXT_COLUMNS_H
 #define PROF_VIEWS_TEXT_TEXT_COLUMNS_H
@@ -15,15 +16,15 @@ namespace prof {
 
 struct TextColumn {
   std::string title;
-  // Of the columns that a narrow terminal has no room for, those with the greatest rank are left out first; one of rank 0
-  // never is.
+  // Of the columns that a narrow terminal has no room for, those with the greatest rank are left out first; one of rank
+  // 0 never is.
   int rank = 0;
   std::vector<std::string> cells = {};  // one for each line
 };
 
-// A name, and what stands before and after it. Where there is no room for all three, the name is shortened, to eight columns
-// at the least, and then what stands after it; if hardly a name would be left, the middle of the line is left out instead.
-// All printable (libprof/printable.h).
+// A name, and what stands before and after it. Where there is no room for all three, the name is shortened, to eight
+// columns at the least, and then what stands after it; if hardly a name would be left, the middle of the line is left
+// out instead. All printable (libprof/printable.h).
 struct TextWithName {
   std::string before, name, after;
 };
@@ -34,9 +35,9 @@ struct NamedLine {
   bool is_function = true;               // what is left out of its name first is in names.h; else it is the middle
 };
 
-// The titles and the lines, one by one, for what shows some of them: columns flushed right, two apart, and the name after a
-// tab. `terminal`: the columns of the terminal that is printed on, which no line is wider than; none where lines may have any
-// length.
+// The titles and the lines, one by one, for what shows some of them: columns flushed right, two apart, and the name
+// after a tab. `terminal`: the columns of the terminal that is printed on, which no line is wider than; none where
+// lines may have any length.
 class ColumnLines {
  public:
   // `has_below`: names have lines below them, which want more room.
@@ -71,8 +72,8 @@ struct ListingLine {
 // Columns flushed right, two apart, and a text after a tab, line by line.
 class Listing {
  public:
-  // Prints the titles. `widths`: of the columns, by title, at least; a title may be wider. `terminal`: the columns of the terminal
-  // that is printed on, at which lines are cut off; none where lines may have any length.
+  // Prints the titles. `widths`: of the columns, by title, at least; a title may be wider. `terminal`: the columns of
+  // the terminal that is printed on, at which lines are cut off; none where lines may have any length.
   Listing(const std::vector<std::string>& titles, std::vector<size_t> widths, std::optional<size_t> terminal,
           Output& out);
 

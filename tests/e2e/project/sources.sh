@@ -1,5 +1,5 @@
 # The file `sources` lists every source, header, unit test and manual that there is, and nothing else. No source has more
-# than 800 lines.
+# than 800 lines, and no line more than 120 columns.
 . "${0%/*}/../common.inc"
 
 cd "$tests/.." || exit 1
@@ -34,3 +34,9 @@ long=$(find linker-rewrite libprof prof tests -type f -exec awk '
   FNR <= 20 && /More than 800 lines: / { says_why = 1 }
   FNR == 801 && !says_why { print FILENAME }' {} +)
 [ -z "$long" ] || fail "more than 800 lines, and no word why: $long"
+
+# Comments, too, which clang-format leaves as they are. (Files that are not wrapped yet are left out.)
+not_yet='^(libprof/(file/|sampler/|life/(libraries|threads)\.|format/(blocks|format)\.h)|linker-rewrite/(move/|rewrite\.cc|decide/threads\.))'
+wide=$(find linker-rewrite libprof prof -name '*.cc' -o -name '*.h' -o -name '*.S' | grep -vE "$not_yet" |
+  xargs awk 'length($0) > 120 { print FILENAME ":" FNR }')
+[ -z "$wide" ] || fail "lines of more than 120 columns: $(paste -sd ' ' <<<"$wide")"

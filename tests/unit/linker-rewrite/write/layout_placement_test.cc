@@ -65,7 +65,8 @@ TEST_CASE("a very large .bss leaves no hole in the file") {
 
 TEST_CASE("a segment that cannot be mapped is refused") {
   Image image = program({load(PF_R | PF_X, 0x10, 0x400000, 0x1000, 0x1000)});
-  CHECK_THROWS_WITH_AS(place_new_segments(image, 0x2000), doctest::Contains("does not fit its place in the file; use an intact file"), Error);
+  CHECK_THROWS_WITH_AS(place_new_segments(image, 0x2000),
+                       doctest::Contains("does not fit its place in the file; use an intact file"), Error);
 }
 
 TEST_CASE("a program out of reach of 32-bit displacements is refused") {
