@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "error.h"
 
@@ -32,6 +33,12 @@ uint64_t read_at(int fd, void* to, uint64_t size, uint64_t offset, const std::st
     done += uint64_t(n);
   }
   return done;
+}
+
+std::optional<std::string> read_all(std::istream& in) {
+  std::string bytes;
+  for (char part[4096]; in.read(part, sizeof part) || in.gcount() != 0;) bytes.append(part, size_t(in.gcount()));
+  return in.bad() ? std::nullopt : std::optional(std::move(bytes));
 }
 
 }  // namespace prof

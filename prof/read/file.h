@@ -4,6 +4,7 @@
 #define PROF_READ_FILE_H
 
 #include <cstdint>
+#include <istream>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,10 @@ int open_to_read(const std::string& path);
 
 // Reads `size` bytes at `offset`; returns how many there were. Throws Error about `path` if the file cannot be read.
 uint64_t read_at(int fd, void* to, uint64_t size, uint64_t offset, const std::string& path);
+
+// All that there is; none if it cannot be read to its end, as a file in /proc of a process that ends meanwhile.
+// (Iterators of a stream throw then.)
+std::optional<std::string> read_all(std::istream& in);
 
 }  // namespace prof
 

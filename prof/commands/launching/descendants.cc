@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -34,9 +33,9 @@ constexpr int kFirstPause = 5, kLongestPause = 200;  // milliseconds between two
 constexpr size_t kMaxSeen = 500;                     // at a look
 constexpr double kWorthTelling = 0.1;                // seconds of the processor
 
-std::string read_all(const std::string& path) {
+std::string text_of(const fs::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_all(file).value_or("");
 }
 
 // The fields 14 to 17 of /proc/PID/stat, proc_pid_stat(5): the time of the process and of the children that it waited
@@ -46,7 +45,7 @@ struct Times {
 };
 
 Times times_of(pid_t process) {
-  const std::string text = read_all("/proc/" + std::to_string(process) + "/stat");
+  const std::string text = text_of("/proc/" + std::to_string(process) + "/stat");
   std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));  // the name may contain anything
   std::string skipped;
   for (int field = 3; field < 14; ++field) rest >> skipped;
@@ -56,7 +55,7 @@ Times times_of(pid_t process) {
 }
 
 std::vector<std::string> command_of(pid_t process) {
-  std::istringstream text(read_all("/proc/" + std::to_string(process) + "/cmdline"));
+  std::istringstream text(text_of("/proc/" + std::to_string(process) + "/cmdline"));
   std::vector<std::string> words;
   for (std::string word; std::getline(text, word, '\0');) words.push_back(word);
   return words;
@@ -67,14 +66,20 @@ std::string program_of(pid_t process) {
   return fs::read_symlink("/proc/" + std::to_string(process) + "/exe", error).string();
 }
 
+// Calls visit(path) for all that a folder in /proc has. What it lists may end meanwhile.
+template <class Visit>
+void each_entry(const std::string& folder, Visit visit) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator(); at.increment(error))
+    visit(at->path());
+}
+
 std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
-  std::error_code error;
-  for (const fs::directory_entry& thread :
-       fs::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
-    std::istringstream text(read_all(thread.path().string() + "/children"));
+  each_entry("/proc/" + std::to_string(process) + "/task", [&](const fs::path& thread) {
+    std::istringstream text(text_of(thread / "children"));
     for (pid_t child; text >> child;) children.push_back(child);
-  }
+  });
   return children;
 }
 
@@ -186,19 +191,15 @@ class Files {
 // The processes that have one of these files mapped, of those that did not start before.
 std::set<uint32_t> processes_with(const Files& files, uint64_t start_time) {
   std::set<uint32_t> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename().string();
+  each_entry("/proc", [&](const fs::path& path) {
+    const std::string name = path.filename().string();
     uint32_t pid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
-    if (process_start_time(pid) < start_time) continue;
-    std::ifstream maps(entry.path() / "maps");
-    for (std::string line; std::getline(maps, line);) {
-      if (!files.has(line)) continue;
-      found.insert(pid);
-      break;
-    }
-  }
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) return;
+    if (process_start_time(pid) < start_time) return;
+    std::ifstream maps(path / "maps");
+    for (std::string line; !found.contains(pid) && std::getline(maps, line);)
+      if (files.has(line)) found.insert(pid);
+  });
   return found;
 }
 

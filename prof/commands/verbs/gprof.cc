@@ -46,7 +46,9 @@ std::string bytes_of(const std::string& path) {
   if (path != "-") file.open(path, std::ios::binary);
   if (path != "-" && !file) throw Error(path + ": cannot be read");
   std::istream& in = path == "-" ? std::cin : file;
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::optional<std::string> bytes = read_all(in);
+  if (!bytes) throw Error(path + ": cannot be read");
+  return *std::move(bytes);
 }
 
 // -O. The reader tells formats apart by itself.
