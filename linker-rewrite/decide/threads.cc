@@ -14,6 +14,7 @@
 #include "libprof/format/blocks.h"
 #include "linker-rewrite/base/address.h"
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/discover/search.h"
 #include "linker-rewrite/program/noreturn.h"
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
@@ -24,8 +25,8 @@ namespace profld {
 
 namespace {
 
-// The numbers that a system call may have, by all ways through its function that lead to it. Compilers keep them in other
-// registers where there are several calls, or a loop.
+// The numbers that a system call may have, by all ways through its function that lead to it. Compilers keep them in
+// other registers where there are several calls, or a loop.
 class NumberSearch {
  public:
   NumberSearch(const Program& program, const FunctionCode& code)
@@ -82,7 +83,8 @@ class NumberSearch {
     return cached && cached->is_no_operation();
   }
 
-  // Whether the register has another number after the instruction, as far as that tells; what was before it is looked at later.
+  // Whether the register has another number after the instruction, as far as that tells; what was before it is looked
+  // at later.
   bool is_other_after(Place place, uint8_t reg, std::span<const int64_t> numbers) {
     constexpr uint16_t kKept = 0xf028;     // by functions: rbx, rbp, r12 to r15
     constexpr uint16_t kChanged = 0x0803;  // by the kernel: rax, rcx, r11
@@ -136,32 +138,103 @@ bool may_make(const Program& program, const FunctionCode& code, std::span<const 
   return false;
 }
 
-// Whether two bytes anywhere in code that is in no function, and is no linker's stub, could be the end of an instruction that `is_wanted` tells of.
-bool any_code_outside_functions(const Program& program, bool (*is_wanted)(uint8_t, uint8_t)) {
-  std::vector<OldRange> known = linkage_stubs(*program.image);
-  for (const CodeRange& function : program.ranges) known.push_back(function.range);
-  std::ranges::sort(known, {}, &OldRange::start);
-  std::vector<OldRange> outside;
-  for (const OldRange& code : program.image->code()) append_uncovered(outside, code, known);
-  return std::ranges::any_of(outside, [&](const OldRange& range) {
-    const auto bytes = program.image->bytes(range.start, range.size());
-    return bytes && std::ranges::adjacent_find(*bytes, is_wanted) != bytes->end();
-  });
-}
+// Code that is in no function, and in no linker's stub. Some of it runs all the same; most of it is data, such as
+// tables of numbers beside functions in assembly, in which any two bytes may stand.
+class OutsideCode : public Surroundings {
+ public:
+  explicit OutsideCode(const Program& program) : program_(program) {
+    std::vector<OldRange> known = linkage_stubs(*program.image);
+    for (const CodeRange& function : program.ranges) known.push_back(function.range);
+    std::ranges::sort(known, {}, &OldRange::start);
+    for (const OldRange& code : program.image->code()) append_uncovered(ranges_, code, known);
+  }
 
-// Whether the program's own code may make one of these system calls (numbers of x86-64): it has an instruction that does,
-// or one of which the number is not known, or that is made as 32-bit programs make theirs, whose numbers are others; or there
-// are bytes in no function that may be a system call.
+  // Whether two bytes that `is_wanted` tells of may be the end of an instruction to which control comes.
+  bool may_run(bool (*is_wanted)(uint8_t, uint8_t)) {
+    std::vector<OldAddr> places;
+    for (const OldRange& range : ranges_) {
+      const auto bytes = program_.image->bytes(range.start, range.size());
+      for (uint64_t i = 0; bytes && i + 1 < bytes->size(); ++i)
+        if (is_wanted((*bytes)[i], (*bytes)[i + 1])) places.push_back(range.start + i);
+    }
+    return !places.empty() && reaches_any(places);
+  }
+
+ private:
+  static constexpr uint64_t kMaxBefore = 4;  // bytes of an instruction before its last two
+
+  Returns returns(const Insn&, OldAddr) const override { return Returns::yes; }
+  const std::vector<OldAddr>* targets_of(OldAddr) const override { return nullptr; }
+
+  void come_to(OldAddr a) {
+    if (range_with(ranges_, a) && seen_.insert(a).second) to_do_.push_back(a);
+  }
+  void come_to_code(OldAddr a) {
+    come_to(a);
+    code_.insert(a);
+  }
+  void come_to_roots() {
+    const Roots roots = find_roots(program_, undescribed_code(program_));
+    for (const OldAddr a : roots.starts) come_to_code(a);
+    for (const auto& addresses : {roots.pointers, roots.in_data, roots.written})
+      for (const OldAddr a : addresses) come_to(a);
+    for (const OutsideReference& reference : program_.outside) {
+      const bool may_be_data = reference.kind == OutsideReference::Kind::named;
+      may_be_data ? come_to(reference.target) : come_to_code(reference.target);
+    }
+    // A function in assembly may have no type.
+    for (const auto* symbols : {&program_.image->symbols(), &program_.image->dynamic_symbols()})
+      for (const Symbol& s : *symbols)
+        if (s.section != SHN_UNDEF) come_to(s.address);
+    for (const Group& group : program_.groups)
+      for (const Code& part : group.code.parts)
+        if (!part.insns.empty() && runs_on(part.insns.back())) come_to_code(part.range.end);
+  }
+  static bool runs_on(const Insn& last) {
+    return last.flow == Flow::next || last.flow == Flow::jump_if || last.flow == Flow::jump_if_short;
+  }
+
+  // Follows control from all that names an address here. An indirect jump leads to such an address as well, or by a
+  // table to any place around it; so may code that is not understood. (A table of a function that leads here is not
+  // seen.)
+  bool reaches_any(const std::vector<OldAddr>& places) {
+    come_to_roots();
+    while (!to_do_.empty()) {
+      const OldAddr start = to_do_.back();
+      to_do_.pop_back();
+      const Body body = explore(*program_.image, {start, range_with(ranges_, start)->end}, {{start, {}}}, {}, *this);
+      const bool has_table = body.is_understood ? !body.jumps.empty() : code_.contains(start);
+      for (const OldAddr place : places) {
+        if (has_table && range_with(ranges_, start)->contains(place)) return true;
+        for (uint64_t before = 0; before <= kMaxBefore; ++before)
+          if (body.reaches(place - before)) return true;
+      }
+      for (const BodyExit& leaves : body.exits) come_to(leaves.target);
+      for (const auto& addresses : {body.calls, body.code})
+        std::ranges::for_each(addresses, [&](OldAddr a) { come_to(a); });
+    }
+    return false;
+  }
+
+  const Program& program_;
+  std::vector<OldRange> ranges_;   // ascending
+  std::set<OldAddr> seen_, code_;  // code_: what is certainly code
+  std::vector<OldAddr> to_do_;
+};
+
+// Whether the program's own code may make one of these system calls (numbers of x86-64): it has an instruction that
+// does, or one of which the number is not known, or that is made as 32-bit programs make theirs, whose numbers are
+// others; or control may come to bytes in no function that are a system call.
 bool may_make_system_call(const Program& program, std::span<const int64_t> numbers) {
   std::atomic<bool> found = false;
   parallel_for(program.groups.size(), [&](size_t g) {
     if (!found && may_make(program, program.groups[g].code, numbers)) found = true;
   });
-  return found || any_code_outside_functions(program, may_enter_kernel);
+  return found || OutsideCode(program).may_run(may_enter_kernel);
 }
 
-// Whether a function of the program, of those whose code is known, has an instruction that `is_wanted` says so of. It gets
-// a CachedInsn, and is called by several threads at once.
+// Whether a function of the program, of those whose code is known, has an instruction that `is_wanted` says so of. It
+// gets a CachedInsn, and is called by several threads at once.
 template <class IsWanted>
 bool any_instruction(const Program& program, IsWanted is_wanted) {
   std::atomic<bool> found = false;
@@ -188,12 +261,12 @@ bool uses_gs(const Program& program) {
                              [](const Symbol& s) { return s.section == SHN_UNDEF && s.name == kSetter; });
 }
 
-// The runtime of a static program keeps a word of each thread among its thread-local variables (write/tls.cc): the program
-// header PT_TLS asks the C library for room in front of where the register fs points. A static program without a C
-// library may set fs to memory of its own, without a look at the headers, and then there is no such room.
+// The runtime of a static program keeps a word of each thread among its thread-local variables (write/tls.cc): the
+// program header PT_TLS asks the C library for room in front of where the register fs points. A static program without
+// a C library may set fs to memory of its own, without a look at the headers, and then there is no such room.
 //
-// A program that has PT_TLS itself, or that nothing but the kernel and the runtime set fs for, is safe. All others may do
-// either: musl, without thread-local variables, has no PT_TLS in its programs but looks for it. So the runtime has
+// A program that has PT_TLS itself, or that nothing but the kernel and the runtime set fs for, is safe. All others may
+// do either: musl, without thread-local variables, has no PT_TLS in its programs but looks for it. So the runtime has
 // to look, when such a program runs (libprof/life/thread_pointer.cc); hooks are slower until then.
 //
 // What sets fs is the system call arch_prctl, clone and clone3 for a new thread, and the instruction wrfsbase.
@@ -202,7 +275,7 @@ namespace {
 
 bool has_wrfsbase(const Program& program) {
   return any_instruction(program, [](const CachedInsn& in) { return in.sets_thread_pointer(); }) ||
-         any_code_outside_functions(program, may_end_wrfsbase);
+         OutsideCode(program).may_run(may_end_wrfsbase);
 }
 
 }  // namespace
@@ -213,36 +286,37 @@ bool is_thread_pointer_doubtful(const Program& program) {
   return may_make_system_call(program, kSetters) || has_wrfsbase(program);
 }
 
-// Threads that increment the same word at the same time lose increments, unless these have the prefix lock: then they cost
-// about twenty cycles, and more where threads do it all at once. So a thread of a program has counters of its own, which its
-// increments find by the segment register gs (libprof/file/block_counters.cc).
+// Threads that increment the same word at the same time lose increments, unless these have the prefix lock: then they
+// cost about twenty cycles, and more where threads do it all at once. So a thread of a program has counters of its own,
+// which its increments find by the segment register gs (libprof/file/block_counters.cc).
 //
-// A library has no such base: gs has one for each thread, and it is the distance to the counters that belong to the program. Nor
-// is there one where the program uses gs itself. There all threads increment the same array, with lock, and gs is left
-// alone (libprof/file/block_counters.cc). But most processes have a single thread, which needs no lock. So in libraries
-// without hooks increments have a prefix that means nothing, and the runtime writes lock in its place, before the first
-// thread is made (libprof/life/libraries.cc), or when a library is loaded that may make threads without telling it.
+// A library has no such base: gs has one for each thread, and it is the distance to the counters that belong to the
+// program. Nor is there one where the program uses gs itself. There all threads increment the same array, with lock,
+// and gs is left alone (libprof/file/block_counters.cc). But most processes have a single thread, which needs no lock.
+// So in libraries without hooks increments have a prefix that means nothing, and the runtime writes lock in its place,
+// before the first thread is made (libprof/life/libraries.cc), or when a library is loaded that may make threads
+// without telling it.
 //
-// In copies without hooks: the problem. A thread has counters of its own as soon as the runtime knows of it, at its first hook. In a copy without
-// hooks (profld -b --no-hooks) that may be never: then it increments the counters of the thread that made it, at the same
-// time as that one, and of two such increments one may be lost.
+// In copies without hooks: the problem. A thread has counters of its own as soon as the runtime knows of it, at its
+// first hook. In a copy without hooks (profld -b --no-hooks) that may be never: then it increments the counters of the
+// thread that made it, at the same time as that one, and of two such increments one may be lost.
 //
-// The way taken. libprof-sampler.so stands in the place of the functions by which programs make threads, and gives each of
-// them its counters before it runs. So threads share none, unless they are made in another way: by a system call of the
-// program's own; by the C library for itself, when it is asked to call a function of the program's in a thread
-// (SIGEV_THREAD and the like); or by clone. A program that may do any of that gets increments with the prefix lock, which
-// are never lost, and cost about twenty cycles. The same holds with another runtime, unless the program is static and makes
-// no thread.
+// The way taken. libprof-sampler.so stands in the place of the functions by which programs make threads, and gives each
+// of them its counters before it runs. So threads share none, unless they are made in another way: by a system call of
+// the program's own; by the C library for itself, when it is asked to call a function of the program's in a thread
+// (SIGEV_THREAD and the like); or by clone. A program that may do any of that gets increments with the prefix lock,
+// which are never lost, and cost about twenty cycles. The same holds with another runtime, unless the program is static
+// and makes no thread.
 //
-// Forked children are alike: until the runtime knows of them, they count in their parent's profile. The C library tells it
-// of fork, but not of _Fork, and in a static program of neither.
+// Forked children are alike: until the runtime knows of them, they count in their parent's profile. The C library tells
+// it of fork, but not of _Fork, and in a static program of neither.
 //
 // Limit. A library may make threads by system calls of its own, and have them call functions of the program.
 
 namespace {
 
-// Functions of C libraries that make threads, or processes, without the runtime's knowledge. Without the underscores before
-// them.
+// Functions of C libraries that make threads, or processes, without the runtime's knowledge. Without the underscores
+// before them.
 constexpr std::string_view kMakers[] = {"aio_fsync",   "aio_fsync64",  "aio_read",  "aio_read64",  "aio_write",
                                         "aio_write64", "clone",        "clone3",    "Fork",        "getaddrinfo_a",
                                         "lio_listio",  "lio_listio64", "mq_notify", "timer_create"};

@@ -1,6 +1,6 @@
-// What a program does with threads, as far as the runtime has to know: whether it uses the segment registers gs, by which
-// threads find what the runtime has for them, and fs, the thread pointer; and which threads increment the same counters of
-// profld -b. See threads.cc.
+// What a program does with threads, as far as the runtime has to know: whether it uses the segment registers gs, by
+// which threads find what the runtime has for them, and fs, the thread pointer; and which threads increment the same
+// counters of profld -b. See threads.cc.
 
 #ifndef LINKER_REWRITE_DECIDE_THREADS_H
 #define LINKER_REWRITE_DECIDE_THREADS_H
@@ -9,8 +9,8 @@
 
 namespace profld {
 
-// Whether an instruction of the program uses gs, or it imports the function that sets the base of gs: then the instructions
-// may be in code that is made at run time.
+// Whether an instruction of the program uses gs, or it imports the function that sets the base of gs: then the
+// instructions may be in code that is made at run time.
 bool uses_gs(const Program& program);
 
 // Whether a static program may set its thread pointer by rules of its own: see threads.cc.
@@ -21,16 +21,16 @@ enum class Increment : uint8_t {
   of_thread,         // incq %gs:counter(%rip): a thread has counters of its own
   of_thread_locked,  // lock incq %gs:counter(%rip): others may have the same
   of_process,        // lock incq counter(%rip): all threads have the same
-  of_process_alone,  // incq %ds:counter(%rip): the same, where the runtime locks it before there are several
+  of_process_alone,  // incq counter(%rip): the same, of the only thread; the runtime changes it for several
 };
 
 inline bool is_locked(Increment i) { return i == Increment::of_thread_locked || i == Increment::of_process; }
 
-// The cheapest that loses nothing. `has_hooks`: of the copy. `runtime_begins_threads`: its runtime has the program's new
-// threads begin with itself.
+// The cheapest that loses nothing. `has_hooks`: of the copy. `runtime_begins_threads`: its runtime gets control first
+// in each new thread.
 Increment choose_increment(const Program& program, bool has_hooks, bool runtime_begins_threads);
 
-// Of a copy without hooks: whether two threads may have what belongs to one of them.
+// Of a copy without hooks: whether two threads may increment the same counters.
 bool may_share_counters(const Program& program, bool runtime_begins_threads);
 
 // IncrementsHeader.flags (libprof/format/blocks.h) of a copy without hooks.

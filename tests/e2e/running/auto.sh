@@ -198,6 +198,18 @@ if [ -n "$has_contexts" ]; then
     run prof run ./way
     grep -q 'way: threads that nothing tells of may begin in it' stderr || fail "$way: $(cat stderr)"
   done
+  # Bytes beside functions: code to which control may come, by a table or by its address; and numbers in which a call stands.
+  outside() { # NAME CODE: `place` is where what is in no function begins, after one
+    { cat single.c; echo "__asm__(\".text\n.type before, @function\nbefore: .cfi_startproc; ret\n.cfi_endproc\n.size before, .-before\nplace: $2\n.globl begins\n.type begins, @function\nbegins: .cfi_startproc; lea place(%rip), %rax; ret\n.cfi_endproc\n.size begins, .-begins\"); void begins(int); void (*kept)(int) = begins;"; } >"$1.c"
+    compile "$1" "$1.c" -O1 -static
+    run prof run "./$1"
+  }
+  for code in 'mov \$56, %eax; syscall; ret' 'lea 2f(%rip), %rdx; movslq (%rdx,%rdi,4), %rax; add %rdx, %rax; jmp *%rax; 1: xor %eax, %eax; ret; 2: .long 1b-2b, 3f-2b; 3: mov \$56, %eax; syscall; ret'; do
+    outside code "$code"
+    grep -q 'code: threads that nothing tells of may begin in it' stderr || fail "$code: $(cat stderr)"
+  done
+  outside numbers '.quad 0x0607060706070607, 0x1122050f33445566; .fill 64, 8, 0x0607060706070607'
+  [ "$status" = 7 ] && ! grep -q 'threads that nothing tells of' stderr || fail "numbers: $status $(cat stderr)"
   run prof run ./static more
   [ "$status" = 7 ] && grep -q 'static: threads that nothing tells of may begin in it, .*; so it runs with hooks' stderr && grep -q PROFTYPE=time stderr || fail "static, threads: $(cat stderr)"
   run prof run --type auto ./static more
