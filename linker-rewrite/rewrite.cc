@@ -250,8 +250,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   select_groups(program, selection);
 
   // Find where control may still arrive in the old code. Now there is room for a jump to the copy at each such place,
-  // and groups without that room have a reason to stay. From here on nothing changes what moves. Now it is known as well
-  // which calls of functions of other files get hooks.
+  // and groups without that room have a reason to stay. From here on nothing changes what moves. Now it is known as
+  // well which calls of functions of other files get hooks.
   show(0.65, "placing jumps to the copies");
   const std::vector<EntryJump> entry_jumps = place_entry_jumps(program);
   Rewritten result{{}, count_functions(program)};

@@ -8,15 +8,16 @@
 // Ways. Keep a descriptor with a high number, checked by fstat before each use: it is seen by programs that look,
 // inherited by every fork, gone after closefrom(3). Give the file its final length as a hole at once: then it looks
 // huge (ls) however the program ended, and thirty processes of git leave thirty such files. Or open the file again by
-// its name, for a moment, whenever it has to become longer. We do this. When the used part reaches the end of the file, its
-// length is doubled, and what is new is mapped after what there is. If another file has the name by now, it is left alone.
-// If the profile was renamed, it is found by its new name; if it has no name any more, it does not grow any more.
+// its name, for a moment, whenever it has to become longer. We do this. When the used part reaches the end of the file,
+// its length is doubled, and what is new is mapped after what there is. If another file has the name by now, it is left
+// alone. If the profile was renamed, it is found by its new name; if it has no name any more, it does not grow any
+// more.
 //
-// Address space. Hooks know where the mapping is, so it does not move. To reserve room for the greatest length would be simple,
-// but a program may limit its address space at any time, or lock all of its memory, and what is reserved counts. So nothing is
-// reserved: the mapping begins far from all others, in the middle of nowhere (find_place). The kernel puts new mappings next to
-// those that there are, and comes there when the program has mapped what lies between. Then the mapping does not grow any more.
-// Where there is no such place, room for the greatest length is reserved.
+// Address space. Hooks know where the mapping is, so it does not move. To reserve room for the greatest length would be
+// simple, but a program may limit its address space at any time, or lock all of its memory, and what is reserved
+// counts. So nothing is reserved: the mapping begins far from all others, in the middle of nowhere (find_place). The
+// kernel puts new mappings next to those that there are, and comes there when the program has mapped what lies between.
+// Then the mapping does not grow any more. Where there is no such place, room for the greatest length is reserved.
 //
 // Of the file's length, the next pages are made accessible (mprotect) and backed with storage by the kernel
 // (madvise(MADV_POPULATE_WRITE), Linux 5.14), which reports a full disk as an error. Older kernels are asked for
@@ -32,13 +33,13 @@
 // Limit. For a moment there is one descriptor more. Another thread that opens a file in that moment gets the next
 // number, and a child that another thread forks has the descriptor until it calls exec.
 //
-// Some file systems have no shared mappings (ENODEV). Then the profile is private memory, and is written when the
+// Some file systems cannot share a file as memory (ENODEV). Then the profile is private memory, and is written when the
 // program ends by itself; before that, its header alone.
 //
 // We obey RLIMIT_FSIZE, because exceeding it is a signal. It is read and remembered before a filter is installed that
-// may forbid to read it (keep_room). We look at RLIMIT_AS whenever the mapping has to grow, because the program relies on its
-// address space: we take an eighth of it at most. What is mapped counts as locked memory if the program locks what it maps in
-// the future (mlockall), so RLIMIT_MEMLOCK is obeyed by the kernel: the mapping does not grow any more.
+// may forbid to read it (keep_room). We look at RLIMIT_AS whenever the mapping has to grow, because the program relies
+// on its address space: we take an eighth of it at most. What is mapped counts as locked memory if the program locks
+// what it maps in the future (mlockall), so RLIMIT_MEMLOCK is obeyed by the kernel: the mapping does not grow any more.
 //
 // $PROFDIR may lead through directories in which others can make links, such as /tmp. O_NOFOLLOW and O_EXCL guard the
 // last component of a name only, so we walk the path component by component, open each below the one before, and read
@@ -121,14 +122,14 @@ int64_t open_moved(Process* p) {
   return -1;
 }
 
-// The mapping's bytes, with the guard page in front of it, and what lies after the blocks that are mapped: a guard page that
-// belongs to the same mapping, or what was reserved.
+// The mapping's bytes, with the guard page in front of it, and what lies after the blocks that are mapped: a guard page
+// that belongs to the same mapping, or what was reserved.
 uint64_t size_of_mapping(const Process* p) {
   return kPage + p->mapped * PROF_BLOCK_SIZE + (p->is_reserved ? kRoomAfterMapping : kPage);
 }
 
-// Maps blocks up to `end`, inaccessible. It is the last page, a guard, that grows, so that all flags of the mapping hold from
-// the first instant. False if there is something in the way, or no room.
+// Maps blocks up to `end`, inaccessible. It is the last page, a guard, that grows, so that all flags of the mapping
+// hold from the first instant. False if there is something in the way, or no room.
 bool map_more(Process* p, uint64_t end) {
   if (end <= p->mapped) return true;
   const uint64_t guard = as_word(p->base + p->mapped * PROF_BLOCK_SIZE);
@@ -255,9 +256,9 @@ int64_t replace(int64_t old, int64_t fd) {
   return fd;
 }
 
-// Opens a directory (O_PATH), which is made if it is not there, without following links of others on the way: a link is followed
-// if it belongs to root or to the user that the process runs as. Returns a descriptor or -errno; kErrorForeignLink for such a
-// link.
+// Opens a directory (O_PATH), which is made if it is not there, without following links of others on the way: a link is
+// followed if it belongs to root or to the user that the process runs as. Returns a descriptor or -errno;
+// kErrorForeignLink for such a link.
 int64_t open_directory(const char* path) {
   Way way(path);
   const uint32_t user = uint32_t(syscall4(__NR_geteuid, 0));
@@ -314,8 +315,9 @@ void unmap_profile(Process* p) {
   p->base = nullptr;
 }
 
-// Reserves the memory of the first mapping, where there is room after it of which it can be hoped that nobody else takes it; or
-// if there is no such place, for `bound` blocks. Sets base, mapped and is_reserved. False if there is no memory.
+// Reserves the memory of the first mapping, where there is room after it of which it can be hoped that nobody else
+// takes it; or if there is no such place, for `bound` blocks. Sets base, mapped and is_reserved. False if there is no
+// memory.
 bool find_place(Process* p, uint64_t bound) {
   p->mapped = kFirstReady;
   p->is_reserved = 0;
@@ -339,8 +341,8 @@ bool find_place(Process* p, uint64_t bound) {
   return start != nullptr;
 }
 
-// Maps the beginning of the open file, inaccessible; if it cannot be mapped shared, memory is left there. Sets base, bound and
-// is_private. Returns 0 or -errno.
+// Maps the beginning of the open file, inaccessible; if it cannot be mapped shared, memory is left there. Sets base,
+// bound and is_private. Returns 0 or -errno.
 int64_t map_at_its_place(Process* p, int64_t fd, uint64_t bound) {
   if (!find_place(p, bound)) return kErrorNoMemory;
   p->bound = bound;

@@ -1,5 +1,5 @@
-// prof.<pid> and its mapping: creation, storage for more blocks, the end; and what a forked child gets of it. See file.cc. All
-// of it is for heavy paths.
+// prof.<pid> and its mapping: creation, storage for more blocks, the end; and what a forked child gets of it. See
+// file.cc. All of it is for heavy paths.
 
 #ifndef LIBPROF_FILE_H
 #define LIBPROF_FILE_H
@@ -36,8 +36,8 @@ void write_profile(Process* p);
 // What a forked child gets of its parent's profile: where it was, so that the child can put memory of its own there
 // (life/threads.cc), and whether recording is on. Copied by fork like any memory of a program.
 
-// Bytes after what is in use of the mapping of a profile, for leave_parent (life/threads.h), in a child that has no such
-// mapping; the last page stays inaccessible.
+// Bytes after what is in use of the mapping of a profile, for leave_parent (life/threads.h), in a child that has no
+// such mapping; the last page stays inaccessible.
 inline constexpr uint64_t kRoomAfterMapping = 3 * kPage;
 
 // Tells the children of this process where its profile is mapped, after an inaccessible page, and how much of it is in
@@ -55,8 +55,8 @@ void forget_bequest();
 // Gives the children of this process the open file of its profile, whose header tells them whether recording is on.
 void bequeath_header(int64_t fd);
 
-// To be called when that header has been written. By the page of its parent's profile that a process has mapped others know
-// whose child it is as long as its own is none yet (prof/commands/launching/descendants.h).
+// To be called when that header has been written. By the page of its parent's profile that a process has mapped others
+// know whose child it is as long as its own is none yet (prof/commands/launching/descendants.h).
 void leave_header_of_parent();
 
 // In a child: whether its parent's recording is on; `otherwise` if that cannot be known. Before bequeath_header.

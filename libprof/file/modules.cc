@@ -1,8 +1,8 @@
-// We find modules in memory. The auxiliary vector says where the program's own headers are; a rewritten library tells of
-// its own (libraries.cc); those of a library that was compiled with hooks are at the start of its first mapping, which
-// /proc/self/maps lists with its path. Only files that call hooks are listed: the first pc from a file that is not on
-// the list puts it there. Nothing in the headers is trusted beyond the mapped range, since the loader has accepted them
-// but parts may not be mapped.
+// We find modules in memory. The auxiliary vector says where the program's own headers are; a rewritten library tells
+// of its own (libraries.cc); those of a library that was compiled with hooks are at the start of its first mapping,
+// which /proc/self/maps lists with its path. Only files that call hooks are listed: the first pc from a file that is
+// not on the list puts it there. Nothing in the headers is trusted beyond the mapped range, since the loader has
+// accepted them but parts may not be mapped.
 
 #include "modules.h"
 

@@ -42,8 +42,8 @@ Link* make_larger_table(State* s, uint64_t links) {
 
 uint64_t most_probes(Link* table) { return links_in(table) < kMaxTable ? links_in(table) : kMaxTable; }
 
-// As in FIND_CHILD (hook_macros.h). In bytes. Links of a retired module (libraries.cc) stand where they did before: it may come
-// back.
+// As in FIND_CHILD (hook_macros.h). In bytes. Links of a retired module (libraries.cc) stand where they did before: it
+// may come back.
 uint64_t first_place(Link* table, Block parent, uint64_t pc) {
   constexpr uint64_t kAddress = (uint64_t(1) << 48) - 1;
   return (((parent * uint64_t(HASH_PARENT) + (pc & kAddress)) * HASH_MIX) >> (HASH_SHIFT - 4)) & mask_of(table);

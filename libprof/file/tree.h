@@ -10,10 +10,10 @@
 // given a node below the root, and all its calls without a place are folded onto that. Counts and self times stay
 // exact; what becomes coarser is the context. Folded edges are in the table like others.
 //
-// A tail call's node is a child of the node of the function that jumped, and told from the node of calls by a bit of its
-// pc. Tail calls may go on for ever (a machine of states that jump to one another), so one is folded onto a node of the
-// same function that was reached by tail calls alone since the last call: the tree is as deep as there are functions. It is
-// not folded onto the one that was called, so that the count of that one is the number of calls.
+// A tail call's node is a child of the node of the function that jumped, and told from the node of calls by a bit of
+// its pc. Tail calls may go on for ever (a machine of states that jump to one another), so one is folded onto a node of
+// the same function that was reached by tail calls alone since the last call: the tree is as deep as there are
+// functions. It is not folded onto the one that was called, so that the count of that one is the number of calls.
 //
 // An eighth of node_limit is kept for those nodes below the root, but it is no bound for them: each thread gets one for
 // each function that needs one, and its root. They come from a reserve of the thread, which is filled before the disk
@@ -33,8 +33,8 @@ inline constexpr uint64_t kSpareNodes = 8;
 // How many nodes of the header's node_limit are for contexts.
 inline uint64_t limit_of_contexts(const Header* h) { return h->node_limit - h->node_limit / 8; }
 
-// The node for a call of `pc` from `parent`, or for a tail call if that has kTailCall; makes it if there is none. 0 if none
-// can be had. A slow path.
+// The node for a call of `pc` from `parent`, or for a tail call if that has kTailCall; makes it if there is none. 0 if
+// none can be had. A slow path.
 Block find_or_make_child(State* s, Block parent, uint64_t pc);
 
 // The same if there is one; else 0.
@@ -51,8 +51,8 @@ void set_aside(State* s);
 // Puts an edge into a table that has room for it.
 void insert(Link* table, Block parent, uint64_t pc, Block child);
 
-// Adds `distance` to each pc in the table that lies in [start, end). With the lock of the process; the table may be that
-// of another thread, which goes on using it.
+// Adds `distance` to each pc in the table that lies in [start, end). With the lock of the process; the table may be
+// that of another thread, which goes on using it.
 void move_links(State* s, uint64_t start, uint64_t end, uint64_t distance);
 
 // Makes the first table of a thread, or empties the one it has. A heavy path.

@@ -115,9 +115,10 @@ void fill_in_record(State* s) {
   unlock(&process->lock);
 }
 
-// Somebody else samples the thread, and has the kernel copy what lies above its stack pointer. The kernel copies up to the first page
-// that was never used, as a large array of a function may have, and callers are lost. So pages below `slot` are read once, from above
-// and not beyond the stack: that maps the kernel's page of zeros, which takes no memory. Before Linux 5.14 nothing happens.
+// Somebody else samples the thread, and has the kernel copy what lies above its stack pointer. The kernel copies up to
+// the first page that was never used, as a large array of a function may have, and callers are lost. So pages below
+// `slot` are read once, from above and not beyond the stack: that maps the kernel's page of zeros, which takes no
+// memory. Before Linux 5.14 nothing happens.
 void have_stack_copied(State* s, uint64_t slot) {
   constexpr uint64_t kDepth = 64 << 10, kAtOnce = 4 * kPage;
   const uint64_t low = chunk_at(s, s->thread_stack)->low, top = slot & ~(kPage - 1);
@@ -217,8 +218,8 @@ void mark_early(State* s) { early = s; }
 // So the child, before it returns from the handler, leaves the parent's state in a form in which every path through the
 // hooks ends well. Private zeros replace the mapping; nodes and frames that were there are gone. The state refers to a
 // base frame, a thread and an empty table after them, so that code in the middle of a slow path finds no frame to pop
-// and no child, and makes new ones in private memory. Wherever it reads the mapping it takes zeros for "none". And this is
-// not the thread's state any more: the child gets another one.
+// and no child, and makes new ones in private memory. Wherever it reads the mapping it takes zeros for "none". And this
+// is not the thread's state any more: the child gets another one.
 //
 // The child does this when the C library reports the fork (as to pthread_atfork), or when the fork was made by syscall
 // (libc_calls.S), and at the latest in its first hook, which may be the exit of the handler.

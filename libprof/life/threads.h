@@ -1,5 +1,5 @@
-// Threads: their states, as they begin; and what a forked child gets from its parent's recording, and how it gets rid of it.
-// See threads.cc.
+// Threads: their states, as they begin; and what a forked child gets from its parent's recording, and how it gets rid
+// of it. See threads.cc.
 
 #ifndef LIBPROF_THREADS_H
 #define LIBPROF_THREADS_H

@@ -1,5 +1,5 @@
-// void* begin_sampled_thread(struct Start*): becomes the function that the program gave to pthread_create. It is the first
-// that unwinders find, as it is without the runtime.
+// void* begin_sampled_thread(struct Start*): becomes the function that the program gave to pthread_create. It is the
+// first that unwinders find, as it is without the runtime.
 
         .text
         .balign 16

@@ -1,7 +1,7 @@
 // What is in a function is told by its group. Of the bytes between functions, the linker's stubs are known by their
 // sections. Padding is what compilers and linkers leave between what they place: no-operations after a function, and
-// zeros up to the next function or section. (find_padding finds less, and what is safe to overwrite; here nothing depends on
-// it.) Whatever else lies there is unknown: code that no table describes, or data.
+// zeros up to the next function or section. (find_padding finds less, and what is safe to overwrite; here nothing
+// depends on it.) Whatever else lies there is unknown: code that no table describes, or data.
 
 #include "coverage.h"
 

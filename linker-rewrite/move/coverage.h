@@ -1,5 +1,6 @@
-// How much of a program's code has hooks, in bytes, by what becomes of them. Numbers of functions do not tell that: where no
-// table names most functions, nearly all that are known may have hooks, and still they are a small part of the code.
+// How much of a program's code has hooks, in bytes, by what becomes of them. Numbers of functions do not tell that:
+// where no table names most functions, nearly all that are known may have hooks, and still they are a small part of the
+// code.
 
 #ifndef LINKER_REWRITE_MOVE_COVERAGE_H
 #define LINKER_REWRITE_MOVE_COVERAGE_H
@@ -22,8 +23,8 @@ struct Coverage {
   uint64_t all() const { return hooked + stays + not_chosen + stubs + padding + unknown; }
   uint64_t missing() const { return stays + unknown; }
 
-  // True if users should be told: less than 95 % of the code that could have hooks has them, and what is missing is more
-  // than the start-up code that each program has.
+  // True if users should be told: less than 95 % of the code that could have hooks has them, and what is missing is
+  // more than the start-up code that each program has.
   bool is_low() const {
     constexpr uint64_t kStartUpCode = 4096;  // bytes, of which there are some hundred
     return missing() > kStartUpCode && missing() > (hooked + missing()) / 20;

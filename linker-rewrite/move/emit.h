@@ -1,4 +1,5 @@
-// Writes the bytes of copies: of one range, according to its plan (plan.h), and of the code that calls the hooks for imports.
+// Writes the bytes of copies: of one range, according to its plan (plan.h), and of the code that calls the hooks for
+// imports.
 
 #ifndef LINKER_REWRITE_MOVE_EMIT_H
 #define LINKER_REWRITE_MOVE_EMIT_H
@@ -65,8 +66,8 @@ struct CounterWords {
   TraceWords trace;               // of profld --trace
 };
 
-// Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away. Returns the
-// changes that lead the relocations in the original's code to the copy.
+// Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away. Returns
+// the changes that lead the relocations in the original's code to the copy.
 std::vector<Patch> emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots,
                              const ImportThunks& thunks, const CounterWords& counters, const RangePlan& plan,
                              const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);

@@ -1,14 +1,15 @@
 // Addresses stay: function pointers, vtables and symbols keep their old values, so the old entry of every function that
 // moved must lead to its copy. A five-byte jump does that (after ENDBR64, which must come first where indirect branches
 // are checked, or after a jump over data that tells the function's type, which checks read). Control can also arrive
-// elsewhere: code that stayed may jump into a function that moved. That includes hand-written code that no table describes.
+// elsewhere: code that stayed may jump into a function that moved. That includes hand-written code that no table
+// describes.
 //
 // Except for these arrivals the old text of moved functions is dead, so there is room for jumps: usually at the arrival
 // itself. Where the next arrival, or the end of the function, is nearer than five bytes, a two-byte jump leads to an
 // island: five dead bytes within 127 bytes, in any function that moved, or in padding. If even that fails, the function
 // stays. A function that stays may jump into others and so make new arrivals, which may need more room. So all is
-// repeated until nothing changes. Where the program reads a number in front of functions before it calls them, the bytes
-// there are not free (decide/type_checks.cc).
+// repeated until nothing changes. Where the program reads a number in front of functions before it calls them, the
+// bytes there are not free (decide/type_checks.cc).
 //
 // In a program at a fixed address a number in an instruction may be the address of a label, and is taken for an
 // arrival. If that leaves no room for a jump that is needed, the use of the number is looked at: if it is shifted or

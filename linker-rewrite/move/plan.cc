@@ -4,8 +4,8 @@
 //   ret            call _profout; ret
 //   tail call      call _proftail; jmp to the body of f, after its hook, which _proftail does the work of
 //   jcc f (tail)   jncc 1f; call _proftail; jmp to the body of f; 1:
-//   jmp *pointer   call _profjump; jmp *pointer: f may have a hook. So before a stub of the linker, which leads to another
-//                  library; and call _profout before a tail call of a function that certainly has no hook
+//   jmp *pointer   call _profjump; jmp *pointer: f may have a hook. So before a stub of the linker, which leads to
+//                  another library; and call _profout before a tail call of a function that certainly has no hook
 //   call import    call thunk_in; call import; call thunk_out (emit.h)
 //   tail call of an import: call thunk_count; call _profout; jmp
 //   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide

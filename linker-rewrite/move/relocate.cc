@@ -14,17 +14,17 @@
 
 namespace profld {
 
-// A stack that overflows is an exception in OCaml, Stack_overflow. The run-time system's handler of SIGSEGV raises it if the
-// fault is near the stack pointer and the program counter is in OCaml's code; what overflows elsewhere ends the program.
-// Where that code is the run-time system registers when it starts, as CODE FRAGMENTS: one for all modules, and one for its
-// own code in assembly. Values, too, refer to the first (Marshal writes closures as places in it), and these keep the
-// original's addresses. So the fragments stay as they are, and there are more of them: the copies of both, and the hooks,
-// which touch the stack before a function does, and so meet its end first.
+// A stack that overflows is an exception in OCaml, Stack_overflow. The run-time system's handler of SIGSEGV raises it
+// if the fault is near the stack pointer and the program counter is in OCaml's code; what overflows elsewhere ends the
+// program. Where that code is the run-time system registers when it starts, as CODE FRAGMENTS: one for all modules, and
+// one for its own code in assembly. Values, too, refer to the first (Marshal writes closures as places in it), and
+// these keep the original's addresses. So the fragments stay as they are, and there are more of them: the copies of
+// both, and the hooks, which touch the stack before a function does, and so meet its end first.
 //
 // The run-time system's call for its code in assembly, which it tells apart by two labels, gets another function in its
 // place. That makes the call, and then one for each of the new fragments (x86/encoding.h). They are told, as the code
-// in assembly is, to be of no use for Marshal. Plugins are registered in another way; a stack that overflows in a copy of
-// theirs ends the program.
+// in assembly is, to be of no use for Marshal. Plugins are registered in another way; a stack that overflows in a copy
+// of theirs ends the program.
 
 namespace {
 
@@ -233,7 +233,7 @@ uint64_t Relocator::jump_tables() const {
 }
 
 void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone, uint8_t* out) const {
-  if (t.entry_size > sizeof(uint64_t)) throw Error("internal error: a jump table with entries of more than 8 bytes");
+  if (t.entry_size > sizeof(uint64_t)) throw internal_error("a jump table with entries of more than 8 bytes");
   const NewAddr base = t.base == t.address ? t.named_in_clone(clone) : copies_.jump_target(t.base);
   for (OldAddr target : t.targets) {
     NewAddr to = copies_.jump_target(target);
@@ -244,7 +244,7 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
     const uint64_t value = t.relative ? to.value - base.value : to.value;
     std::memcpy(out, &value, t.entry_size);
     if (read_entry(out, t.entry_size, t.sign_extended) != value)
-      throw Error("internal error: an entry of a jump table is too short for the place of a copy");
+      throw internal_error("an entry of a jump table is too short for the place of a copy");
     out += t.entry_size;
   }
 }

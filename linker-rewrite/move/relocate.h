@@ -1,6 +1,6 @@
 // Copies functions and inserts the hooks, in two steps: `plan` decides the length of every copy (plan.h), `emit` writes
-// them once all addresses are known (emit.h). A program of OCaml's tells its run-time system where the copies are, too: the
-// code fragments, in relocate.cc.
+// them once all addresses are known (emit.h). A program of OCaml's tells its run-time system where the copies are, too:
+// the code fragments, in relocate.cc.
 
 #ifndef LINKER_REWRITE_MOVE_RELOCATE_H
 #define LINKER_REWRITE_MOVE_RELOCATE_H
@@ -56,8 +56,8 @@ class Relocator {
   std::vector<Patch> emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,
                           const CounterWords& counters = {}) const;
 
-  // The jumps in the old text, and what must lead to the copies in data: pointers to labels, and the return addresses in
-  // frame tables.
+  // The jumps in the old text, and what must lead to the copies in data: pointers to labels, and the return addresses
+  // in frame tables.
   std::vector<Patch> patches(const std::vector<EntryJump>& entry_jumps) const;
 
  private:

@@ -1,5 +1,5 @@
-// What stands in the bytes outside functions: unknown code, which is decoded blindly (x86/linear_sweep.h), and padding, which
-// nobody needs. A program may have hundreds of megabytes of them, so they are decoded once, for all who ask.
+// What stands in the bytes outside functions: unknown code, which is decoded blindly (x86/linear_sweep.h), and padding,
+// which nobody needs. A program may have hundreds of megabytes of them, so they are decoded once, for all who ask.
 
 #ifndef LINKER_REWRITE_MOVE_UNKNOWN_CODE_H
 #define LINKER_REWRITE_MOVE_UNKNOWN_CODE_H
@@ -23,7 +23,8 @@ std::vector<OldRange> code_outside_functions(const Program& program);
 
 UnknownCode find_unknown_code(const Program& program);
 
-// The end of the no-operations that start at `at`, at most `limit`. Sets `several_bytes` if one of them has more than two.
+// The end of the no-operations that start at `at`, at most `limit`. Sets `several_bytes` if one of them has more than
+// two.
 OldAddr end_of_no_operations(const Image& image, OldAddr at, OldAddr limit, bool* several_bytes);
 
 // Bytes of no function that are neither run nor read.
