@@ -184,10 +184,12 @@ struct Process {
   uint32_t can_populate;  // the kernel knows MADV_POPULATE_WRITE
   uint32_t begin_lock;
   uint32_t counters_lock;  // for block_counters.cc
-  uint32_t is_private;     // the mapping is not of the file, which has no shared mappings
-  uint32_t is_reserved;    // address space after it, for all blocks that it may ever have
-  uint32_t owns_counters;  // of blocks, or the trace: those in memory are not its parent's
-  char path[kPage - 128];  // absolute
+  uint32_t text_lock;
+  uint32_t increments_lock;  // for libraries.cc
+  uint32_t is_private;       // the mapping is not of the file, which has no shared mappings
+  uint32_t is_reserved;      // address space after it, for all blocks that it may ever have
+  uint32_t owns_counters;    // of blocks, or the trace: those in memory are not its parent's
+  char path[kPage - 128];    // absolute
 };
 static_assert(sizeof(Process) <= kPage);
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint64_t kGetName = 16;     // PR_GET_NAME
 constexpr uint64_t kSetGs = 0x1001;   // ARCH_SET_GS
+constexpr uint64_t kGetGs = 0x1004;   // ARCH_GET_GS
 constexpr uint64_t kHardware2 = 26;   // AT_HWCAP2
 constexpr uint64_t kMayUseBases = 2;  // of it: HWCAP2_FSGSBASE
 
@@ -40,6 +41,12 @@ bool may_read_segments() {
 bool set_gs_base(uint64_t base) {
   if (!may_read_segments()) return syscall4(__NR_arch_prctl, kSetGs, base) == 0;
   asm volatile("wrgsbase %0" : : "r"(base) : "memory");
+  return true;
+}
+
+bool get_gs_base(uint64_t* base) {
+  if (!may_read_segments()) return syscall4(__NR_arch_prctl, kGetGs, as_word(base)) == 0;
+  asm volatile("rdgsbase %0" : "=r"(*base));
   return true;
 }
 

@@ -14,6 +14,7 @@ void note_name_of_other(State* s);
 
 // By the base of gs a thread finds its counters of blocks, or its place in the trace. False if the kernel refuses it.
 bool set_gs_base(uint64_t base);
+bool get_gs_base(uint64_t* base);
 
 // Whether there are instructions for the bases of fs and gs (rdfsbase, wrgsbase).
 bool may_read_segments();

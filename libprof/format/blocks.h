@@ -1,14 +1,14 @@
-// What profld -b puts into a rewritten program for readers, to turn counters into executions of basic blocks: the section
-// .prof.blocks. Not mapped at run time.
+// What profld -b puts into a rewritten program for readers, to turn counters into executions of basic blocks: the
+// section .prof.blocks. Not mapped at run time.
 //
-// A block leads from one place of its function to another: its places are where paths meet. Control that comes to a place
-// goes on from there, so the counts of the blocks that lead to it add up to those of the blocks that lead away from it.
-// Place 0 is all that is outside of the function, for which that does not hold. Some of the blocks have counters. Those
-// that have none make no circle, whatever the direction: at some place there always is a single one whose count is not
-// known yet, and it follows from those of the others there.
+// A block leads from one place of its function to another: its places are where paths meet. Control that comes to a
+// place goes on from there, so the counts of the blocks that lead to it add up to those of the blocks that lead away
+// from it. Place 0 is all that is outside of the function, for which that does not hold. Some of the blocks have
+// counters. Those that have none make no circle, whatever the direction: at some place there always is a single one
+// whose count is not known yet, and it follows from those of the others there.
 //
-// An entry of 0 bytes is no block: it is a way on from a conditional jump, which has a counter, between two places. It comes
-// after the function's blocks.
+// An entry of 0 bytes is no block: it is a way on from a conditional jump, which has a counter, between two places. It
+// comes after the function's blocks.
 //
 // Counter i of a thread, or of all threads, is word i of the counters (format.h, Counters).
 //
@@ -51,17 +51,20 @@ struct BlockEntry {
 
 inline constexpr uint32_t kNoCounter = 0xffffffff;
 
-// For the runtime: the program header of this type says where the counters lie that threads without ones of their own use.
-// Code increments them by instructions with the segment register gs, whose base is the distance from them to the
+// For the runtime: the program header of this type says where the counters lie that threads without ones of their own
+// use. Code increments them by instructions with the segment register gs, whose base is the distance from them to the
 // thread's own counters. They fill whole pages.
 inline constexpr uint32_t kCountersSegment = 0x6f50524f;
 
 // The same of a library, and of a program that uses gs itself: all threads increment the counters that lie there.
 inline constexpr uint32_t kSharedCountersSegment = 0x6f507263;
 
-// Of a library without hooks: the program header of this type says where the list of its increments lies, as the runtime has to
-// know them to lock them; of a program that has flags, an empty list. An IncrementsHeader, and after it, for each counter, the distance from the header to its increment
-// (int32_t, bytes). An increment begins with the byte kIncrementAlone, or with kIncrementLocked in its place.
+// Of a library without hooks: the program header of this type says where the list of its increments lies, as the
+// runtime has to know them to change them; of a program that has flags, an empty list. An IncrementsHeader, and after
+// it, for each counter, the distance from the header to its increment (int32_t, bytes).
+//
+// An increment begins with three bytes for prefixes, which mean nothing in the file. Two of them say what is
+// incremented, those that can be stored at once while others run the code (increment_prefixes).
 inline constexpr uint32_t kIncrementsSegment = 0x6f507269;
 
 struct IncrementsHeader {
@@ -72,8 +75,13 @@ struct IncrementsHeader {
 inline constexpr uint32_t kMakesThreads = 1;  // of which the runtime may not be told
 inline constexpr uint32_t kHasFork = 2;       // it is the C library: in a child, its code is the first that runs
 
-inline constexpr uint8_t kIncrementAlone = 0x3e;   // the segment prefix ds, which means nothing
-inline constexpr uint8_t kIncrementLocked = 0xf0;  // the prefix lock
+// The two bytes, in one word.
+inline constexpr uint16_t kIncrementAlone = 0x6666;   // data16 data16: the counter of the only thread
+inline constexpr uint16_t kIncrementOwn = 0x6567;     // addr32 gs: that of each thread, where gs leads
+inline constexpr uint16_t kIncrementLocked = 0x66f0;  // lock data16: that of all threads
+
+// Where they lie in an increment that begins at `address`: in one aligned word of eight bytes.
+inline constexpr uint64_t increment_prefixes(uint64_t address) { return address % 8 == 7 ? address + 1 : address; }
 
 }  // namespace prof_format
 

@@ -15,10 +15,10 @@
 //
 // Time. A node holds SELF cycles. Each hook gives the time since the thread's last hook to the node that ran since, in
 // two instructions: Thread.last_tsc becomes the time stamp, and the difference is added to the node (hooks.S says why
-// signal handlers cannot upset that). What the runtime itself took, when a hook had more to do than to count and to time, is
-// nobody's, and is added to Node::own_cycles of the root. So these and the cycles of a thread's nodes add up to last_tsc -
-// tsc_start. What the thread ran after last_tsc, up to its end or to the time of reading, belongs to the node of its top
-// frame, and readers add it. Inclusive time is the sum over the subtree.
+// signal handlers cannot upset that). What the runtime itself took, when a hook had more to do than to count and to
+// time, is nobody's, and is added to Node::own_cycles of the root. So these and the cycles of a thread's nodes add up
+// to last_tsc - tsc_start. What the thread ran after last_tsc, up to its end or to the time of reading, belongs to the
+// node of its top frame, and readers add it. Inclusive time is the sum over the subtree.
 //
 // Time on a processor. With kTime, kCpu and kAdaptive a thread's stamps are not those of the counter but the counter
 // less the cycles that the thread was off the processor since its first hook (Thread::away as of when the kernel was
@@ -51,18 +51,18 @@
 // because the ancestor's includes it.
 //
 // Samples. With kSample every call is counted, and each time a thread has had a processor for Header::sample_period, it
-// is looked at where it is. What it does then is the node's own (`samples`), or the node waits for a library or the kernel
-// to do it. A thread that was in the hooks gets no sample, but they are counted (Thread::hook_samples). All of them
-// together, times the period, are the time that the thread had a processor. Some come at once, when they could not be taken
-// at their time; the node that gets them then also gets the square of how many these are (`sample_squares`), and the sum of
-// these squares, of all three kinds of samples together, is about the variance of their number.
+// is looked at where it is. What it does then is the node's own (`samples`), or the node waits for a library or the
+// kernel to do it. A thread that was in the hooks gets no sample, but they are counted (Thread::hook_samples). All of
+// them together, times the period, are the time that the thread had a processor. Some come at once, when they could not
+// be taken at their time; the node that gets them then also gets the square of how many these are (`sample_squares`),
+// and the sum of these squares, of all three kinds of samples together, is about the variance of their number.
 //
-// Histogram. With kSample a thread has a second root, Thread::addresses. Its children are one for each address, in a file
-// that calls hooks, at which a sample found the thread outside the kernel; so their `samples` add up to those of the tree of
-// calls, but for those that found no room, which are in that root's own `samples`.
+// Histogram. With kSample a thread has a second root, Thread::addresses. Its children are one for each address, in a
+// file that calls hooks, at which a sample found the thread outside the kernel; so their `samples` add up to those of
+// the tree of calls, but for those that found no room, which are in that root's own `samples`.
 //
-// With kAddresses there are no hooks. The nodes are children of the root, one for each address that a sample found, with
-// the samples taken there as in kSample: in kernel_samples those in the kernel, from a system call in front of the
+// With kAddresses there are no hooks. The nodes are children of the root, one for each address that a sample found,
+// with the samples taken there as in kSample: in kernel_samples those in the kernel, from a system call in front of the
 // address, in `samples` all others.
 //
 // All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
@@ -131,7 +131,8 @@ enum HeaderFlags : uint32_t {
   kNotSampled = 32,     // a thread got no timer: it has no samples
   kSamplingEnded = 64,  // the signal, or what its handler needs, was taken away: there are no samples from then on
   kNoSampling = 128,    // the process got no signal: there are no samples
-  // A static program set a thread pointer that leads to no room for the runtime's word: nothing was recorded from then on.
+  // A static program set a thread pointer that leads to no room for the runtime's word: nothing was recorded from then
+  // on.
   kGivenUp = 256,
   kNotToSample = 512,  // kAddresses: no samples were asked for; PROFTYPE=count
 };
@@ -204,8 +205,8 @@ struct Module {
 };
 
 // What readers need of a module's file, so that they need not have the file: an ELF file without code and data
-// (prof/read/skeleton.h). It is after all blocks that the process used. `packed_size` bytes, in zlib's format, follow the
-// structure.
+// (prof/read/skeleton.h). It is after all blocks that the process used. `packed_size` bytes, in zlib's format, follow
+// the structure.
 struct Skeleton {
   Block next;
   Block module;
@@ -215,18 +216,18 @@ struct Skeleton {
 };
 
 // Of increments of counters in a file where they are locked only if they have to be (blocks.h).
-inline constexpr uint64_t kLockedFromStart = 1;
+inline constexpr uint64_t kLockedFromStart = 1;  // or later, and there was no room to note since when
 inline constexpr uint64_t kLockFailed = 2;  // they had to be, and could not: some of what was counted may be missing
 
-// Counters of basic blocks (libprof/format/blocks.h), those of one thread, or of several that ran one after the other; of a
-// library, and of a program that uses gs, those of all threads. The executions of a block follow from the sums over all of
-// these structures.
+// Counters of basic blocks (libprof/format/blocks.h), those of one thread, or of several that ran one after the other;
+// of a library, and of a program that uses gs, those of all threads. The executions of a block follow from the sums
+// over all of these structures.
 struct Counters {
   Block next;
   Block module;
   Block values;  // where `count` words begin, at the start of a page; those after the module's counters are 0
-  Block
-      before_lock;  // where as many words begin, if increments became locked (blocks.h): what was counted by then; else 0
+  // Where as many words begin, if increments became locked (blocks.h): what was counted by then; else 0.
+  Block before_lock;
   uint64_t count;
   uint64_t lock;  // kLockedFromStart, or kLockFailed, or 0
   uint64_t reserved[4];
@@ -258,8 +259,8 @@ struct Thread {
 // same place has two.
 inline constexpr uint64_t kTailCall = uint64_t(1) << PROF_TAIL_BIT;
 
-// With it: of a jump through a pointer, or to another file. The runtime looks for its end each time, so such a tail call
-// costs more than others: Header::probe_sought_inside.
+// With it: of a jump through a pointer, or to another file. The runtime looks for its end each time, so such a tail
+// call costs more than others: Header::probe_sought_inside.
 inline constexpr uint64_t kSoughtCall = uint64_t(1) << PROF_SOUGHT_BIT;
 inline constexpr uint64_t kKindOfCall = kTailCall | kSoughtCall;
 
@@ -280,8 +281,8 @@ struct Node {
   Block sibling;  // next in the parent's list
   Block last;     // the node entered last from here: a child, or an ancestor that a call was folded onto
   // kAdaptive: calls that were timed, and sums over them, see above. kTime, kCpu: cycles off the processor, of its own
-  // wish and without, and how many stretches of time these are. kSample: samples of the function itself, of libraries that
-  // it called, and of the kernel at its system calls.
+  // wish and without, and how many stretches of time these are. kSample: samples of the function itself, of libraries
+  // that it called, and of the kernel at its system calls.
   union {
     uint64_t timed;
     uint64_t blocked_cycles;

@@ -9,16 +9,16 @@
 // two plugins that are loaded in turn do not fill up the profile.
 //
 // Nothing is done when a library is unloaded. Its code is not called any more, so its nodes may stay as they are until
-// something else lies there; and nothing of the runtime's is in its memory: its hook slots always lead to _proflibin and
-// _proflibout, which jump through our own words.
+// something else lies there; and nothing of the runtime's is in its memory: its hook slots always lead to _proflibin
+// and _proflibout, which jump through our own words.
 //
 // Those words lead to hooks that do nothing until the constructor of libprof.so has run. The dynamic linker clears the
 // thread-local words of all libraries when it has relocated them; code of libraries may run before that (IFUNC
 // resolvers), and would be given a state that is lost again.
 //
-// Limit. Functions of a library that are called before its DT_INIT runs, while another one is initialized that needs it,
-// are counted for what was in that place before, if anything was. So are those of a library that was compiled with hooks: it
-// does not tell.
+// Limit. Functions of a library that are called before its DT_INIT runs, while another one is initialized that needs
+// it, are counted for what was in that place before, if anything was. So are those of a library that was compiled with
+// hooks: it does not tell.
 
 #include "libraries.h"
 
@@ -26,6 +26,7 @@
 
 #include "libprof/data/heavy.h"
 #include "libprof/data/objects.h"
+#include "libprof/data/thread.h"
 #include "libprof/file/block_counters.h"
 #include "libprof/file/modules.h"
 #include "libprof/file/tree.h"
@@ -43,6 +44,11 @@ namespace {
 constexpr int kTagShift = 48;  // user space ends below, and PROF_SOUGHT_BIT is above
 constexpr uint64_t kMaxTags = 0x3ffe;
 constexpr uint32_t kAnyFlags = ~0u;
+
+// What increments in libraries without hooks are.
+enum Increments : uint32_t { kLocked = 0, kAlone = 1, kOwn = 2 };
+Increments increments = kLocked;
+uint32_t had_threads;
 constexpr uint64_t kUnknown = (kMaxTags + 1) << kTagShift;  // of modules when there are no tags left
 
 // A bit for each number of a tag, 1 and up, that a retired module has. With the lock of the process.
@@ -163,6 +169,7 @@ uint64_t make_place(State*, uint64_t argument) {
   unlock(&process->lock);
   if (!returning && !is_listed) list_if_called(object);
   count_shared(object);
+  if (load(&increments) == kOwn) return make_place_of(object) && own_increments(object);
   return 1;
 }
 
@@ -187,8 +194,6 @@ void lock_now(const Object& object) {
 uint32_t flags_of(const Object& object) {
   return object.increments ? reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments)->flags : 0;
 }
-
-uint32_t expects_threads = 1, had_threads;
 
 extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int dl_iterate_phdr(
     int (*visit)(dl_phdr_info* info, size_t size, void* argument), void* argument);
@@ -227,13 +232,97 @@ void lock_loaded(uint32_t flags) {
 void find_loaded_libraries() { each_loaded = library_function("dl_iterate_phdr", dl_iterate_phdr); }
 
 void set_told_of_threads() {
-  if (distance_to_first == 0 && !load(&had_threads)) store(&expects_threads, 0u);
+  if (distance_to_first == 0 && !load(&had_threads)) store(&increments, kAlone);
 }
 
 void expect_threads() {
   if (distance_to_first != 0) return in_first(expect_threads)();
   store(&had_threads, 1u);
-  if (__atomic_exchange_n(&expects_threads, 1u, __ATOMIC_ACQ_REL) == 0) lock_loaded(kAnyFlags);
+  // A thread that another one makes meanwhile has to find them locked. (If a handler makes one here, it does it
+  // itself.)
+  Process* p = process;
+  if (p) lock(&p->increments_lock);
+  if (load(&increments) != kLocked) {
+    store(&increments, kLocked);
+    lock_loaded(kAnyFlags);
+    end_own_library_counters();
+  }
+  if (p) unlock(&p->increments_lock);
+}
+
+namespace {
+
+// Calls function(library) of all that list increments, on the thread's heavy path.
+void each_library(State* s, uint64_t (*function)(State*, uint64_t)) {
+  struct Call {
+    State* s;
+    uint64_t (*function)(State*, uint64_t);
+  } call = {s, function};
+  const auto visit = [](dl_phdr_info* info, size_t, void* argument) {
+    if (!lists_increments(info->dlpi_phdr, info->dlpi_phnum)) return 0;
+    const Object object = describe_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
+    const Call& to = *static_cast<Call*>(argument);
+    if (!run_heavy(to.s, to.function, as_word(&object))) lock_now(object);
+    return 0;
+  };
+  each_loaded(visit, &call);
+}
+
+// False, and nothing has changed, if threads cannot have counters of their own of libraries, or if there is another
+// thread already, of which nobody has told.
+bool begin_own_increments() {
+  if (!may_have_own_library_counters() || field_of_process(kThreadCount) != 1) return false;
+  char here;
+  State* s = begin_thread(as_word(&here));
+  if (!each_loaded) find_loaded_libraries();
+  if (!s || s->is_left || !each_loaded) return false;
+  each_library(s, [](State*, uint64_t object) -> uint64_t {
+    make_place_of(*reinterpret_cast<const Object*>(object));
+    return 1;
+  });
+  const auto begin = [](State* state, uint64_t) -> uint64_t { return begin_own_library_counters(state); };
+  if (!run_heavy(s, begin, 0)) return false;
+  each_library(s, [](State*, uint64_t argument) -> uint64_t {
+    const Object& object = *reinterpret_cast<const Object*>(argument);
+    return make_place_of(object) && own_increments(object);
+  });
+  return true;
+}
+
+}  // namespace
+
+Birth begin_birth() {
+  if (distance_to_first != 0) {
+    expect_threads();
+    return {};
+  }
+  store(&had_threads, 1u);
+  if (load(&increments) == kAlone && begin_own_increments()) store(&increments, kOwn);
+  if (load(&increments) != kOwn) {
+    expect_threads();
+    return {};
+  }
+  char here;
+  State* s = begin_thread(as_word(&here));
+  Birth birth;
+  birth.process = process_id();
+  birth.counters = s ? run_heavy(s, claim_birth, 0) : 0;
+  if (process_id() != birth.process) return {};  // a child that a handler has forked; it has a window
+  if (birth.counters != 0 && get_gs_base(&birth.base) && take_birth(birth.counters)) return birth;
+  expect_threads();
+  return {};
+}
+
+// A handler's child has windows of its own.
+void end_birth(const Birth& birth, bool is_made) {
+  if (birth.counters == 0 || process_id() != birth.process) return;
+  set_gs_base(birth.base);
+  leave_birth(birth.counters);
+  if (!is_made) leave_birth(birth.counters);
+}
+
+void end_birth_of_new(const State* s, const Birth& birth) {
+  if (birth.counters != 0 && s && s->counters != 0 && process_id() == birth.process) leave_birth(birth.counters);
 }
 
 void expect_threads_of(const Object& program) {
@@ -241,7 +330,7 @@ void expect_threads_of(const Object& program) {
 }
 
 void expect_fork() {
-  if (!load(&expects_threads) && field_of_process(kThreadCount) == 0) return expect_threads();
+  if (load(&increments) != kLocked && field_of_process(kThreadCount) == 0) return expect_threads();
   static uint32_t is_locked;
   if (__atomic_exchange_n(&is_locked, 1u, __ATOMIC_ACQ_REL) == 0) lock_loaded(prof_format::kHasFork);
 }
@@ -263,14 +352,16 @@ extern "C" [[gnu::visibility("hidden")]] void note_loaded_library(const Elf64_Ph
   if (object.start == object.end) return;
   remember_object(object);
   expect_threads_of(object);
-  if (load(&expects_threads)) lock_now(object);
+  if (load(&increments) == kLocked) lock_now(object);
   char here;
   State* s = get_state();
   const bool is_in_child = process && process->phase == kNotBegun;  // which has called no hook yet
   if (is_in_child && object.counters_size != 0) s = begin_thread(as_word(&here));
-  if (!process || process->phase != kRecording) return;
-  if (!s || load(&s->top) == 0 || s->is_left) s = begin_thread(as_word(&here));
-  if (s) run_heavy(s, make_place, as_word(&object));
+  if (process && process->phase == kRecording) {
+    if (!s || load(&s->top) == 0 || s->is_left) s = begin_thread(as_word(&here));
+    if (s && run_heavy(s, make_place, as_word(&object))) return;
+  }
+  if (load(&increments) == kOwn) lock_now(object);
 }
 
 }  // namespace libprof

@@ -13,8 +13,20 @@ void find_loaded_libraries();
 // Whoever makes threads tells the runtime before (expect_threads). To be called before there are any.
 void set_told_of_threads();
 
-// A thread is about to be made, or may be at any time: from now on, increments in libraries without hooks are locked.
+// Threads may be made at any time, of which nobody tells: from now on, increments in libraries without hooks are
+// locked.
 void expect_threads();
+
+// A thread is about to be made, which begins with begin_thread. Until then it and its maker have the counters of its
+// birth.
+struct Birth {
+  uint64_t counters = 0;  // 0: those of its maker
+  uint64_t base = 0;      // of gs, of the maker
+  int32_t process = 0;
+};
+Birth begin_birth();
+void end_birth(const Birth& birth, bool is_made);  // of the maker
+void end_birth_of_new(const State* s, const Birth& birth);
 
 // The same if an object may make threads that nobody tells of.
 void expect_threads_of(const Object& object);

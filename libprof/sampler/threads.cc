@@ -5,15 +5,15 @@
 // its first hook, and hooks are what shall not be there: beside them the times of small functions are not true.
 //
 // The way taken. profld --no-hooks makes the copy, and this library is its runtime: libprof.so, and pthread_create and
-// thrd_create as well, which stand before the C library's and have new threads begin here. With profld -b a thread gets its
-// own counters of blocks then. A forked child is told of by the C library
-// (life/threads.cc). What is recorded are addresses alone (format.h: kAddresses), or with PROFTYPE=count, if
-// somebody else takes samples, nothing but the counts of blocks.
+// thrd_create as well, which stand before the C library's and have new threads begin here. With profld -b a thread gets
+// its own counters of blocks then. A forked child is told of by the C library (life/threads.cc). What is recorded are
+// addresses alone (format.h: kAddresses), or with PROFTYPE=count, if somebody else takes samples, nothing but the
+// counts of blocks.
 //
 // It is a library of its own so that no other copy has functions of ours in the place of pthread_create.
 //
-// Limits. Threads that are made by glibc itself, for SIGEV_THREAD, or by a system call have no samples. (For the counters see
-// linker-rewrite/decide/threads.cc.)
+// Limits. Threads that are made by glibc itself, for SIGEV_THREAD, or by a system call have no samples. (For the
+// counters see linker-rewrite/decide/threads.cc.)
 
 #include "libprof/life/threads.h"
 
@@ -41,6 +41,11 @@ struct Start {
   Function* function;
   void* argument;
 };
+// What the new thread is given; take_start takes it.
+struct Given {
+  Start start;
+  Birth birth;
+};
 
 constexpr int kErrorC11 = 2;  // thrd_error, of glibc and of musl
 void* const kNext = reinterpret_cast<void*>(-1);
@@ -59,26 +64,31 @@ void* find(const char* name) {
   if (is_found_first("pthread_create") && is_found_first("thrd_create")) set_told_of_threads();
 }
 
-// Has `create` make a thread that begins here and then calls the function. What that returns is what the thread returns.
+// Has `create` make a thread that begins here and then calls the function. What that returns is what the thread
+// returns.
 template <class F>
 int create_here(Function* function, void* argument, F create) {
-  expect_threads();
-  auto* start = static_cast<Start*>(map_memory(sizeof(Start)));
-  if (!start) return create(function, argument);
-  *start = {function, argument};
-  const int error = create(begin_sampled_thread, start);
-  if (error != 0) unmap_memory(start, sizeof *start);
+  auto* given = static_cast<Given*>(map_memory(sizeof(Given)));
+  if (!given) {
+    expect_threads();
+    return create(function, argument);
+  }
+  const Birth birth = begin_birth();
+  *given = {{function, argument}, birth};
+  const int error = create(begin_sampled_thread, given);
+  end_birth(birth, error == 0);
+  if (error != 0) unmap_memory(given, sizeof *given);
   return error;
 }
 
 }  // namespace
 
 // The thread that was made for this runs. Returns what it is to do.
-extern "C" [[gnu::visibility("hidden")]] Start take_start(Start* memory) {
-  const Start start = *memory;
+extern "C" [[gnu::visibility("hidden")]] Start take_start(Given* memory) {
+  const Given given = *memory;
   unmap_memory(memory, sizeof *memory);
-  begin_thread(as_word(__builtin_frame_address(0)));
-  return start;
+  end_birth_of_new(begin_thread(as_word(__builtin_frame_address(0))), given.birth);
+  return given.start;
 }
 
 extern "C" [[gnu::visibility("default")]] int pthread_create(uint64_t* thread, const void* attributes,

@@ -50,7 +50,7 @@ class Emitter {
     if (plan_.falls_off) out_.jump(plan_.leave_hook_at_end ? at_end.target : jump_target(next));
     taken_edges();
     for (const Written& record : written_) write_full_window(out_, record.code, counters_.trace, record.back);
-    if (out_.size() != copy_.size) throw Error("internal error: a copy has not the length it was planned with");
+    if (out_.size() != copy_.size) throw internal_error("a copy has not the length it was planned with");
     return std::move(relocated_);
   }
 
@@ -158,7 +158,7 @@ class Emitter {
   void count(uint32_t number, Increment increment) {
     if (counters_.increments) counters_.increments[number] = out_.here();
     if (increment == Increment::of_process_alone)
-      out_.segment_ds();
+      out_.room_for_prefixes();
     else if (increment != Increment::of_thread)
       out_.lock();
     const NewAddr counter = counters_.first_counter + uint64_t(number) * sizeof(uint64_t);

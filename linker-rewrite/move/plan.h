@@ -22,8 +22,9 @@ inline uint32_t length_of(Increment increment) {
     case Increment::of_thread_locked:
       return kLockLength + kCountOfThreadLength;
     case Increment::of_process:
-    case Increment::of_process_alone:
       return kLockLength + kCountLength;
+    case Increment::of_process_alone:
+      return kRoomForPrefixes + kCountLength;
   }
   __builtin_unreachable();
 }

@@ -45,6 +45,7 @@ inline constexpr uint32_t kMoveNumberLength = 5;     // mov $number, %ecx
 inline constexpr uint32_t kCountLength = 7;          // incq counter(%rip)
 inline constexpr uint32_t kCountOfThreadLength = 8;  // incq %gs:counter(%rip)
 inline constexpr uint32_t kLockLength = 1;           // before these
+inline constexpr uint32_t kRoomForPrefixes = 3;      // the same
 inline constexpr uint32_t kEndbr64Length = 4;        // without prefixes, which it never has
 inline constexpr uint32_t kMaxInstructionLength = 15;
 
@@ -147,8 +148,10 @@ class InstructionWriter {
     displacement32(pointer);
   }
 
-  void lock() { byte(0xf0); }              // a prefix
-  void segment_ds() { byte(0x3e); }        // one that means nothing, but before indirect jumps
+  void lock() { byte(0xf0); }  // a prefix
+  void room_for_prefixes() {   // prefixes that mean nothing before an instruction of 64 bits
+    for (uint32_t i = 0; i < kRoomForPrefixes; ++i) byte(opcode::kOperandSize);
+  }
   void count_of_thread(NewAddr counter) {  // incq %gs:counter(%rip)
     byte(0x65);
     count(counter);

@@ -51,7 +51,7 @@ double BlockSums::shared_cycles() const {
   double increments = 0;
   for (const auto& [object, sums] : sums_)
     for (const uint64_t count : sums.shared) increments += double(count);
-  return increments * kSharedIncrement.low;
+  return increments * kSharedIncrement.likely;
 }
 
 std::vector<UncertainCost> BlockSums::costs(FunctionTable& functions) const {

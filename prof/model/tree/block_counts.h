@@ -34,7 +34,7 @@ class BlockSums {
   // measurement. Functions that were never called are added.
   std::vector<UncertainCost> costs(FunctionTable& functions) const;
 
-  // Cycles that it took at least to increment counters that threads shared, as far as that began while a process ran.
+  // Cycles that it probably took to increment counters that threads shared, as far as that began while a process ran.
   double shared_cycles() const;
 
  private:

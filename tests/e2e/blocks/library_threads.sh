@@ -1,5 +1,5 @@
-# prof run --libs: counters of libraries, which all threads increment, lose nothing, whenever and however a second thread begins,
-# and whenever a library is loaded; nor do those of the C library in a forked child.
+# prof run --libs: counters of libraries lose nothing, whenever and however a second thread begins, and whenever a library is loaded;
+# nor do those of the C library in a forked child. Threads that we are told of have counters of their own, others share them.
 . "${0%/*}/../common.inc"
 export XDG_CACHE_HOME=$PWD/cache PROFDIR=profiles
 
@@ -40,6 +40,8 @@ cat >program.c <<'C'
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdint.h>
+#include <sys/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,10 +63,14 @@ static int see(struct dl_phdr_info *info, size_t size, void *found) {
   for (int i = 0; i < info->dlpi_phnum; i++)
     if (info->dlpi_phdr[i].p_type == 0x6f507269 && strstr(info->dlpi_name, "libc.so")) {
       const int *list = (const int *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-      *(int *)found = ((const unsigned char *)list)[list[2]] == 0xf0;
+      const unsigned char *first = (const unsigned char *)list + list[2];
+      *(int *)found = first[(uintptr_t)first % 8 == 7] == 0xf0;
     }
   return 0;
 }
+static void *work_little(void *unused) { step(10000); return unused; }
+static pthread_barrier_t all;
+static void *work_with_all(void *unused) { pthread_barrier_wait(&all); step(50000); return unused; }
 static void *find(const char *library, const char *name) {
   void *found = dlsym(dlopen(library, RTLD_NOW), name);
   return found ? found : (puts(dlerror()), exit(9), NULL);
@@ -86,6 +92,73 @@ int main(int argc, char **argv) {
     ((void (*)(void (*)(void)))find("libmaker.so", "run_apart"))(work_apart);
   } else if (!strcmp(way, "early")) {
     ((void (*)(void))find("libearly.so", "wait_early"))();
+  } else if (!strcmp(way, "many")) {  // more than there ever are at a time, which end in any order
+    pthread_t ids[5];
+    for (int i = 0; i < 400; i++) {
+      if (i >= 5) pthread_join(ids[i % 5], 0);
+      pthread_create(&ids[i % 5], 0, work_little, 0);
+    }
+    for (int i = 0; i < 5; i++) pthread_join(ids[i], 0);
+    threads();
+  } else if (!strcmp(way, "children")) {  // that threads fork, and which have threads
+    pthread_t longest, other;
+    pthread_create(&longest, 0, wait_long, 0);
+    for (int i = 0; i < 20; i++) {
+      const pid_t child = fork();
+      step(10000);
+      if (child == 0) {
+        pthread_create(&other, 0, work_little, 0);
+        step(10000);
+        pthread_join(other, 0);
+        if (i % 2) exit(0);
+        if (fork() == 0) _exit((step(10000), 0));
+        wait(0);
+        _exit(0);
+      }
+      waitpid(child, 0, 0);
+    }
+    threads();
+  } else if (!strcmp(way, "later")) {  // makes threads that nobody tells of, when there are others
+    pthread_t longest;
+    pthread_create(&longest, 0, wait_long, 0);
+    step(1000000);
+    ((void (*)(void (*)(void)))find("libmaker.so", "run_apart"))(work_apart);
+    threads();
+  } else if (!strcmp(way, "found")) {  // one that nobody tells of is there before the first of which we are told
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = find("libc.so.6", "pthread_create");
+    pthread_t other;
+    pthread_barrier_init(&all, 0, 2);
+    create(&other, 0, work_with_all, 0);
+    threads();
+    pthread_barrier_wait(&all);
+    pthread_join(other, 0);
+  } else if (!strcmp(way, "gone")) {  // a library is closed before a fork, and opened again in the child
+    pthread_t other;
+    pthread_create(&other, 0, wait_long, 0);
+    void *library = dlopen("libsecond.so", RTLD_NOW);
+    ((void (*)(long))dlsym(library, "second_step"))(1000);
+    dlclose(library);
+    const pid_t child = fork();
+    if (child == 0) {
+      pthread_create(&other, 0, work_little, 0);
+      pthread_join(other, 0);
+      step = find("libsecond.so", "second_step");
+      pthread_create(&other, 0, work_little, 0);
+      pthread_join(other, 0);
+      step(500);
+      exit(0);
+    }
+    waitpid(child, 0, 0);
+  } else if (!strcmp(way, "narrow")) {  // no room for counters of their own
+    pthread_t longest;
+    pthread_create(&longest, 0, wait_long, 0);
+    threads();
+    const struct rlimit limit = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    pthread_t ids[100];
+    pthread_barrier_init(&all, 0, 100);
+    for (int i = 0; i < 100; i++) pthread_create(&ids[i], 0, work_with_all, 0);
+    for (int i = 0; i < 100; i++) pthread_join(ids[i], 0);
   } else if (!strcmp(way, "again")) {
     for (int i = 0; i < 3; i++) {
       void *library = dlopen("libsecond.so", RTLD_NOW);
@@ -117,16 +190,18 @@ done
 compile lib/libmaker.so maker.c -O1 -shared -fPIC
 compile lib/libearly.so early.c -O1 -shared -fPIC lib/libfirst.so
 compile program program.c -D_GNU_SOURCE -O1 -g lib/libfirst.so "-Wl,-rpath,$PWD/lib" "-Wl,--disable-new-dtags"
+compile low program.c -D_GNU_SOURCE -O1 -no-pie lib/libfirst.so "-Wl,-rpath,$PWD/lib" "-Wl,--disable-new-dtags"
 
-# profiled_way WAY: runs it until all its libraries have copies.
+# profiled_way WAY [PROGRAM]: runs it until all its libraries have copies.
 profiled_way() {
   local try
   for try in 1 2; do
     rm -rf profiles && mkdir profiles
-    run prof run --libs ./program "$1"
+    run prof run --libs "./${2:-program}" "$1"
     [ "$status" = 3 ] || fail "$1: status $status, $(cat stderr)"
   done
   ! grep -q 'with hooks\|no copy\|may be too small' stderr || fail "$1: $(cat stderr)"
+  mv stderr stderr.run
   run prof --json $(compgen -G 'profiles/prof.*' | grep -v samples)
   [ "$status" = 0 ] && mv stdout profile.json || fail "$1: prof --json: $(cat stderr)"
 }
@@ -137,19 +212,52 @@ called() {
   [ "$calls" = "$2" ] || fail "$way: $1 called $calls times, not $2"
 }
 
+# Whether threads had counters in common, which takes long.
+shared() { grep -q 'threads shared the counters of libraries' stderr.run || fail "$way: does not say that counters are shared: $(cat stderr.run)"; }
+not_shared() { ! grep -q 'threads shared the counters of libraries' stderr.run || fail "$way: $(cat stderr.run)"; }
+
 for way in threads apart early; do
   profiled_way $way
   case $way in threads) times=13000000 ;; apart) times=10000000 ;; early) times=7000000 ;; esac
   called first_once $times
+  [ $way = apart ] || not_shared
 done
 way=opened
 profiled_way $way
 called first_once 1000000
 called second_once 12000000
 called third_once 12000000
+not_shared
 way=again
 profiled_way $way
 called second_once 36000000
+not_shared
+way=many
+for program in program low; do
+  profiled_way $way $program
+  called first_once 17000000
+  not_shared
+done
+way=children
+profiled_way $way
+called first_once 13900000
+not_shared
+way=later
+profiled_way $way
+called first_once 23000000
+shared
+way=found
+profiled_way $way
+called first_once 13050000
+way=gone
+profiled_way $way
+called first_once 1010000
+called second_once 11500
+not_shared
+way=narrow
+profiled_way $way
+called first_once 18000000
+shared
 way=elsewhere
 profiled_way $way
 called first_once 1000000
