@@ -12,7 +12,7 @@
 
 include sources
 # The files that its patterns name.
-$(foreach list,PROFLD_SOURCES PROF_SOURCES PAGE_FILES TARGET_SOURCES LIBPROF_SOURCES SAMPLER_SOURCES AUDIT_SOURCES HEADERS UNIT_TESTS FUZZ_TARGETS MANUALS,\
+$(foreach list,PROFLD_SOURCES PROF_SOURCES PAGE_FILES TARGET_SOURCES LIBPROF_SOURCES SAMPLER_SOURCES AUDIT_SOURCES HEADERS UNIT_TESTS INTEGRATION_TESTS FUZZ_TARGETS MANUALS,\
   $(eval $(list) := $(sort $(wildcard $($(list))))))
 VERSION := $(file <VERSION)
 
@@ -35,7 +35,7 @@ Q = $(if $(V),,@)
 # What ccache has to know to take a precompiled header for unchanged.
 export CCACHE_SLOPPINESS = pch_defines,time_macros
 flags = $(CXXFLAGS_COMMON) $(if $(WERROR),-Werror) -MMD -MP
-host_flags = $(flags) $(unit_flags) -DPROFLD_VERSION=\"$(VERSION)\" $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
+host_flags = $(flags) $(test_flags) -DPROFLD_VERSION=\"$(VERSION)\" $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CXXFLAGS)
 # linker-rewrite/precompiled.h, for g++ and our own flags; mk and ccache find it in the same place.
 precompiled = $(if $(SANITIZE)$(CXXFLAGS)$(findstring clang,$(CXX)),,build/precompiled/precompiled.h)
 host_link = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
@@ -53,6 +53,7 @@ sampler_objects = $(libprof_objects) $(call runtime_objects,$(SAMPLER_SOURCES))
 # It is static, and so it cannot have sanitizers: objects of its own.
 target_objects = $(patsubst %,$(BUILD)/target/%.o,$(TARGET_SOURCES) $(TARGET_SHARED_SOURCES))
 unit_objects = $(call objects,$(UNIT_TESTS))
+integration_objects = $(call objects,$(INTEGRATION_TESTS))
 tested_objects = $(filter-out %/main.cc.o,$(profld_objects) $(prof_objects)) $(call objects,$(TARGET_TESTED_SOURCES))
 # Of prof's commands, what the fuzz targets need: the rest starts programs and reads command lines.
 fuzzed_commands = $(filter prof/commands/options/% prof/commands/showing/%,$(PROF_SOURCES)) prof/commands/copies/command.cc \
@@ -60,7 +61,7 @@ fuzzed_commands = $(filter prof/commands/options/% prof/commands/showing/%,$(PRO
 fuzz_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(filter-out %/main.cc prof/commands/% prof/instructions/commands/%,$(PROFLD_SOURCES) $(PROF_SOURCES)) $(fuzzed_commands)) $(page_object)
 fuzz_target_objects = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(FUZZ_TARGETS))
 fuzz_targets = $(patsubst tests/fuzz/%.cc,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
-all_objects = $(profld_objects) $(prof_objects) $(target_objects) $(sampler_objects) $(audit_objects) $(unit_objects) $(fuzz_objects) $(fuzz_target_objects)
+all_objects = $(profld_objects) $(prof_objects) $(target_objects) $(sampler_objects) $(audit_objects) $(unit_objects) $(integration_objects) $(fuzz_objects) $(fuzz_target_objects)
 
 profld = $(BUILD)/bin/profld
 prof = $(BUILD)/bin/prof
@@ -69,6 +70,7 @@ libprof = $(BUILD)/lib/libprof.so
 sampler = $(BUILD)/lib/libprof-sampler.so
 audit = $(BUILD)/lib/libprof-audit.so
 unit = $(BUILD)/tests/unit
+integration = $(BUILD)/tests/integration
 
 .PHONY: all demo check check-all golden callgrind gprof-programs ocaml exports page soak sweep torture switches tableless chromium bench bench-answer bench-histograms bench-peers bench-libraries bench-trace bench-inlined-traces truth fuzz fuzz-check format-check \
 	tidy coverage install uninstall dist deb deb-check clean build-packages demo-packages check-packages bench-packages callgrind-packages ocaml-packages sweep-packages fuzz-packages format-packages \
@@ -94,7 +96,9 @@ $(libprof) $(sampler) $(audit):
 	@mkdir -p $(@D); echo "LINK  $@"
 	$(Q)$(CXX) $(LDFLAGS_RUNTIME) $(if $(filter $(audit),$@),$(LDFLAGS_AUDIT)) -o $@ $^
 
-$(unit): $(unit_objects) $(tested_objects)
+$(unit): $(unit_objects)
+$(integration): $(integration_objects) $(call objects,$(TEST_MAIN))
+$(unit) $(integration): $(tested_objects)
 	@mkdir -p $(@D); echo "LINK  $@"
 	$(Q)$(CXX) $(host_link) -o $@ $^ $(PROFLD_LIBS) $(PROF_LIBS)
 
@@ -121,7 +125,7 @@ $(page_object): prof/page/assemble $(PAGE_FILES) | build-packages
 
 # One for each level of optimization: g++ takes the one in the folder that fits.
 $(profld_objects) $(prof_objects) $(shared_objects): $(precompiled:%=%.gch/program)
-$(unit_objects): $(precompiled:%=%.gch/test)
+$(unit_objects) $(integration_objects): $(precompiled:%=%.gch/test)
 build/precompiled/precompiled.h: linker-rewrite/precompiled.h
 	@mkdir -p $(@D)
 	$(Q)echo '#include "$<"' >$@
@@ -132,8 +136,8 @@ build/precompiled/precompiled.h.gch/%: build/precompiled/precompiled.h VERSION |
 
 $(filter %/main.cc.o,$(profld_objects) $(prof_objects) $(target_objects)): VERSION
 
-$(unit_objects) build/precompiled/precompiled.h.gch/test: unit_flags = $(CXXFLAGS_UNIT)
-$(unit_objects): | check-packages
+$(unit_objects) $(integration_objects) build/precompiled/precompiled.h.gch/test: test_flags = $(CXXFLAGS_TESTS)
+$(unit_objects) $(integration_objects): | check-packages
 
 # libFuzzer comes with clang.
 fuzz_flags = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -161,11 +165,11 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.cc.o $(BUILD)/fuzz/objects.a
 demo: all | demo-packages
 	@tests/demo $(BUILD)
 
-check: all $(unit) | check-packages
+check: all $(unit) $(integration) | check-packages
 	@tests/run $(BUILD)
 
 # The same, each test in all its ways: half an hour more.
-check-all: all $(unit) | check-packages
+check-all: all $(unit) $(integration) | check-packages
 	@WAYS=all tests/run $(BUILD)
 
 # Writes anew what tests/e2e/reading/golden.sh expects; look at the difference before it is committed.
@@ -270,7 +274,7 @@ bench-libraries: all | check-packages bench-packages
 	@tests/bench/where_time $(BUILD)
 
 format-check: | format-packages
-	$(Q)clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
+	$(Q)clang-format --dry-run -Werror $(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES) $(UNIT_TESTS) $(INTEGRATION_TESTS) $(FUZZ_TARGETS)) $(HEADERS)
 
 # A source is looked at again when its object has been made anew, which knows the headers. g++ knows attributes that clang does not.
 tidy: $(patsubst %,$(BUILD)/tidy/%,$(filter %.cc,$(PROFLD_SOURCES) $(PROF_SOURCES) $(TARGET_SOURCES) $(LIBPROF_SOURCES) $(SAMPLER_SOURCES) $(AUDIT_SOURCES)))
@@ -297,7 +301,7 @@ $(BUILD)/tidy/%: % $(BUILD)/obj/%.o .clang-tidy | tidy-packages
 TESTS =
 coverage: | check-packages coverage-packages
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CXXFLAGS="$(CXXFLAGS) --coverage -fprofile-update=atomic" \
-	  LDFLAGS="$(LDFLAGS) --coverage" all $(BUILD)/coverage/tests/unit
+	  LDFLAGS="$(LDFLAGS) --coverage" all $(BUILD)/coverage/tests/unit $(BUILD)/coverage/tests/integration
 	@tests/coverage $(BUILD)/coverage $(TESTS)
 
 # profld finds ../lib/profld/libprof.so from where it itself is. The feet of the manual pages tell the version.

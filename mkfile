@@ -12,6 +12,7 @@ SAMPLER_SOURCES=`{echo $SAMPLER_SOURCES}
 AUDIT_SOURCES=`{echo $AUDIT_SOURCES}
 HEADERS=`{echo $HEADERS}
 UNIT_TESTS=`{echo $UNIT_TESTS}
+INTEGRATION_TESTS=`{echo $INTEGRATION_TESTS}
 MANUALS=`{echo $MANUALS}
 VERSION=`{cat VERSION}
 
@@ -28,11 +29,13 @@ PROF_OBJECTS=${PROF_SOURCES:%=$BUILD/obj/%.o}
 PAGE_OBJECT=$BUILD/page/page.o
 SHARED_OBJECTS=${SHARED_SOURCES:%=$BUILD/obj/%.o}
 UNIT_OBJECTS=${UNIT_TESTS:%=$BUILD/obj/%.o}
+INTEGRATION_OBJECTS=${INTEGRATION_TESTS:%=$BUILD/obj/%.o}
 LIBPROF_OBJECTS=${LIBPROF_SOURCES:%=$BUILD/runtime/%.o}
 AUDIT_OBJECTS=${AUDIT_SOURCES:%=$BUILD/runtime/%.o}
 SAMPLER_OBJECTS=$LIBPROF_OBJECTS ${SAMPLER_SOURCES:%=$BUILD/runtime/%.o}
 TARGET_OBJECTS=${TARGET_SOURCES:%=$BUILD/target/%.o} ${TARGET_SHARED_SOURCES:%=$BUILD/target/%.o}
 TARGET_TESTED_OBJECTS=${TARGET_TESTED_SOURCES:%=$BUILD/obj/%.o}
+TESTED_OBJECTS=`{printf '%s\n' $PROFLD_OBJECTS $PROF_OBJECTS $PAGE_OBJECT $TARGET_TESTED_OBJECTS | grep -v /main.cc.o}
 PROGRAMS=$BUILD/bin/profld $BUILD/bin/prof $BUILD/bin/proftarget $BUILD/lib/libprof.so $BUILD/lib/libprof-sampler.so $BUILD/lib/libprof-audit.so
 
 all:V: $PROGRAMS
@@ -61,29 +64,27 @@ $BUILD/lib/libprof-audit.so: $AUDIT_OBJECTS
 	mkdir -p $BUILD/lib
 	$CXX $LDFLAGS_RUNTIME $LDFLAGS_AUDIT -o $target $prereq
 
-$BUILD/tests/unit: $UNIT_OBJECTS $PROFLD_OBJECTS $PROF_OBJECTS $PAGE_OBJECT $TARGET_TESTED_OBJECTS
+$BUILD/tests/unit: $UNIT_OBJECTS
+$BUILD/tests/integration: $INTEGRATION_OBJECTS ${TEST_MAIN:%=$BUILD/obj/%.o}
+$BUILD/tests/%: $TESTED_OBJECTS
 	mkdir -p $BUILD/tests
-	tested=
-	for object in $PROFLD_OBJECTS $PROF_OBJECTS $PAGE_OBJECT $TARGET_TESTED_OBJECTS; do
-	  case $object in */main.cc.o) ;; *) tested="$tested $object" ;; esac
-	done
-	$CXX -o $target $UNIT_OBJECTS $tested $PROFLD_LIBS $PROF_LIBS
+	$CXX -o $target $prereq $PROFLD_LIBS $PROF_LIBS
 
 # As is the custom with mk, every object depends on every header. What the compiler writes of dependencies (-MMD) nobody reads; with
 # the same words as in the Makefile ccache knows that make has compiled it.
-$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $TARGET_OBJECTS $TARGET_TESTED_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
+$PROFLD_OBJECTS $PROF_OBJECTS $UNIT_OBJECTS $INTEGRATION_OBJECTS $TARGET_OBJECTS $TARGET_TESTED_OBJECTS $SAMPLER_OBJECTS $AUDIT_OBJECTS: $HEADERS VERSION
 
 # linker-rewrite/precompiled.h, for g++ (the Makefile says more).
 $PROFLD_OBJECTS $PROF_OBJECTS: build/precompiled/precompiled.h.gch/program
-$UNIT_OBJECTS: build/precompiled/precompiled.h.gch/test
+$UNIT_OBJECTS $INTEGRATION_OBJECTS: build/precompiled/precompiled.h.gch/test
 build/precompiled/precompiled.h: linker-rewrite/precompiled.h
 	mkdir -p build/precompiled
 	echo '#include "linker-rewrite/precompiled.h"' >$target
 
 build/precompiled/precompiled.h.gch/%: build/precompiled/precompiled.h VERSION
 	mkdir -p build/precompiled/precompiled.h.gch
-	case $stem in test) unit=$CXXFLAGS_UNIT ;; *) unit= ;; esac
-	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} $unit -DPROFLD_VERSION=\"$VERSION\" -x c++-header -o $target build/precompiled/precompiled.h
+	case $stem in test) more=$CXXFLAGS_TESTS ;; *) more= ;; esac
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} $more -DPROFLD_VERSION=\"$VERSION\" -x c++-header -o $target build/precompiled/precompiled.h
 
 $BUILD/target/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
@@ -91,8 +92,8 @@ $BUILD/target/%.cc.o: %.cc
 
 $BUILD/obj/%.cc.o: %.cc
 	mkdir -p $(dirname $target)
-	case $stem in tests/unit/*) unit=$CXXFLAGS_UNIT ;; *) unit= ;; esac
-	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP $unit -DPROFLD_VERSION=\"$VERSION\" \
+	case $stem in tests/*) more=$CXXFLAGS_TESTS ;; *) more= ;; esac
+	$CXX $CXXFLAGS_COMMON ${WERROR:+-Werror} -MMD -MP $more -DPROFLD_VERSION=\"$VERSION\" \
 	  -include build/precompiled/precompiled.h -fpch-preprocess -c -o $target $stem.cc
 
 $PAGE_OBJECT: prof/page/assemble $PAGE_FILES
@@ -114,7 +115,7 @@ packages:V:
 demo:V: $PROGRAMS
 	tests/demo $BUILD
 
-check:V: $PROGRAMS $BUILD/tests/unit
+check:V: $PROGRAMS $BUILD/tests/unit $BUILD/tests/integration
 	tests/run $BUILD
 
 golden:V: $PROGRAMS

@@ -1,15 +1,10 @@
-// Programs for the rewriter's unit tests: some put together here byte by byte, some compiled when the test runs.
+// Programs for the rewriter's tests, put together here byte by byte.
 
 #ifndef TESTS_UNIT_ELF_FIXTURE_H
 #define TESTS_UNIT_ELF_FIXTURE_H
 
-#include <stdlib.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <cstring>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,34 +14,6 @@
 namespace elf_fixture {
 
 using namespace profld;
-
-// A directory for one test, removed at its end.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "profld-test-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-// Compiles C++ text; the program's path, or an empty string if the compiler failed (then it has said why).
-inline std::string compile(const ScratchDirectory& directory, const std::string& text, const std::string& command) {
-  const std::string source = directory / "program.cc", program = directory / "program";
-  std::ofstream(source) << text;
-  const std::string all = command + " -o " + program + " " + source;
-  return std::system(all.c_str()) == 0 ? program : std::string();
-}
 
 // A program of the segments given and nothing else.
 struct SmallElf {

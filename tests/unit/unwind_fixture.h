@@ -116,6 +116,15 @@ inline Rewritten rewrite(const Image& image, const EhFrame& frames, unsigned see
   return r;
 }
 
+using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+// Address and size of what each FDE describes.
+inline Ranges ranges(const EhFrame& frames) {
+  Ranges r;
+  for (const Fde& f : frames.fdes) r.push_back({f.range.start.value, f.range.size()});
+  return r;
+}
+
 inline const Fde* fde_at(const EhFrame& frames, NewAddr a) { return frames.find(OldAddr(a.value)); }
 
 }  // namespace unwind_fixture

@@ -1,5 +1,5 @@
-# The file `sources` lists every source, header, unit test and manual that there is, and nothing else. No source has more
-# than 800 lines, and no line more than 120 columns.
+# The file `sources` lists every source, header, unit test, integration test and manual that there is, and nothing else. No
+# source has more than 800 lines, and no line more than 120 columns.
 . "${0%/*}/../common.inc"
 
 cd "$tests/.." || exit 1
@@ -22,9 +22,11 @@ check LIBPROF_SOURCES $(printf '%s\n' libprof/*/*.cc libprof/*/*.S | grep -vE '^
 check SAMPLER_SOURCES libprof/sampler/*
 check AUDIT_SOURCES libprof/audit/*
 # shellcheck disable=SC2046 # a list of words
-check HEADERS $(find libprof linker-rewrite prof tests/fuzz tests/libprof tests/unit -name '*.h')
+check HEADERS $(find libprof linker-rewrite prof tests/fuzz tests/libprof tests/unit tests/integration -name '*.h')
 # shellcheck disable=SC2046 # a list of words
 check UNIT_TESTS $(find tests/unit -name '*.cc')
+# shellcheck disable=SC2046 # a list of words
+check INTEGRATION_TESTS $(find tests/integration -name '*.cc')
 check FUZZ_TARGETS tests/fuzz/*.cc
 check MANUALS man/*.[1-9]
 

@@ -7,5 +7,5 @@ listed=$(command grep -v '^#' "$tests/unstable")
 [ "$(wc -l <<<"$listed")" -le 5 ] || fail "more than 5 tests are listed"
 while read -r test day rest; do
   [[ $day =~ ^20[0-9]{2}-[0-9]{2}-[0-9]{2}$ && -z $rest ]] || fail "not NAME YYYY-MM-DD: $test $day $rest"
-  [[ $test = unit:* ]] || [ -f "$tests/e2e/$test.sh" ] || fail "there is no test $test"
+  [[ $test = unit:* || $test = integration:* ]] || [ -f "$tests/e2e/$test.sh" ] || fail "there is no test $test"
 done <<<"$listed"

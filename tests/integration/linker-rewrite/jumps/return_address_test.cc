@@ -1,6 +1,6 @@
 // Functions that return elsewhere than to where they were called from.
 
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

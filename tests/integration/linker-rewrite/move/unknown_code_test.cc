@@ -1,6 +1,8 @@
+// Code outside functions, and what of it is padding.
+
 #include "linker-rewrite/move/unknown_code.h"
 
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

@@ -1,6 +1,6 @@
 // Indirect jumps that lead through no table: tail calls, ways out of frames, and what is not understood.
 
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

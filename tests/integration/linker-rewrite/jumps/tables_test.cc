@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

@@ -1,8 +1,10 @@
+// What changes in the copy of a function, how long that makes it, and the instructions that are written.
+
 #include "linker-rewrite/move/plan.h"
 
 #include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/x86/decode_cache.h"
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

@@ -1,6 +1,8 @@
+// The jumps from the entries of functions to their copies, and where there is room for them.
+
 #include "linker-rewrite/move/entry_jumps.h"
 
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

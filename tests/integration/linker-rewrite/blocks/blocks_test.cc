@@ -3,7 +3,7 @@
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/blocks/flow_graph.h"
 #include "linker-rewrite/blocks/liveness.h"
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

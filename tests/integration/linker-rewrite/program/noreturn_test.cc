@@ -1,6 +1,8 @@
+// Functions that never return, told by their code and by what they call.
+
 #include "linker-rewrite/program/noreturn.h"
 
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

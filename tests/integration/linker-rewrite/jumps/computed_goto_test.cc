@@ -1,6 +1,6 @@
 // Computed gotos: which words and which numbers in instructions are the addresses of labels.
 
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

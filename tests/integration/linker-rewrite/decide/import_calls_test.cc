@@ -1,7 +1,9 @@
+// Calls of imported functions: which are chosen, and the hooks around them.
+
 #include "linker-rewrite/decide/selection.h"
 #include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/x86/decode_cache.h"
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 

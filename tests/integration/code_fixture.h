@@ -1,13 +1,18 @@
 // Programs compiled when the test runs: what they are made of, and what the analysis of their indirect jumps says.
 
-#ifndef TESTS_UNIT_CODE_FIXTURE_H
-#define TESTS_UNIT_CODE_FIXTURE_H
+#ifndef TESTS_INTEGRATION_CODE_FIXTURE_H
+#define TESTS_INTEGRATION_CODE_FIXTURE_H
 
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/program/fragments.h"
@@ -18,12 +23,41 @@ namespace code_fixture {
 using namespace profld;
 using namespace elf_fixture;
 
-// Compiles `text` as the file `file` of the directory; the path of the program.
+// A directory for one test, removed at its end.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "profld-test-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// Compiles `text` as the file `file` of the directory; the program's path, or an empty string if the compiler failed
+// (then it has said why).
+inline std::string compile(const ScratchDirectory& directory, const std::string& text, const std::string& command,
+                           const std::string& file = "program.cc") {
+  const std::string source = directory / file, program = directory / "program";
+  std::ofstream(source) << text;
+  const std::string all = command + " -o " + program + " " + source;
+  return std::system(all.c_str()) == 0 ? program : std::string();
+}
+
+// The same of what has to compile, without warnings.
 inline std::string build(const ScratchDirectory& directory, const std::string& file, const std::string& text,
                          const std::string& command) {
-  std::ofstream(directory / file) << text;
-  const std::string program = directory / "program";
-  REQUIRE_MESSAGE(std::system((command + " -w -o " + program + " " + (directory / file)).c_str()) == 0, command);
+  const std::string program = compile(directory, text, command + " -w", file);
+  REQUIRE_MESSAGE(!program.empty(), command);
   return program;
 }
 

@@ -1,3 +1,5 @@
+// Programs of all link types, rewritten by hand with a runtime of a few instructions: they run, and tools read them.
+
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,9 +12,9 @@
 #include "linker-rewrite/decide/movability.h"
 #include "linker-rewrite/unwind/eh_frame.h"
 #include "linker-rewrite/write/layout.h"
-#include "tests/unit/elf_fixture.h"
+#include "tests/integration/code_fixture.h"
 
-using namespace elf_fixture;
+using namespace code_fixture;
 
 namespace {
 

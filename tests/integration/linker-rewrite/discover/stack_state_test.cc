@@ -3,7 +3,7 @@
 #include "linker-rewrite/discover/stack_state.h"
 
 #include "linker-rewrite/discover/body.h"
-#include "tests/unit/code_fixture.h"
+#include "tests/integration/code_fixture.h"
 
 using namespace code_fixture;
 
