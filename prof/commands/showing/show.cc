@@ -26,6 +26,7 @@
 #include "prof/read/gmon_file.h"
 #include "prof/views/code/code_views.h"
 #include "prof/views/run/views.h"
+#include "prof/views/text/json_writer.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/output.h"
 #include "suggest.h"
@@ -288,6 +289,10 @@ TableOptions table_on(const Options& options, std::FILE* file) {
   return table;
 }
 
+Pruning pruning_of_json(const Options& options) {
+  return {options.percent.value_or(0), options.tree.pruning.depth};
+}
+
 void print(const Options& options, const Analysis& analysis, Output& out) {
   switch (options.view) {
     case Options::View::flat:
@@ -300,7 +305,7 @@ void print(const Options& options, const Analysis& analysis, Output& out) {
       print_modules(analysis, options.table, out);
       break;
     case Options::View::json:
-      print_json(analysis, options.order, out, {options.percent.value_or(0), options.tree.pruning.depth});
+      print_json(analysis, options.order, out, pruning_of_json(options));
       break;
     case Options::View::suggestion:
       print_suggestion(analysis, out);
@@ -352,6 +357,8 @@ int show_apart(const Options& options, const Input& input, Output& out) {
   const std::optional<size_t> columns = options.wide ? std::nullopt : options.table.columns;
   if (has_headings) print_processes(input.profiles, options.apart, columns, out);
   Exports exports(options, out);
+  JsonWriter json(out);
+  if (is_json) json.begin_array();
   bool is_first = true;
   std::string problem;  // of all parts: the table of functions grows with each
   const bool is_whole = analyse_apart(input, options.apart, [&](const Analysis& part) {
@@ -360,12 +367,20 @@ int show_apart(const Options& options, const Input& input, Output& out) {
     if (problem.empty()) problem = problem_of_patterns(part);
     exports.add(part);
     if (has_headings && !part.function_filter.is_empty() && !has_selected(part)) return;
-    if (is_json) out.text(is_first ? "[" : ",\n");
     if (has_headings) out.text((is_first ? "" : "\n") + heading(part, columns));
-    print(options, part, out);
+    if (is_json) {
+      if (!is_first) json.new_line();
+      write_json(part, options.order, json, pruning_of_json(options));
+      out.byte('\n');
+    } else {
+      print(options, part, out);
+    }
     is_first = false;
   });
-  if (is_json) out.text("]\n");
+  if (is_json) {
+    json.end_array();
+    out.byte('\n');
+  }
   exports.finish();
   if (!problem.empty()) throw Error(problem);
   return is_whole ? 0 : 1;

@@ -18,8 +18,8 @@ uint64_t rounded(double n) { return uint64_t(std::llround(std::min(n, 0x1p62)));
 // Written as a stream: a document of a million nodes built in memory first would take gigabytes.
 class Writer {
  public:
-  Writer(const Analysis& analysis, std::optional<SortKey> order, const Pruning& pruning, Output& out)
-      : analysis_(analysis), modules_(analysis), shares_(analysis), out_(out), json_(out) {
+  Writer(const Analysis& analysis, std::optional<SortKey> order, const Pruning& pruning, JsonWriter& json)
+      : analysis_(analysis), modules_(analysis), shares_(analysis), json_(json) {
     const std::vector<CallNode>& nodes = analysis.tree.nodes;
     const std::vector<bool> selected = shown_nodes(analysis, modules_, pruning).is_shown;
     std::vector<bool> has_function = selected_functions(analysis, modules_);
@@ -59,7 +59,6 @@ class Writer {
       json_.end_array();
     }
     json_.end_object();
-    out_.byte('\n');
   }
 
  private:
@@ -428,14 +427,19 @@ class Writer {
   Shares shares_;
   std::vector<uint32_t> functions_;                        // indices of those that are written, in their order
   std::vector<uint32_t> function_numbers_, node_numbers_;  // by index; kLeftOut of those that are not selected
-  Output& out_;
-  JsonWriter json_;
+  JsonWriter& json_;
 };
 
 }  // namespace
 
+void write_json(const Analysis& analysis, std::optional<SortKey> order, JsonWriter& json, const Pruning& pruning) {
+  Writer(analysis, order, pruning, json).write();
+}
+
 void print_json(const Analysis& analysis, std::optional<SortKey> order, Output& out, const Pruning& pruning) {
-  Writer(analysis, order, pruning, out).write();
+  JsonWriter json(out);
+  write_json(analysis, order, json, pruning);
+  out.byte('\n');
 }
 
 }  // namespace prof

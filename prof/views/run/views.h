@@ -18,6 +18,7 @@
 namespace prof {
 
 struct Gmon;
+class JsonWriter;
 
 struct TableOptions {
   SortKey order = SortKey::self;
@@ -68,6 +69,8 @@ void print_tree(const Analysis& analysis, const TreeOptions& options, Output& ou
 // Everything, for programs; of the tree, what pruning leaves. Functions stand in the order of the key, or, without one,
 // in that in which they were found.
 void print_json(const Analysis& analysis, std::optional<SortKey> order, Output& out, const Pruning& pruning = {});
+// The same, as the next value of a document.
+void write_json(const Analysis& analysis, std::optional<SortKey> order, JsonWriter& json, const Pruning& pruning);
 
 struct GmonOptions {
   DebugSearch search = {};  // for the original, whose instructions are where calls come from
