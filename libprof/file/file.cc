@@ -315,9 +315,29 @@ void unmap_profile(Process* p) {
   p->base = nullptr;
 }
 
+// Maps inaccessible memory where nothing is. Returns 0, or -errno: kErrorExists if something is there.
+int64_t take_free_place(char* start, uint64_t size) {
+  const int64_t at = syscall6(__NR_mmap, as_word(start), size, kProtectNone,
+                              kMapPrivate | kMapAnonymous | kMapNoReserve | kMapFixedNoReplace, uint64_t(-1), 0);
+  if (is_error(at)) return at;
+  if (at == int64_t(as_word(start))) return 0;
+  unmap_memory(reinterpret_cast<void*>(at), size);  // a kernel that does not know the flag
+  return kErrorExists;
+}
+
+// The same of memory with `room` bytes after its start in which nothing is either; if there may not be so many, it is
+// taken to be so.
+int64_t take_place_with_room(char* start, uint64_t size, uint64_t room) {
+  const int64_t result = take_free_place(start, room);
+  if (result == kErrorExists) return result;
+  if (result != 0) return take_free_place(start, size);
+  unmap_memory(start + size, room - size);
+  return 0;
+}
+
 // Reserves the memory of the first mapping, where there is room after it of which it can be hoped that nobody else
-// takes it; or if there is no such place, for `bound` blocks. Sets base, mapped and is_reserved. False if there is no
-// memory.
+// takes it; or if there is no such place, for `bound` blocks. (In a child, what was its parent's profile may lie right
+// after where its own would be: threads.cc.) Sets base, mapped and is_reserved. False if there is no memory.
 bool find_place(Process* p, uint64_t bound) {
   p->mapped = kFirstReady;
   p->is_reserved = 0;
@@ -326,13 +346,10 @@ bool find_place(Process* p, uint64_t bound) {
   unmap_memory(beside, kPage);
   for (uint64_t distance = kFarthest; distance >= kNearest && distance < as_word(beside); distance /= 4) {
     char* start = beside - distance;
-    const int64_t at = syscall6(__NR_mmap, as_word(start), size_of_mapping(p), kProtectNone,
-                                kMapPrivate | kMapAnonymous | kMapNoReserve | kMapFixedNoReplace, uint64_t(-1), 0);
-    if (at == int64_t(as_word(start))) {
-      p->base = start + kPage;
-      return true;
-    }
-    if (!is_error(at)) unmap_memory(reinterpret_cast<void*>(at), size_of_mapping(p));  // or the flag is not known
+    const uint64_t size = size_of_mapping(p), room = least(bound * PROF_BLOCK_SIZE, distance / 2);
+    if (take_place_with_room(start, size, room) != 0) continue;
+    p->base = start + kPage;
+    return true;
   }
   p->mapped = bound;
   p->is_reserved = 1;

@@ -235,3 +235,39 @@ for link in $links; do
     done
   done
 done
+
+# A child has room, too, where the kernel gives it memory a little below what it gave the parent: where the parent's profile was
+# lies in the way of what would grow there.
+cat >child.c <<'C'
+#include <sys/mman.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+// Each of their calls has a context of its own.
+__attribute__((noipa)) static void left(int n);
+__attribute__((noipa)) static void right(int n) {
+  if (n > 0) left(n - 1), right(n - 1);
+}
+static void left(int n) {
+  if (n > 0) left(n - 1), right(n - 1);
+}
+int main(void) {
+  left(2);
+  if (fork() == 0) {
+    for (int i = 0; i < 100; i++) mmap(0, 1 << 12, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    left(17);
+    exit(0);
+  }
+  wait(0);
+  return 0;
+}
+C
+compile child child.c -O1
+rewrite child --no-imports
+rm -rf profiles && mkdir profiles
+PROFDIR=profiles run ./child.prof
+[ "$status" = 0 ] || fail "child: $status $(cat stderr)"
+run prof --json child.prof profiles/prof.*
+[ "$status" = 0 ] || fail "child: prof: $(cat stderr)"
+found=$(jq -c '[.folded, .lost, ([.functions[] | select(.name | IN("left", "right")).calls] | add)]' stdout)
+[ "$found" = '[0,0,262150]' ] || fail "child: folded, lost, calls: $found"
