@@ -325,8 +325,8 @@ int64_t take_free_place(char* start, uint64_t size) {
   return kErrorExists;
 }
 
-// The same of memory with `room` bytes after its start in which nothing is either; if there may not be so many, it is
-// taken to be so.
+// The same, where nothing is in `room` bytes from the start on either. If so much may not be mapped, for a limit,
+// nothing is asked of what follows.
 int64_t take_place_with_room(char* start, uint64_t size, uint64_t room) {
   const int64_t result = take_free_place(start, room);
   if (result == kErrorExists) return result;

@@ -26,6 +26,7 @@ struct GmonHistogram {
 // Calls from an address in the caller: of the calling instruction if that is known, else of the function.
 struct GmonArc {
   uint64_t from = 0, to = 0, calls = 0;
+  bool is_estimate = false;  // shared by samples. No file has room for this
 };
 
 // Executions of the basic block that begins at an address.

@@ -42,13 +42,15 @@ constexpr uint32_t kProgram = 0;  // index among the objects
 void print(const gprof::CallGraph& graph, const Options& options, Output& out) {
   gprof::ReportOptions form;
   form.demangled = !options.raw_names;
+  form.marks_estimates = !options.propagated;
   const gprof::Selection all;
   gprof::Report(graph, all, form, out).print();
 }
 
-// For -G: with the times that were measured, or those that gprof would have computed (--propagated).
+// For -G: with the times that were measured, by hooks or by samples with callers, or those that gprof would have
+// computed (--propagated).
 void print_gprof_report(const Options& options, const Analysis& analysis, Output& out) {
-  const bool is_measured = !options.propagated && analysis.has_hooks();  // of each call
+  const bool is_measured = !options.propagated && analysis.has_contexts();
   print(is_measured ? gprof::measured_graph(analysis) : gprof::graph_as_gprof(analysis, kProgram, options.debug_files),
         options, out);
 }
@@ -289,9 +291,7 @@ TableOptions table_on(const Options& options, std::FILE* file) {
   return table;
 }
 
-Pruning pruning_of_json(const Options& options) {
-  return {options.percent.value_or(0), options.tree.pruning.depth};
-}
+Pruning pruning_of_json(const Options& options) { return {options.percent.value_or(0), options.tree.pruning.depth}; }
 
 void print(const Options& options, const Analysis& analysis, Output& out) {
   switch (options.view) {

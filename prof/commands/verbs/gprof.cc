@@ -118,6 +118,7 @@ class Session {
     if (analysis_->damaged) status_ = 1;
     std::vector<std::string> ignored;  // without its code a caller is known as a whole
     Gmon more = gmon_of(*analysis_, 0, nullptr, call_sites(*analysis_, input.debug_files, ignored));
+    if (const std::string remark = remark_on_estimates(more); !remark.empty()) say(path + ": " + remark);
     if (has_lines()) add_line_starts(more, *analysis_, 0, input.debug_files);
     if (options_.outputs & output_file_info)
       out_.text(gprof::file_info(path, {1, more.histograms.size(), more.arcs.size(), more.blocks.size()}));

@@ -19,15 +19,16 @@ uint32_t function_at(const std::vector<Function>& functions, size_t count, uint6
   return uint32_t(after - functions.begin() - 1);
 }
 
-void add_arc(CallGraph& graph, uint32_t caller, uint32_t callee, uint64_t calls) {
+void add_arc(CallGraph& graph, uint32_t caller, uint32_t callee, uint64_t calls, bool is_estimate) {
   const auto [at, is_new] = graph.arc_of.try_emplace(uint64_t(caller) << 32 | callee, uint32_t(graph.arcs.size()));
   if (!is_new) {
     add_up(graph.arcs[at->second].calls, calls);
+    graph.arcs[at->second].is_estimate |= is_estimate;
     return;
   }
   graph.functions[caller].callees.push_back(at->second);
   graph.functions[callee].callers.push_back(at->second);
-  graph.arcs.push_back({caller, callee, calls});
+  graph.arcs.push_back({caller, callee, calls, is_estimate});
 }
 
 namespace {
@@ -127,7 +128,7 @@ void add_calls(CallGraph& graph, const Gmon& gmon, const Selection& selection, c
       trace.print(line("[tally] %.200s called %.200s %" PRIu64 " times", graph.functions[caller].name.c_str(),
                        graph.functions[callee].name.c_str(), arc.calls));
     add_up(graph.functions[callee].calls, arc.calls);
-    add_arc(graph, caller, callee, arc.calls);
+    add_arc(graph, caller, callee, arc.calls, arc.is_estimate);
   }
 }
 

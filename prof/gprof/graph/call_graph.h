@@ -43,6 +43,7 @@ struct Function {
   bool is_outside = false;  // it stands for callers that are not known, in a graph that is made of a tree (measured.h)
   bool is_mapped = false;   // it stands for all functions of an object file: ordering.h
   bool is_function = true;  // false: a label, or a line of the source. Calls to it are those of the function before it
+  bool has_calls = true;    // false: they were not counted (measured.h)
 
   double ticks = 0;         // of its own
   double child_ticks = 0;   // of what it called, its part of it
@@ -66,6 +67,7 @@ struct Function {
 struct Arc {
   uint32_t caller = 0, callee = 0;  // indices into CallGraph::functions
   uint64_t calls = 0;               // 0: they could have been made, and were not (-c)
+  bool is_estimate = false;         // shared by samples, at least some of them
   double ticks = 0;                 // the part of the callee's own time, or of its cycle's, that belongs to these calls
   double child_ticks = 0;           // the part of what the callee called
 };
@@ -83,6 +85,7 @@ struct CallGraph {
   double total_ticks = 0;    // of the histogram, of functions or not: what the flat profile's percentages are of
   double shown_ticks = 0;    // sum of self_shown of the functions: what those of the call graph are of
   bool is_measured = false;  // times of arcs are known, not computed: measured.h
+  double sample = 0;         // the same, and they are those of samples: ticks of one; else 0
   bool has_histogram = false, has_arcs = false;
 
   std::vector<uint32_t> entries;  // all of `functions`, in the order of the call graph
@@ -154,7 +157,7 @@ struct Trace {
 uint32_t function_at(const std::vector<Function>& functions, size_t count, uint64_t address);
 
 // Adds calls, by an arc there is or by a new one. (Calls of the callee are not changed.)
-void add_arc(CallGraph& graph, uint32_t caller, uint32_t callee, uint64_t calls);
+void add_arc(CallGraph& graph, uint32_t caller, uint32_t callee, uint64_t calls, bool is_estimate = false);
 
 // A call graph from what a gmon.out holds.
 //

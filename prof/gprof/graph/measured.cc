@@ -1,6 +1,7 @@
 #include "measured.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -16,8 +17,10 @@ class TreeGraph {
  public:
   explicit TreeGraph(const Analysis& analysis) : analysis_(analysis) {
     graph_.is_measured = true;
-    graph_.has_histogram = graph_.has_arcs = true;
     graph_.rate = analysis.rate();
+    if (!analysis.has_hooks() && analysis.sampled)
+      graph_.sample = double(analysis.sampled->period) * 1e-9 * graph_.rate;
+    graph_.has_histogram = graph_.has_arcs = true;
     add_functions();
     add_arcs();
     count_self_calls(graph_);
@@ -66,6 +69,7 @@ class TreeGraph {
       function.address = function.end = functions[f].address;
       function.name = function.printed = analysis_.functions.name_with_module(functions[f]);
       function.ticks = double(analysis_.sums[f].self);
+      function.has_calls = analysis_.counts_calls_of(f);
       graph_.total_ticks += function.ticks;
       graph_.functions.push_back(std::move(function));
     }
@@ -86,12 +90,13 @@ class TreeGraph {
     struct Calls {
       uint64_t ends;  // caller << 32 | callee
       uint64_t number;
+      bool is_estimate;
     };
     std::vector<Calls> calls;
     calls.reserve(nodes.size());
     for (size_t i = 1; i < nodes.size(); ++i) {
       const uint32_t callee = at_[nodes[i].function];
-      calls.push_back({uint64_t(caller_of(nodes[i])) << 32 | callee, nodes[i].calls});
+      calls.push_back({uint64_t(caller_of(nodes[i])) << 32 | callee, nodes[i].calls, nodes[i].has_estimated_calls});
       add_up(graph_.functions[callee].calls, nodes[i].calls);
     }
     std::ranges::sort(calls, {}, &Calls::ends);
@@ -99,7 +104,15 @@ class TreeGraph {
     for (size_t i = 0; i < calls.size(); ++i) arcs += i == 0 || calls[i].ends != calls[i - 1].ends;
     graph_.arcs.reserve(arcs);
     graph_.arc_of.reserve(arcs);
-    for (const Calls& c : calls) add_arc(graph_, uint32_t(c.ends >> 32), uint32_t(c.ends), c.number);
+    for (const Calls& c : calls) add_arc(graph_, uint32_t(c.ends >> 32), uint32_t(c.ends), c.number, c.is_estimate);
+    // Contexts have shares of what was counted of a caller. Their sum is that, if there is no call through a pointer in
+    // it.
+    std::map<uint64_t, uint64_t> counted;
+    for (const CountedArc& arc : analysis_.arcs)
+      add_up(counted[uint64_t(at_[arc.caller]) << 32 | at_[arc.callee]], arc.calls);
+    for (const auto& [ends, number] : counted)
+      if (const auto arc = graph_.arc_of.find(ends); arc != graph_.arc_of.end())
+        graph_.arcs[arc->second].is_estimate &= graph_.arcs[arc->second].calls != number;
   }
 
   // See measured.h for what counts where.

@@ -1,4 +1,5 @@
-// The call graph of a profile with a tree: what calls took is known, and need not be computed of their number.
+// The call graph of a profile with a tree: what calls took is known, and need not be computed of their number. The tree
+// may be one of samples: then calls of some functions are not known, and others are estimates.
 //
 // A call counts for the arc that led to it if the function called is not running already, further out. So the times of
 // the arcs to a function add up to its own, recursion or not, and each cycle of the clock is in them once. What a

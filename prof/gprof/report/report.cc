@@ -157,7 +157,9 @@ void Report::print_flat_header(double total, char prefix) {
   const std::string unit_name = unit().name;
   const char* const dimension = unit_name.c_str();
   if (graph_.is_measured) {
-    out_.text(formatted("\nTimes are measured, in ticks of %g %.15s.\n", 1 / graph_.rate, graph_.dimension.c_str()));
+    out_.text(formatted(
+        graph_.sample > 0 ? "\nEach sample counts as %g %.15s.\n" : "\nTimes are measured, in ticks of %g %.15s.\n",
+        std::max(1.0, graph_.sample) / graph_.rate, graph_.dimension.c_str()));
   } else if (options_.bsd) {
     out_.text(formatted("\ngranularity: each sample hit covers %ld byte(s)", bytes_by_bin()));
     if (total > 0) out_.text(formatted(" for %.2f%% of %.2f %.15s\n\n", 100.0 / total, total / graph_.rate, dimension));
@@ -219,7 +221,7 @@ void Report::print_graph_header(double total) {
   if (!options_.bsd)
     out_.text(options_.explains ? "\t\t     Call graph (explanation follows)\n\n" : "\t\t\tCall graph\n\n");
   if (graph_.is_measured)
-    out_.text("\ntimes of calls are measured");
+    out_.text(graph_.sample > 0 ? "\ntimes of calls are those of samples" : "\ntimes of calls are measured");
   else
     out_.text(formatted("\ngranularity: each sample hit covers %ld byte(s)", bytes_by_bin()));
   if (total <= 0)
@@ -240,6 +242,20 @@ void Report::print_graph_header(double total) {
   out_.text("\n");
 }
 
+// Samples also find callers of what was called in a context of which no call is known.
+bool Report::are_calls_known(const Arc& arc) const {
+  return graph_.functions[arc.callee].has_calls && (arc.calls != 0 || !arc.is_estimate);
+}
+
+void Report::add_calls(const Arc& arc) {
+  if (!are_calls_known(arc))
+    line_.blanks(6).text("-");
+  else if (arc.is_estimate && options_.marks_estimates)
+    line_.right_marked(arc.calls, 7);
+  else
+    line_.right(arc.calls, 7);
+}
+
 // The line of a caller, or of a function called: the one that the entry is not of.
 void Report::print_arc(const Arc& arc, uint32_t other) {
   const bool is_within = graph_.is_within_cycle(arc);
@@ -248,11 +264,14 @@ void Report::print_arc(const Arc& arc, uint32_t other) {
   line_.blanks(6 + 1 + 5 + 1);
   // gprof knows no times of calls within a cycle.
   if (is_within && (!graph_.is_measured || arc.caller == arc.callee)) {
-    line_.blanks(7 + 1 + wide + 1).right(arc.calls, 7).blanks(1 + 7);
+    line_.blanks(7 + 1 + wide + 1);
+    add_calls(arc);
+    line_.blanks(1 + 7);
   } else {
-    line_.right(arc.ticks / rate, 7).blanks(1).right(arc.child_ticks / rate, wide).blanks(1).right(arc.calls, 7);
+    line_.right(arc.ticks / rate, 7).blanks(1).right(arc.child_ticks / rate, wide).blanks(1);
+    add_calls(arc);
     const uint32_t head = graph_.functions[arc.callee].head;
-    if (is_within)
+    if (is_within || !are_calls_known(arc))
       line_.blanks(1 + 7);
     else
       line_.text("/").left(graph_.functions[head].calls, 7);
@@ -293,8 +312,9 @@ void Report::print_entry(uint32_t function, double total) {
 void Report::print_cycle(uint32_t cycle, double total) {
   const double rate = unit().rate;
   const auto times = [&](const std::string& index, const std::string& percent, const Function& f) {
-    out_.text(formatted(options_.bsd ? "%-6.6s %5.5s %7.2f %11.2f %7lu" : "%-6.6s %5.5s %7.2f %7.2f %7lu",
-                        index.c_str(), percent.c_str(), f.self_shown / rate, f.children_shown / rate, plain(f.calls)));
+    const std::string calls = f.has_calls ? std::to_string(f.calls) : "-";
+    out_.text(formatted(options_.bsd ? "%-6.6s %5.5s %7.2f %11.2f %7s" : "%-6.6s %5.5s %7.2f %7.2f %7s", index.c_str(),
+                        percent.c_str(), f.self_shown / rate, f.children_shown / rate, calls.c_str()));
     out_.text(f.self_calls != 0 ? formatted("+%-7lu", plain(f.self_calls)) : formatted(" %7.7s", ""));
   };
   const Function& whole = graph_.functions[cycle];

@@ -49,6 +49,11 @@ class FastLine {
     char digits[24];
     return right({digits, std::to_chars(digits, digits + sizeof digits, number).ptr}, width);
   }
+  // The same of an estimate.
+  FastLine& right_marked(uint64_t number, size_t width) {
+    char digits[24] = "~";
+    return right({digits, std::to_chars(digits + 1, digits + sizeof digits, number).ptr}, width);
+  }
   FastLine& left(uint64_t number, size_t width) {
     const size_t start = line_.size();
     char digits[24];
@@ -86,6 +91,8 @@ struct ReportOptions {
   bool lines = false;       // functions are lines of the source (-l): names have FILE:LINE after them
   bool file_names = false;  // --inline-file-names: the same of functions
   unsigned width = 80;      // -w: columns of the index
+  // Calls of an arc that are shared by samples have the mark ~, for which gprof has no place.
+  bool marks_estimates = false;
 };
 
 // Each of the tables begins with a form feed if it is not the first in a report.
@@ -126,6 +133,8 @@ class Report {
   void print_entry(uint32_t function, double total);
   void print_callers(uint32_t function);
   void print_cycle(uint32_t cycle, double total);
+  bool are_calls_known(const Arc& arc) const;
+  void add_calls(const Arc& arc);
   void print_arc(const Arc& arc, uint32_t other);
   std::string index_cell(uint32_t function, size_t& column, size_t start) const;
 

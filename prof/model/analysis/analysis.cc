@@ -149,6 +149,7 @@ class Part {
     a_.duration = 0;
     a_.run_times = {};
     a_.arcs.clear();
+    a_.indirect_calls.clear();
     a_.hook_samples = a_.sample_signals = a_.samples_without_room = 0;
   }
 
@@ -225,7 +226,7 @@ class Part {
     if (lock_failed_)
       a_.remarks.push_back(name +
                            ": counts of libraries may be too small: threads or forked children counted at the same "
-                           "time, and it was forbidden to change code so that they do not collide");
+                           "time, and there was no room for counters of their own, or code may not be changed here");
     if (!a_.has_hooks() && a_.by_samples()) remark_on_shared_counters(name);
     for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
     if (a_.by_samples() && is_to_be_sampled_) remark_on(seen, name);
@@ -451,7 +452,7 @@ void take_samples(Analysis& a, const Input& input) {
   if (has_chains && input.inlined_rows)
     add_inlined_rows(a.histogram, input.debug_files, a.functions, *a.sampled, a.remarks);
   if (has_chains) {
-    a.sums = use_chains(samples, a.rate(), a.arcs, *a.sampled, a.tree);
+    a.sums = use_chains(samples, a.rate(), {a.arcs, a.indirect_calls}, *a.sampled, a.tree);
   } else {
     a.sums = use_samples(*a.sampled, a.rate(), a.tree);
   }

@@ -18,6 +18,9 @@ namespace prof {
 namespace {
 
 bool is_call(const Instruction& i) { return i.transfer == Transfer::call; }
+bool is_indirect(const Instruction& i) {
+  return i.transfer == Transfer::call_indirect || i.transfer == Transfer::jump_indirect;
+}
 bool is_jump(const Instruction& i) { return i.transfer == Transfer::jump || i.transfer == Transfer::branch; }
 
 using Place = std::pair<uint32_t, uint64_t>;  // object, and entry in its original
@@ -39,6 +42,8 @@ class Counting {
 
   const std::map<Place, uint64_t>& calls() const { return calls_; }
   const std::vector<CountedCall>& sites() const { return sites_; }
+  // By function, how often it ran instructions that say nothing of where they lead.
+  const std::map<Place, uint64_t>& indirect() const { return indirect_; }
 
  private:
   void group_blocks() {
@@ -81,6 +86,7 @@ class Counting {
     for (size_t b = 0; b < graph.blocks.size(); ++b) {
       const FlowBlock& block = graph.blocks[b];
       if (block.start == place.second && is_entry_sure && back <= block.count) calls_[place] = block.count - back;
+      if (is_indirect(block.last)) add_up(indirect_[place], block.count);
       const std::optional<uint64_t> target = block.last.target;
       if (!target || !blocks_.contains({place.first, *target})) continue;
       const Place to = {place.first, *target};
@@ -94,7 +100,7 @@ class Counting {
   const Recorded& recorded_;
   OpenedObjects objects_;
   std::map<Place, std::vector<BlockCount>> blocks_;  // by function; of those that ran
-  std::map<Place, uint64_t> calls_;
+  std::map<Place, uint64_t> calls_, indirect_;
   std::vector<CountedCall> sites_;
 };
 
@@ -123,6 +129,11 @@ void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search) {
     nodes[at->second].calls = calls;
   }
   const auto function_at = [&](Place place) { return recorded.functions.at(place.first, place.second); };
+  for (const auto& [place, times] : counting.indirect()) {
+    const uint32_t function = function_at(place);
+    if (recorded.indirect_calls.size() <= function) recorded.indirect_calls.resize(function + 1);
+    recorded.indirect_calls[function] = times;
+  }
   for (const CountedCall& site : counting.sites())
     if (site.calls != 0)
       recorded.arcs.push_back({function_at(site.from), function_at(site.to), site.calls, site.is_jump});

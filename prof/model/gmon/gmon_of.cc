@@ -6,8 +6,10 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "linker-rewrite/text/count.h"
 #include "prof/model/program/object_debug_info.h"
 
 namespace prof {
@@ -90,6 +92,7 @@ constexpr uint64_t kEnoughBytes = 16'000'000;
 constexpr uint32_t kMinRate = 100;         // ticks per second
 constexpr uint32_t kProgram = 0;           // index of the program among the objects
 constexpr uint32_t kOutside = UINT32_MAX;  // in the place of a function's index
+constexpr uint64_t kNowhere = UINT64_MAX;  // in the place of the address that stands for what is outside
 
 // A program or a library of what was recorded, as gprof can show it.
 class Shown {
@@ -200,7 +203,7 @@ class Sites {
 
   // Without hooks all calls are counted, and by whom only those that are not through pointers: the others are taken to
   // come from outside. Puts arcs from the instructions that called in the place of arcs from there.
-  void take_from(std::optional<uint64_t> outside, std::vector<GmonArc>& arcs) const {
+  void take_from(uint64_t outside, std::vector<GmonArc>& arcs) const {
     const std::vector<Function>& functions = recorded_.functions.functions();
     std::map<uint64_t, uint64_t> known;  // calls, by function called
     const size_t count = arcs.size();
@@ -212,6 +215,43 @@ class Sites {
     }
     for (size_t i = 0; i < count; ++i)
       if (arcs[i].from == outside) arcs[i].calls -= std::min(arcs[i].calls, known[arcs[i].to]);
+  }
+
+  // Of those left, samples tell the callers of such functions as were found running, or calling what ran: the contexts
+  // have shares of the calls through pointers (sampled_contexts.h), and of those that are counted as well if their
+  // caller made any.
+  void take_sampled_from(uint64_t outside, const Shown& shown, std::vector<GmonArc>& arcs) const {
+    const std::vector<Function>& functions = recorded_.functions.functions();
+    const std::vector<CallNode>& nodes = recorded_.tree.nodes;
+    std::map<uint64_t, uint64_t> counted;
+    for (const CallSite& site : sites_) add_up(counted[ends_of(site)], site.calls);
+    std::map<uint64_t, GmonArc> found;  // by ends
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      const CallNode& node = nodes[i];
+      const uint32_t caller = shown.nearest(node.parent);
+      if (caller == kOutside || !shown.has(functions[node.function])) continue;
+      GmonArc& arc = found[ends_of(caller, node.function)];
+      arc.from = functions[caller].address;
+      arc.to = functions[node.function].address;
+      uint64_t calls = node.calls;
+      if (nodes[node.parent].function == caller) {
+        uint64_t& known = counted[ends_of(caller, node.function)];
+        calls -= std::min(calls, known);
+        known -= node.calls - calls;
+      }
+      add_up(arc.calls, calls);
+      arc.is_estimate |= calls != 0 && node.has_estimated_calls;
+    }
+    std::map<uint64_t, size_t> left;  // by function called, the index of the arc from outside
+    for (size_t i = 0; i < arcs.size(); ++i)
+      if (arcs[i].from == outside) left[arcs[i].to] = i;
+    for (auto& [ends, arc] : found) {
+      const auto at = left.find(arc.to);
+      if (at == left.end()) continue;
+      arc.calls = std::min(arc.calls, arcs[at->second].calls);
+      arcs[at->second].calls -= arc.calls;
+      arcs.push_back(arc);
+    }
   }
 
   // Adds arcs for all calls of one function by another. Callers come in order, and functions called by each in order.
@@ -242,7 +282,7 @@ class Sites {
 };
 
 // `left_out` is set to how many calls are left out.
-std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::optional<uint64_t> outside, Sites sites,
+std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, uint64_t outside, Sites sites,
                              uint64_t& left_out) {
   const std::vector<CallNode>& nodes = recorded.tree.nodes;
   const std::vector<Function>& functions = recorded.functions.functions();
@@ -256,11 +296,7 @@ std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::
   std::vector<Calls> own;  // the caller's, not through others
   own.reserve(nodes.size());
   auto add_from_outside = [&](uint64_t to, uint64_t calls) {
-    if (!outside) {
-      add_up(left_out, calls);
-    } else if (*outside != to) {
-      arcs.push_back({*outside, to, calls});
-    }
+    if (outside != to) arcs.push_back({outside, to, calls});
   };
   if (!recorded.has_hooks())
     for (size_t f = 0; f < functions.size(); ++f)
@@ -286,7 +322,10 @@ std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::
     sites.add(same->caller, same->callee, calls, arcs);
     same = end;
   }
-  if (!recorded.has_hooks()) sites.take_from(outside, arcs);
+  if (!recorded.has_hooks()) {
+    sites.take_from(outside, arcs);
+    sites.take_sampled_from(outside, shown, arcs);
+  }
   std::ranges::sort(
       arcs, [](const GmonArc& a, const GmonArc& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   std::vector<GmonArc> sums;
@@ -294,11 +333,14 @@ std::vector<GmonArc> arcs_of(const Recorded& recorded, const Shown& shown, std::
     const bool is_same = !sums.empty() && sums.back().from == arc.from && sums.back().to == arc.to;
     if (is_same) {
       add_up(sums.back().calls, arc.calls);
+      sums.back().is_estimate |= arc.is_estimate;
     } else {
       sums.push_back(arc);
     }
   }
-  std::erase_if(sums, [](const GmonArc& arc) { return arc.calls == 0; });
+  for (const GmonArc& arc : sums)
+    if (arc.from == kNowhere) add_up(left_out, arc.calls);
+  std::erase_if(sums, [](const GmonArc& arc) { return arc.calls == 0 || arc.from == kNowhere; });
   return sums;
 }
 
@@ -322,11 +364,21 @@ Gmon gmon_of(const Recorded& recorded, uint32_t object, uint64_t* calls_left_out
   if (recorded.timed()) gmon.histograms = sampled_histograms(recorded, object);
   if (gmon.histograms.empty()) gmon.histograms = histograms_of(recorded, shown, object);
   uint64_t left_out = 0;
-  gmon.arcs = arcs_of(recorded, shown, outside_of_object(recorded, object), Sites(recorded, object, sites), left_out);
+  const uint64_t outside = outside_of_object(recorded, object).value_or(kNowhere);
+  gmon.arcs = arcs_of(recorded, shown, outside, Sites(recorded, object, sites), left_out);
   if (calls_left_out) *calls_left_out = left_out;
   for (const BlockCount& block : recorded.blocks)
     if (block.object == object) gmon.blocks.push_back({block.address, block.count});
   return gmon;
+}
+
+std::string remark_on_estimates(const Gmon& gmon) {
+  uint64_t calls = 0;
+  for (const GmonArc& arc : gmon.arcs)
+    if (arc.is_estimate) add_up(calls, arc.calls);
+  if (calls == 0) return "";
+  return "who made " + prof_text::count_of(calls, "call") +
+         " through pointers is estimated from samples; gprof has no mark for that, prof -G has ~";
 }
 
 void add_line_starts(Gmon& gmon, const Recorded& recorded, uint32_t object, const DebugSearch& search) {

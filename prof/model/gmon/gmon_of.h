@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "prof/model/blocks/call_sites.h"
@@ -58,6 +59,9 @@ std::vector<GmonHistogram> histograms_at(const std::map<uint64_t, uint64_t>& tic
 // caller to be shown with. `sites`: where calls stand, of which arcs are then; else they are of functions.
 Gmon gmon_of(const Recorded& recorded, uint32_t object, uint64_t* calls_left_out = nullptr,
              const std::vector<CallSite>& sites = {});
+
+// What there is to say of callers that are estimated from samples, which gprof shows without a mark; "" if none is.
+std::string remark_on_estimates(const Gmon& gmon);
 
 // Adds to the blocks of an object's gmon.out those of their addresses at which the code of another line begins. Nothing
 // without debug information, which is looked for as `search` says.

@@ -58,6 +58,8 @@ struct Recorded {
   // Of a run without hooks, whose blocks were counted: how often functions called others, but for calls through
   // pointers.
   std::vector<CountedArc> arcs = {};
+  // The same: by function, how often it called through pointers at most; there are jumps through tables among these.
+  std::vector<uint64_t> indirect_calls = {};
 
   // Whether somebody counts the calls of a function.
   bool counts_calls_of(uint32_t function) const {

@@ -273,13 +273,13 @@ RunTimeline timeline_of(const Samples& samples, const ChainTree& tree) {
 
 }  // namespace
 
-std::vector<FunctionSum> use_chains(const Samples& samples, double hz, const std::vector<CountedArc>& arcs,
-                                    SampledTimes& times, Tree& tree) {
+std::vector<FunctionSum> use_chains(const Samples& samples, double hz, const CountedCalls& counted, SampledTimes& times,
+                                    Tree& tree) {
   const size_t functions = times.samples.size();
   std::vector<uint64_t> calls;
   for (const FunctionSum& sum : sum_functions(tree, functions)) calls.push_back(sum.calls);
   const SampleValue value = value_of(times, hz);
-  ChainTree of_chains = tree_of_chains(samples.chains, times.chain_functions, value, arcs, calls);
+  ChainTree of_chains = tree_of_chains(samples.chains, times.chain_functions, value, counted, calls);
   times.timeline = timeline_of(samples, of_chains);
   tree = std::move(of_chains.tree);
   std::vector<FunctionSum> sums = sum_functions(tree, functions);

@@ -108,8 +108,8 @@ std::vector<FunctionSum> use_samples(const SampledTimes& times, double hz, Tree&
 
 // Makes the tree that of the samples' chains, and returns the sums by function. Their calls are those of the tree
 // before, and `arcs` tells how many of them each function made; so nodes get theirs. Sets the timeline.
-std::vector<FunctionSum> use_chains(const Samples& samples, double hz, const std::vector<CountedArc>& arcs,
-                                    SampledTimes& times, Tree& tree);
+std::vector<FunctionSum> use_chains(const Samples& samples, double hz, const CountedCalls& counted, SampledTimes& times,
+                                    Tree& tree);
 
 // What to say if samples show much less time than the kernel's accounts; "" if they do not. A thread begins with a
 // period of its own, so one that runs for less than that has no sample.

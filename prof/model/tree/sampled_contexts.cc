@@ -42,8 +42,9 @@ class Growing {
 // What was counted of calls.
 class Counted {
  public:
-  Counted(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) : calls_(calls), left_(calls) {
-    for (const CountedArc& arc : arcs) {
+  Counted(const CountedCalls& counted, const std::vector<uint64_t>& calls)
+      : calls_(calls), indirect_(counted.indirect), left_(calls) {
+    for (const CountedArc& arc : counted.arcs) {
       OfArc& sum = arcs_[{arc.caller, arc.callee}];
       add_up(sum.calls, arc.calls);
       sum.has_jumps |= arc.is_jump;
@@ -60,6 +61,8 @@ class Counted {
   uint64_t calls(uint32_t function) const { return calls_[function]; }
   // Those that no arc has: through pointers, or from code that is not counted.
   uint64_t left(uint32_t function) const { return left_[function]; }
+  // How many of its calls may be through pointers.
+  uint64_t indirect(uint32_t function) const { return function < indirect_.size() ? indirect_[function] : 0; }
   bool has(const Arc& arc) const { return arcs_.contains(arc); }
   uint64_t calls(const Arc& arc) const { return arcs_.at(arc).calls; }
   bool has_single_context(uint32_t function) const { return is_single_[function]; }
@@ -128,6 +131,7 @@ class Counted {
   }
 
   const std::vector<uint64_t>& calls_;
+  const std::vector<uint64_t>& indirect_;
   std::vector<uint64_t> left_;  // by function
   std::map<Arc, OfArc> arcs_;
   std::map<uint32_t, std::vector<uint32_t>> callees_, callers_;
@@ -148,13 +152,6 @@ class Sharing {
 
   void share() {
     add_nodes_without_samples();
-    // By caller and callee, the samples of the nodes of the caller that have such a child; and of nodes without a
-    // counted arc, by callee alone.
-    struct Shared {
-      double samples = 0, given = 0;
-      uint64_t calls = 0;
-      uint32_t nodes = 0, left = 0;
-    };
     std::map<Arc, Shared> shared;
     for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
       Shared& s = shared[key_of(n)];
@@ -162,12 +159,13 @@ class Sharing {
       ++s.nodes;
       ++s.left;
     }
+    share_among_callers(shared);
     for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
       CallNode& node = tree_.nodes[n];
       if (counted_.calls(node.function) == 0) continue;
       const Arc key = key_of(n);
-      const uint64_t all = key.first == kOutside ? counted_.left(node.function) : counted_.calls(key);
       Shared& s = shared.at(key);
+      const uint64_t all = s.all;
       // No such call at all was counted where a function on the way ended in a jump, and has no frame any more.
       const bool is_only_one = key.first == kOutside
                                    ? counted_.has_single_context(node.function) && all != 0
@@ -183,6 +181,52 @@ class Sharing {
   }
 
  private:
+  // By caller and callee, the nodes of the caller that have such a child; and nodes without a counted arc, by callee
+  // alone.
+  struct Shared {
+    double samples = 0, given = 0;
+    uint64_t all = 0, calls = 0;  // to be given, and given
+    uint32_t nodes = 0, left = 0;
+    double excess = 0, most = 0;  // of calls by its samples over those that are counted; of calls through pointers
+  };
+
+  // Sets `all` of each.
+  void share_among_callers(std::map<Arc, Shared>& shared) const {
+    std::map<uint32_t, std::vector<Shared*>> of_callees;
+    for (auto& [arc, s] : shared) {
+      const bool is_counted = arc.first != kOutside;
+      s.all = is_counted ? counted_.calls(arc) : 0;
+      s.most = is_counted ? double(counted_.indirect(arc.first)) : HUGE_VAL;
+      of_callees[arc.second].push_back(&s);
+    }
+    for (auto& [callee, callers] : of_callees)
+      if (counted_.left(callee) != 0) share_among(callers, double(counted_.left(callee)), counted_.calls(callee));
+  }
+
+  // Adds what was called through pointers to what each caller made of the function's `calls`.
+  static void share_among(std::vector<Shared*>& callers, double through_pointers, uint64_t calls) {
+    double samples = 0, sum = 0;
+    for (const Shared* s : callers) samples += s->samples;
+    for (Shared* s : callers) {
+      s->excess = std::max(0.0, double(calls) * s->samples / samples - double(s->all));
+      sum += s->excess;
+    }
+    // Those whose part would be more than they can have made have that, and the others the rest.
+    for (bool is_changed = true; is_changed;) {
+      is_changed = false;
+      for (Shared* s : callers) {
+        if (s->excess <= 0 || through_pointers * s->excess <= s->most * sum) continue;
+        add_up(s->all, uint64_t(s->most));
+        through_pointers -= s->most;
+        sum -= s->excess;
+        s->excess = 0;
+        is_changed = true;
+      }
+    }
+    for (Shared* s : callers)
+      if (s->excess > 0) add_up(s->all, uint64_t(std::llround(through_pointers * s->excess / sum)));
+  }
+
   // Callers before what they call, each arc once: below the node of the caller with most samples.
   void add_nodes_without_samples() {
     for (uint32_t n = 1; n < tree_.nodes.size(); ++n) {
@@ -247,8 +291,8 @@ class Sharing {
 }  // namespace
 
 ChainTree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
-                         const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls) {
-  Counted counted(arcs, calls);
+                         const CountedCalls& counted_calls, const std::vector<uint64_t>& calls) {
+  Counted counted(counted_calls, calls);
   ChainTree result;
   Tree& tree = result.tree;
   tree.nodes.resize(1);

@@ -6,9 +6,10 @@
 //
 //     exact, if the caller is itself called from one other function only, that one too, and so on, so that it has this
 //     one context; and no calls of the function are through pointers;
-//     else shared: what one function called another, as counted, among the contexts of the caller by their samples; and
-//     what was called through pointers among the contexts in which no such call is counted. That is an estimate, and is
-//     marked.
+//     else shared: what one function called another, as counted, among the contexts of the caller by their samples.
+//     What was called through pointers is shared among callers: if each made calls in proportion to the samples that
+//     they led to, it would have made so many; these, less those that are counted, and no more than it made calls
+//     through pointers at all, are its part. That is an estimate, and is marked.
 //
 // A function that ended in a jump to another one has no frame any more, and is in no chain. Where it can only be one,
 // it is put between its caller and the other, as it is with hooks.
@@ -110,6 +111,12 @@ struct CountedArc {
   bool is_jump = false;  // at the end of the caller
 };
 
+// What was counted of calls, but for how often each function was called.
+struct CountedCalls {
+  const std::vector<CountedArc>& arcs;
+  const std::vector<uint64_t>& indirect;  // by function: Recorded::indirect_calls
+};
+
 // A tree, and which of its nodes has the samples of each node of the chains: those in user code, and those in the
 // kernel, which is 0 where there are none.
 struct ChainTree {
@@ -117,9 +124,9 @@ struct ChainTree {
   std::vector<uint32_t> user, kernel;
 };
 
-// `arcs`: what was counted of single functions; `calls`: of each function, 0 of one whose calls are not known.
+// `calls`: of each function, 0 of one whose calls are not known.
 ChainTree tree_of_chains(const SampledChains& chains, const ChainFunctions& functions, const SampleValue& sample,
-                         const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls);
+                         const CountedCalls& counted, const std::vector<uint64_t>& calls);
 
 }  // namespace prof
 

@@ -124,13 +124,15 @@ bool may_have_files_beside(const std::string& path) {
   return !std::filesystem::exists(path, e) || std::filesystem::is_regular_file(path, e);
 }
 
-// Adds to how many calls are left out. Returns the path of the file beside it with counts of blocks; "" if there is
-// none.
+// Adds to how many calls are left out, and to the remarks. Returns the path of the file beside it with counts of
+// blocks; "" if there is none.
 std::string write_object(const Analysis& analysis, uint32_t object, const std::string& path, const GmonOptions& options,
-                         const std::vector<CallSite>& sites, uint64_t& calls_left_out) {
+                         const std::vector<CallSite>& sites, uint64_t& calls_left_out,
+                         std::vector<std::string>& remarks) {
   uint64_t left_out = 0;
   Gmon gmon = gmon_of(analysis, object, &left_out, sites);
   calls_left_out += left_out;
+  if (const std::string remark = remark_on_estimates(gmon); !remark.empty()) remarks.push_back(path + ": " + remark);
   const bool has_other = !gmon.blocks.empty() && !options.has_blocks && may_have_files_beside(path);
   if (options.has_blocks || has_other) add_line_starts(gmon, analysis, object, options.search);
   if (has_other) write_file(path + kBlocks, [&](Output& out) { print_gmon(gmon, out); });
@@ -166,15 +168,14 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   const std::vector<CallSite> sites = call_sites(analysis, options.search, ignored);
   const std::map<uint32_t, std::string> files = files_at(analysis, path);
   std::string names;
-  std::vector<std::string> with_blocks;
+  std::vector<std::string> with_blocks, remarks;
   uint64_t calls_left_out = 0;
   for (const auto& [object, file] : files) {
-    const std::string beside = write_object(analysis, object, file, options, sites, calls_left_out);
+    const std::string beside = write_object(analysis, object, file, options, sites, calls_left_out, remarks);
     if (!beside.empty()) with_blocks.push_back(prof_text::printable(beside));
     if (object != kProgram) names += (names.empty() ? "" : ", ") + prof_text::printable(file);
   }
 
-  std::vector<std::string> remarks;
   if (!names.empty()) remarks.push_back(path + ": has what the program did; what libraries did is in " + names);
   if (options.has_blocks && analysis.blocks.empty())
     remarks.push_back(path + ": has no counts of blocks; these need profld -b");
@@ -199,7 +200,8 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   }
   if (calls_left_out) {
     remarks.push_back(path + ": leaves out " + prof_text::count_of(calls_left_out, "call") +
-                      " from outside the program: it has no symbol _start to stand for their caller");
+                      " from outside the program, or from where nobody knows: it has no symbol _start to stand for "
+                      "their caller");
   }
   return remarks;
 }

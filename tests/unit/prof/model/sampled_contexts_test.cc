@@ -24,7 +24,7 @@ class Contexts {
     for (int i = 0; i < samples; ++i) chains_.add(frames, 1, in_kernel, index_);
   }
   Tree tree(const std::vector<CountedArc>& arcs, const std::vector<uint64_t>& calls,
-            const std::vector<prof::OwnPart>& own = {}) const {
+            const std::vector<prof::OwnPart>& own = {}, const std::vector<uint64_t>& indirect = {}) const {
     prof::ChainFunctions functions = {.kernel = kKernel};
     functions.inlined.push_back({kInlined});
     functions.are_inlined.resize(kFunctions);
@@ -33,7 +33,7 @@ class Contexts {
       const uint32_t function = uint32_t(node.place.offset);
       functions.by_node.push_back({.function = function, .inlined = uint32_t(function == with_inlined_)});
     }
-    return prof::tree_of_chains(chains_, functions, {100, 1, own}, arcs, calls).tree;
+    return prof::tree_of_chains(chains_, functions, {100, 1, own}, {arcs, indirect}, calls).tree;
   }
   // All instructions of that function are of one that was inlined into it.
   void set_inlined(uint32_t into) { with_inlined_ = into; }
@@ -134,6 +134,23 @@ TEST_CASE("sampled contexts: calls without samples are below the caller's contex
   CHECK(figures(tree, {kMain, kA, kB, kLeaf}) == "~8 0");
   CHECK(figures(tree, {kA, kB}) == "none");
   CHECK(figures(tree, {kNever}) == "~9 0");
+}
+
+TEST_CASE("sampled contexts: calls through pointers are shared among callers, also those that call directly") {
+  Contexts c;
+  c.add({kMain, kA, kLeaf}, 9);
+  c.add({kMain, kB, kLeaf}, 1);
+  const std::vector<CountedArc> arcs = {{kMain, kA, 1}, {kMain, kB, 1}, {kA, kLeaf, 10}};
+  std::vector<uint64_t> calls(kFunctions), indirect(kFunctions);
+  calls[kMain] = calls[kA] = calls[kB] = 1, calls[kLeaf] = 1010;
+  const auto shares = [&](uint64_t of_a) {
+    indirect[kA] = of_a;
+    const Tree tree = c.tree(arcs, calls, {}, indirect);
+    return figures(tree, {kMain, kA, kLeaf}) + ", " + figures(tree, {kMain, kB, kLeaf});
+  };
+  CHECK(shares(5000) == "~909 900, ~101 100");
+  CHECK(shares(700) == "~710 900, ~300 100");  // it cannot have made more
+  CHECK(shares(0) == "~10 900, ~1000 100");
 }
 
 TEST_CASE("sampled contexts: where a frame is missing no calls are made up") {
