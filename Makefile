@@ -233,11 +233,11 @@ soak: all | check-packages
 
 bench: all | check-packages bench-packages
 	@mkdir -p $(BUILD)/bench
-	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/hooks tests/bench/hooks.cc -Wl,--no-as-needed $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
-	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/truth tests/bench/truth.cc
-	$(Q)$(CXX) $(CXXFLAGS_COMMON) -O1 -o $(BUILD)/bench/contexts tests/programs/contexts.cc
-	$(Q)$(CXX) $(CXXFLAGS_COMMON) -fno-optimize-sibling-calls -pthread -o $(BUILD)/bench/calls tests/bench/calls.cc
-	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/templates tests/bench/templates.cc
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -O2 -o $(BUILD)/bench/hooks tests/bench/hooks.cc -Wl,--no-as-needed $(libprof) -Wl,-rpath,$(abspath $(BUILD)/lib)
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -O2 -o $(BUILD)/bench/truth tests/bench/truth.cc
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -o $(BUILD)/bench/contexts tests/programs/contexts.cc
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -O2 -fno-optimize-sibling-calls -pthread -o $(BUILD)/bench/calls tests/bench/calls.cc
+	$(Q)$(CXX) $(CXXFLAGS_COMMON) -O2 -o $(BUILD)/bench/templates tests/bench/templates.cc
 	@tests/bench/run $(BUILD)
 
 # The true times of ten programs, and what prof says of them. TRUTH="collatz lua" for some of them; tests/bench/true_times tells more.
