@@ -142,7 +142,9 @@ void check_same_type(const Profile& first, const Profile& other) {
 // Puts one part together: some of the profiles, or one thread of one.
 class Part {
  public:
-  Part(Analysis& analysis, const Input& input) : a_(analysis), input_(input) {
+  // `samples`: of the same run; null if there are none.
+  Part(Analysis& analysis, const Input& input, const Samples* samples)
+      : a_(analysis), input_(input), samples_(samples) {
     a_.complete = true;
     a_.lost = a_.folded = 0;
     a_.limited = false;
@@ -184,7 +186,7 @@ class Part {
     }
     a_.limited = a_.limited || profile.recording().is_limited();
     completeness_.add(profile);
-    blocks_.add(profile, a_.functions);
+    blocks_.add(profile, has_threads(profile), a_.functions);
     const uint32_t flags = profile.header().flags;
     const bool whole = (flags & prof_format::kEnded) && !(flags & prof_format::kGivenUp) && damage.empty() &&
                        profile.recording().problem.empty();
@@ -239,6 +241,12 @@ class Part {
   }
 
  private:
+  // Samples find threads, too, of which nobody told the runtime.
+  bool has_threads(const Profile& profile) const {
+    if (profile.threads().size() > 1 || !samples_) return profile.threads().size() > 1;
+    return std::ranges::count(samples_->threads, profile.header().pid, &SampledThread::process) > 1;
+  }
+
   void remark_on_shared_counters(const std::string& name) {
     constexpr double kWorthTelling = 0.05;  // of the time
     if (a_.tsc_hz <= 0 || !a_.run_times.processor) return;
@@ -293,6 +301,7 @@ class Part {
 
   Analysis& a_;
   const Input& input_;
+  const Samples* samples_;
   TreeBuilder builder_;
   BlockSums blocks_;
   Completeness completeness_;
@@ -328,8 +337,9 @@ Analysis prepare(const Input& input, const Profile& first) {
 }
 
 // Adds up the profiles at `paths`, of which the first was read already.
-void sum_up(Analysis& a, const Input& input, const Profile& first, const std::vector<std::string>& paths) {
-  Part all(a, input);
+void sum_up(Analysis& a, const Input& input, const Samples* samples, const Profile& first,
+            const std::vector<std::string>& paths) {
+  Part all(a, input, samples);
   all.add(first);
   for (size_t i = 1; i < paths.size(); ++i) {
     const Profile profile = Profile::read(paths[i]);
@@ -437,8 +447,7 @@ std::string remark_on_unsampled(const Analysis& a, const Samples& samples) {
 constexpr UncertainCost kCountedCall = {0, -3, 3};
 
 // Puts the times of a file of samples in the place of those of the run.
-void take_samples(Analysis& a, const Input& input) {
-  const Samples samples = read_samples(input.samples);
+void take_samples(Analysis& a, const Input& input, const Samples& samples) {
   a.type = a.has_hooks() ? FigureType::true_times : FigureType::true_times_of_addresses;
   a.has_times = true;
   Histogram histogram;
@@ -543,8 +552,10 @@ Analysis analyse(const Input& as_given) {
   const Profile first = Profile::read(paths.at(0));
   Analysis a = prepare(input, first);
   a.remarks.insert(a.remarks.end(), remarks.begin(), remarks.end());
-  sum_up(a, input, first, paths);
-  if (!input.samples.empty()) take_samples(a, input);
+  std::optional<Samples> samples;
+  if (!input.samples.empty()) samples = read_samples(input.samples);
+  sum_up(a, input, samples ? &*samples : nullptr, first, paths);
+  if (samples) take_samples(a, input, *samples);
   if (others.empty()) {
     remark_on_waiting(a, input, first.path());
   } else {
@@ -553,7 +564,7 @@ Analysis analyse(const Input& as_given) {
     Analysis b(std::move(a.functions), a.program);
     b.type = FigureType::cpu;
     b.tsc_hz = a.tsc_hz;
-    sum_up(b, input, first_other, others);
+    sum_up(b, input, nullptr, first_other, others);
     lay_beside(a, std::move(b), input);
   }
   add_sources(a, input);
@@ -584,7 +595,7 @@ bool analyse_apart(const Input& input, Apart apart, const std::function<void(con
     else
       parts.push_back(std::move(profile));
     for (const Profile& p : parts) {
-      Part part(a, input);
+      Part part(a, input, nullptr);
       part.add(p);
       if (apart == Apart::threads) {
         a.thread = p.threads()[0].tid;

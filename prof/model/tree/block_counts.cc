@@ -22,13 +22,13 @@ static void add_to(std::vector<uint64_t>& sums, const std::vector<uint64_t>& wor
   for (size_t i = 0; i < words.size(); ++i) sums[i] += words[i];
 }
 
-void BlockSums::add(const Profile& profile, FunctionTable& functions) {
+void BlockSums::add(const Profile& profile, bool has_threads, FunctionTable& functions) {
   for (const ModuleCounters& counters : profile.counters()) {
     const bool is_program = counters.module == 0 && functions.program().is_listed();
     const uint32_t object = is_program ? 0 : functions.library(profile.modules()[counters.module]);
     Sums& sums = sums_[object];
     add_to(sums.all, counters.words);
-    add_to(profile.threads().size() < 2 ? sums.locked : sums.shared, counters.locked);
+    add_to(has_threads ? sums.shared : sums.locked, counters.locked);
   }
 }
 

@@ -25,7 +25,8 @@ struct BlockCount {
 // Counters of profiles added up, over threads and processes, and the blocks that they are of.
 class BlockSums {
  public:
-  void add(const Profile& profile, FunctionTable& functions);
+  // `has_threads`: whether several threads of the process ran its code.
+  void add(const Profile& profile, bool has_threads, FunctionTable& functions);
 
   // By object and address.
   std::vector<BlockCount> finish(const FunctionTable& functions, Listed listed) const;

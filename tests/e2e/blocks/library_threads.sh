@@ -17,7 +17,19 @@ cat >maker.c <<'C'
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-// Threads that nobody tells of.
+#include <unistd.h>
+// Threads of this process that nobody tells of.
+void run_bare(void (*work)(void)) {
+  static int is_there[2];
+  for (int i = 0; i < 2; i++) {
+    char *stack = malloc(1 << 16);
+    is_there[i] = 1;
+    clone((int (*)(void *))work, stack + (1 << 16), CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_CHILD_CLEARTID, 0, 0, 0, &is_there[i]);
+  }
+  work();
+  for (int i = 0; i < 2; i++) while (__atomic_load_n(&is_there[i], __ATOMIC_ACQUIRE)) usleep(1000);
+}
+// The same, each a process.
 void run_apart(void (*work)(void)) {
   int ids[2];
   for (int i = 0; i < 2; i++) {
@@ -90,6 +102,8 @@ int main(int argc, char **argv) {
     threads();
   } else if (!strcmp(way, "apart")) {
     ((void (*)(void (*)(void)))find("libmaker.so", "run_apart"))(work_apart);
+  } else if (!strcmp(way, "bare")) {
+    ((void (*)(void (*)(void)))find("libmaker.so", "run_bare"))(work_apart);
   } else if (!strcmp(way, "early")) {
     ((void (*)(void))find("libearly.so", "wait_early"))();
   } else if (!strcmp(way, "many")) {  // more than there ever are at a time, which end in any order
@@ -216,11 +230,11 @@ called() {
 shared() { grep -q 'threads shared the counters of libraries' stderr.run || fail "$way: does not say that counters are shared: $(cat stderr.run)"; }
 not_shared() { ! grep -q 'threads shared the counters of libraries' stderr.run || fail "$way: $(cat stderr.run)"; }
 
-for way in threads apart early; do
+for way in threads apart bare early; do
   profiled_way $way
-  case $way in threads) times=13000000 ;; apart) times=10000000 ;; early) times=7000000 ;; esac
+  case $way in threads) times=13000000 ;; apart | bare) times=10000000 ;; early) times=7000000 ;; esac
   called first_once $times
-  [ $way = apart ] || not_shared
+  case $way in apart) ;; bare) shared ;; *) not_shared ;; esac
 done
 way=opened
 profiled_way $way
