@@ -1,4 +1,5 @@
-# gdb names the functions of a program with copies of its libraries as those of the original, by `set sysroot'.
+# gdb names the functions of a program with copies of its libraries as those of the original, by `set sysroot'. (The copy samples
+# itself by signals, as prof(1) says.)
 . "${0%/*}/../common.inc"
 export XDG_CACHE_HOME=$PWD/cache
 cat >library.c <<'C'
@@ -23,7 +24,7 @@ compile program program.c -O1 -L. -llibrary "-Wl,-rpath,$PWD"
 backtraces() {
   local program=$1
   shift
-  DEBUGINFOD_URLS='' PROFDIR=$PWD gdb -nx -q -batch -ex 'set width 0' "$@" -ex 'set breakpoint pending on' -ex 'tbreak deeper' \
+  DEBUGINFOD_URLS='' PROFDIR=$PWD gdb -nx -q -batch -ex 'set width 0' -ex 'handle SIG32 nostop noprint pass' "$@" -ex 'set breakpoint pending on' -ex 'tbreak deeper' \
     -ex run -ex bt -ex continue -ex bt "$program" >gdb.log 2>&1 </dev/null
   sed -n 's/^#\([0-9]*\)  \(0x[0-9a-f]* in \)\{0,1\}\([^ ]*\) .*/\1 \3/p' gdb.log | awk '$1 == 0 { inside = 1 } inside; $2 == "main" { inside = 0 }' # what calls main is the C library's business
 }
