@@ -291,7 +291,7 @@ class Finder {
   void find_starts() {
     starts_.insert(starts_.end(), data_.object_starts.begin(), data_.object_starts.end());
     for (const Section& s : image_.sections())
-      if (s.header.sh_flags & SHF_ALLOC) sections_.push_back(OldAddr(s.header.sh_addr));
+      if (s.header.sh_flags & SHF_ALLOC) sections_.emplace_back(s.header.sh_addr);
     std::ranges::sort(sections_);
     starts_.insert(starts_.end(), sections_.begin(), sections_.end());
     parallel_sort(starts_);

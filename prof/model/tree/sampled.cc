@@ -78,7 +78,7 @@ class Crediting {
   const ElfFile* open(const SampledModule& module, std::optional<ElfFile>& opened) const {
     const std::vector<ElfFile>& of_program = functions_.program().files();
     if (!of_program.empty() && of_program[0].is_rewritten() && of_program[0].build_id() == module.build_id)
-      return &of_program[0];
+      return of_program.data();
     try {
       opened.emplace(module.path);
       if (opened->build_id() == module.build_id) return &*opened;
