@@ -76,10 +76,10 @@ bool may_move_its_heap(const Program& program) {
 }
 
 const Elf64_Phdr& last_segment(const Image& image) {
-  const Elf64_Phdr* last = nullptr;
+  const Elf64_Phdr* last = &image.segments().front();
   for (const Elf64_Phdr& s : image.segments())
-    if (s.p_type == PT_LOAD && s.p_memsz != 0) last = &s;
-  return *last;  // there is one: Image
+    if (s.p_type == PT_LOAD && s.p_memsz != 0) last = &s;  // there is one: Image
+  return *last;
 }
 
 bool takes_address_after_data(const Program& program) {

@@ -115,7 +115,7 @@ std::string without_inlined(const std::string& glob) {
 
 }  // namespace
 
-Pattern::Pattern(std::string glob)
+Pattern::Pattern(const std::string& glob)
     : glob_(without_inlined(glob)),
       normal_(with_joined_brackets(glob_)),
       plain_length_(std::min(normal_.find_first_of("*?[\\"), normal_.size())),

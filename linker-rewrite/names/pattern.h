@@ -61,7 +61,7 @@ class Name {
 
 class Pattern {
  public:
-  explicit Pattern(std::string glob);
+  explicit Pattern(const std::string& glob);
 
   const std::string& glob() const { return glob_; }
   bool matches(const Name& name) const;
