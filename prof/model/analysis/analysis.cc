@@ -471,13 +471,9 @@ void take_samples(Analysis& a, const Input& input, const Samples& samples) {
   if (!input.remarks) return;
   if (const std::string cut = has_chains ? chains_cut_off(samples.chains) : ""; !cut.empty())
     a.remarks.push_back(input.samples + ": " + cut);
-  char text[100];
-  std::snprintf(text, sizeof text, ": samples of %.3f s in user code; by the kernel's accounts it was %.3f s",
-                a.sampled->seconds(double(samples.user)), double(samples.user_time) / 1e9);
   constexpr double kFew = 50;  // with which half of the time is known to a quarter of it
-  const bool is_short = !a.has_hooks() && samples.status && double(samples.user) / samples.weight < kFew;
-  a.remarks.push_back(input.samples + text +
-                      (is_short ? "; for a run as short as that prof run --type time tells more" : ""));
+  if (!a.has_hooks() && samples.status && double(samples.user) / samples.weight < kFew)
+    a.remarks.push_back(input.samples + ": for a run as short as this prof run --type time tells more");
   if (!samples.status)
     a.remarks.push_back(input.samples + ": the samples end before the program did, or it still runs");
   if (const std::string missing = time_without_samples(samples); !missing.empty())
