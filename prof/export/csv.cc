@@ -36,8 +36,8 @@ class Csv : public Export {
       if (part.process) out_.text("process,");
       if (part.thread) out_.text("thread,thread_name,");
       out_.text(
-          "module,name,raw_name,address,calls,self_seconds,self_low,self_high,total_seconds,waiting_seconds,"
-          "self_per_call,total_per_call,doubtful\n");
+          "module,name,raw_name,address,calls,self_seconds,self_low,self_high,total_seconds,total_low,total_high,"
+          "waiting_seconds,self_per_call,total_per_call,doubtful\n");
       has_titles_ = true;
     }
     const Modules modules(part);
@@ -64,8 +64,12 @@ class Csv : public Export {
               (function.is_inlined ? "" : prof_text::hexadecimal(function.address)) + ",");
     out_.text((has_calls ? std::to_string(sum.calls) : "") + ",");
     out_.text((part.timed() ? time(part, sum.self) : "") + ",");
-    write_range(part, f);
+    write_range_of_self(part, f);
     out_.text((has_total ? time(part, sum.total) : "") + ",");
+    if (has_total)
+      write_range(part, with_chance(sum.total_range, sum.total_variance));
+    else
+      out_.text(",,");
     out_.text(waiting(part, f) + ",");
     const double calls = double(sum.calls);
     out_.text((has_total && calls > 0 ? seconds_of(part.seconds(sum.self) / calls, 12) : "") + ",");
@@ -77,14 +81,14 @@ class Csv : public Export {
     return seconds_of(double(nanoseconds(part, cycles)) / 1e9);
   }
 
-  void write_range(const Analysis& part, uint32_t f) {
+  void write_range_of_self(const Analysis& part, uint32_t f) {
     if (!part.timed()) return out_.text(",,");
-    if (part.sampled) {
-      const SampleRange range = range_of_function(*part.sampled, f);
-      return out_.text(seconds_of(part.sampled->seconds(range.low)) + "," +
-                       seconds_of(part.sampled->seconds(range.high)) + ",");
-    }
-    const Range range = with_chance(part.sums[f].self_range, part.sums[f].self_variance);
+    if (!part.sampled) return write_range(part, with_chance(part.sums[f].self_range, part.sums[f].self_variance));
+    const SampleRange range = range_of_function(*part.sampled, f);
+    out_.text(seconds_of(part.sampled->seconds(range.low)) + "," + seconds_of(part.sampled->seconds(range.high)) + ",");
+  }
+
+  void write_range(const Analysis& part, const Range& range) {
     out_.text(seconds_of(part.seconds(range.low)) + "," + seconds_of(part.seconds(range.high)) + ",");
   }
 

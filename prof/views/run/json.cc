@@ -228,13 +228,8 @@ class Writer {
       json_.member("functions", m.functions);
       json_.member("calls", m.sum.calls);
       json_.member("self_cycles", m.sum.self);
-      if (analysis_.from_outside()) {
-        json_.member("samples", m.samples);
-      } else if (analysis_.timed()) {
-        const Range self = with_chance(m.sum.self_range, m.sum.self_variance);
-        json_.member("self_low", rounded(self.low));
-        json_.member("self_high", rounded(self.high));
-      }
+      if (analysis_.from_outside()) json_.member("samples", m.samples);
+      range_of_self(m.sum);
       if (analysis_.has_waiting()) {
         json_.member("self_waiting_cycles", m.sum.self_waiting);
         json_.member("self_preempted_cycles", m.sum.self_preempted);
@@ -277,7 +272,8 @@ class Writer {
       if (analysis_.sampled)
         write_samples_of(i, *analysis_.sampled);
       else
-        ranges(analysis_.sums[i], "self_low", "self_high", "total_low", "total_high");
+        range_of_self(analysis_.sums[i]);
+      if (analysis_.has_total_of(i)) range_of_total(analysis_.sums[i], "total_low", "total_high");
       if (analysis_.has_waiting()) {
         json_.member("self_waiting_cycles", analysis_.sums[i].self_waiting);
         json_.member("total_waiting_cycles", analysis_.sums[i].total_waiting);
@@ -361,7 +357,8 @@ class Writer {
       json_.member("cycles", node.total);
       json_.member("self_cycles", node.self);
       errors(node.self_variance, node.total_variance);
-      if (!analysis_.from_outside()) ranges(node, "self_low", "self_high", "low", "high");
+      range_of_self(node);
+      range_of_total(node, "low", "high");
       if (analysis_.has_waiting()) {
         json_.member("waiting_cycles", node.total_waiting);
         json_.member("self_waiting_cycles", node.self_waiting);
@@ -405,14 +402,16 @@ class Writer {
   }
   // What the times of a function or a node may be.
   template <class Times>
-  void ranges(const Times& times, JsonName self_low, JsonName self_high, JsonName low, JsonName high) {
-    if (!analysis_.timed()) return;
-    const Range self = with_chance(times.self_range, times.self_variance);
-    const Range total = with_chance(times.total_range, times.total_variance);
-    json_.member(self_low, rounded(self.low));
-    json_.member(self_high, rounded(self.high));
-    json_.member(low, rounded(total.low));
-    json_.member(high, rounded(total.high));
+  void range_of_self(const Times& times) {
+    if (analysis_.timed()) range("self_low", "self_high", with_chance(times.self_range, times.self_variance));
+  }
+  template <class Times>
+  void range_of_total(const Times& times, JsonName low, JsonName high) {
+    if (analysis_.timed()) range(low, high, with_chance(times.total_range, times.total_variance));
+  }
+  void range(JsonName low, JsonName high, const Range& range) {
+    json_.member(low, rounded(range.low));
+    json_.member(high, rounded(range.high));
   }
   void doubts(bool of_calls, bool of_cycles) {
     if (of_calls) json_.member("doubtful_calls", true);

@@ -124,6 +124,9 @@ C
   done
   [[ $(callers has_room contexts.json) = *lambda* && $(callers has_room contexts.json) != *unknown* ]] || fail "has_room is called by $(callers has_room contexts.json)"
   [ "$(jq '[.tree[] | select(.calls_estimated)] | length > 0' contexts.json)" = true ] || fail "no calls are estimated: $(cat contexts.json)"
+  jq -e '(.tree[] |= (.low <= .cycles and .cycles <= .high and .self_low <= .self_cycles and .self_cycles <= .self_high)) |
+    (.functions[] |= (.total_low <= .total_cycles and .total_cycles <= .total_high)) | (.tree + .functions) | all' contexts.json >true ||
+    fail "times outside their ranges: $(cat contexts.json)"
   run prof -d contexts.runs/prof.*[0-9]
   grep -q 'first():[0-9.-]*/30$' stdout && grep -q 'throws(int):[0-9.-]*/~' stdout || fail "the tree: $(cat stdout)"
   ! grep -q 'libprof' stdout || fail "the runtime's own work: $(cat stdout)"
