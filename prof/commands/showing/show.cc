@@ -203,7 +203,8 @@ void annotate_source(const Options& options, Analysis& analysis, Output& out) {
 
 void annotate_instructions(const Options& options, Analysis& analysis, Output& out) {
   add_uncalled_functions(analysis, true);
-  const std::vector<uint32_t> selected = selected_code(analysis);
+  // What was inlined is in the code of others: it is only shown if it is asked for.
+  const std::vector<uint32_t> selected = selected_code(analysis, !analysis.function_filter.only().empty());
   const Disassembly disassembly = disassemble(analysis, selected, options.debug_files);
   say_all(disassembly.remarks);
   say_all(remarks_on_uncounted(analysis, selected, "executions of instructions"));
@@ -427,7 +428,8 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                                  options.gmon.empty() && options.gprof_symbols.empty();
   const bool shows_blocks = is_json || options.view == View::gprof || options.view == View::fallacy ||
                             is_of_code(options.view) || options.with_source || !options.gmon.empty();
-  const bool may_name_inlined = options.view == View::annotation && !options.functions.empty();
+  const bool may_name_inlined =
+      (options.view == View::annotation || options.view == View::disassembly) && !options.functions.empty();
   const bool shows_inlined = !options.no_inlined && !options.inlined && (!is_of_one_run || may_name_inlined) &&
                              options.gmon.empty() && options.gprof_symbols.empty();
   const Input input = {.program = program,

@@ -1,6 +1,8 @@
 #include "disassembly.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "executions.h"
@@ -25,11 +27,10 @@ class Disassembler {
     result.has_executions = executions_.are_known();
     result.has_samples = !recorded_.histogram.empty();
     for (const uint32_t f : functions) {
-      const Function& function = recorded_.functions.functions()[f];
-      DisassembledFunction& made = result.functions.emplace_back(DisassembledFunction{f, {}});
-      made.made = objects_.at(function.object).code.time_made();
-      for (const CodeRange& range : objects_.at(function.object).code.ranges_of(function.address))
-        add(function, range, made);
+      if (!recorded_.functions.functions()[f].is_inlined)
+        result.functions.push_back(code_of(f, f));
+      else
+        for (const uint32_t host : hosts_of(f)) result.functions.push_back(code_of(f, host));
     }
     objects_.each([&](uint32_t, const std::string& name, const OpenedObject& object) {
       if (const std::string problem = object.info.unreadable(); !problem.empty())
@@ -46,6 +47,41 @@ class Disassembler {
   }
 
  private:
+  DisassembledFunction code_of(uint32_t f, uint32_t host) {
+    const Function& has_code = recorded_.functions.functions()[host];
+    const OriginalCode& code = objects_.at(has_code.object).code;
+    DisassembledFunction made = {f, host, {}, code.time_made()};
+    for (const CodeRange& range : code.ranges_of(has_code.address)) add(has_code, range, made);
+    if (host != f) std::erase_if(made.instructions, [&](const auto& i) { return !is_of(f, i.address); });
+    return made;
+  }
+
+  // Whether an instruction is of an inlined function.
+  bool is_of(uint32_t inlined, uint64_t address) {
+    const Function& f = recorded_.functions.functions()[inlined];
+    return std::ranges::any_of(objects_.at(f.object).info.inlined_at(address), [&](const InlinedFrame* frame) {
+      return frame->raw_name == f.raw_name && frame->file == f.file && frame->line == f.line;
+    });
+  }
+
+  // The functions in which samples found an inlined one, in order of their addresses.
+  std::vector<uint32_t> hosts_of(uint32_t inlined) {
+    const std::vector<Function>& functions = recorded_.functions.functions();
+    const uint32_t object = functions[inlined].object;
+    std::set<uint64_t> entries;
+    for (const AddressSamples& at : recorded_.histogram)
+      if (at.object == object && is_of(inlined, at.address))
+        if (const auto entry = recorded_.functions.objects()[object].entry_of_original(at.address))
+          entries.insert(*entry);
+    std::map<uint64_t, uint32_t> hosts;
+    for (uint32_t f = 0; f < functions.size(); ++f)
+      if (functions[f].object == object && !functions[f].is_inlined && entries.contains(functions[f].address))
+        hosts.emplace(functions[f].address, f);
+    std::vector<uint32_t> found;
+    for (const auto& [entry, f] : hosts) found.push_back(f);
+    return found;
+  }
+
   // Instructions certainly begin where blocks do; in a copy, jumps of profld's may have cut off others before.
   void add(const Function& function, const CodeRange& range, DisassembledFunction& to) {
     std::vector<uint64_t> starts = {range.start};

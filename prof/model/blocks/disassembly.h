@@ -24,6 +24,7 @@ struct DisassembledInstruction {
 
 struct DisassembledFunction {
   uint32_t function = 0;
+  uint32_t host = 0;  // the function that has the code: another one, if it is inlined, and then only its part is here
   std::vector<DisassembledInstruction> instructions;
   std::optional<int64_t> made = {};  // when the program was made, if that is known
 };
@@ -35,7 +36,7 @@ struct Disassembly {
   std::vector<std::string> remarks;  // on what is missing
 };
 
-// Of functions that were recorded.
+// Of functions that were recorded. What was inlined is looked for where it has samples, in each function apart.
 Disassembly disassemble(const Recorded& recorded, const std::vector<uint32_t>& functions, const DebugSearch& search);
 
 }  // namespace prof

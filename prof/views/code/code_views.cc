@@ -130,9 +130,12 @@ std::string source_line(const DisassembledInstruction& instruction, SourceText& 
 }
 
 std::string heading(const Analysis& analysis, const DisassembledFunction& function) {
-  const Function& f = analysis.functions.functions()[function.function];
-  std::string text = prof_text::printable(analysis.functions.name_with_module(f)) + ", " +
-                     prof_text::count_of(function.instructions.size(), "instruction");
+  const auto name = [&](uint32_t f) {
+    return prof_text::printable(analysis.functions.name_with_module(analysis.functions.functions()[f]));
+  };
+  std::string text = name(function.function);
+  if (function.host != function.function) text += " in " + name(function.host);
+  text += ", " + prof_text::count_of(function.instructions.size(), "instruction");
   if (analysis.sums[function.function].calls != 0)
     text += ", " + prof_text::count_of(analysis.sums[function.function].calls, "call");
   return text + "\n";
@@ -148,7 +151,7 @@ void print_disassembly(const Analysis& analysis, const Disassembly& disassembly,
   const SampledTimes times = sampled_times_of(analysis);
   bool is_first = true;
   for (const DisassembledFunction& function : disassembly.functions) {
-    const uint64_t entry = analysis.functions.functions()[function.function].address;
+    const uint64_t entry = analysis.functions.functions()[function.host].address;
     std::vector<ListingLine> lines;
     const DisassembledInstruction* before = nullptr;
     for (const DisassembledInstruction& instruction : function.instructions) {

@@ -98,6 +98,12 @@ prof --json prof.* | jq -e '
 prof --annotate='shop::Sorted::heavy' prof.* >annotated 2>stderr || fail "--annotate: $(cat stderr)"
 grep -q '^/.*program.cc: ' annotated && grep -q '[0-9]m*s  *10	.*volatile int i' annotated ||
   fail "--annotate of an inlined function: $(cat annotated)"
+# --disassemble shows its instructions, and no others, in each function that has them.
+prof --disassemble='shop::Sorted::heavy' prof.* >listed 2>stderr || fail "--disassemble: $(cat stderr)"
+hosts=$(grep -o 'heavy(unsigned int) const (inlined) in [a-z]*' listed | sed 's/.* //' | sort | tr '\n' ' ')
+[ "$hosts" = 'first second ' ] &&
+  [ "$(grep -c '^ *90000000 .*	    ' listed)" -ge 6 ] && ! grep -E 'program.cc:(1[2-9]|[2-9][0-9]):' listed >&2 ||
+  fail "--disassemble of an inlined function: $(cat listed)"
 run prof --annotate='shop::nobody' prof.*
 [ "$status" = 1 ] && grep -q 'shop::nobody: matches no function' stderr || fail "--annotate of nothing: $status $(cat stderr)"
 

@@ -59,7 +59,7 @@ TEST_CASE("a page has the files of source with most time first, and what of them
   instruction.file = dir / "." + "/hot.c";  // as another compiler may write it
   instruction.line = 1;
   instruction.text = "ret";
-  disassembly.functions.push_back({1, {instruction}});
+  disassembly.functions.push_back({1, 1, {instruction}});
   prof::SourceText text({});
   const std::string letters = printed([&](prof::Output& out) {
     prof::Packed packed(out);
