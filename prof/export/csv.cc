@@ -2,8 +2,6 @@
 // is not known is empty. Seconds have nine digits, so that sums are right to the nanosecond, and those of a call
 // twelve.
 
-#include "linker-rewrite/text/csv.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -14,12 +12,13 @@
 #include "libprof/printable.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/model/tree/modules.h"
+#include "prof/views/text/text_columns.h"
 
 namespace prof {
 
 namespace {
 
-std::string field_of(const std::string& text) { return prof_text::csv_field(prof_text::printable(text)); }
+std::string field_of(const std::string& text) { return csv_field(prof_text::printable(text)); }
 
 std::string seconds_of(double seconds, int places = 9) {
   char text[64];

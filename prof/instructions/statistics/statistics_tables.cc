@@ -7,7 +7,6 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/text/count.h"
-#include "linker-rewrite/text/csv.h"
 #include "linker-rewrite/text/hexadecimal.h"
 #include "prof/read/file.h"
 #include "prof/views/text/json_writer.h"
@@ -404,7 +403,7 @@ void print_statistics_csv(const TraceSummary& summary, const std::vector<Statist
     out.text(titles + "\n");
     for (const std::vector<Cell>& row : table.rows) {
       std::string line = table.name;
-      for (const Cell& cell : row) line += "," + prof_text::csv_field(text_of(cell));
+      for (const Cell& cell : row) line += "," + csv_field(text_of(cell));
       out.text(line + "\n");
     }
   }

@@ -1,5 +1,5 @@
 // Columns of text with a name after them, as all tables have them; or with a line of source or an instruction after
-// them.
+// them. And fields of CSV.
 
 #ifndef PROF_VIEWS_TEXT_TEXT_COLUMNS_H
 #define PROF_VIEWS_TEXT_TEXT_COLUMNS_H
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "output.h"
@@ -95,6 +96,9 @@ std::string distance(uint64_t address, uint64_t entry);
 
 // A line of source, fit to be printed: as printable (libprof/printable.h), but a backslash stays one.
 std::string printable_source(const std::string& line);
+
+// A field of CSV (RFC 4180): in quotes only where it has to be.
+std::string csv_field(std::string_view text);
 
 }  // namespace prof
 

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include "linker-rewrite/text/count.h"
-#include "linker-rewrite/text/csv.h"
 #include "linker-rewrite/text/hexadecimal.h"
 
 TEST_CASE("text: numbers and bytes in hexadecimal") {
@@ -17,12 +16,4 @@ TEST_CASE("text: how many there are of something") {
   CHECK(prof_text::count_of(1, "call") == "1 call");
   CHECK(prof_text::count_of(1, "library", "libraries") == "1 library");
   CHECK(prof_text::count_of(2, "library", "libraries") == "2 libraries");
-}
-
-TEST_CASE("text: fields of CSV are quoted where they have to be") {
-  CHECK(prof_text::csv_field("") == "");
-  CHECK(prof_text::csv_field("main; f") == "main; f");
-  CHECK(prof_text::csv_field("f(int, int)") == "\"f(int, int)\"");
-  CHECK(prof_text::csv_field("operator\"\" _x") == "\"operator\"\"\"\" _x\"");
-  CHECK(prof_text::csv_field("a\nb") == "\"a\nb\"");
 }

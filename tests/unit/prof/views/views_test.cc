@@ -11,6 +11,7 @@
 #include "prof/model/tree/contexts.h"
 #include "prof/read/error.h"
 #include "prof/views/text/names.h"
+#include "prof/views/text/text_columns.h"
 #include "tests/unit/prof_fixture.h"
 #include "tests/unit/prof_gmon.h"
 #include "tests/unit/prof_made_analysis.h"
@@ -403,4 +404,12 @@ TEST_CASE("on a terminal the lines of a tree are no longer than it is wide") {
     std::istringstream text(tree(s.finish(), {.whole_recursion = true, .chains = true, .columns = columns}));
     for (std::string line; std::getline(text, line);) CHECK(prof::columns_of(line) <= columns);
   }
+}
+
+TEST_CASE("views: fields of CSV are quoted where they have to be") {
+  CHECK(prof::csv_field("") == "");
+  CHECK(prof::csv_field("main; f") == "main; f");
+  CHECK(prof::csv_field("f(int, int)") == "\"f(int, int)\"");
+  CHECK(prof::csv_field("operator\"\" _x") == "\"operator\"\"\"\" _x\"");
+  CHECK(prof::csv_field("a\nb") == "\"a\nb\"");
 }
