@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "prof/model/analysis/analysis.h"
 #include "prof/views/text/output.h"
@@ -22,6 +23,9 @@ class Export {
   // Throw Error if something cannot be written.
   virtual void add(const Analysis& part) = 0;
   virtual void finish() {}  // to be called once, after the last part
+
+  // What to tell the user of what was written, once it is.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 // Each writes to `out`, which must outlive it and is finished by the caller.
@@ -41,6 +45,12 @@ std::unique_ptr<Export> pprof_export(Output& out);
 
 // Of KCachegrind and callgrind_annotate: a file at `path`, or of parts files at `path`-01, `path`-02 and so on.
 std::unique_ptr<Export> callgrind_export(std::string path);
+
+// Counts of blocks, by places in the source: as text for clang -fprofile-sample-use, and for gcc -fauto-profile.
+// `search`: for debug files; it must outlive the export. Of parts, what they ran is added up. finish() writes the file,
+// or throws Error if there is nothing to write: no blocks were counted, or there is no debug information.
+std::unique_ptr<Export> llvm_profile_export(std::string path, const DebugSearch& search);
+std::unique_ptr<Export> gcc_profile_export(std::string path, const DebugSearch& search);
 
 // The graph of functions, for Graphviz: those with at least `least_share` of everything in their total, and calls with
 // a fifth of that.

@@ -55,7 +55,9 @@ void for_each_line_row(Dwarf_Die& unit, const std::function<void(const LineRow&)
     const char* path = dwarf_linesrc(row, nullptr, nullptr);
     if (!path) continue;
     const bool is_shared = i > 0 && dwarf_lineaddr(dwarf_onesrcline(lines, i - 1), &before) == 0 && before == start;
-    use({start, end, path, line > 0 ? uint32_t(line) : 0, is_shared});
+    unsigned discriminator = 0;
+    dwarf_linediscriminator(row, &discriminator);
+    use({start, end, path, line > 0 ? uint32_t(line) : 0, is_shared, discriminator});
   }
 }
 
@@ -79,6 +81,12 @@ std::string text_of(Dwarf_Die& entry, unsigned kind) {
   Dwarf_Attribute attribute;
   const char* text = dwarf_formstring(dwarf_attr_integrate(&entry, kind, &attribute));
   return text ? text : "";
+}
+
+unsigned number_of(Dwarf_Die entry, unsigned kind) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word number = 0;
+  return dwarf_formudata(dwarf_attr(&entry, kind, &attribute), &number) == 0 ? unsigned(number) : 0;
 }
 
 // The entry that declares a member of a class, if it is not the one given.
@@ -351,13 +359,13 @@ bool DebugInfo::InlinedPlace::has(uint64_t address) const {
                              [&](const auto& range) { return range.first <= address && address < range.second; });
 }
 
-const InlinedFrame* DebugInfo::frame_of(Dwarf_Die inlined) {
+const InlinedFrame* DebugInfo::frame_of(Dwarf_Die function) {
   Dwarf_Attribute attribute;
   Dwarf_Die origin;
-  if (!dwarf_formref_die(dwarf_attr(&inlined, DW_AT_abstract_origin, &attribute), &origin)) return nullptr;
+  if (!dwarf_formref_die(dwarf_attr(&function, DW_AT_abstract_origin, &attribute), &origin)) origin = function;
   const auto [at, is_new] = frames_.try_emplace(origin.addr);
   if (is_new) {
-    at->second = {name_of(origin), file_of(origin), line_of(origin)};
+    at->second = {name_of(origin), file_of(origin), line_of(origin), text_of(origin, DW_AT_name)};
     // gcc says of a lambda where its class is declared.
     const Scopes& scopes = scopes_of(origin);
     const auto declared = scopes.of_functions.find(declaration_of(origin).addr);
@@ -391,23 +399,75 @@ void DebugInfo::add_places(Dwarf_Die& parent, unsigned depth, std::vector<Inline
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-std::vector<const InlinedFrame*> DebugInfo::inlined_at(uint64_t address) {
-  const Range* function = find_function(address);
-  if (!function) return {};
-  Dwarf_Die entry = function->entry;
-  const auto [at, is_new] = places_.try_emplace(entry.addr);
+std::vector<const DebugInfo::InlinedPlace*> DebugInfo::places_at(Dwarf_Die& function, uint64_t address) {
+  const auto [at, is_new] = places_.try_emplace(function.addr);
   const std::vector<InlinedPlace>& places = at->second;
-  if (is_new) add_places(entry, 0, at->second);
-  std::vector<const InlinedFrame*> frames;
+  if (is_new) add_places(function, 0, at->second);
+  std::vector<const InlinedPlace*> found;
   for (size_t i = 0, end = places.size(); i < end;) {
     if (!places[i].has(address)) {
       i = places[i].end;
       continue;
     }
-    if (const InlinedFrame* frame = frame_of(places[i].entry)) frames.push_back(frame);
+    found.push_back(&places[i]);
     end = places[i++].end;
   }
+  return found;
+}
+
+std::vector<const InlinedFrame*> DebugInfo::inlined_at(uint64_t address) {
+  const Range* function = find_function(address);
+  if (!function) return {};
+  Dwarf_Die entry = function->entry;
+  std::vector<const InlinedFrame*> frames;
+  for (const InlinedPlace* place : places_at(entry, address))
+    if (const InlinedFrame* frame = frame_of(place->entry)) frames.push_back(frame);
   return frames;
+}
+
+std::optional<CodeOrigin> DebugInfo::origin_at(uint64_t address) {
+  const Range* function = find_function(address);
+  if (!function) return {};
+  Dwarf_Die entry = function->entry;
+  constexpr unsigned kGnuDiscriminator = 0x2136;  // DW_AT_GNU_discriminator, which dwarf.h has no name for
+  CodeOrigin origin{.function = frame_of(entry), .body = entry.addr};
+  if (!origin.function) return {};
+  // Constructors and destructors have a name for linkers for each of their bodies, and one for all of them.
+  Dwarf_Attribute own;
+  if (const char* name = dwarf_formstring(dwarf_attr(&entry, DW_AT_linkage_name, &own));
+      name && origin.function->raw_name != name) {
+    InlinedFrame& frame = frames_.try_emplace(entry.addr, *origin.function).first->second;
+    frame.raw_name = name;
+    origin.function = &frame;
+  }
+  for (const InlinedPlace* place : places_at(entry, address)) {
+    const InlinedFrame* callee = frame_of(place->entry);
+    if (!callee) return {};
+    origin.calls.push_back(
+        {{number_of(place->entry, DW_AT_call_line), number_of(place->entry, kGnuDiscriminator)}, callee});
+  }
+  return origin;
+}
+
+const std::vector<LineRow>& DebugInfo::rows_at(uint64_t address) {
+  static const std::vector<LineRow> none;
+  if (!has_units_) read_units();
+  const Range* unit = find(units_, address);
+  if (!unit) return none;
+  Dwarf_Die entry = unit->entry;
+  const auto [at, is_new] = rows_.try_emplace(dwarf_dieoffset(&entry));
+  std::vector<LineRow>& rows = at->second;
+  if (is_new) for_each_line_row(entry, [&](const LineRow& row) { rows.push_back(row); });
+  return rows;
+}
+
+std::string DebugInfo::producer_at(uint64_t address) {
+  if (!has_units_) read_units();
+  const Range* unit = find(units_, address);
+  if (!unit) return "";
+  Dwarf_Die entry = unit->entry;
+  std::optional<Dwarf_Die> whole = dwarf_.unit_with_functions(entry);
+  return whole ? text_of(*whole, DW_AT_producer) : "";
 }
 
 const LineTable& DebugInfo::lines_at(uint64_t address) {

@@ -42,6 +42,7 @@ struct LineRow {
   const char* path = nullptr;
   uint32_t line = 0;       // 0: of no line
   bool is_shared = false;  // the row in front of it begins at the same address, and is empty
+  uint32_t discriminator = 0;
 };
 
 // Calls `use` with each row of a compiled file, whose entry is `unit`: by address, as libdw has sorted them. With none
@@ -83,6 +84,26 @@ struct InlinedFrame {
   std::string raw_name;  // as linkers would call it
   std::string file;      // where it is declared: a path, as the compiler saw it; empty if unknown
   unsigned line = 0;
+  std::string source_name = {};  // as its author called it, without namespaces and classes
+};
+
+// A place in a file of the source. What stands several times in a line, as in `a ? b : c`, differs in its discriminator
+// (DWARF 4, 6.2.2); 0 if the compiler gave none.
+struct SourcePosition {
+  unsigned line = 0, discriminator = 0;
+};
+
+// A call in whose place the compiler put the function's code.
+struct InlinedCall {
+  SourcePosition call;
+  const InlinedFrame* callee = nullptr;
+};
+
+// The function that the source has code in, and the calls from there to it that are inlined, the outermost first.
+struct CodeOrigin {
+  const InlinedFrame* function = nullptr;
+  std::vector<InlinedCall> calls = {};
+  const void* body = nullptr;  // different for each of several bodies of one function, as in work and work.constprop.0
 };
 
 // A label of the source: of goto, not of switch.
@@ -125,6 +146,17 @@ class DebugInfo {
   // The inlined functions that the instruction at a link-time address is of, the outermost first; it is of the function
   // that has the code itself if there are none. They live as long as this object.
   std::vector<const InlinedFrame*> inlined_at(uint64_t address);
+
+  // What the instruction at a link-time address is of, as the source has it; nothing if no function is known there. The
+  // frames live as long as this object.
+  std::optional<CodeOrigin> origin_at(uint64_t address);
+
+  // The rows of the line table of the compiled file that has the code at a link-time address, by address. They live as
+  // long as this object.
+  const std::vector<LineRow>& rows_at(uint64_t address);
+
+  // The compiler of that file, as it names itself; "" if it does not.
+  std::string producer_at(uint64_t address);
 
   // The line of the source that the instruction at a link-time address was made of, by the line table.
   std::optional<SourceLine> line_at(uint64_t address);
@@ -175,7 +207,8 @@ class DebugInfo {
   Extent add_inlined(Dwarf_Die& parent, unsigned depth, const SamplesByAddress& samples,
                      std::vector<InlinedFunction>& to, std::map<const void*, size_t>& known);
   void add_places(Dwarf_Die& parent, unsigned depth, std::vector<InlinedPlace>& to);
-  const InlinedFrame* frame_of(Dwarf_Die inlined);
+  const InlinedFrame* frame_of(Dwarf_Die function);
+  std::vector<const InlinedPlace*> places_at(Dwarf_Die& function, uint64_t address);
   void add_scopes(Dwarf_Die& parent, unsigned depth, uint32_t scope, Scopes& to);
   const Scopes& scopes_of(Dwarf_Die& function);
   std::string name_of(Dwarf_Die& function);
@@ -189,8 +222,9 @@ class DebugInfo {
   Ranges units_;
   std::map<Dwarf_Off, Ranges> functions_;                    // by the offset of their unit
   std::map<Dwarf_Off, LineTable> lines_;                     // the same
+  std::map<Dwarf_Off, std::vector<LineRow>> rows_;           // the same
   std::map<const void*, std::vector<InlinedPlace>> places_;  // by the entry of the function that has the code
-  std::map<const void*, InlinedFrame> frames_;               // by the entry that inlined ones refer to
+  std::map<const void*, InlinedFrame> frames_;               // by the entry that has the name
   std::map<Dwarf_Off, Scopes> scopes_;                       // by the offset of their unit
 };
 

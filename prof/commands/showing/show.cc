@@ -128,6 +128,9 @@ void Exports::open() {
   }
   if (!options_.callgrind.empty()) exports_.push_back(callgrind_export(options_.callgrind));
   if (!options_.pprof.empty()) exports_.push_back(pprof_export(new_file(options_.pprof)));
+  if (!options_.llvm_profile.empty())
+    exports_.push_back(llvm_profile_export(options_.llvm_profile, options_.debug_files));
+  if (!options_.gcc_profile.empty()) exports_.push_back(gcc_profile_export(options_.gcc_profile, options_.debug_files));
   if (!options_.speedscope.empty()) exports_.push_back(speedscope_export(new_file(options_.speedscope)));
 }
 
@@ -140,6 +143,7 @@ void Exports::finish() {
   open();
   for (const auto& one : exports_) one->finish();
   for (const auto& file : files_) file->finish();
+  for (const auto& one : exports_) say_all(one->remarks());
 }
 
 // The views of code, as options ask for them.
@@ -427,7 +431,8 @@ int show(const Options& as_given, const std::string& program, const std::vector<
   const bool can_show_two_runs = !is_of_one_run && !options.with_source && options.samples.empty() &&
                                  options.gmon.empty() && options.gprof_symbols.empty();
   const bool shows_blocks = is_json || options.view == View::gprof || options.view == View::fallacy ||
-                            is_of_code(options.view) || options.with_source || !options.gmon.empty();
+                            is_of_code(options.view) || options.with_source || !options.gmon.empty() ||
+                            !options.llvm_profile.empty() || !options.gcc_profile.empty();
   const bool may_name_inlined =
       (options.view == View::annotation || options.view == View::disassembly) && !options.functions.empty();
   const bool shows_inlined = !options.no_inlined && !options.inlined && (!is_of_one_run || may_name_inlined) &&

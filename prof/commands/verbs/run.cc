@@ -275,6 +275,13 @@ bool is_auto(const Options& o, const std::string& program) {
   return false;
 }
 
+// A run with hooks counts blocks as well, as by -b, if something is asked for that is made of them.
+void count_blocks_if_needed(Options& options) {
+  if (options.blocks || (options.llvm_profile.empty() && options.gcc_profile.empty())) return;
+  options.rewriting.emplace_back("--blocks");
+  options.blocks = true;
+}
+
 // Whether a copy's threads increment the same counters, which takes longer than most of what is counted.
 bool has_locked_counters(const std::string& copy) {
   return are_increments_locked(start_of_section(copy, prof_format::kBlocksSection, sizeof(prof_format::BlocksHeader)));
@@ -412,7 +419,10 @@ int run(Options options) {
   if (!options.type.empty() && options.type != kAutoType) setenv("PROFTYPE", options.type.c_str(), 1);
   std::optional<AutoRun> sampled;
   const Options as_given = options;
-  if (is_auto(options, program)) sampled.emplace(program, options);
+  if (is_auto(options, program))
+    sampled.emplace(program, options);
+  else
+    count_blocks_if_needed(options);
   if (!options.folder.empty()) use_folder(options.folder);
   options.debug_files.beside.push_back(std::filesystem::path(program).parent_path().string());
   if (options.true_times) return run_true(options, program);
@@ -426,6 +436,7 @@ int run(Options options) {
       sampled.reset();
       options.blocks = as_given.blocks;
       options.rewriting = as_given.rewriting;
+      count_blocks_if_needed(options);
       copy = copy_of(program, options);
       if (copy.program.empty()) return 1;
     }

@@ -43,6 +43,16 @@ class ObjectDebugInfo {
     return info_ ? info_->inlined_at(address) : std::vector<const InlinedFrame*>();
   }
 
+  // As DebugInfo has them; nothing, none or "" if there is no debug information.
+  std::optional<CodeOrigin> origin_at(uint64_t address) {
+    return info_ ? info_->origin_at(address) : std::optional<CodeOrigin>();
+  }
+  const std::vector<LineRow>& rows_at(uint64_t address) {
+    static const std::vector<LineRow> none;
+    return info_ ? info_->rows_at(address) : none;
+  }
+  std::string producer_at(uint64_t address) { return info_ ? info_->producer_at(address) : ""; }
+
   // The lines of the code of the compiled file that has the code at an address; empty if nothing tells.
   const LineTable& lines_at(uint64_t address);
 

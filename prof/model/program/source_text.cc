@@ -90,15 +90,16 @@ std::string sources_are(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-std::vector<std::string> SourceText::remarks() const {
+std::vector<std::string> SourceText::remarks(bool of_missing) const {
   std::vector<std::string> missing, newer, short_ones, remarks;
   for (const auto& [path, file] : files_) {
-    if (!file.lines)
-      missing.push_back(path);
-    else if (file.is_newer)
+    if (!file.lines) {
+      if (of_missing) missing.push_back(path);
+    } else if (file.is_newer) {
       newer.push_back(path);
-    else if (file.last_line > file.lines->size())
+    } else if (file.last_line > file.lines->size()) {
       short_ones.push_back(path);
+    }
   }
   if (std::string text = sources_are(missing); !text.empty()) {
     text += " not there";

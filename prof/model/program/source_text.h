@@ -28,8 +28,8 @@ class SourceText {
   void note_program(const std::string& path, uint32_t last_line, std::optional<int64_t> made);
 
   // Of the files that were asked for: which are not there, and where they were looked for; which were changed after a
-  // program was made of them.
-  std::vector<std::string> remarks() const;
+  // program was made of them. `of_missing`: the former as well.
+  std::vector<std::string> remarks(bool of_missing = true) const;
 
  private:
   struct File {

@@ -122,15 +122,18 @@ std::optional<prof_format::CodeCoverage> read_coverage(const ElfFile& file) {
 
 }  // namespace
 
-std::vector<ModuleCoverage> low_coverages(const Recorded& recorded) {
+std::vector<ModuleCoverage> coverages(const Recorded& recorded) {
   std::vector<ModuleCoverage> found;
-  if (!recorded.has_hooks()) return found;
   for (const Object& object : recorded.functions.objects()) {
     if (!object.is_rewritten()) continue;
     if (const auto code = read_coverage(object.files()[0]); code && code->hooked + code->stays + code->unknown != 0)
       found.push_back({object.name(), *code});
   }
   return found;
+}
+
+std::vector<ModuleCoverage> low_coverages(const Recorded& recorded) {
+  return recorded.has_hooks() ? coverages(recorded) : std::vector<ModuleCoverage>();
 }
 
 }  // namespace prof

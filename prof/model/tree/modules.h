@@ -60,7 +60,10 @@ struct ModuleCoverage {
   uint64_t could_have_hooks() const { return code.hooked + missing(); }
 };
 
-// The modules whose files tell of it, in the order of the table of functions; none of a profile without hooks.
+// The modules whose files tell of it, in the order of the table of functions.
+std::vector<ModuleCoverage> coverages(const Recorded& recorded);
+
+// The same; none of a profile without hooks.
 std::vector<ModuleCoverage> low_coverages(const Recorded& recorded);
 
 }  // namespace prof
