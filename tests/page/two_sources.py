@@ -4,6 +4,7 @@ which is usual, a or b. Says what is not so, and then ends with status 1; else p
 
 A reader of its own, by what prof/page/sources.h says."""
 
+import math
 import re
 import sys
 
@@ -44,6 +45,11 @@ def seconds(shown):
     return ends[0], ends[-1]
 
 
+def rounding(end):
+    """By how much an end of a printed range may be off: it has two digits, rounded away from the other end."""
+    return 10 ** (math.floor(math.log10(end)) - 1) if end > 0 else 0
+
+
 def check_change(cells, change, titles, of_annotations, what):
     """Of a line that is compared: the sign, whether it is known, and that colour and text are the same. Returns 1."""
     shown = cells[-1]
@@ -57,7 +63,8 @@ def check_change(cells, change, titles, of_annotations, what):
         ends = [seconds(of) for of in of_annotations]
         if is_known:
             (a, b), (c, d) = ends
-            check(b <= c * 1.02 or d <= a * 1.02, f"{what}: {shown} is known, and {of_annotations} are not apart")
+            is_apart = b - rounding(b) <= c + rounding(c) or d - rounding(d) <= a + rounding(a)
+            check(is_apart, f"{what}: {shown} is known, and {of_annotations} are not apart")
     else:
         a, b = (int(cell) if cell.isdigit() else 0 for cell in cells[:2])
         check(shown == (f"{b - a:+d}" if b != a else "0"), f"{what}: {shown} of {a} and {b}")
