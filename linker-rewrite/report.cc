@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace profld {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "address.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace profld {
 

@@ -8,7 +8,7 @@
 #include "linker-rewrite/program/fragments.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/program/replaced.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace profld {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "notes.h"
 
 namespace profld {

@@ -10,7 +10,7 @@
 #include "contexts.h"
 #include "exports.h"
 #include "libprof/printable.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/tree/modules.h"
 #include "prof/views/text/text_columns.h"
 

@@ -10,7 +10,7 @@
 
 #include "contexts.h"
 #include "exports.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace prof {
 

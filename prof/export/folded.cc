@@ -14,7 +14,7 @@
 #include "contexts.h"
 #include "exports.h"
 #include "libprof/printable.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace prof {
 

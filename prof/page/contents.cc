@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/export/contexts.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/error.h"
 #include "prof/views/code/code_views.h"
 #include "prof/views/compare/difference.h"

@@ -13,7 +13,7 @@
 #include "error.h"
 #include "file.h"
 #include "linker-rewrite/elf/notes.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace prof {
 

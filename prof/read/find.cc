@@ -17,7 +17,7 @@
 #include "error.h"
 #include "file.h"
 #include "header.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace prof {
 

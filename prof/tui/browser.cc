@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/error.h"
 #include "prof/views/text/names.h"
 #include "screen.h"

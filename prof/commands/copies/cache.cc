@@ -22,7 +22,7 @@
 
 #include "command.h"
 #include "linker-rewrite/options/runtime_file.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/program/debug_files.h"
 #include "prof/read/elf_file.h"

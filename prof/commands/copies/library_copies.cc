@@ -21,7 +21,7 @@
 #include "dynamic_linker.h"
 #include "libprof/format/shadow_root.h"
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "pattern_check.h"
 #include "prof/commands/options/message.h"
 #include "prof/read/elf_file.h"

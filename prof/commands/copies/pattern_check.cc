@@ -9,7 +9,7 @@
 #include "library_copies.h"
 #include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/names/pattern.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/program/debug_files.h"
 #include "prof/read/elf_file.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/copies/dynamic_linker.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"

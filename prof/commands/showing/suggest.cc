@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/options/message.h"
 
 namespace prof {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/options/message.h"
 #include "prof/read/clock.h"
 #include "prof/read/file.h"

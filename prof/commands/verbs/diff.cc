@@ -7,7 +7,7 @@
 
 #include "libprof/profile_type.h"
 #include "linker-rewrite/options/command_line.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/options/message.h"
 #include "prof/commands/options/options.h"
 #include "prof/commands/showing/choose.h"

@@ -22,7 +22,7 @@
 
 #include "libprof/format/blocks.h"
 #include "libprof/format/map.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/copies/cache.h"
 #include "prof/commands/copies/dynamic_linker.h"
 #include "prof/commands/copies/library_copies.h"

@@ -17,7 +17,7 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/options/command_line.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/options/message.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/read/find.h"

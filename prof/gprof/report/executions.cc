@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 #include "report.h"

@@ -9,7 +9,7 @@
 
 #include "libprof/printable.h"
 #include "linker-rewrite/names/demangle.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/gprof/graph/assemble.h"
 #include "prof/gprof/graph/measured.h"
 #include "prof/gprof/symbols/symbols.h"

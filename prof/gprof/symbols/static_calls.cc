@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/instructions.h"
 
 namespace prof::gprof {

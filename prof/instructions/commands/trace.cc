@@ -19,7 +19,7 @@
 
 #include "commands.h"
 #include "linker-rewrite/options/command_line.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/commands/copies/cache.h"
 #include "prof/commands/launching/launch.h"
 #include "prof/commands/options/message.h"

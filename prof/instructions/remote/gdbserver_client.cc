@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "packet.h"
 #include "prof/read/error.h"
 #include "target_client.h"

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace prof::remote {
 

@@ -6,8 +6,7 @@
 #include <tuple>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/file.h"
 #include "prof/views/text/json_writer.h"
 #include "prof/views/text/numbers.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/instructions/remote/packet.h"
 #include "tracee.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "linker-rewrite/names/demangle.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/error.h"
 #include "prof/read/file.h"
 

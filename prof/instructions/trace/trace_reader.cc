@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "libprof/format/trace.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "varint.h"
 
 namespace prof {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/blocks/call_sites.h"
 #include "prof/model/gmon/gmon_reading.h"
 #include "prof/model/program/debug_files.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "executions.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/program/object_debug_info.h"
 #include "prof/read/instructions.h"
 

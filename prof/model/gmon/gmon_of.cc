@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/program/object_debug_info.h"
 
 namespace prof {

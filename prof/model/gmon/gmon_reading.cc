@@ -12,7 +12,7 @@
 
 #include "gmon_graph.h"
 #include "gmon_of.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/program/functions.h"
 #include "prof/model/tree/sampled.h"
 #include "prof/read/cycles.h"

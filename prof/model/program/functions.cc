@@ -4,7 +4,7 @@
 
 #include "linker-rewrite/names/demangle.h"
 #include "linker-rewrite/names/parts.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/debug_info.h"
 
 namespace prof {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
 

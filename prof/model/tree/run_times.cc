@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/clock.h"
 #include "prof/read/header.h"
 #include "tree.h"

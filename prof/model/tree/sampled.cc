@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/read/elf_file.h"
 #include "prof/read/error.h"
 

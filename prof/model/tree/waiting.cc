@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 
 namespace prof {
 

@@ -4,8 +4,7 @@
 #include <map>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/blocks/call_sites.h"
 #include "prof/model/program/object_debug_info.h"
 #include "prof/read/file.h"

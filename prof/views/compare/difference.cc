@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/views/text/indentation.h"
 #include "prof/views/text/json_writer.h"
 #include "prof/views/text/names.h"

@@ -4,7 +4,7 @@
 
 #include "difference.h"
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/views/text/json_writer.h"
 #include "prof/views/text/names.h"
 #include "prof/views/text/numbers.h"

@@ -15,8 +15,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/gmon/gmon_of.h"
 #include "prof/read/error.h"
 #include "views.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "order.h"
 #include "prof/model/tree/modules.h"
 #include "prof/views/text/json_writer.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "order.h"
 #include "prof/model/analysis/analysis.h"
 #include "prof/model/tree/modules.h"

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "linker-rewrite/text/count.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/model/tree/modules.h"
 #include "prof/model/tree/pruning.h"
 #include "prof/views/text/names.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "libprof/printable.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "names.h"
 
 namespace prof {

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "linker-rewrite/text/count.h"
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 
 TEST_CASE("text: numbers and bytes in hexadecimal") {
   CHECK(prof_text::hexadecimal_digits(0) == "0");

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "linker-rewrite/text/hexadecimal.h"
+#include "linker-rewrite/text/numbers.h"
 #include "prof/instructions/remote/gdbserver_client.h"
 #include "prof/instructions/remote/packet.h"
 #include "prof/instructions/remote/target_client.h"

@@ -1,7 +1,7 @@
-// Numbers and bytes in hexadecimal, in lower case.
+// Numbers and bytes as text: in hexadecimal, in lower case, and how many there are of something, in words.
 
-#ifndef TEXT_HEXADECIMAL_H
-#define TEXT_HEXADECIMAL_H
+#ifndef TEXT_NUMBERS_H
+#define TEXT_NUMBERS_H
 
 #include <charconv>
 #include <cstdint>
@@ -9,6 +9,14 @@
 #include <string_view>
 
 namespace prof_text {
+
+// "1 function was", "2 functions were"
+inline std::string count_of(uint64_t n, std::string_view one, std::string_view several) {
+  return std::to_string(n).append(" ").append(n == 1 ? one : several);
+}
+
+// "1 call", "2 calls"
+inline std::string count_of(uint64_t n, std::string_view thing) { return count_of(n, thing, std::string(thing) + "s"); }
 
 // Without zeros in front: "1139".
 inline std::string hexadecimal_digits(uint64_t number) {
