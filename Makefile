@@ -169,7 +169,7 @@ demo: all | demo-packages
 	@tests/demo $(BUILD)
 
 check: all $(unit) $(integration) | check-packages
-	@tests/run $(BUILD)
+	@SANITIZERS=$(SANITIZE) tests/run $(BUILD)
 
 # The same, each test in all its ways: half an hour more.
 check-all: all $(unit) $(integration) | check-packages

@@ -490,14 +490,14 @@ namespace {
 // Has increments begin with these prefixes, unless they are locked. False if that cannot be written.
 bool write_prefixes(const Object& object, uint16_t prefixes) {
   constexpr uint64_t kProtectReadExecute = 5, kProtectAll = 7;
-  const auto* list = reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments);
   const uint64_t start = object.code_start / kPage * kPage, size = object.code_end - start;
   Process* p = process;
   uint64_t mask;
   const bool are_blocked = block_signals(&mask);
   if (p) lock(&p->text_lock);  // no other thread makes the code read-only meanwhile
   const bool may_write = syscall4(__NR_mprotect, start, size, kProtectAll) == 0;
-  const uint64_t count = may_write ? (object.increments_size - sizeof *list) / sizeof(int32_t) : 0;
+  const uint64_t count =
+      may_write ? (object.increments_size - sizeof(prof_format::IncrementsHeader)) / sizeof(int32_t) : 0;
   for (uint32_t i = 0; i < count; ++i) {
     uint16_t* found = prefixes_of(object, i);
     if (found && (*found == prof_format::kIncrementAlone || *found == prof_format::kIncrementOwn))

@@ -125,7 +125,7 @@ void* find_from(const LinkMap* map, const LinkMap* end, const char* name) {
     if (!map->dynamic) continue;
     const Symbols s = symbols_of(map);
     const uint32_t index = find_symbol(s, name);
-    if (index != 0) return reinterpret_cast<void*>(map->bias + s.symbols[index].st_value);
+    if (index != 0 && s.symbols) return reinterpret_cast<void*>(map->bias + s.symbols[index].st_value);
   }
   return nullptr;
 }

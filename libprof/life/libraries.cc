@@ -195,6 +195,8 @@ uint32_t flags_of(const Object& object) {
   return object.increments ? reinterpret_cast<const prof_format::IncrementsHeader*>(object.increments)->flags : 0;
 }
 
+// Weak, which the C library's header does not say.
+// NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int dl_iterate_phdr(
     int (*visit)(dl_phdr_info* info, size_t size, void* argument), void* argument);
 decltype(dl_iterate_phdr)* each_loaded;

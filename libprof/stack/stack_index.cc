@@ -138,17 +138,17 @@ void erase_at(IndexPage* page, uint32_t place) {
 
 // The upper part of a full page moves to a new one, for which `above` has room. Stacks are often made in order, so if
 // the next one goes to an end of the page, that end gets the room. False if there is no page.
-bool split(State* s, IndexPage* above, uint32_t place, IndexPage* page, const StackEnd& next) {
-  IndexPage* upper = new_page(s, page->level);
+bool split(State* s, IndexPage* above, uint32_t place, IndexPage* full, const StackEnd& next) {
+  IndexPage* upper = new_page(s, full->level);
   if (!upper) return false;
-  const uint32_t before = count_before(page, next);
+  const uint32_t before = count_before(full, next);
   const uint32_t kept = before == kMaxEntries ? kMaxEntries - 1 : before <= 1 ? 1 : kMaxEntries / 2;
-  for (uint32_t i = kept; i < kMaxEntries; ++i) upper->entries[i - kept] = page->entries[i];
+  for (uint32_t i = kept; i < kMaxEntries; ++i) upper->entries[i - kept] = full->entries[i];
   upper->used = kMaxEntries - kept;
-  page->used = kept;
-  if (page->level == 0) {
-    link_leaves(s, upper, page_at(s, page->after));
-    link_leaves(s, page, upper);
+  full->used = kept;
+  if (full->level == 0) {
+    link_leaves(s, upper, page_at(s, full->after));
+    link_leaves(s, full, upper);
   }
   insert_at(above, place + 1, {upper->entries[0].end, upper->entries[0].stack, number_of(s, upper)});
   return true;

@@ -106,6 +106,7 @@ size_t length_of_head(const ZydisDecodedInstruction& in) {
 }  // namespace
 
 int64_t NumberField::read(const uint8_t* insn) const {
+  if (size == 0) return 0;
   uint64_t n = 0;
   std::memcpy(&n, insn + offset, size);  // little-endian, as the machine itself
   const unsigned unused = 64 - 8u * size;

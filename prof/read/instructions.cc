@@ -36,7 +36,8 @@ bool can_end_function(const ZydisDecodedInstruction& in, const ZydisDecodedOpera
     case ZYDIS_MNEMONIC_ADD:
     case ZYDIS_MNEMONIC_SUB:
     case ZYDIS_MNEMONIC_LEA:
-      return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[0].reg.value == ZYDIS_REGISTER_RSP;
+      return in.operand_count > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+             operands[0].reg.value == ZYDIS_REGISTER_RSP;
     case ZYDIS_MNEMONIC_MOV:
     case ZYDIS_MNEMONIC_MOVQ:
     case ZYDIS_MNEMONIC_MOVD:
@@ -44,7 +45,8 @@ bool can_end_function(const ZydisDecodedInstruction& in, const ZydisDecodedOpera
     case ZYDIS_MNEMONIC_MOVSD:
     case ZYDIS_MNEMONIC_MOVAPS:
     case ZYDIS_MNEMONIC_MOVAPD:
-      return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
+      return in.operand_count > 1 && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+             operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
     default:
       return false;
   }

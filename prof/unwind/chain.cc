@@ -90,7 +90,6 @@ class Evaluation {
       case DW_OP_deref:
         return read_memory();
       case DW_OP_nop:
-        return true;
       case DW_OP_skip:
         return true;
       case DW_OP_drop:

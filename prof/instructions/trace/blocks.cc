@@ -191,7 +191,7 @@ const BlockWays::Tree& BlockWays::after(uint32_t from) {
     if (size_ + reached.size() > kMaxReached) throw DamagedTrace("the table of blocks has too many ways");
   };
   add(from);
-  for (size_t i = 0; i < reached.size(); ++i) {
+  for (size_t i = 0; i < reached.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows
     const uint32_t block = reached[i].block;
     if (!table_.writes(block)) add(block);
     at->second.is_inside &= !table_.is_from_outside(block);

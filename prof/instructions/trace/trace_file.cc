@@ -34,7 +34,7 @@ void TraceFile::read_header() {
 
 void TraceFile::find_chunks(uint64_t size) {
   uint64_t at = header_.header_size;
-  TraceChunkPlace place;
+  TraceChunkPlace place = {};
   while (at < size) {
     place.offset = at + sizeof place.head;
     const bool has_head = read_at(file_.get(), &place.head, sizeof place.head, at, path_) == sizeof place.head;

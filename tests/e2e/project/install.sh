@@ -1,7 +1,7 @@
 # make install: the installed programs find their runtime, wherever they are put. make uninstall takes all of it away again.
 . "${0%/*}/../common.inc"
 
-make -s -C "$tests/.." install DEPS=no BUILD="$BUILD" PREFIX=/opt/profiler DESTDIR="$PWD/root" >make.log 2>&1 || fail "$(tail -n 3 make.log)"
+make -s -C "$tests/.." install DEPS=no BUILD="$BUILD" SANITIZE="${SANITIZERS:-}" PREFIX=/opt/profiler DESTDIR="$PWD/root" >make.log 2>&1 || fail "$(tail -n 3 make.log)"
 for file in bin/profld bin/prof bin/proftarget lib/profld/libprof.so lib/profld/libprof-sampler.so lib/profld/libprof-audit.so share/man/man1/profld.1; do
   [ -s root/opt/profiler/$file ] || fail "no $file"
 done

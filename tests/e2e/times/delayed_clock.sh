@@ -63,6 +63,6 @@ compile short short.c
 rewrite short --quiet
 PROFDIR=profiles ./short.prof || fail "short: $?"
 profile=$(find profiles -newer short.prof -name 'prof.*')
-LD_PRELOAD=$PWD/slow_clock.so prof --json short.prof "$profile" >delayed.json || fail "prof: $?"
+LD_PRELOAD=${SANITIZERS:+$(gcc -print-file-name=libasan.so):}$PWD/slow_clock.so prof --json short.prof "$profile" >delayed.json || fail "prof: $?"
 prof --json short.prof "$profile" >json || fail "prof: $?"
 jq -se '(.[0].tsc_hz / .[1].tsc_hz - 1) | fabs < 0.01' delayed.json json >unused || fail "$(jq .tsc_hz delayed.json json | paste -sd ' ') ticks a second"

@@ -1,8 +1,8 @@
 #include "prof/unwind/chain.h"
 
 #include <doctest/doctest.h>
-#include <execinfo.h>
 #include <ucontext.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -82,9 +82,13 @@ __attribute__((noinline)) void look() {
   seen.end = prof::chain_of(
       state, [&](uint64_t pc) { return code.find(pc); }, frames);
   for (size_t i = 1; i < frames.size(); ++i) seen.callers.push_back(code.address(frames[i]) + 1);
-  void* addresses[200];
-  const int n = backtrace(addresses, 200);
-  for (int i = 1; i < n; ++i) seen.expected.push_back(reinterpret_cast<uint64_t>(addresses[i]));
+  // backtrace() has a frame more with -fsanitize=address.
+  const auto add = [](_Unwind_Context* frame, void*) {
+    if (_Unwind_GetIP(frame) != 0) seen.expected.push_back(_Unwind_GetIP(frame));
+    return _URC_NO_REASON;
+  };
+  _Unwind_Backtrace(add, nullptr);
+  seen.expected.erase(seen.expected.begin());
 }
 
 int compare(const void* a, const void* b) {
