@@ -7,8 +7,9 @@
 // counters. Those that have none make no circle, whatever the direction: at some place there always is a single one
 // whose count is not known yet, and it follows from those of the others there.
 //
-// An entry of 0 bytes is no block: it is a way on from a conditional jump, which has a counter, between two places. It
-// comes after the function's blocks.
+// An entry of 0 bytes, or kMarked, is no block. It is a way on from a conditional jump, which may have a counter,
+// between two places; or, if its counter says so (kTarget), what an indirect jump may lead to. These come after the
+// function's blocks.
 //
 // Counter i of a thread, or of all threads, is word i of the counters (format.h, Counters).
 //
@@ -22,9 +23,12 @@
 namespace prof_format {
 
 inline constexpr char kBlocksSection[] = ".prof.blocks";
-inline constexpr char kBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '1'};
+inline constexpr char kBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '3'};
 // The same where increments have the prefix lock, so that they take much longer.
-inline constexpr char kLockedBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '2'};
+inline constexpr char kLockedBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '4'};
+// Of older copies, which say nothing of targets, and of ways not whether they lead to a jump's target.
+inline constexpr char kOldBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '1'};
+inline constexpr char kOldLockedBlocksMagic[8] = {'P', 'R', 'O', 'F', 'B', 'L', 'K', '2'};
 
 struct BlocksHeader {
   char magic[8];
@@ -43,13 +47,21 @@ struct BlockFunction {
 
 struct BlockEntry {
   int32_t offset;    // of its first instruction in the original, from the entry
-  uint32_t size;     // bytes; 0: a way
+  uint32_t size;     // bytes; 0 or kMarked: a way, or a target
   uint32_t from;     // the place that it begins at
   uint32_t to;       // the place that it ends at
   uint32_t counter;  // kNoCounter: it has none
 };
 
 inline constexpr uint32_t kNoCounter = 0xffffffff;
+
+// Sizes of what is no block. A way whose offset is that of the end of its jump leads to the target of that if it is
+// marked, else to the next instruction. A target is marked if it is probably none, as the table seems to end before it.
+inline constexpr uint32_t kMarked = 0x80000000;
+
+// The jump at the end of the function's block whose number, from 0, is in the other bits may lead to the block at the
+// entry's offset. All that it may lead to is listed, or nothing. `from` and `to` are the place where both meet.
+inline constexpr uint32_t kTarget = 0x80000000;
 
 // For the runtime: the program header of this type says where the counters lie that threads without ones of their own
 // use. Code increments them by instructions with the segment register gs, whose base is the distance from them to the

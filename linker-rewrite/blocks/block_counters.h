@@ -54,23 +54,26 @@ struct TracedBlock {
   std::vector<uint32_t> next{};  // where control may go on, if the next record tells where it did
   bool is_told_by_ways = false;  // what ran before it depends on the record before (silent_blocks.cc)
   bool is_from_outside = false;  // the first of those that `before` leads to, or it, comes from outside of the function
+  bool is_taken = false;         // a way to the target of the jump
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 };
 
 // What a reader needs to find out how often a block ran. Control comes from one of the places where paths meet, runs
 // through the block, and goes to another of these. 0 is all that is outside of the function. If the range is empty, it
-// is no block, but a way on from a conditional jump.
+// is no block, but a way on from a conditional jump, or a block that an indirect jump may lead to.
 struct CountedBlock {
   OldRange range;
-  uint32_t from, to;  // places, numbered within the function
-  uint32_t counter;   // in the program; kNone: its count is to be computed
+  uint32_t from, to;       // places, numbered within the function
+  uint32_t counter;        // in the program; kNone: its count is to be computed; prof_format::kTarget: as said there
+  bool is_marked = false;  // prof_format::kMarked
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 };
 
 struct CountedFunction {
   OldAddr entry;
   uint32_t places = 0;
-  std::vector<CountedBlock> blocks;  // by part, ascending in each; after them the ways that have counters
+  // By part, ascending in each; after them the ways that may have counters, and the targets of jumps through tables.
+  std::vector<CountedBlock> blocks;
 };
 
 struct BlockCounters {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "linker-rewrite/base/parallel.h"
+#include "linker-rewrite/base/sort_unique.h"
 #include "linker-rewrite/unwind/lsda.h"
 #include "linker-rewrite/x86/decode_cache.h"
 #include "linker-rewrite/x86/encoding.h"
@@ -195,17 +196,25 @@ void FlowGraph::pass_to(OldAddr at, BasicBlock& from) {
     from.leaves = true;
 }
 
-void FlowGraph::jump_indirectly(BasicBlock& from) {
-  from.leaves = true;
-  const InsnRef at{from.part, from.end - 1};
+const IndirectJump* FlowGraph::jump_of(const BasicBlock& block) const {
+  const InsnRef at{block.part, block.end - 1};
   const auto jump = std::ranges::lower_bound(group_.indirect.jumps, at, {}, &IndirectJump::at);
-  if (jump == group_.indirect.jumps.end() || jump->at != at) return;
-  from.to_labels = jump->kind == JumpKind::labels;
-  if (jump->kind != JumpKind::table) return;
-  from.leaves = false;
-  std::vector<OldAddr> targets = group_.indirect.tables[jump->table].targets;
-  std::ranges::sort(targets);
-  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  return jump != group_.indirect.jumps.end() && jump->at == at ? &*jump : nullptr;
+}
+
+const JumpTable* FlowGraph::table_of(const BasicBlock& block) const {
+  const IndirectJump* jump = jump_of(block);
+  return jump && jump->kind == JumpKind::table ? &group_.indirect.tables[jump->table] : nullptr;
+}
+
+void FlowGraph::jump_indirectly(BasicBlock& from) {
+  const IndirectJump* jump = jump_of(from);
+  const JumpTable* table = table_of(from);
+  from.leaves = !table;
+  from.to_labels = jump && jump->kind == JumpKind::labels;
+  if (!table) return;
+  std::vector<OldAddr> targets = table->targets;
+  sort_unique(targets);
   // The end of the range stands for what cannot happen.
   for (const OldAddr target : targets)
     if (const auto to = block_at(target)) successors_.push_back(*to);

@@ -55,6 +55,8 @@ class FlowGraph {
     const size_t end = block + 1 < blocks_.size() ? blocks_[block + 1].first_successor : successors_.size();
     return std::span(successors_).subspan(blocks_[block].first_successor, end - blocks_[block].first_successor);
   }
+  // The table through which the jump at the end of a block leads to its successors; null if there is none.
+  const JumpTable* table_of(const BasicBlock& block) const;
   const Insn& last_insn(const BasicBlock& b) const { return code_.parts[b.part].insns[b.end - 1]; }
   OldRange range(const BasicBlock& b) const {
     const Code& code = code_.parts[b.part];
@@ -68,6 +70,7 @@ class FlowGraph {
   void connect();
   std::optional<uint32_t> block_at(OldAddr at) const;
   void pass_to(OldAddr at, BasicBlock& from);
+  const IndirectJump* jump_of(const BasicBlock& block) const;
   void jump_indirectly(BasicBlock& from);
   bool is_own(OldAddr at) const;
 

@@ -160,7 +160,8 @@ Bytes encode_blocks(const std::vector<CountedFunction>& functions, uint32_t coun
     append(out, prof_format::BlockFunction{f.entry.value, uint32_t(f.blocks.size()), f.places});
   for (const CountedFunction& f : functions)
     for (const CountedBlock& b : f.blocks)
-      append(out, prof_format::BlockEntry{offset_of(b.range.start, f.entry), uint32_t(b.range.size()), b.from, b.to,
+      append(out, prof_format::BlockEntry{offset_of(b.range.start, f.entry),
+                                          b.is_marked ? prof_format::kMarked : uint32_t(b.range.size()), b.from, b.to,
                                           b.counter});
   return out;
 }

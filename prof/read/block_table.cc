@@ -21,18 +21,28 @@ class Solver {
  public:
   Solver(const std::vector<uint64_t>& counters, Listed listed) : counters_(counters), listed_(listed) {}
 
-  // Appends the blocks of a function to `runs`. Those that name places it does not have are left out.
-  void solve(const BlockFunction& function, const std::vector<BlockEntry>& blocks, std::vector<BlockRuns>& runs) {
+  // Appends the blocks of a function. Those that name places it does not have are left out.
+  void solve(const BlockFunction& function, const std::vector<BlockEntry>& blocks, AllBlocks& all) {
     const bool ran = std::ranges::any_of(blocks, [&](const BlockEntry& b) { return value_of(b) != 0; });
     if (!ran && listed_ == Listed::executed) return;
     places_.assign(function.places, {});
     counts_.assign(blocks.size(), 0);
     if (ran) count(blocks);
+    const auto address = [&](const BlockEntry& block) { return function.entry + uint64_t(int64_t(block.offset)); };
     for (size_t b = 0; b < blocks.size(); ++b) {
-      if (!is_whole(blocks[b]) || blocks[b].size == 0) continue;
-      const auto count = int64_t(counts_[b]);
-      runs.push_back(
-          {function.entry + uint64_t(int64_t(blocks[b].offset)), blocks[b].size, count < 0 ? 0 : uint64_t(count)});
+      const BlockEntry& block = blocks[b];
+      const uint32_t jump = block.counter & ~prof_format::kTarget;  // the number of its block
+      const uint64_t count = int64_t(counts_[b]) < 0 ? 0 : counts_[b];
+      if (!is_whole(block)) continue;
+      if (is_target(block)) {
+        if (jump < blocks.size()) all.targets.push_back({address(blocks[jump]), address(block), block.size == 0});
+      } else if (!is_block(block)) {
+        // Without a counter, and leading back to the place where it begins, it has a count that nothing tells.
+        if (block.counter != prof_format::kNoCounter || block.from != block.to)
+          all.ways.push_back({address(block), block.size != 0, count});
+      } else {
+        all.blocks.push_back({address(block), block.size, count});
+      }
     }
   }
 
@@ -42,6 +52,11 @@ class Solver {
     uint64_t sum_of_unknown = 0;  // of their indexes: of a single one, that is its index
     uint64_t surplus = 0;         // what came here less what went away, of the others
   };
+
+  static bool is_block(const BlockEntry& block) { return block.size != 0 && block.size != prof_format::kMarked; }
+  static bool is_target(const BlockEntry& block) {
+    return !is_block(block) && block.counter >= prof_format::kTarget && block.counter != prof_format::kNoCounter;
+  }
 
   uint64_t value_of(const BlockEntry& block) const {
     return block.counter < counters_.size() ? counters_[block.counter] : 0;
@@ -129,13 +144,14 @@ class Structures {
   uint64_t piece_start_ = 0;
 };
 
-// Calls `take` with each function and its blocks, up to the first that cannot be.
+// Calls `take` with each function, its blocks, and whether the section is an old one; up to the first that cannot be.
 template <class Take>
 void read_section(const BlocksSection& section, const Take& take) {
   if (section.size() < sizeof(BlocksHeader)) return;
   const BlocksHeader header = Structures<BlocksHeader>(section, 0, sizeof(BlocksHeader), 1)[0];
   const auto is = [&](const char* magic) { return std::memcmp(header.magic, magic, sizeof header.magic) == 0; };
-  if (!is(prof_format::kBlocksMagic) && !is(prof_format::kLockedBlocksMagic)) return;
+  const bool is_old = is(prof_format::kOldBlocksMagic) || is(prof_format::kOldLockedBlocksMagic);
+  if (!is_old && !is(prof_format::kBlocksMagic) && !is(prof_format::kLockedBlocksMagic)) return;
   Structures<BlockFunction> functions(section, sizeof header, header.function_size, header.functions);
   Structures<BlockEntry> entries(section, functions.end(), header.block_size, header.blocks);
   std::vector<BlockEntry> blocks;
@@ -146,7 +162,7 @@ void read_section(const BlocksSection& section, const Take& take) {
     if (function.blocks > entries.count() - next || function.places > most_places) break;
     blocks.clear();
     for (uint64_t end = next + function.blocks; next < end; ++next) blocks.push_back(entries[next]);
-    take(function, blocks);
+    take(function, blocks, is_old);
   }
 }
 
@@ -167,24 +183,28 @@ std::string_view BlocksSection::piece(uint64_t offset, std::string& buffer) cons
   return buffer;
 }
 
-std::vector<BlockRuns> block_runs(const BlocksSection& section, const std::vector<uint64_t>& counters, Listed listed) {
-  std::vector<BlockRuns> runs;
+AllBlocks block_runs(const BlocksSection& section, const std::vector<uint64_t>& counters, Listed listed) {
+  AllBlocks all;
   Solver solver(counters, listed);
-  read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks) {
-    solver.solve(function, blocks, runs);
+  read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks, bool is_old) {
+    solver.solve(function, blocks, all);
+    if (is_old) all.ways.clear();
   });
-  return runs;
+  return all;
 }
 
 bool are_increments_locked(std::string_view section) {
-  return section.starts_with(std::string_view(prof_format::kLockedBlocksMagic, sizeof prof_format::kLockedBlocksMagic));
+  const auto begins_with = [&](const char(&magic)[8]) {
+    return section.starts_with(std::string_view(static_cast<const char*>(magic), sizeof magic));
+  };
+  return begins_with(prof_format::kLockedBlocksMagic) || begins_with(prof_format::kOldLockedBlocksMagic);
 }
 
 AllIncrements increments(const BlocksSection& section, const std::vector<uint64_t>& counters) {
   AllIncrements all;
   std::string buffer;
   all.are_locked = are_increments_locked(section.piece(0, buffer));
-  read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks) {
+  read_section(section, [&](const BlockFunction& function, const std::vector<BlockEntry>& blocks, bool) {
     uint64_t count = 0;
     for (const BlockEntry& block : blocks)
       if (block.counter < counters.size()) count += counters[block.counter];

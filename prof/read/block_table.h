@@ -19,6 +19,25 @@ struct BlockRuns {
   uint64_t count = 0;    // executions
 };
 
+// The jump at the end of a block may lead to another.
+struct JumpTarget {
+  uint64_t from = 0, to = 0;  // addresses of the blocks, as above
+  bool is_likely = true;      // false: the table probably ends before it
+};
+
+// How often control took one of the ways on from a conditional jump at the end of a block.
+struct WayRuns {
+  uint64_t end = 0;       // of the block, an address as above
+  bool is_taken = false;  // the way to the target of the jump
+  uint64_t count = 0;
+};
+
+struct AllBlocks {
+  std::vector<BlockRuns> blocks;
+  std::vector<JumpTarget> targets;  // of jumps through tables: all or none of a block
+  std::vector<WayRuns> ways;        // those that are known without looking at the code
+};
+
 // The bytes of .prof.blocks. A large program has tens of millions of them, so those of a file are read piece by piece.
 // What they are taken from must outlive this.
 class BlocksSection {
@@ -43,7 +62,7 @@ enum class Listed { executed, all };
 // Computes how often each block ran. `section` may be damaged: then blocks are missing, or have wrong counts.
 // `counters`: the words of the runtime; those that are missing are 0. A count that comes out below 0, because the
 // profile was read, or the process killed, in the middle of a function, is 0.
-std::vector<BlockRuns> block_runs(const BlocksSection& section, const std::vector<uint64_t>& counters, Listed listed);
+AllBlocks block_runs(const BlocksSection& section, const std::vector<uint64_t>& counters, Listed listed);
 
 // What the counters of a function took part in: how many increments there were.
 struct Increments {

@@ -134,6 +134,7 @@ std::vector<Instruction> decode_instructions(std::string_view code, uint64_t add
         is_direct |= is_target;
         (is_target ? instruction.target : instruction.memory) = where;
       }
+      instruction.is_nop = decoded.in.mnemonic == ZYDIS_MNEMONIC_NOP;
       instruction.transfer = transfer_of(decoded.in, is_direct);
       instruction.only_moves = can_end_function(decoded.in, static_cast<const ZydisDecodedOperand*>(decoded.operands));
     }

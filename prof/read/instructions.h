@@ -29,6 +29,7 @@ struct Instruction {
   uint8_t length = 1;    // bytes
   Transfer transfer = Transfer::none;
   bool only_moves = false;              // registers or the stack pointer get values, or it returns, as a function ends
+  bool is_nop = false;                  // of any length
   bool is_known = true;                 // false: a byte that no instruction begins with
   std::optional<uint64_t> target = {};  // of a direct call, jump or branch
   std::optional<uint64_t> memory = {};  // the address of an operand in memory that is relative to the instruction

@@ -210,7 +210,9 @@ class Part {
   // `name` is what remarks are about.
   void finish(const std::string& name) {
     a_.tree = builder_.finish(!input_.raw_times && a_.timed());
-    a_.blocks = blocks_.finish(a_.functions, input_.blocks);
+    BlockCounts counts = blocks_.finish(a_.functions, input_.blocks);
+    a_.blocks = std::move(counts.blocks);
+    a_.ways = std::move(counts.ways);
     // Blocks are those of all threads.
     if (!a_.has_hooks() && !a_.blocks.empty() && a_.thread == 0) {
       a_.counter_costs = blocks_.costs(a_.functions);

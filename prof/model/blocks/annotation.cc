@@ -144,8 +144,9 @@ class Annotator {
     if (table.ranges.empty()) return;
     tables_.insert({function.object, &table});
     if (blocks.empty()) return;
-    const FlowGraph graph = flow_graph(
-        blocks, function.address, [&](uint64_t address, uint64_t size) { return object.code.bytes(address, size); });
+    const FlowGraph graph = flow_graph(blocks, recorded_.ways, function.address, [&](uint64_t address, uint64_t size) {
+      return object.code.bytes(address, size);
+    });
     LineCounts::Declared declared;
     if (const std::optional<FunctionSource> source = object.info.find(function.address)) {
       declared.has_result = source->has_result;

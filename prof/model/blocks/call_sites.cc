@@ -69,8 +69,9 @@ class Counting {
 
   void count_function(Place place, const std::vector<BlockCount>& blocks) {
     const OriginalCode& code = objects_.at(place.first).code;
-    FlowGraph graph = flow_graph_without_counts(
-        blocks, place.second, [&](uint64_t address, uint64_t size) { return code.bytes(address, size); });
+    FlowGraph graph =
+        flow_graph_without_counts(blocks, recorded_.ways, place.second,
+                                  [&](uint64_t address, uint64_t size) { return code.bytes(address, size); });
     if (needs_counts(graph, place)) count_arcs(graph);
     std::vector<uint64_t> within(graph.blocks.size());  // by block, what goes from it to others of the function
     std::vector<bool> is_sure(graph.blocks.size(), true);
@@ -86,7 +87,7 @@ class Counting {
     for (size_t b = 0; b < graph.blocks.size(); ++b) {
       const FlowBlock& block = graph.blocks[b];
       if (block.start == place.second && is_entry_sure && back <= block.count) calls_[place] = block.count - back;
-      if (is_indirect(block.last)) add_up(indirect_[place], block.count);
+      if (is_indirect(block.last) && !block.has_targets) add_up(indirect_[place], block.count);
       const std::optional<uint64_t> target = block.last.target;
       if (!target || !blocks_.contains({place.first, *target})) continue;
       const Place to = {place.first, *target};

@@ -1,6 +1,7 @@
 #include "block_counts.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace prof {
 
@@ -32,19 +33,28 @@ void BlockSums::add(const Profile& profile, bool has_threads, FunctionTable& fun
   }
 }
 
-std::vector<BlockCount> BlockSums::finish(const FunctionTable& functions, Listed listed) const {
-  std::vector<BlockCount> blocks;
+BlockCounts BlockSums::finish(const FunctionTable& functions, Listed listed) const {
+  BlockCounts counts;
   for (const auto& [object, sums] : sums_) {
     const std::vector<ElfFile>& files = functions.objects()[object].files();
     if (files.empty()) continue;
-    for (const BlockRuns& run : block_runs(BlocksSection(files[0]), sums.all, listed))
-      blocks.push_back({object, run.address, run.size, run.count});
+    const AllBlocks all = block_runs(BlocksSection(files[0]), sums.all, listed);
+    for (const BlockRuns& run : all.blocks) counts.blocks.push_back({object, run.address, run.size, run.count});
+    for (const JumpTarget& target : all.targets)
+      counts.ways.targets.push_back({object, target.from, target.to, target.is_likely});
+    for (const WayRuns& way : all.ways) counts.ways.ways.push_back({object, way.end, way.is_taken, way.count});
   }
   const auto is_before = [](const BlockCount& a, const BlockCount& b) {
     return a.object != b.object ? a.object < b.object : a.address < b.address;
   };
-  if (!std::ranges::is_sorted(blocks, is_before)) std::ranges::sort(blocks, is_before);
-  return blocks;
+  if (!std::ranges::is_sorted(counts.blocks, is_before)) std::ranges::sort(counts.blocks, is_before);
+  std::vector<BlockTarget>& targets = counts.ways.targets;
+  const auto ends = [](const BlockTarget& target) { return std::tuple(target.object, target.from, target.to); };
+  std::ranges::sort(targets, {}, ends);
+  const auto is_same = [&](const BlockTarget& a, const BlockTarget& b) { return ends(a) == ends(b); };
+  targets.erase(std::unique(targets.begin(), targets.end(), is_same), targets.end());
+  std::ranges::sort(counts.ways.ways, {}, [](const WayCount& way) { return std::pair(way.object, way.end); });
+  return counts;
 }
 
 double BlockSums::shared_cycles() const {

@@ -22,14 +22,39 @@ struct BlockCount {
   uint64_t count = 0;    // executions
 };
 
+// What the indirect jump at the end of a block may lead to, through a table.
+struct BlockTarget {
+  uint32_t object = 0;
+  uint64_t from = 0, to = 0;  // addresses of the blocks
+  bool is_likely = true;      // false: the table probably ends before it
+};
+
+// How often control took one of the ways on from a conditional jump.
+struct WayCount {
+  uint32_t object = 0;
+  uint64_t end = 0;       // of the jump, an address
+  bool is_taken = false;  // the way to its target
+  uint64_t count = 0;
+};
+
+// What is known of how control goes on from blocks, beside their code.
+struct WaysOn {
+  std::vector<BlockTarget> targets;  // by object and address
+  std::vector<WayCount> ways;        // the same, one at most for a jump
+};
+
+struct BlockCounts {
+  std::vector<BlockCount> blocks;  // by object and address
+  WaysOn ways;
+};
+
 // Counters of profiles added up, over threads and processes, and the blocks that they are of.
 class BlockSums {
  public:
   // `has_threads`: whether several threads of the process ran its code.
   void add(const Profile& profile, bool has_threads, FunctionTable& functions);
 
-  // By object and address.
-  std::vector<BlockCount> finish(const FunctionTable& functions, Listed listed) const;
+  BlockCounts finish(const FunctionTable& functions, Listed listed) const;
 
   // The cycles that increments of counters took in each function, by its index; as far as that can be known without a
   // measurement. Functions that were never called are added.

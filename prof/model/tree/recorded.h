@@ -53,12 +53,13 @@ struct Recorded {
   SelectedContexts contexts = {};
   // Executions of basic blocks, by object and address; empty unless the program was rewritten with profld -b.
   std::vector<BlockCount> blocks = {};
+  WaysOn ways = {};  // between them
   // The same: cycles that counting them took, by function.
   std::vector<UncertainCost> counter_costs = {};
   // Of a run without hooks, whose blocks were counted: how often functions called others, but for calls through
   // pointers.
   std::vector<CountedArc> arcs = {};
-  // The same: by function, how often it called through pointers at most; there are jumps through tables among these.
+  // The same: by function, how often it called through pointers at most; there may be jumps through tables among these.
   std::vector<uint64_t> indirect_calls = {};
 
   // Whether somebody counts the calls of a function.

@@ -163,6 +163,11 @@ out: BEHIND
     CHECK(ways[i].is_taken);
     CHECK(!ways[i].record);
   }
+  // The way that has no counter is told as well: it has a count, too.
+  size_t told = 0;
+  for (const CountedFunction& function : blocks.functions)
+    told += size_t(std::ranges::count_if(function.blocks, [](const CountedBlock& b) { return b.is_marked; }));
+  CHECK(told == 3);
   // Not where flags are live.
   const Moving live(with("sete %al"));
   CHECK(place_block_counters(live.program, {}).edges[live.range("f")].empty());

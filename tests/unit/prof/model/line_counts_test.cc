@@ -43,7 +43,7 @@ struct Code {
   uint64_t here() const { return kEntry + bytes.size(); }
 
   prof::FlowGraph graph() const {
-    return prof::flow_graph(blocks, kEntry,
+    return prof::flow_graph(blocks, {}, kEntry,
                             [&](uint64_t address, uint64_t size) { return bytes.substr(address - kEntry, size); });
   }
   std::map<uint32_t, uint64_t> counts(const LineCounts::Declared& declared = {}) const {
