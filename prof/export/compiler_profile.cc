@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -102,7 +101,7 @@ class Collector {
 
   void collect() {
     for (const BlockCount& block : part_.blocks)
-      if (is_wanted(block.object)) add(block);
+      if (modules_.is_wanted(block.object)) add(block);
     add_calls_of_functions();
     if (is_for_clang_) add_calls_of_places();
   }
@@ -115,16 +114,8 @@ class Collector {
   // Why there are none, if that is so; else "".
   std::string problem() const {
     if (!functions_.empty()) return "";
-    if (!executions_.are_known()) return part_.profiles.at(0) + ": blocks were not counted; use prof run or profld -b";
+    if (std::string problem = modules_.problem(part_.profiles.at(0)); !problem.empty()) return problem;
     const std::string program = part_.functions.program().name();
-    if (executions_of_all_ == 0 && !has_functions_) {
-      std::set<std::string> others;
-      for (const BlockCount& block : part_.blocks)
-        if (!is_wanted(block.object)) others.insert(part_.functions.objects()[block.object].name());
-      if (!others.empty())
-        return (part_.module_patterns.empty() ? program : "--module") + ": blocks were only counted in " +
-               *others.begin() + (others.size() == 1 ? "" : " and other modules") + "; name them with --module";
-    }
     const std::vector<std::string> problems = problems_of_debug_info();
     if (!problems.empty()) return problems[0];
     if (has_functions_)
@@ -146,11 +137,7 @@ class Collector {
       remarks.push_back(part_.functions.program().name() + ": " + std::to_string(percent) +
                         " % of what ran is not in the profile: debug information has no line of the source for it, "
                         "or no name that linkers know");
-    for (const ModuleCoverage& module : coverages(part_))
-      if (const int percent = percent_of(module.missing(), module.could_have_hooks());
-          percent > 0 && modules_of_counts_.contains(module.module))
-        remarks.push_back(module.module + ": " + std::to_string(percent) +
-                          " % of its code has no counters, so that what ran of it is not in the profile");
+    for (std::string& remark : modules_.remarks_on_coverage()) remarks.push_back(std::move(remark));
     constexpr uint64_t kMany = 500;  // of so many rows of the line table, some have one if any has
     if (is_for_clang_ && rows_of_clang_ > kMany && !has_discriminators_)
       remarks.push_back(part_.functions.program().name() +
@@ -174,12 +161,6 @@ class Collector {
 
   static int percent_of(uint64_t part, uint64_t all) {
     return all == 0 ? 0 : int(double(part) / double(all) * 100 + 0.5);
-  }
-
-  // Of the program only, unless options name modules.
-  bool is_wanted(uint32_t object) const {
-    return part_.module_patterns.empty() ? part_.functions.objects()[object].kind() == Object::Kind::program
-                                         : modules_.selected()[object];
   }
 
   // Of what was looked at; without those objects that have none at all, if others have.
@@ -279,7 +260,6 @@ class Collector {
       uint32_t& last_line = files_[{block.object, row->path}];
       last_line = std::max(last_line, row->line);
     }
-    modules_of_counts_.insert(part_.functions.objects()[block.object].name());
     executions_of_all_ += block.count;
     if (!has_place) executions_left_out_ += block.count;
   }
@@ -288,7 +268,7 @@ class Collector {
   static bool is_part(const Function& function) { return function.raw_name.find(".part.") != std::string::npos; }
 
   Body* body_at(const Function& function) {
-    if (function.is_import || function.is_inlined || !is_wanted(function.object)) return nullptr;
+    if (function.is_import || function.is_inlined || !modules_.is_wanted(function.object)) return nullptr;
     const auto origin = objects_.at(function.object).info.origin_at(function.address);
     const auto body = origin ? functions_.find(origin->body) : functions_.end();
     return body == functions_.end() ? nullptr : &body->second;
@@ -312,8 +292,8 @@ class Collector {
     for (const CallSite& site : call_sites(part_, search_, ignored)) {
       const Function& callee = functions[site.callee];
       const uint32_t object = functions[site.caller].object;
-      if (site.known != CallSite::Known::exactly || !site.is_instruction || site.calls == 0 || !is_wanted(object) ||
-          is_part(callee))
+      if (site.known != CallSite::Known::exactly || !site.is_instruction || site.calls == 0 ||
+          !modules_.is_wanted(object) || is_part(callee))
         continue;
       const std::vector<LineRow>& rows = objects_.at(object).info.rows_at(site.address);
       const auto row = std::ranges::upper_bound(rows, site.address, {}, &LineRow::end);
@@ -330,13 +310,12 @@ class Collector {
   const bool is_for_clang_;
   OpenedObjects objects_;
   Executions executions_;
-  Modules modules_;
+  CountedModules modules_;
   std::map<const void*, Body> functions_;
   std::unordered_map<const std::vector<LineRow>*, bool> is_of_clang_;
   std::map<std::pair<uint32_t, const char*>, uint32_t> files_;  // by object, the last line of each that ran
-  std::set<std::string> modules_of_counts_;
-  uint64_t executions_of_all_ = 0, executions_left_out_ = 0;  // of blocks
-  bool has_functions_ = false;                                // in debug information
+  uint64_t executions_of_all_ = 0, executions_left_out_ = 0;    // of blocks
+  bool has_functions_ = false;                                  // in debug information
   uint64_t rows_of_clang_ = 0;
   bool has_discriminators_ = false;
 };

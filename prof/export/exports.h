@@ -52,6 +52,10 @@ std::unique_ptr<Export> callgrind_export(std::string path);
 std::unique_ptr<Export> llvm_profile_export(std::string path, const DebugSearch& search);
 std::unique_ptr<Export> gcc_profile_export(std::string path, const DebugSearch& search);
 
+// How often each branch was taken, for BOLT; the same otherwise. add() throws Error if the file that BOLT works on, the
+// original, is not found.
+std::unique_ptr<Export> bolt_export(std::string path, const DebugSearch& search);
+
 // The graph of functions, for Graphviz: those with at least `least_share` of everything in their total, and calls with
 // a fifth of that.
 void print_dot(const Analysis& analysis, double least_share, Output& out);

@@ -183,6 +183,7 @@ const OptionTable kViewOptions = {
     {{0, "llvm-profile", "FILE", "write FILE for clang -fprofile-sample-use: how often places in the source ran"},
      keep_file<&Options::llvm_profile>},
     {{0, "gcc-profile", "FILE", "write FILE for gcc -fauto-profile"}, keep_file<&Options::gcc_profile>},
+    {{0, "bolt", "FILE", "write FILE for llvm-bolt -data: how often each branch was taken"}, keep_file<&Options::bolt>},
     {{0, "speedscope", "FILE", "write FILE for www.speedscope.app"}, keep_file<&Options::speedscope>},
     {{0, "output", "FILE", "print to FILE what else goes to standard output"},
      keep_file<&Options::output>,

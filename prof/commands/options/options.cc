@@ -23,18 +23,19 @@ const std::vector<Exclusion> kExclusions = {
     {{"-t", "--processes"}, {"-g", "--gprof-symbols"}, "files for gprof show everything as one"},
     {{"--module"},
      {"-g", "--gprof-symbols", "--html", "--callgrind", "--pprof", "--speedscope"},
-     "of the exports only --csv and those for compilers can leave modules out"},
+     "of the exports only --csv, --bolt and those for compilers can leave modules out"},
     {{"--function", "--not-function", "--annotate=", "--disassemble"},
-     {"-g", "--gprof-symbols", "--html", "--callgrind", "--pprof", "--speedscope", "--llvm-profile", "--gcc-profile"},
+     {"-g", "--gprof-symbols", "--html", "--callgrind", "--pprof", "--speedscope", "--llvm-profile", "--gcc-profile",
+      "--bolt"},
      "exports are of all functions"},
     {{"--focus", "--ignore", "--callers", "--callees"},
      {"-g", "--gprof-symbols"},
      "files for gprof are of all contexts"},
-    {{"--llvm-profile", "--gcc-profile"}, {"-t"}, "blocks are counted of all threads together"},
-    {{"--llvm-profile", "--gcc-profile"},
+    {{"--llvm-profile", "--gcc-profile", "--bolt"}, {"-t"}, "blocks are counted of all threads together"},
+    {{"--llvm-profile", "--gcc-profile", "--bolt"},
      {"--focus", "--ignore", "--callers", "--callees"},
      "blocks are counted in all contexts"},
-    {{"--llvm-profile", "--gcc-profile"}, {"--true", "--trace"}, "they need counts of blocks"},
+    {{"--llvm-profile", "--gcc-profile", "--bolt"}, {"--true", "--trace"}, "they need counts of blocks"},
     {{"--with-source"}, {"-t", "--processes"}, "source is of all threads and processes together"},
     {{"--with-source"}, {"--focus", "--ignore", "--callers", "--callees"}, "source is of all contexts"},
     // Samples are of whole functions, of all threads and processes together, and of what hooks cost they know nothing.
@@ -66,8 +67,8 @@ std::vector<View> views_of(unsigned bits) {
 View view_meant(const Options& o, const Parsed& parsed) {
   for (const auto& [option, given] : parsed.options)
     if (!(option->views & bit(View::flat)) && (option->views & bit(View::tree))) return View::tree;
-  const std::string files =
-      o.gmon + o.gprof_symbols + o.html + o.callgrind + o.pprof + o.speedscope + o.llvm_profile + o.gcc_profile;
+  const std::string files = o.gmon + o.gprof_symbols + o.html + o.callgrind + o.pprof + o.speedscope + o.llvm_profile +
+                            o.gcc_profile + o.bolt;
   return files.empty() ? View::flat : View::none;
 }
 

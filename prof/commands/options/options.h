@@ -50,8 +50,8 @@ struct Options {
   DebugSearch debug_files;                            // --debug-dir; prof run: also where the program lies
   bool inlined = false;                               // --inlined
   bool no_inlined = false;                            // --no-inlined
-  std::string html, callgrind, pprof, speedscope, llvm_profile, gcc_profile;  // files for these options
-  bool with_source = false;                                                   // --with-source: --html has it, too
+  std::string html, callgrind, pprof, speedscope, llvm_profile, gcc_profile, bolt;  // files for these options
+  bool with_source = false;                                                         // --with-source: --html has it, too
   bool raw_names = false;
   bool wide = false;  // names are written out, neither simplified nor cut
   bool raw_times = false;

@@ -131,6 +131,7 @@ void Exports::open() {
   if (!options_.llvm_profile.empty())
     exports_.push_back(llvm_profile_export(options_.llvm_profile, options_.debug_files));
   if (!options_.gcc_profile.empty()) exports_.push_back(gcc_profile_export(options_.gcc_profile, options_.debug_files));
+  if (!options_.bolt.empty()) exports_.push_back(bolt_export(options_.bolt, options_.debug_files));
   if (!options_.speedscope.empty()) exports_.push_back(speedscope_export(new_file(options_.speedscope)));
 }
 
@@ -432,7 +433,7 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                                  options.gmon.empty() && options.gprof_symbols.empty();
   const bool shows_blocks = is_json || options.view == View::gprof || options.view == View::fallacy ||
                             is_of_code(options.view) || options.with_source || !options.gmon.empty() ||
-                            !options.llvm_profile.empty() || !options.gcc_profile.empty();
+                            !options.llvm_profile.empty() || !options.gcc_profile.empty() || !options.bolt.empty();
   const bool may_name_inlined =
       (options.view == View::annotation || options.view == View::disassembly) && !options.functions.empty();
   const bool shows_inlined = !options.no_inlined && !options.inlined && (!is_of_one_run || may_name_inlined) &&

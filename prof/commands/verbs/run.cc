@@ -277,7 +277,8 @@ bool is_auto(const Options& o, const std::string& program) {
 
 // A run with hooks counts blocks as well, as by -b, if something is asked for that is made of them.
 void count_blocks_if_needed(Options& options) {
-  if (options.blocks || (options.llvm_profile.empty() && options.gcc_profile.empty())) return;
+  const bool is_needed = !options.llvm_profile.empty() || !options.gcc_profile.empty() || !options.bolt.empty();
+  if (!is_needed || options.blocks) return;
   options.rewriting.emplace_back("--blocks");
   options.blocks = true;
 }
@@ -419,10 +420,8 @@ int run(Options options) {
   if (!options.type.empty() && options.type != kAutoType) setenv("PROFTYPE", options.type.c_str(), 1);
   std::optional<AutoRun> sampled;
   const Options as_given = options;
-  if (is_auto(options, program))
-    sampled.emplace(program, options);
-  else
-    count_blocks_if_needed(options);
+  if (is_auto(options, program)) sampled.emplace(program, options);
+  count_blocks_if_needed(options);
   if (!options.folder.empty()) use_folder(options.folder);
   options.debug_files.beside.push_back(std::filesystem::path(program).parent_path().string());
   if (options.true_times) return run_true(options, program);

@@ -41,6 +41,9 @@ class OriginalCode {
   bool is_there() const { return file_ != nullptr; }
   bool is_original() const { return is_original_; }
 
+  // The file that they are of; null if there is none.
+  const ElfFile* file() const { return file_; }
+
   // When that file was made, or its copy if it is not there (time_of_change in prof/read/file.h).
   std::optional<int64_t> time_made() const;
 

@@ -124,16 +124,51 @@ std::optional<prof_format::CodeCoverage> read_coverage(const ElfFile& file) {
 
 std::vector<ModuleCoverage> coverages(const Recorded& recorded) {
   std::vector<ModuleCoverage> found;
-  for (const Object& object : recorded.functions.objects()) {
+  const std::vector<Object>& objects = recorded.functions.objects();
+  for (uint32_t o = 0; o < objects.size(); ++o) {
+    const Object& object = objects[o];
     if (!object.is_rewritten()) continue;
     if (const auto code = read_coverage(object.files()[0]); code && code->hooked + code->stays + code->unknown != 0)
-      found.push_back({object.name(), *code});
+      found.push_back({o, object.name(), *code});
   }
   return found;
 }
 
 std::vector<ModuleCoverage> low_coverages(const Recorded& recorded) {
   return recorded.has_hooks() ? coverages(recorded) : std::vector<ModuleCoverage>();
+}
+
+CountedModules::CountedModules(const Recorded& recorded) : recorded_(recorded) {
+  const std::vector<Object>& objects = recorded.functions.objects();
+  if (recorded.module_patterns.empty())
+    for (const Object& object : objects) wanted_.push_back(object.kind() == Object::Kind::program);
+  else
+    wanted_ = Modules(recorded).selected();
+  counted_.resize(objects.size());
+  for (const BlockCount& block : recorded.blocks)
+    if (wanted_[block.object])
+      counted_[block.object] = true;
+    else
+      others_.insert(objects[block.object].name());
+}
+
+std::string CountedModules::problem(const std::string& profile) const {
+  if (std::ranges::count(counted_, true) != 0) return "";
+  if (others_.empty()) return profile + ": blocks were not counted; use prof run or profld -b";
+  const std::string what = recorded_.module_patterns.empty() ? recorded_.functions.program().name() : "--module";
+  return what + ": blocks were only counted in " + *others_.begin() +
+         (others_.size() == 1 ? "" : " and other modules") + "; name them with --module";
+}
+
+std::vector<std::string> CountedModules::remarks_on_coverage() const {
+  std::vector<std::string> remarks;
+  for (const ModuleCoverage& module : coverages(recorded_)) {
+    const auto percent = int(100 * double(module.missing()) / double(module.could_have_hooks()) + 0.5);
+    if (percent > 0 && has_counts(module.object))
+      remarks.push_back(module.module + ": " + std::to_string(percent) +
+                        " % of its code has no counters, so that what ran of it is not in the profile");
+  }
+  return remarks;
 }
 
 }  // namespace prof

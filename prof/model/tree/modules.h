@@ -8,6 +8,7 @@
 #define PROF_MODEL_TREE_MODULES_H
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,8 @@ std::vector<std::string> check_patterns(const Recorded& recorded);
 // How much of the code of a profile's modules has hooks, where that is little: what profld wrote into their files.
 
 struct ModuleCoverage {
-  std::string module;  // its name
+  uint32_t object = 0;  // index into FunctionTable::objects
+  std::string module;   // its name
   prof_format::CodeCoverage code{};
 
   uint64_t missing() const { return code.stays + code.unknown; }
@@ -65,6 +67,28 @@ std::vector<ModuleCoverage> coverages(const Recorded& recorded);
 
 // The same; none of a profile without hooks.
 std::vector<ModuleCoverage> low_coverages(const Recorded& recorded);
+
+// The modules whose counts of blocks are exported: the program's only, unless patterns name modules.
+class CountedModules {
+ public:
+  // It must outlive this.
+  explicit CountedModules(const Recorded& recorded);
+
+  bool is_wanted(uint32_t object) const { return wanted_[object]; }
+  // It is wanted, and there are counts.
+  bool has_counts(uint32_t object) const { return counted_[object]; }
+
+  // Why there are no counts, if that is so; else "". `profile`: what to call it.
+  std::string problem(const std::string& profile) const;
+
+  // What to say of those that have code without counters.
+  std::vector<std::string> remarks_on_coverage() const;
+
+ private:
+  const Recorded& recorded_;
+  std::vector<bool> wanted_, counted_;  // by object
+  std::set<std::string> others_;        // names of those that are counted and not wanted
+};
 
 }  // namespace prof
 
