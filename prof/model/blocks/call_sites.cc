@@ -41,6 +41,13 @@ class Counting {
   }
 
   const std::map<Place, uint64_t>& calls() const { return calls_; }
+  // Those that ran, but nobody knows how often they were called.
+  std::vector<Place> without_calls() const {
+    std::vector<Place> places;
+    for (const auto& [place, blocks] : blocks_)
+      if (!calls_.contains(place)) places.push_back(place);
+    return places;
+  }
   const std::vector<CountedCall>& sites() const { return sites_; }
   // By function, how often it ran instructions that say nothing of where they lead.
   const std::map<Place, uint64_t>& indirect() const { return indirect_; }
@@ -130,6 +137,7 @@ void count_calls_of_blocks(Recorded& recorded, const DebugSearch& search) {
     nodes[at->second].calls = calls;
   }
   const auto function_at = [&](Place place) { return recorded.functions.at(place.first, place.second); };
+  for (const Place& place : counting.without_calls()) recorded.functions.set_uncounted(function_at(place));
   for (const auto& [place, times] : counting.indirect()) {
     const uint32_t function = function_at(place);
     if (recorded.indirect_calls.size() <= function) recorded.indirect_calls.resize(function + 1);

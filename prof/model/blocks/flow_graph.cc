@@ -195,7 +195,9 @@ void add_arcs(FlowGraph& graph, uint32_t from, const WaysOn& ways, uint32_t obje
     graph.arcs.back().count = way->count;
     graph.arcs.back().is_counted = true;
   };
-  const bool goes_on = last.transfer == Transfer::none || last.transfer == Transfer::branch || is_call(last);
+  // A call in front of the function's entry, which ends a part of it that stands there (f.cold), does not come back.
+  const bool goes_on = last.transfer == Transfer::none || last.transfer == Transfer::branch ||
+                       (is_call(last) && block.end != graph.entry);
   if (goes_on && add(block.end)) count(false);
   const bool jumps = last.transfer == Transfer::jump || last.transfer == Transfer::branch;
   if (jumps && last.target && (!goes_on || last.target != block.end) && add(*last.target)) count(true);

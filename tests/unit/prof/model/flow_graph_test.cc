@@ -79,3 +79,12 @@ TEST_CASE("arcs: counted ways tell what counts of blocks do not") {
   code.ways.ways = {{0, kEntry + 4, false, 4}};
   CHECK(code.exact() == all);
 }
+
+TEST_CASE("arcs: a call in front of the function's entry, in its cold part, does not come back") {
+  const std::string call("\xe8\0\0\0\0", 5);
+  Code code;
+  code.block(0, call).block(1, kRet);
+  const auto bytes = [&](uint64_t address, uint64_t size) { return code.bytes.substr(address - kEntry, size); };
+  CHECK(prof::flow_graph(code.blocks, code.ways, kEntry + call.size(), bytes).arcs.empty());
+  CHECK(prof::flow_graph(code.blocks, code.ways, kEntry, bytes).arcs.size() == 1);
+}
