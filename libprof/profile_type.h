@@ -23,6 +23,8 @@ inline constexpr TypeName kTypeNames[] = {{"time", prof_format::kTime},     {"el
 // What is said of another value.
 inline constexpr char kUnknownType[] =
     ": is not supported; use time, elapsed, cpu, adaptive, sample or count; time is used";
+// What prof run gives to a program whose samples it takes itself. What has hooks there, children too, is as by default.
+inline constexpr char kSampledFromOutside[] = "auto";
 inline constexpr prof_format::Type kDefaultType = kTypeNames[0].type;
 
 extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins

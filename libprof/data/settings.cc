@@ -48,7 +48,8 @@ void set_directory(const char* value) {
 }
 
 void set_type(const char* value) {
-  if (*value == 0) {
+  settings.has_no_samples = equal(value, kSampledFromOutside);
+  if (*value == 0 || settings.has_no_samples) {
     settings.type = kDefaultType;
     return;
   }
@@ -175,10 +176,12 @@ void read_settings() {
   }
   set_directory(found.directory);
   if (&libprof_records_addresses || _profunhooked) {
-    settings.has_no_samples = settings.type == prof_format::kCount || _profunhooked;  // static threads begin unseen
+    settings.has_no_samples |= settings.type == prof_format::kCount || _profunhooked;  // static threads begin unseen
     settings.type = prof_format::kAddresses;
     settings.starts_off = false;
     settings.node_limit = kDefaultNodes;
+  } else {
+    settings.has_no_samples = false;
   }
 }
 

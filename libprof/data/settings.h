@@ -13,7 +13,7 @@ struct Settings {
   bool is_off;           // nothing may or can be recorded; the reason has been said
   bool starts_off;       // PROFSTART: recording is off until prof ctl switches it on
   uint32_t type;         // enum prof_format::Type
-  bool has_no_samples;   // of kAddresses: PROFTYPE=count asks for counts of blocks only
+  bool has_no_samples;   // of kAddresses: others take them, or PROFTYPE=count asks for counts of blocks only
   uint64_t node_limit;   // PROFSIZE
   uint64_t trace_limit;  // PROFLIMIT: most bytes of a trace
   uint64_t trace_last;   // PROFLAST: bytes of each thread's trace that are kept, the last ones; 0: all

@@ -46,7 +46,7 @@ class FromInside : public FirstRun {
   std::string remark() const override {
     return "perf events are not allowed, so its first run is one of a copy that samples itself, 250 times a second";
   }
-  std::vector<std::string> not_in_environment() const override { return {"PROFTYPE"}; }  // count: without samples
+  std::vector<std::string> not_in_environment() const override { return {"PROFTYPE"}; }  // auto, count: without samples
   void begin(pid_t) override {}
 
   void watch(pid_t process) override {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "libprof/profile_type.h"
 #include "linker-rewrite/options/command_line.h"
 #include "prof/views/run/order.h"
 #include "prof/views/run/views.h"
@@ -94,7 +95,7 @@ Options parse_pack_options(int argc, char** argv);
 // The arguments of options, from text to values. All throw UsageError, with the option's name, for a text that is none.
 
 // --type: a value of PROFTYPE. prof run has one more, which is none of the runtime's.
-inline constexpr char kAutoType[] = "auto";
+inline constexpr const char* kAutoType = libprof::kSampledFromOutside;
 std::string type_of_run(const prof_options::Given& given);
 std::string type_of(const prof_options::Given& given);
 // --sort

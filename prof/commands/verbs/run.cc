@@ -305,7 +305,7 @@ class AutoRun {
     if (error == 0) {
       sampler_ =
           only_run(launch.program, [this](pid_t process, Samples samples) { keep(process, std::move(samples)); });
-      launch.environment.emplace_back("PROFTYPE", "count");  // it takes no samples itself
+      launch.environment.emplace_back("PROFTYPE", kAutoType);  // it takes no samples itself
     } else {
       launch.not_in_environment.emplace_back("PROFTYPE");
       say("perf events are not allowed (" + system_error(error) +
@@ -416,7 +416,9 @@ int run(Options options) {
     throw UsageError("run: no program named; prof run [options] [--] program [argument ...]");
   const std::string& name = options.arguments[0];
   const std::string program = find_program(name);
-  if (const char* type = std::getenv("PROFTYPE"); type && options.type.empty()) options.type = type;
+  // auto is nobody's wish: another prof run has left it here.
+  if (const char* type = std::getenv("PROFTYPE"); type && options.type.empty() && type != std::string_view(kAutoType))
+    options.type = type;
   if (!options.type.empty() && options.type != kAutoType) setenv("PROFTYPE", options.type.c_str(), 1);
   std::optional<AutoRun> sampled;
   const Options as_given = options;

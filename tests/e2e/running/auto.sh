@@ -151,6 +151,14 @@ mkdir more
 [ "$(calls tiny table)" = 102000 ] || fail "tiny was called $(calls tiny table) times, with threads and children: $(cat table more/stderr)"
 [ "$(calls busy table)" = 3 ] || fail "busy was called $(calls busy table) times: $(cat table)"
 
+# prof run in what another prof run runs does as by itself; what has hooks is timed there as by default.
+profld -o hooked program
+mkdir nested
+(cd nested && PROFDIR=. prof run --dir=outer sh -c 'prof run --dir=inner ../program; PROFDIR=. ../hooked' >stdout 2>stderr) ||
+  [ $? = 7 ] || fail "nested: $(cat nested/stderr)"
+[ -n "$(find nested/inner -name '*.samples')" ] || fail "the inner prof run took no samples: $(cat nested/stderr)"
+prof --json nested/prof.* >json && jq -e '.type == "time"' json >/dev/null || fail "a child with hooks: $(jq .type json)"
+
 # At first there are more samples, and later each counts as several: the times are those of the kernel's accounts all the same.
 if [ -n "$has_contexts" ]; then
   for how in short long; do
