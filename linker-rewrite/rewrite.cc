@@ -167,8 +167,8 @@ BlockCounters count_blocks(const Program& program, const std::vector<EntryJump>&
   BlockCounters blocks = place_block_counters(program, arrivals_of(entry_jumps), increment);
   report.blocks_counted = true;
   for (const CountedFunction& f : blocks.functions)
-    report.blocks +=
-        uint64_t(std::ranges::count_if(f.blocks, [](const CountedBlock& b) { return b.range.size() != 0; }));
+    report.blocks += uint64_t(std::count_if(f.blocks.begin(), f.blocks.end() - ptrdiff_t(f.later),
+                                            [](const CountedBlock& b) { return b.range.size() != 0; }));
   report.block_counters = blocks.counters;
   report.counters_locked = is_locked(increment);
   report.functions_uncounted = blocks.uncounted;

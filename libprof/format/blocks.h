@@ -7,6 +7,9 @@
 // counters. Those that have none make no circle, whatever the direction: at some place there always is a single one
 // whose count is not known yet, and it follows from those of the others there.
 //
+// Code that stands several times in the copy has an entry for each time, with the same place and a counter of its own:
+// the counts add up.
+//
 // An entry of 0 bytes, or kMarked, is no block. It is a way on from a conditional jump, which may have a counter,
 // between two places; or, if its counter says so (kTarget), what an indirect jump may lead to. These come after the
 // function's blocks.

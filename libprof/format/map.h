@@ -1,6 +1,6 @@
 // The data that profld puts into a rewritten program for readers: the section .prof.map, which leads from addresses in
-// the copies back to the original program, .prof.steps, .prof.imports, and the note "prof", which marks a rewritten
-// file.
+// the copies back to the original program, .prof.steps, .prof.loops, .prof.imports, and the note "prof", which marks a
+// rewritten file.
 //
 // A profile's program counters lie in the copies. A reader subtracts Module::bias, finds the MapEntry that covers the
 // address, and reports `function`, the original entry point, whose symbols are those of the original program.
@@ -15,6 +15,9 @@
 // original lie between the one before it (at first, the start) and itself, and how many the copy has more for these. So
 // the instruction at the end of what a step closes, and no other, is the one that grew. Where an entry has no steps
 // that can be read, its instructions are not known.
+//
+// Loops. A small loop may stand several times in a copy, one after the other (profld -b), which grows as a whole at the
+// jump that ends the loop. The section .prof.loops, which is there if there are any, lists them.
 //
 // Little-endian. Not mapped at run time (no SHF_ALLOC); the note is.
 //
@@ -63,6 +66,22 @@ inline constexpr char kStepsMagic[8] = {'P', 'R', 'O', 'F', 'S', 'T', 'P', '1'};
 struct StepsHeader {
   char magic[8];
   uint64_t entries;  // of the map, of which the steps follow
+};
+
+inline constexpr char kLoopsSection[] = ".prof.loops";
+inline constexpr char kLoopsMagic[8] = {'P', 'R', 'O', 'F', 'L', 'O', 'P', '1'};
+
+struct LoopsHeader {
+  char magic[8];
+  uint32_t entry_size;  // sizeof(LoopEntry); a later version may make it longer
+  uint32_t reserved;
+  uint64_t entries;  // LoopEntry structures that follow, sorted by `copy`, not overlapping
+};
+
+struct LoopEntry {
+  uint64_t copy;   // where it stands for the first time
+  uint32_t size;   // bytes, each time
+  uint32_t times;  // at least 2
 };
 
 inline constexpr char kImportsSection[] = ".prof.imports";

@@ -35,6 +35,13 @@ struct RangeCopy {
   // included, the step for the second instruction covers it.
   std::vector<Step> steps;
 
+  // Code that stands several times in the copy, one after the other; the steps are of the first time.
+  struct Loop {
+    uint32_t offset, size;  // in the copy, of the first time
+    uint32_t times;
+  };
+  std::vector<Loop> loops{};  // ascending
+
   // Offset in the copy for an offset in the original in [0, original.size()]; inside an instruction it is meaningless.
   uint64_t offset(uint64_t old_offset) const;
   NewAddr address(OldAddr a) const { return start + offset(a - original.start); }

@@ -30,17 +30,31 @@
 // have not changed since. Otherwise it gets none. If that does not leave enough, nothing is counted in the function.
 //
 // An increment does not stand where nothing may (may_insert_before in flow_graph.h).
+//
+// Loops. An increment waits for the one before it of the same counter: what was stored has to be loaded, which takes
+// five to eight cycles. Nobody sees that where a block runs now and then, but a loop of a few instructions takes no
+// more than these otherwise: adding up an array became eight times slower, and bzip2's inner loop three times, so that
+// it was shown as the program's most expensive function, which it is not. So a small loop that has no other in it
+// stands several times in the copy, one after the other, each time with counters of its own, and goes from each to the
+// next: no increment waits any more. (Registers would do it, too, but there are none: compilers let functions know
+// which ones others leave alone, -fipa-ra, so none is dead at a return.) A block's count is the sum of its counters.
 
 #include "block_counters.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <span>
 
 #include "flow_graph.h"
 #include "libprof/format/blocks.h"
 #include "linker-rewrite/base/parallel.h"
 #include "linker-rewrite/base/sort_unique.h"
+#include "linker-rewrite/program/fragments.h"
+#include "linker-rewrite/program/patch_sites.h"
+#include "linker-rewrite/unwind/cfa.h"
+#include "linker-rewrite/unwind/lsda.h"
+#include "linker-rewrite/x86/encoding.h"
 #include "linker-rewrite/x86/semantics.h"
 #include "liveness.h"
 
@@ -48,10 +62,15 @@ namespace profld {
 
 namespace {
 
-constexpr double kAfter = 1.1;   // what an increment on the way after a jump costs, beside one in a block
-constexpr double kFar = 3;       // and on the way to its target, with a jump of its own
-constexpr double kLonger = 0.1;  // which also makes the first jump longer, and the code
-constexpr double kTwice = 2;     // what an increment costs after which a comparison is made again
+constexpr uint32_t kMaxLoop = 32;  // instructions of a loop that stands several times in the copy
+constexpr double kAfter = 1.1;     // what an increment on the way after a jump costs, beside one in a block
+constexpr double kFar = 3;         // and on the way to its target, with a jump of its own
+constexpr double kLonger = 0.1;    // which also makes the first jump longer, and the code
+constexpr double kTwice = 2;       // what an increment costs after which a comparison is made again
+// How often a loop stands in the copy, by the number of its instructions.
+constexpr uint32_t times_of_loop(uint32_t instructions) {
+  return instructions <= 8 ? 8 : instructions <= 16 ? 4 : instructions <= kMaxLoop ? 2 : 1;
+}
 constexpr double kNever = std::numeric_limits<double>::infinity();  // to be counted
 
 // Sets of numbers that are joined.
@@ -78,32 +97,50 @@ class Sets {
 
 class FunctionCounters {
  public:
-  FunctionCounters(const Program& program, const Group& group, const Arrivals& arrivals, const FlagPassing& passing)
-      : group_(group),
+  // `probes`: their places, ascending.
+  FunctionCounters(const Program& program, const Group& group, const Arrivals& arrivals, const FlagPassing& passing,
+                   const std::vector<OldAddr>& probes)
+      : program_(program),
+        group_(group),
         arrivals_(arrivals),
+        probes_(probes),
         graph_(program, group, arrivals),
         live_(program, group, graph_, passing),
         places_(1 + 2 * graph_.blocks().size()) {}
 
-  // False if it cannot be counted. Counters are numbered from 0.
-  bool place(CountedFunction& function, std::vector<std::vector<CounterPlace>>& of_part,
-             std::vector<std::vector<EdgeRecord>>& edges) {
+  // By part, as BlockCounters has them by range. Counters are numbered from 0.
+  struct Placed {
+    CountedFunction function;
+    std::vector<std::vector<CounterPlace>> counters_of;
+    std::vector<std::vector<EdgeRecord>> edges;
+    std::vector<std::vector<RepeatedLoop>> loops;
+    uint32_t counters = 0;
+  };
+
+  // Nullopt if it cannot be counted.
+  std::optional<Placed> place() {
     find_points();
     guess_costs();
     join_places();
     const Choice best = choose();
-    if (!best.is_possible) return false;
+    if (!best.is_possible) return std::nullopt;
+    Placed placed;
+    CountedFunction& function = placed.function;
+    uint32_t& counters = placed.counters;
+    std::vector<std::vector<CounterPlace>>& of_part = placed.counters_of;
+    std::vector<std::vector<EdgeRecord>>& edges = placed.edges;
     const std::vector<uint32_t> numbers = number_places(function);
     of_part.resize(group_.code.parts.size());
     edges.resize(of_part.size());
     function.entry = group_.code.entry;
-    uint32_t counters = 0;
+    std::vector<size_t> entry_of;  // by counter
     for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
       const BasicBlock& block = graph_.blocks()[b];
       function.blocks.push_back({graph_.range(block), numbers[start_of(b)], numbers[end_of(b)], CountedBlock::kNone});
       if (!best.counts_block[b]) continue;
       of_part[block.part].push_back({points_[b]->insn, counters, points_[b]->again});
       function.blocks.back().counter = counters++;
+      entry_of.push_back(function.blocks.size() - 1);
     }
     for (size_t w = 0; w < ways_.size(); ++w) {
       const Way& way = ways_[w];
@@ -114,6 +151,7 @@ class FunctionCounters {
       if (!best.counts_way[w]) continue;
       edges[block.part].push_back({block.end - 1, way.is_taken, counters});
       function.blocks.back().counter = counters++;
+      entry_of.push_back(function.blocks.size() - 1);
     }
     for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
       const BasicBlock& block = graph_.blocks()[b];
@@ -130,7 +168,8 @@ class FunctionCounters {
                                    !std::ranges::binary_search(likely, target)});
       }
     }
-    return true;
+    repeat_loops(entry_of, placed);
+    return placed;
   }
 
  private:
@@ -276,6 +315,112 @@ class FunctionCounters {
     return choice;
   }
 
+  // Gives counters to the later times of small loops that have counters. `entry_of`: by counter, its index in the
+  // function's blocks.
+  void repeat_loops(const std::vector<size_t>& entry_of, Placed& placed) const {
+    placed.loops.resize(group_.code.parts.size());
+    std::vector<CountedBlock>& entries = placed.function.blocks;
+    const size_t once = entries.size();
+    std::optional<std::vector<OldAddr>> borders;
+    for (uint32_t b = 0; b < graph_.blocks().size(); ++b) {
+      const std::optional<RepeatedLoop> loop = small_loop_to(b);
+      if (!loop) continue;
+      const uint32_t part = graph_.blocks()[b].part;
+      std::vector<RepeatedLoop>& loops = placed.loops[part];
+      if (!loops.empty() && loops.back().last >= loop->first) continue;
+      const auto inside = [&](auto& places) {
+        const auto insn_of = [](const auto& place) { return place.insn; };
+        const auto first = std::ranges::lower_bound(places, loop->first, {}, insn_of);
+        return std::span(first, std::ranges::upper_bound(first, places.end(), loop->last, {}, insn_of));
+      };
+      const std::span<CounterPlace> counters = inside(placed.counters_of[part]);
+      const std::span<EdgeRecord> edges = inside(placed.edges[part]);
+      // The code of ways to targets is elsewhere.
+      if (counters.empty() || std::ranges::any_of(edges, &EdgeRecord::is_taken)) continue;
+      if (!borders) borders = find_borders();
+      const Code& code = group_.code.parts[part];
+      if (!is_one_piece({code.address(code.insns[loop->first]), code.next(code.insns[loop->last])}, *borders)) continue;
+      loops.push_back(*loop);
+      const auto repeat = [&](auto& place) {
+        place.later = placed.counters;
+        for (uint32_t time = 1; time < loop->times; ++time) {
+          CountedBlock again = entries[entry_of[place.number]];
+          again.counter = placed.counters++;
+          entries.push_back(again);
+        }
+      };
+      std::ranges::for_each(counters, repeat);
+      for (EdgeRecord& edge : edges)
+        if (edge.insn != loop->last) repeat(edge);
+    }
+    placed.function.later = entries.size() - once;
+  }
+
+  // The loop that ends with the block, if it is one that may be repeated.
+  std::optional<RepeatedLoop> small_loop_to(uint32_t end) const {
+    const BasicBlock& last_block = graph_.blocks()[end];
+    const Code& code = group_.code.parts[last_block.part];
+    const Insn& back = graph_.last_insn(last_block);
+    if ((back.flow != Flow::jump_if && back.flow != Flow::jump) || back.prefixes != 0) return std::nullopt;
+    const OldAddr start = code.target(back);
+    if (start > code.address(back) || !code.range.contains(start)) return std::nullopt;
+    uint32_t begin = end;
+    while (begin > 0 && graph_.range(graph_.blocks()[begin]).start > start &&
+           graph_.blocks()[begin - 1].part == last_block.part && end - begin < kMaxLoop)
+      --begin;
+    const BasicBlock& first_block = graph_.blocks()[begin];
+    const OldRange range{graph_.range(first_block).start, graph_.range(last_block).end};
+    const uint32_t size = last_block.end - first_block.first;
+    if (range.start != start || size > kMaxLoop) return std::nullopt;
+    // The entry hook stands there, and control runs through it once only.
+    if (first_block.first == 1 && starts_with_endbr64(code.bytes)) return std::nullopt;
+    const CodeRange& whole = program_.ranges[group_.ranges[last_block.part]];
+    for (uint32_t b = begin; b <= end; ++b) {
+      const BasicBlock& block = graph_.blocks()[b];
+      const Insn& last = graph_.last_insn(block);
+      const bool jumps = last.flow == Flow::jump || last.flow == Flow::jump_if;
+      if (block.entered || block.leaves || (!jumps && last.flow != Flow::next)) return std::nullopt;
+      if (!jumps) continue;
+      const OldAddr target = code.target(last);
+      const bool is_other_loop = target > start && target <= code.address(last);
+      if (is_other_loop && range.contains(target)) return std::nullopt;
+      if (is_tail_call(program_, whole, code.address(last), target)) return std::nullopt;
+    }
+    return RepeatedLoop{first_block.first, last_block.end - 1, times_of_loop(size)};
+  }
+
+  // Where something begins or ends that is told of the group's code by its addresses: rows of unwind tables, call
+  // sites of handlers. Ascending.
+  std::vector<OldAddr> find_borders() const {
+    std::vector<OldAddr> borders;
+    const EhFrame& frames = *program_.frames;
+    for (const Code& part : group_.code.parts)
+      for (size_t f = frames.first_reaching(part.range.start); f < frames.fdes.size(); ++f) {
+        const Fde& fde = frames.fdes[f];
+        if (fde.range.start >= part.range.end) break;
+        borders.insert(borders.end(), {fde.range.start, fde.range.end});
+        CfaReader rows(frames, fde);
+        for (CfaInstruction i; rows.next(i);) borders.push_back(i.location);
+        if (fde.lsda == OldAddr()) continue;
+        const std::optional<Lsda> lsda = read_lsda(*program_.image, frames, fde);
+        if (!lsda) continue;  // such a function does not move
+        for (const CallSite& site : lsda->call_sites) borders.insert(borders.end(), {site.range.start, site.range.end});
+      }
+    sort_unique(borders);
+    return borders;
+  }
+
+  // Whether all that is told of the code by its addresses is the same for all of the range, and none of its bytes is
+  // known elsewhere.
+  bool is_one_piece(OldRange range, const std::vector<OldAddr>& borders) const {
+    const auto has = [&](const std::vector<OldAddr>& places, OldAddr from) {
+      const auto place = std::ranges::lower_bound(places, from);
+      return place != places.end() && *place < range.end;
+    };
+    return !has(borders, range.start + 1) && !has(arrivals_.split, range.start) && !has(probes_, range.start) &&
+           program_.image->relocations_in(range).empty();
+  }
+
   // By start and end of block.
   std::vector<uint32_t> number_places(CountedFunction& function) {
     std::vector<uint32_t> numbers(places_.size());
@@ -284,8 +429,10 @@ class FunctionCounters {
     return numbers;
   }
 
+  const Program& program_;
   const Group& group_;
   const Arrivals& arrivals_;
+  const std::vector<OldAddr>& probes_;
   const FlowGraph graph_;
   const LiveFlags live_;
   std::vector<std::optional<Point>> points_;
@@ -300,49 +447,45 @@ BlockCounters place_block_counters(const Program& program, const std::vector<Old
                                    Increment increment) {
   const Arrivals arrivals = find_arrivals(program, old_entries);
   const FlagPassing passing = find_flag_passing(program, arrivals, kFlagsOfIncrement);
-  struct Found {
-    CountedFunction function;
-    std::vector<std::vector<CounterPlace>> of_part;
-    std::vector<std::vector<EdgeRecord>> edges;
-    bool is_counted = false;
-  };
-  std::vector<Found> found(program.groups.size());
+  std::vector<OldAddr> probes;
+  for (const Probe& probe : find_probes(*program.image)) probes.push_back(probe.address);
+  sort_unique(probes);
+  std::vector<std::optional<FunctionCounters::Placed>> found(program.groups.size());
   parallel_for(found.size(), [&](size_t g) {
     const Group& group = program.groups[g];
-    if (group.moves())
-      found[g].is_counted = FunctionCounters(program, group, arrivals, passing)
-                                .place(found[g].function, found[g].of_part, found[g].edges);
+    if (group.moves()) found[g] = FunctionCounters(program, group, arrivals, passing, probes).place();
   });
 
   BlockCounters all;
   all.increment = increment;
   all.of_range.resize(program.ranges.size());
   all.edges.resize(program.ranges.size());
+  all.loops.resize(program.ranges.size());
   for (size_t g = 0; g < found.size(); ++g) {
     const Group& group = program.groups[g];
     if (!group.moves()) continue;
-    if (!found[g].is_counted) {
+    if (!found[g]) {
       ++all.uncounted;
       continue;
     }
+    FunctionCounters::Placed& placed = *found[g];
     const uint32_t first = all.counters;
-    for (size_t p = 0; p < found[g].of_part.size(); ++p) {
-      for (CounterPlace& place : found[g].of_part[p]) {
-        place.number += first;
-        place.increment = increment;
-        ++all.counters;
-      }
-      for (EdgeRecord& edge : found[g].edges[p]) {
-        edge.number += first;
-        edge.increment = increment;
-        ++all.counters;
-      }
-      all.of_range[group.ranges[p]] = std::move(found[g].of_part[p]);
-      all.edges[group.ranges[p]] = std::move(found[g].edges[p]);
+    const auto finish = [&](auto& place) {
+      place.number += first;
+      if (place.later != CounterPlace::kNoLater) place.later += first;
+      place.increment = increment;
+    };
+    for (size_t p = 0; p < placed.counters_of.size(); ++p) {
+      std::ranges::for_each(placed.counters_of[p], finish);
+      std::ranges::for_each(placed.edges[p], finish);
+      all.of_range[group.ranges[p]] = std::move(placed.counters_of[p]);
+      all.edges[group.ranges[p]] = std::move(placed.edges[p]);
+      all.loops[group.ranges[p]] = std::move(placed.loops[p]);
     }
-    for (CountedBlock& block : found[g].function.blocks)
+    for (CountedBlock& block : placed.function.blocks)
       if (block.counter < prof_format::kTarget) block.counter += first;
-    all.functions.push_back(std::move(found[g].function));
+    all.counters += placed.counters;
+    all.functions.push_back(std::move(placed.function));
   }
   return all;
 }

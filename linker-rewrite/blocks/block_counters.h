@@ -21,6 +21,8 @@ struct CounterPlace {
   ByteView again{};  // an instruction that follows the increment, and sets the flags as they were
   Increment increment = Increment::of_thread;
   std::optional<RecordCode> record{};
+  uint32_t later = kNoLater;  // in a RepeatedLoop: the first of the counters of its later times
+  static constexpr uint32_t kNoLater = std::numeric_limits<uint32_t>::max();
 };
 
 // The same where control goes one of the two ways on from a conditional jump.
@@ -30,6 +32,13 @@ struct EdgeRecord {
   uint32_t number;  // of the counter, in the program; that is recorded
   Increment increment = Increment::of_thread;
   std::optional<RecordCode> record{};
+  uint32_t later = CounterPlace::kNoLater;
+};
+
+// A small loop that stands several times in the copy, one after the other, each time with counters of its own.
+struct RepeatedLoop {
+  uint32_t first, last;  // its instructions, the last one jumps back to the first: indexes in the range
+  uint32_t times;        // at least 2
 };
 
 // An access to memory in a block, with its values by their place in the record: as libprof/format/trace.h has it.
@@ -72,13 +81,16 @@ struct CountedBlock {
 struct CountedFunction {
   OldAddr entry;
   uint32_t places = 0;
-  // By part, ascending in each; after them the ways that may have counters, and the targets of jumps through tables.
+  // By part, ascending in each; after them the ways that may have counters, and the targets of jumps through tables;
+  // and `later` blocks and ways once more, for each later time that they stand in the copy.
   std::vector<CountedBlock> blocks;
+  size_t later = 0;
 };
 
 struct BlockCounters {
   std::vector<std::vector<CounterPlace>> of_range;  // by range of the program, ascending by instruction
   std::vector<std::vector<EdgeRecord>> edges;       // the same; one at most for a jump
+  std::vector<std::vector<RepeatedLoop>> loops;     // the same
   std::vector<CountedFunction> functions;           // in the order of their groups
   uint32_t counters = 0;
   Increment increment = Increment::of_thread;
@@ -92,6 +104,7 @@ struct BlockCounters {
     return of_range.empty() ? nullptr : &of_range[range];
   }
   const std::vector<EdgeRecord>* edges_of(uint32_t range) const { return edges.empty() ? nullptr : &edges[range]; }
+  const std::vector<RepeatedLoop>* loops_of(uint32_t range) const { return loops.empty() ? nullptr : &loops[range]; }
 };
 
 // Of all groups that move. `old_entries`: instructions whose originals lead to their copies. `increment`: what

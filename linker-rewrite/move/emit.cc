@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 
 #include "linker-rewrite/program/fragments.h"
 
@@ -28,7 +29,21 @@ class Emitter {
   }
 
   std::vector<Patch> emit() {
-    for (const Change& change : plan_.changes) {
+    emit_up_to(uint32_t(code_.insns.size()));
+    const OldAddr next = copy_.original.end;
+    const Leaving at_end = tail_call(next);
+    if (plan_.leave_hook_at_end) out_.call_through(at_end.hook);
+    if (plan_.falls_off) out_.jump(plan_.leave_hook_at_end ? at_end.target : jump_target(next));
+    taken_edges();
+    for (const Written& record : written_) write_full_window(out_, record.code, counters_.trace, record.back);
+    if (out_.size() != copy_.size) throw internal_error("a copy has not the length it was planned with");
+    return std::move(relocated_);
+  }
+
+ private:
+  void emit_up_to(uint32_t end) {
+    for (; change_ < plan_.changes.size() && plan_.changes[change_].insn < end; ++change_) {
+      const Change& change = plan_.changes[change_];
       unchanged_up_to(change.insn);
       begin_insn();
       const bool conditional = change.form == Form::tail_call_if || change.form == Form::tail_call_if_short;
@@ -43,20 +58,52 @@ class Emitter {
       ++next_;
       end_insn();
     }
-    unchanged_up_to(uint32_t(code_.insns.size()));
-    const OldAddr next = copy_.original.end;
-    const Leaving at_end = tail_call(next);
-    if (plan_.leave_hook_at_end) out_.call_through(at_end.hook);
-    if (plan_.falls_off) out_.jump(plan_.leave_hook_at_end ? at_end.target : jump_target(next));
-    taken_edges();
-    for (const Written& record : written_) write_full_window(out_, record.code, counters_.trace, record.back);
-    if (out_.size() != copy_.size) throw internal_error("a copy has not the length it was planned with");
-    return std::move(relocated_);
+    unchanged_up_to(end);
   }
 
- private:
-  NewAddr jump_target(OldAddr target) const {
-    return copy_.original.contains(target) ? copy_.body_address(target) : copies_.jump_target(target);
+  // Of a jump at next_, or of the instruction there.
+  NewAddr jump_target(OldAddr target) const { return jump_target(target, next_); }
+  NewAddr jump_target(OldAddr target, uint32_t from) const {
+    if (!copy_.original.contains(target)) return copies_.jump_target(target);
+    const NewAddr to = copy_.body_address(target);
+    const RepeatedLoop* const loop = loop_of(plan_, from);
+    if (!loop || target < code_.address(code_.insns[loop->first]) || target > code_.address(code_.insns[loop->last]))
+      return to;
+    // In the same time, or at the start of the next.
+    const RangeCopy::Loop& copied = copy_.loops[size_t(loop - plan_.loops->data())];
+    const bool goes_on = target == code_.address(code_.insns[loop->first]);
+    return to + uint64_t((time_ + goes_on) % loop->times) * copied.size;
+  }
+
+  // The jump at the end of a loop, and the loop's later times, which begin after it. At last all is as after a jump
+  // that stands once: what is counted on the way after it comes next.
+  void loop(const Change& change) {
+    const RepeatedLoop& loop = *loop_of(plan_, change.insn);
+    const RangeCopy::Loop& copied = copy_.loops[size_t(&loop - plan_.loops->data())];
+    const NewAddr end = copy_.start + copied.offset + uint64_t(loop.times) * copied.size;
+    const Insn& jump = code_.insns[loop.last];
+    const Condition condition = condition_of(code_.bytes_of(jump)[jump.field - 1]);
+    const auto first_of = [&](const auto* list) {
+      return list ? size_t(std::ranges::lower_bound(*list, loop.first, {}, [](const auto& at) { return at.insn; }) -
+                           list->begin())
+                  : 0;
+    };
+    const auto after = std::tuple(change_, counter_, edge_, address_);
+    while (time_ + 1 < loop.times) {
+      jump.flow == Flow::jump_if ? out_.jump_if(negated(condition), end) : out_.nop_for_jump();
+      ++time_;
+      next_ = loop.first;
+      change_ = first_of(&plan_.changes);
+      counter_ = first_of(plan_.counters);
+      edge_ = first_of(plan_.edges);
+      address_ = first_of(&addresses_);
+      emit_up_to(loop.last);
+      begin_insn();
+    }
+    const NewAddr start = jump_target(code_.target(jump));
+    jump.flow == Flow::jump_if ? out_.jump_if(condition, start) : out_.jump(start);
+    time_ = 0;
+    std::tie(change_, counter_, edge_, address_) = after;
   }
 
   bool is_tail(const Insn& insn) const {
@@ -131,6 +178,9 @@ class Emitter {
         out_.jump_over(length_of_tail(change));
         tail(change, left);
         break;
+      case Form::loop:
+        loop(change);
+        break;
     }
   }
 
@@ -141,7 +191,7 @@ class Emitter {
     const CounterPlace& counter = (*plan_.counters)[counter_];
     ++counter_;
     if (counter.record) return record(*counter.record, counter.number, next_record_++);
-    count(counter.number, counter.increment);
+    count(number_of(counter), counter.increment);
     out_.copy(counter.again);
   }
   // Puts in what stands after the instruction before the next.
@@ -152,8 +202,13 @@ class Emitter {
       if (edge.record)
         record(*edge.record, edge.number, next_record_++);
       else
-        count(edge.number, edge.increment);
+        count(number_of(edge), edge.increment);
     }
+  }
+  // The counter of this time.
+  template <class Place>
+  uint32_t number_of(const Place& place) const {
+    return time_ == 0 ? place.number : place.later + time_ - 1;
   }
   void count(uint32_t number, Increment increment) {
     if (counters_.increments) counters_.increments[number] = out_.here();
@@ -232,9 +287,9 @@ class Emitter {
         write_field(field, displacement(next, unmoved(target)));
       else if (insn.field_size == 4)
         write_field(field, displacement(next, insn.flow == Flow::call ? copies_.call_target(target)  //
-                                                                      : jump_target(target)));
+                                                                      : jump_target(target, i)));
       else
-        *field = uint8_t(displacement(next, jump_target(target)));
+        *field = uint8_t(displacement(next, jump_target(target, i)));
     }
     const OldRange original{code_.range.start + from, code_.next(last)};
     for (const auto& [where, index] : program_.image->relocations_in(original)) {
@@ -262,7 +317,9 @@ class Emitter {
   const Code& code_;
   std::vector<AddressChange> addresses_;
   size_t address_ = 0;  // the next of them
+  size_t change_ = 0;   // the next change
   uint32_t next_ = 0;   // the next instruction
+  uint32_t time_ = 0;   // of the loop that it is in
   size_t counter_ = 0;  // the next increment
   size_t edge_ = 0;     // the next record on a way from a jump
   struct TakenEdge {

@@ -12,7 +12,7 @@
 //   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
 //   disp(%rip)     the displacement leads to the old address still: data does not move, and the address
 //                  of a function is that of its original. Only labels and jump tables have those of the copies.
-//   profld -b      incq counter, before some instructions (blocks/block_counters.cc)
+//   profld -b      incq counter, before some instructions; small loops several times (blocks/block_counters.cc)
 //   profld --trace the code of a record in each basic block, and after the copy, out of line, what jumps lead to first
 //                  whose way has a record, and what records need when a window is full (x86/record_code.h)
 //   falling off    a range whose last instruction goes on into the next range gets a jump there;
@@ -53,6 +53,8 @@ uint32_t length_in_form(const Insn& insn, Form form) {
       return kShortJumpLength + kHookLength + kJumpLength;
     case Form::tail_call_if_short:
       return insn.length + kShortJumpLength + kHookLength + kJumpLength;
+    case Form::loop:
+      return length_of_jump_back(insn);  // and the later times
   }
   return 0;
 }
@@ -64,12 +66,14 @@ uint32_t length_of(const Insn& insn, const Change& change) {
 
 class Planner {
  public:
-  Planner(const Program& program, uint32_t index, bool hooked, const std::vector<CounterPlace>* counters,
-          const std::vector<EdgeRecord>* edges)
+  Planner(const Program& program, uint32_t index, bool hooked, const BlockCounters* counters)
       : program_(program), range_(program.ranges[index]), code_(program.code(range_)), hooked_(hooked) {
     plan_.range = index;
-    if (counters && !counters->empty()) plan_.counters = counters;
-    if (edges && !edges->empty()) plan_.edges = edges;
+    if (!counters) return;
+    const auto if_any = [](const auto* list) { return list && !list->empty() ? list : nullptr; };
+    plan_.counters = if_any(counters->places(index));
+    plan_.edges = if_any(counters->edges_of(index));
+    plan_.loops = if_any(counters->loops_of(index));
   }
 
   RangePlan plan(RangeCopy& copy) {
@@ -85,6 +89,7 @@ class Planner {
     }
     copy.body = body_;
     copy.steps = steps();
+    copy.loops = loops();
     copy.out_of_line = length_of_taken_edges(plan_) + records_of(plan_) * kFullWindowLength;
     copy.size = at_.back() + (plan_.leave_hook_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0) +
                 copy.out_of_line;
@@ -139,6 +144,18 @@ class Planner {
   void change_branch(uint32_t i, uint32_t import) {
     const Insn& insn = code_.insns[i];
     const OldAddr target = code_.target(insn);
+    if (const RepeatedLoop* loop = loop_of(plan_, i)) {
+      const size_t to = range_.range.contains(target) ? code_.covering(target) : SIZE_MAX;
+      if (i == loop->last) {
+        plan_.changes.push_back({i, Form::loop, false});
+        return;
+      }
+      // What leads out of the loop, or to its next time, is farther away than in the original.
+      if (to <= loop->first || to > loop->last) {
+        plan_.changes.push_back({i, insn.flow == Flow::jump ? Form::jump : Form::jump_if, false});
+        return;
+      }
+    }
     const bool tail = hooked_ && is_tail_call(program_, range_, code_.address(insn), target);
     if (const EdgeRecord* edge = edge_of(i); edge && edge->is_taken) {
       plan_.changes.push_back({i, Form::jump_if, false});  // to the code of the record
@@ -184,6 +201,10 @@ class Planner {
       }
       if (change != plan_.changes.end() && change->insn == i) {
         offset += length_of(code_.insns[i], *change);
+        if (change->form == Form::loop) {
+          const RepeatedLoop& loop = *loop_of(plan_, i);
+          offset += (loop.times - 1) * (offset - at_[loop.first]);
+        }
         ++change;
       } else {
         offset += code_.insns[i].length;
@@ -234,6 +255,17 @@ class Planner {
     std::erase_if(short_inside_, [&](uint32_t i) { return std::ranges::binary_search(branches, i); });
   }
 
+  std::vector<RangeCopy::Loop> loops() const {
+    std::vector<RangeCopy::Loop> loops;
+    if (!plan_.loops) return loops;
+    for (const RepeatedLoop& loop : *plan_.loops) {
+      uint32_t end = at_[loop.last + 1];
+      if (const EdgeRecord* edge = edge_of(loop.last)) end -= profld::length_of(*edge);
+      loops.push_back({at_[loop.first], (end - at_[loop.first]) / loop.times, loop.times});
+    }
+    return loops;
+  }
+
   std::vector<RangeCopy::Step> steps() const {
     std::vector<RangeCopy::Step> steps{{0, 0}};
     for (uint32_t i = 1; i <= code_.insns.size(); ++i) {
@@ -256,8 +288,14 @@ class Planner {
 }  // namespace
 
 RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy,
-                    const std::vector<CounterPlace>* counters, const std::vector<EdgeRecord>* edges) {
-  return Planner(program, index, hooked, counters, edges).plan(copy);
+                    const BlockCounters* counters) {
+  return Planner(program, index, hooked, counters).plan(copy);
+}
+
+const RepeatedLoop* loop_of(const RangePlan& plan, uint32_t insn) {
+  if (!plan.loops) return nullptr;
+  const auto loop = std::ranges::lower_bound(*plan.loops, insn, {}, &RepeatedLoop::last);
+  return loop != plan.loops->end() && loop->first <= insn ? &*loop : nullptr;
 }
 
 uint32_t records_of(const RangePlan& plan) {

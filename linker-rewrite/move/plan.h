@@ -57,6 +57,7 @@ enum class Form : uint8_t {
   jump_if_short_far,   // jrcxz or loop, with jumps that lead to the target
   tail_call_if,        // jcc over a hook and a jump
   tail_call_if_short,  // the same for jrcxz and loop
+  loop,                // the jump at the end of a RepeatedLoop, and after it the loop's later times
 };
 
 // An instruction that is not copied as it is.
@@ -78,16 +79,24 @@ struct RangePlan {
   std::vector<Change> changes;                          // ascending by insn
   const std::vector<CounterPlace>* counters = nullptr;  // increments, after the entry hook; null: there are none
   const std::vector<EdgeRecord>* edges = nullptr;       // ascending by insn, one for each; null: there are none
+  const std::vector<RepeatedLoop>* loops = nullptr;     // ascending; null: there are none
   bool falls_off = false;                               // needs a jump after its last instruction
   bool leave_hook_at_end = false;  // and before that jump a hook: the range runs on into another function
   uint64_t returns = 0, tail_jumps = 0;
 };
 
-// Plans the copy of the range `index`, which calls the hooks if `hooked`. Of `copy`, sets the sizes, the body and the
-// steps. `counters`, `edges`: of its blocks, or null; they must outlive the plan.
+// Plans the copy of the range `index`, which calls the hooks if `hooked`. Of `copy`, sets the sizes, the body, the
+// steps and the loops. `counters`, of the program's blocks, may be null, and must outlive the plan.
 RangePlan plan_copy(const Program& program, uint32_t index, bool hooked, RangeCopy& copy,
-                    const std::vector<CounterPlace>* counters = nullptr,
-                    const std::vector<EdgeRecord>* edges = nullptr);
+                    const BlockCounters* counters = nullptr);
+
+// The loop that the instruction is in; null if it is in none.
+const RepeatedLoop* loop_of(const RangePlan& plan, uint32_t insn);
+
+// Of the jump at the end of a loop, each time.
+inline uint32_t length_of_jump_back(const Insn& jump) {
+  return jump.flow == Flow::jump_if ? kJumpIfLength : kJumpLength;
+}
 
 // How many records the copy writes, and how long the code is that jumps lead to first, on ways that have records.
 uint32_t records_of(const RangePlan& plan);

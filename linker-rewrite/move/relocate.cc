@@ -179,9 +179,7 @@ void Relocator::plan(NewAddr text) {
     c.original = r.range;
     c.function = r.fragment ? program_.groups[r.group].code.entry : r.range.start;
     c.fragment = r.fragment;
-    plans_[i] = plan_copy(program_, moving[i], program_.groups[r.group].hooked, c,
-                          counters_ ? counters_->places(moving[i]) : nullptr,
-                          counters_ ? counters_->edges_of(moving[i]) : nullptr);
+    plans_[i] = plan_copy(program_, moving[i], program_.groups[r.group].hooked, c, counters_);
   });
 
   NewAddr end = text;

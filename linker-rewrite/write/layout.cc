@@ -13,8 +13,8 @@
 //
 // The sizes of all but the last two are known once it is known what moves, before code is emitted, so code can be
 // emitted at its final address. After the last segment come the sections that are not mapped: .prof.map, .prof.steps,
-// .prof.imports, .prof.coverage, symbols, section headers, and what the program looks for at the end of its file
-// (sections.cc).
+// .prof.loops, .prof.imports, .prof.coverage, symbols, section headers, and what the program looks for at the end of
+// its file (sections.cc).
 //
 // strip and objcopy (GNU binutils 2.40) build a file anew from its sections. Where the program headers do not follow
 // the ELF header, they put them immediately after the segment before, without regard to their place in a page, and the
@@ -462,6 +462,8 @@ std::vector<FilePart> ProgramLayout::finish(Contents contents) {
   map.sh_addralign = 8;
   sections.add(prof_format::kMapSection, map, encode_map(contents.copies, contents.imports));
   sections.add(prof_format::kStepsSection, map, encode_steps(contents.copies, contents.imports));
+  if (std::ranges::any_of(contents.copies.copies(), [](const RangeCopy& c) { return !c.loops.empty(); }))
+    sections.add(prof_format::kLoopsSection, map, encode_loops(contents.copies));
   if (!contents.imports.empty()) sections.add(prof_format::kImportsSection, map, encode_imports(contents.imports));
   if (contents.counters != 0 && !is_trace())
     sections.add(prof_format::kBlocksSection, map,

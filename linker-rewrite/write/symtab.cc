@@ -233,6 +233,17 @@ Bytes encode_steps(const CopyMap& copies, const std::vector<ImportCopy>& imports
   return out;
 }
 
+Bytes encode_loops(const CopyMap& copies) {
+  std::vector<prof_format::LoopEntry> entries;
+  for (const RangeCopy& c : copies.copies())
+    for (const RangeCopy::Loop& loop : c.loops)
+      entries.push_back({(c.start + loop.offset).value, loop.size, loop.times});
+  std::ranges::sort(entries, {}, &prof_format::LoopEntry::copy);
+  Bytes out = list_header<prof_format::LoopsHeader, prof_format::LoopEntry>(prof_format::kLoopsMagic, entries.size());
+  for (const prof_format::LoopEntry& entry : entries) append(out, entry);
+  return out;
+}
+
 Bytes encode_imports(const std::vector<ImportCopy>& imports) {
   std::map<uint64_t, const std::string*> names;  // by address: an import may have two pieces of code
   for (const ImportCopy& c : imports) names.emplace(c.original.value, &c.name);

@@ -1,5 +1,5 @@
 // Tells readers which function a copy belongs to, and where its instructions come from: by symbols, and by the sections
-// .prof.map, .prof.steps and .prof.imports.
+// .prof.map, .prof.steps, .prof.loops and .prof.imports.
 
 #ifndef LINKER_REWRITE_WRITE_SYMTAB_H
 #define LINKER_REWRITE_WRITE_SYMTAB_H
@@ -10,9 +10,10 @@
 
 namespace profld {
 
-// The contents of .prof.map, .prof.steps and .prof.imports (libprof/format/map.h).
+// The contents of .prof.map, .prof.steps, .prof.loops and .prof.imports (libprof/format/map.h).
 Bytes encode_map(const CopyMap& copies, const std::vector<ImportCopy>& imports);
 Bytes encode_steps(const CopyMap& copies, const std::vector<ImportCopy>& imports);
+Bytes encode_loops(const CopyMap& copies);
 Bytes encode_imports(const std::vector<ImportCopy>& imports);
 
 // Writes .symtab anew: the original's symbols, one for each copy whose original has a name, one for the thunks of

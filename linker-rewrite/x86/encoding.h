@@ -115,6 +115,7 @@ inline bool is_rseq_signature(ByteView bytes) {
 inline void write_field(uint8_t* field, int32_t number) { std::memcpy(field, &number, sizeof number); }
 
 inline constexpr uint8_t kEndbr64[kEndbr64Length] = {0xf3, 0x0f, 0x1e, 0xfa};
+inline constexpr uint8_t kNopForJump[kJumpLength] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
 // Writes instructions, one after the other.
 class InstructionWriter {
@@ -163,6 +164,7 @@ class InstructionWriter {
     displacement32(counter);
   }
   void endbr64() { copy(kEndbr64); }
+  void nop_for_jump() { copy(kNopForJump); }     // as long as a jump
   void load_address_into_rax(NewAddr address) {  // lea address(%rip), %rax
     byte(0x48);
     byte(opcode::kLea);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "libprof/format/blocks.h"
 
@@ -28,6 +30,7 @@ class Solver {
     places_.assign(function.places, {});
     counts_.assign(blocks.size(), 0);
     if (ran) count(blocks);
+    const size_t first_block = all.blocks.size(), first_way = all.ways.size();
     const auto address = [&](const BlockEntry& block) { return function.entry + uint64_t(int64_t(block.offset)); };
     for (size_t b = 0; b < blocks.size(); ++b) {
       const BlockEntry& block = blocks[b];
@@ -44,9 +47,29 @@ class Solver {
         all.blocks.push_back({address(block), block.size, count});
       }
     }
+    add_up(all.blocks, first_block, [](const BlockRuns& block) { return block.address; });
+    add_up(all.ways, first_way, [](const WayRuns& way) { return std::pair(way.end, way.is_taken); });
   }
 
  private:
+  // What is the same, since it stands several times in the copy, of those from the index `first` on. Nearly always they
+  // are in order.
+  template <class T, class Place>
+  static void add_up(std::vector<T>& all, size_t first, Place place_of) {
+    const auto begin = all.begin() + ptrdiff_t(first);
+    const auto is_before = [&](const T& a, const T& b) { return place_of(a) < place_of(b); };
+    if (std::adjacent_find(begin, all.end(), std::not_fn(is_before)) == all.end()) return;
+    std::stable_sort(begin, all.end(), is_before);
+    size_t last = first;
+    for (size_t i = first + 1; i < all.size(); ++i) {
+      if (place_of(all[i]) == place_of(all[last]))
+        all[last].count += all[i].count;
+      else
+        all[++last] = all[i];
+    }
+    all.resize(last + 1);
+  }
+
   struct Place {
     uint32_t unknown = 0;         // how many blocks there have no count yet
     uint64_t sum_of_unknown = 0;  // of their indexes: of a single one, that is its index

@@ -31,9 +31,29 @@ class Numbers {
   size_t at_;
 };
 
+// Nothing of a damaged section.
+std::vector<prof_format::LoopEntry> read_loops(std::string_view bytes) {
+  std::vector<prof_format::LoopEntry> loops;
+  prof_format::LoopsHeader header;
+  if (bytes.size() < sizeof header) return loops;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  prof_format::LoopEntry entry;
+  if (std::memcmp(header.magic, prof_format::kLoopsMagic, sizeof header.magic) != 0 || header.entry_size < sizeof entry)
+    return loops;
+  for (size_t at = sizeof header; header.entries-- && bytes.size() - at >= header.entry_size; at += header.entry_size) {
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
+    if (entry.size == 0 || (!loops.empty() && entry.copy < loops.back().copy)) return {};
+    loops.push_back(entry);
+  }
+  return loops;
+}
+
 }  // namespace
 
-CopySteps::CopySteps(const ElfFile& file) : map_(file.map()), bytes_(file.section(prof_format::kStepsSection)) {
+CopySteps::CopySteps(const ElfFile& file)
+    : map_(file.map()),
+      loops_(read_loops(file.section(prof_format::kLoopsSection))),
+      bytes_(file.section(prof_format::kStepsSection)) {
   prof_format::StepsHeader header;
   if (bytes_.size() < sizeof header) return;
   std::memcpy(&header, bytes_.data(), sizeof header);
@@ -51,7 +71,16 @@ CopySteps::CopySteps(const ElfFile& file) : map_(file.map()), bytes_(file.sectio
   }
 }
 
+uint64_t CopySteps::first_time(uint64_t address) const {
+  const auto after = std::ranges::upper_bound(loops_, address, {}, &prof_format::LoopEntry::copy);
+  if (after == loops_.begin()) return address;
+  const prof_format::LoopEntry& loop = *std::prev(after);
+  const uint64_t offset = address - loop.copy;
+  return offset / loop.size < loop.times ? loop.copy + offset % loop.size : address;
+}
+
 uint64_t CopySteps::original(uint64_t address) const {
+  address = first_time(address);
   const auto after = std::upper_bound(map_.begin(), map_.end(), address,
                                       [](uint64_t a, const prof_format::MapEntry& e) { return a < e.copy; });
   if (after == map_.begin() || address - (after - 1)->copy >= (after - 1)->copy_size) return address;

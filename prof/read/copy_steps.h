@@ -1,4 +1,5 @@
-// From addresses of instructions in copies to those of the originals: the section .prof.steps (libprof/format/map.h).
+// From addresses of instructions in copies to those of the originals: the sections .prof.steps and .prof.loops
+// (libprof/format/map.h).
 
 #ifndef PROF_READ_COPY_STEPS_H
 #define PROF_READ_COPY_STEPS_H
@@ -22,9 +23,13 @@ class CopySteps {
   uint64_t original(uint64_t address) const;
 
  private:
+  // Where the code is, or that of the first time if it stands there several times.
+  uint64_t first_time(uint64_t address) const;
+
   std::vector<prof_format::MapEntry> map_;  // sorted by `copy`
-  std::string bytes_;                       // of the section
-  std::vector<size_t> starts_;              // by entry of the map: where its steps begin in bytes_
+  std::vector<prof_format::LoopEntry> loops_;
+  std::string bytes_;           // of .prof.steps
+  std::vector<size_t> starts_;  // by entry of the map: where its steps begin in bytes_
 };
 
 }  // namespace prof

@@ -59,9 +59,9 @@ class Builder {
   }
 
   static bool has_name_to_keep(const std::string& name) {
-    for (const char* kept : {prof_format::kMapSection, prof_format::kStepsSection, prof_format::kImportsSection,
-                             prof_format::kBlocksSection, prof_format::kCoverageSection, ".gnu_debuglink",
-                             ".gnu_debugdata", ".debug_info"})
+    for (const char* kept : {prof_format::kMapSection, prof_format::kStepsSection, prof_format::kLoopsSection,
+                             prof_format::kImportsSection, prof_format::kBlocksSection, prof_format::kCoverageSection,
+                             ".gnu_debuglink", ".gnu_debugdata", ".debug_info"})
       if (name == kept) return true;
     return false;
   }
@@ -247,7 +247,9 @@ PackedSkeleton packed_skeleton_of(const ElfFile& file) {
   packed.bytes.resize(size);
   if (compress2(reinterpret_cast<Bytef*>(packed.bytes.data()), &size, reinterpret_cast<const Bytef*>(skeleton.data()),
                 skeleton.size(), Z_BEST_SPEED) != Z_OK)
-    throw Error(file.path() + ": its skeleton does not fit into memory");
+    throw Error(file.path() +
+                ": no memory to pack its symbols, so they are not in the profile; keep the file, from which prof takes "
+                "them then");
   packed.bytes.resize(size);
   return packed;
 }

@@ -14,7 +14,7 @@ awk '
     tables["Header"] = "Header"; tables["Module"] = "Module"
     tables["Skeleton"] = "Skeleton"; tables["Thread"] = "Thread"; tables["Node"] = "Node"
     tables["Limits"] = "ControlList BlockCounters"
-    tables["From addresses to functions"] = "MapHeader MapEntry StepsHeader ImportsHeader ImportEntry CodeCoverage"
+    tables["From addresses to functions"] = "MapHeader MapEntry StepsHeader LoopsHeader LoopEntry ImportsHeader ImportEntry CodeCoverage"
   }
   /^\.Ss/ { sub(/^\.Ss /, ""); section = $0; table = 0; structure = "" }
   /^\.Bl -column/ { split(tables[section], structures, " "); structure = structures[++table] }
@@ -33,6 +33,6 @@ g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong || fail "$(grep -m
 sed -i 's/offsetof(Node, count) == 8/offsetof(Node, count) == 16/' offsets.cc
 g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong && fail "a wrong offset is not seen"
 grep -q 'Node count' wrong || fail "$(head -n 3 wrong)"
-for structure in Header Module Skeleton Thread Node ControlList BlockCounters MapHeader MapEntry StepsHeader ImportsHeader ImportEntry CodeCoverage; do
+for structure in Header Module Skeleton Thread Node ControlList BlockCounters MapHeader MapEntry StepsHeader LoopsHeader LoopEntry ImportsHeader ImportEntry CodeCoverage; do
   grep -q "offsetof($structure," offsets.cc || fail "no table of $structure is seen"
 done
