@@ -59,11 +59,13 @@ Stamps stamps_of_one_moment(uint64_t which) {
 
 bool check_tsc() {
   if (time_stamp_if_readable() == 0) {
-    say("the program may not read the time-stamp counter; PROFTYPE=count needs none; nothing is recorded");
+    say("the program may not read the time-stamp counter, so nothing is recorded; use PROFTYPE=count, which needs "
+        "none");
     return false;
   }
   if (processor_says_invariant() || kernel_uses_counter()) return true;
-  say("this machine's time-stamp counter does not tick evenly; PROFTYPE=count needs none; nothing is recorded");
+  say("this machine's time-stamp counter does not tick evenly, so nothing is recorded; use PROFTYPE=count, which needs "
+      "none");
   return false;
 }
 

@@ -126,7 +126,7 @@ const char* error_text(int64_t number) {
     case ELOOP:
       return "a link on the way belongs to somebody else";
     case EOPNOTSUPP:
-      return "this kernel cannot keep a forked child out of it";
+      return "this kernel cannot keep a forked child out of it; use Linux 4.14 or later";
     case EDQUOT:
       return "the disk quota is exceeded";
     default:

@@ -17,22 +17,27 @@ namespace {
 
 bool is_loaded(const Elf64_Phdr& s) { return s.p_type == PT_LOAD && s.p_memsz != 0; }
 
+// `what` without the advice that messages on programs end with.
+Error unusable(const std::string& path, const std::string& what) {
+  return Error("the runtime library " + path + " cannot be used (" + what.substr(0, what.find(';')) +
+               "); install profld again, or name another with --libprof");
+}
+
 Image open_runtime(const std::string& path) {
   try {
     return Image::open(path);
   } catch (const Error& e) {
-    throw Error("the runtime " + path + ": " + e.what());
+    throw unusable(path, e.what());
   }
 }
 
 }  // namespace
 
-Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
+Runtime::Runtime(const std::string& path) : path_(path), image_(open_runtime(path)) {
   for (const char* name :
        {"_profin", "_profout", "_profhooks", "_profstart", "_profentry", "_profdoubt", "_profunhooked"})
     address(name);
-  if (!image_.segment(PT_TLS) || tls().p_filesz != 0)
-    throw Error("the runtime " + path + " has no thread-local word; install it anew");
+  if (!image_.segment(PT_TLS) || tls().p_filesz != 0) throw unusable(path, "it has no thread-local word");
   // Symbols that it would find in the C library, if there were one, are 0.
   auto is_optional = [&](const Relocation& r) {
     const std::vector<Symbol>& symbols = image_.dynamic_symbols();
@@ -41,13 +46,13 @@ Runtime::Runtime(const std::string& path) : image_(open_runtime(path)) {
   };
   for (const Relocation& r : image_.relocations())
     if (r.type != R_X86_64_RELATIVE && r.type != R_X86_64_TPOFF64 && !is_optional(r))
-      throw Error("the runtime " + path + " depends on another library; install it anew");
+      throw unusable(path, "it depends on another library");
 }
 
 NewAddr Runtime::address(const std::string& name) const {
   for (const Symbol& s : image_.dynamic_symbols())
     if (s.name == name && s.section != SHN_UNDEF) return placed(s.address.value);
-  throw Error("the runtime has no " + name + "; install profld and libprof.so of one version");
+  throw unusable(path_, "it is of another version, without " + name);
 }
 
 bool Runtime::begins_threads() const {
@@ -67,18 +72,18 @@ void Runtime::place(NewAddr start) {
     if (!is_loaded(s)) continue;
     NewAddr at = placed(s.p_vaddr);
     if (!segments_.empty() && at.value / kPage <= (segments_.back().end().value - 1) / kPage)
-      throw Error("the runtime's segments share a page; install it anew");
+      throw unusable(path_, "its segments share a page");
     Segment& segment = segments_.emplace_back(s.p_flags, at);
     segment.reserve(s.p_memsz, 1);
     segment.write(at, mapped_bytes(image_, image_.file(), OldAddr(s.p_vaddr), s.p_filesz, "runtime"));
   }
   if (segments_.empty() || !(segments_.back().flags() & PF_W))
-    throw Error("the runtime's last segment is not writable; install it anew");
+    throw unusable(path_, "its last segment is not writable");
 }
 
 void Runtime::put_word(NewAddr at, uint64_t value) {
   auto it = std::ranges::find_if(segments_, [&](const Segment& s) { return at >= s.start() && at < s.end(); });
-  if (it == segments_.end()) throw Error("the runtime is damaged; install it anew");
+  if (it == segments_.end()) throw unusable(path_, "it is damaged");
   Bytes word;
   append(word, value);
   it->write(at, word);
@@ -90,7 +95,7 @@ void Runtime::write(OldAddr program_entry, int64_t tls_offset, bool is_thread_po
     if (r.type != R_X86_64_TPOFF64) continue;
     uint64_t variable = uint64_t(r.addend);
     if (r.symbol != 0) {
-      if (r.symbol >= image_.dynamic_symbols().size()) throw Error("the runtime is damaged; install it anew");
+      if (r.symbol >= image_.dynamic_symbols().size()) throw unusable(path_, "it is damaged");
       variable += image_.dynamic_symbols()[r.symbol].address.value;
     }
     put_word(placed(r.where.value), uint64_t(tls_offset) + variable);

@@ -50,6 +50,7 @@ class Runtime {
   NewAddr placed(uint64_t runtime_address) const { return base_ + runtime_address; }
   void put_word(NewAddr at, uint64_t value);
 
+  std::string path_;
   Image image_;
   NewAddr base_;  // address of the runtime's address 0
   std::vector<Segment> segments_;

@@ -134,9 +134,9 @@ class Collector {
     const std::vector<std::string> problems = problems_of_debug_info();
     remarks.insert(remarks.end(), problems.begin(), problems.end());
     if (const int percent = percent_of(executions_left_out_, executions_of_all_); percent > 0)
-      remarks.push_back(part_.functions.program().name() + ": " + std::to_string(percent) +
-                        " % of what ran is not in the profile: debug information has no line of the source for it, "
-                        "or no name that linkers know");
+      remarks.push_back(
+          part_.functions.program().name() + ": " + std::to_string(percent) +
+          " % of what ran is left out: the debug information has no source line or no symbol name for it");
     for (std::string& remark : modules_.remarks_on_coverage()) remarks.push_back(std::move(remark));
     constexpr uint64_t kMany = 500;  // of so many rows of the line table, some have one if any has
     if (is_for_clang_ && rows_of_clang_ > kMany && !has_discriminators_)

@@ -70,7 +70,9 @@ class Histograms {
     const bool overlaps_next = next != by_low_.end() && all_[next->second].low < more.high;
     const bool overlaps_last = next != by_low_.begin() && all_[std::prev(next)->second].high > more.low;
     if (overlaps_next || overlaps_last)
-      throw Error(name_ + ": its histograms overlap, and are not of the same addresses; gprof refuses that, too");
+      throw Error(
+          name_ +
+          ": a histogram in it overlaps another one in part, so they cannot be added up; are they of one build?");
     insert(std::move(more));
   }
 
@@ -107,7 +109,10 @@ class Histograms {
       throw Error(name_ + ": its histograms have different rates, " + std::to_string(sum.rate) + " and " +
                   std::to_string(more.rate) + " ticks a second, and cannot be added up");
     if (sum.bins.size() != more.bins.size())
-      throw Error(name_ + ": its histograms of the same addresses have different numbers of bins");
+      throw Error(
+          name_ +
+          ": a histogram in it has other bins than another of the same addresses, so they cannot be added up; are "
+          "they of one build?");
     for (size_t i = 0; i < sum.bins.size(); ++i)
       if (__builtin_add_overflow(sum.bins[i], more.bins[i], &sum.bins[i])) sum.bins[i] = UINT64_MAX;
   }
@@ -132,7 +137,9 @@ class Decoder {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const { throw Error(name_ + ": the gmon.out is damaged: " + what); }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(name_ + ": the gmon.out is damaged: " + what + "; run the program again");
+  }
   [[noreturn]] void refuse_end(const std::string& inside) const {
     throw Error(name_ + ": the gmon.out was cut off within " + inside + "; run the program to its end once more");
   }

@@ -65,7 +65,8 @@ uint64_t Profile::lost() const {
 
 std::vector<Profile> Profile::by_thread(Profile profile) {
   std::vector<Thread> threads = std::exchange(profile.calls_.threads, {});
-  if (threads.empty()) throw Error(profile.path_ + ": no threads were recorded");
+  if (threads.empty())
+    throw Error(profile.path_ + ": the program ended before a thread of it was recorded; look at it without -t");
   std::vector<Profile> parts;
   auto add = [&](Thread& thread) {
     parts.push_back(profile);

@@ -55,7 +55,7 @@ class Collection {
 
   void add(const Profile& profile) {
     if (profile.header().type != prof_format::kAddresses)
-      throw Error(profile.path() + ": has no samples of a program without hooks");
+      throw Error(profile.path() + ": is not of a program that sampled itself; record it again with prof run");
     samples_.period = profile.header().sample_period;
     samples_.lost += profile.lost();
     for (const Thread& thread : profile.threads()) {

@@ -69,7 +69,7 @@ class Reader {
   explicit Reader(const std::string& path) : path_(path) {}
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(path_ + ": the file of samples is damaged: " + what);
+    throw Error(path_ + ": the file of samples is damaged: " + what + "; run the program again");
   }
   const json& member(const json& object, const char* name) const {
     const auto at = object.is_object() ? object.find(name) : object.end();
@@ -338,7 +338,7 @@ Samples read_samples(const std::string& path) {
   if (document.is_discarded()) reader.refuse("it is no JSON, or was cut off");
   if (reader.text_of(document, "format") != kFormat) throw Error(is_none);
   if (reader.number_of(document, "version", UINT64_MAX) != kVersion) {
-    throw Error(path + ": is of another version than this prof reads, which is " + std::to_string(kVersion));
+    throw Error(path + ": was written by another version of prof; read it with that version, or record it again");
   }
   return samples_of(document, reader);
 }

@@ -298,7 +298,8 @@ bool lead_by_search_path(ShadowRoot& root, const std::string& program, const std
   }
   if (!found_elsewhere.empty())
     say(program + ": its dynamic linker, " + linker +
-        ", looks into LD_LIBRARY_PATH or the places of libraries first; " + "not profiled: " + found_elsewhere);
+        ", finds the originals of libraries first, by LD_LIBRARY_PATH or a library's own search path; not profiled: " +
+        found_elsewhere);
   say(program + ": its dynamic linker, " + linker +
       ", is led to copies of libraries by a search path: for the program they have the names of the copies, and the C "
       "library, which is the linker itself, has none");

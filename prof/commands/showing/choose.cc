@@ -261,7 +261,8 @@ std::vector<Library> named_libraries(const std::string& program) {
 
 void check(const Options& options, const std::string& path) {
   if (options.apart != Apart::nothing || options.process)
-    throw UsageError(path + ": is a gmon.out, which does not tell threads and processes apart: -t, -p, --processes");
+    throw UsageError(path +
+                     ": a gmon.out does not say which thread or process it is of; leave out -t, -p and --processes");
   if (!options.samples.empty())
     throw UsageError(path + ": is a gmon.out and has times of its own; --true is for profiles");
   if (options.view == Options::View::suggestion)

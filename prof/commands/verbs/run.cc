@@ -94,10 +94,10 @@ void show_both(const Options& options, const std::string& copy, const Samples& s
   Options o = options;
   o.samples = leave(samples, profile_directory());
   const std::vector<std::string> profiles = profiles_of(counted, profile_directory());
-  if (profiles.empty()) return say(options.arguments[0] + kNoProfile + "; the samples are " + o.samples);
+  if (profiles.empty()) return say(options.arguments[0] + kNoProfile + "; the samples are in " + o.samples);
   say_all(keep_skeletons(profiles));
   show(o, copy, profiles, stderr);
-  std::string text = "the samples are " + o.samples + ", the profile is " + profiles[0];
+  std::string text = "the samples are in " + o.samples + ", the profile is " + profiles[0];
   if (profiles.size() > 1) {
     const size_t others = profiles.size() - 1;
     text += ", with " + prof_text::count_of(others, "of a child", "of children");

@@ -22,7 +22,7 @@ std::vector<SymbolPlace> read_object_map(const std::string& path) {
     if (last < 2 || line[last - 2] != ' ' || last + 1 == line.size()) continue;
     places.push_back({line.substr(0, colon), line.substr(last + 1)});
   }
-  if (places.empty()) throw Error(path + ": has no line as nm --print-file-name prints them, FILE:ADDRESS TYPE SYMBOL");
+  if (places.empty()) throw Error(path + ": no line is FILE:ADDRESS TYPE SYMBOL; make it with nm --print-file-name");
   return places;
 }
 

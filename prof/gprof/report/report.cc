@@ -490,7 +490,8 @@ double ticks(const Arc& arc) { return arc.ticks + arc.child_ticks; }
 }  // namespace
 
 void print_fallacy(const Analysis& analysis, std::optional<size_t> most_rows, Output& out) {
-  if (!analysis.timed()) throw Error("--fallacy compares times, and PROFTYPE=count takes none");
+  if (!analysis.timed())
+    throw Error("--fallacy compares times, and this profile has none; record it with another PROFTYPE than count");
   const MeasuredAndPropagated graphs = measured_and_propagated_graph(analysis);
   const CallGraph &measured = graphs.measured, &guessed = graphs.propagated;
   std::vector<Row> rows;

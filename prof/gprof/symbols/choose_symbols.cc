@@ -88,7 +88,8 @@ class Matcher {
       if (trace_.has(Trace::symspecs)) trace_.print("symspec " + text + ": " + functions_[i].name);
     }
     if (found.empty() && !spec.has_file(places_)) {
-      remarks_.push_back(text + ": no function is known to be in a source file of this name");
+      remarks_.push_back(text +
+                         ": no function is known to be in a source file of this name; check it, or build with -g");
     } else if (found.empty()) {
       remarks_.push_back(text + ": matches no function");
     }

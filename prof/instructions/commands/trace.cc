@@ -310,7 +310,9 @@ TraceWriter::Settings settings_of(const StepOptions& options, uint32_t process) 
 // Writes the end, and tells what is not whole. Returns the exit status.
 int finish(TraceWriter& trace, const StepOptions& options, remote::TracedEnd end) {
   const bool was_ended = trace.is_ended();
-  if (was_ended) say(options.output + ": takes no more; the program went on without being traced");
+  if (was_ended)
+    say(options.output + (trace.is_disk_full() ? ": the disk is full" : ": has reached the size set by --limit") +
+        "; what the program did after that is not in it");
   switch (end.kind) {
     case remote::TracedEnd::Kind::exit:
       trace.end(prof_format::kEndExit, uint32_t(end.status));

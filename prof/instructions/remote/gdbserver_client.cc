@@ -124,6 +124,10 @@ VectorRegisters TargetDescription::vectors(std::string_view bytes) const {
 
 namespace {
 
+Error not_supported(const char* feature) {
+  return Error(std::string("gdbserver: has no ") + feature + "; it may be too old: use prof trace without gdbserver");
+}
+
 constexpr size_t kPiece = 0x1000;               // bytes to a packet of a file or an object
 constexpr size_t kMaxBytes = size_t(16) << 20;  // of one
 constexpr int kNotified = SIGTRAP;              // si_code of a stop that the kernel makes before a handler begins
@@ -177,10 +181,9 @@ GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>&
     }
     const std::string features = ask(offered);
     for (const char* feature : wanted) {
-      if (features.find(feature) == std::string::npos)
-        throw Error(std::string("gdbserver: ") + feature + " is not supported, but needed");
+      if (features.find(feature) == std::string::npos) throw not_supported(feature);
     }
-    if (ask("QStartNoAckMode") != "OK") throw Error("gdbserver: QStartNoAckMode is not supported");
+    if (ask("QStartNoAckMode") != "OK") throw not_supported("QStartNoAckMode");
     connection_.stop_acknowledging();
     ask("!");
     stop_ = ask("?");
@@ -189,13 +192,13 @@ GdbserverClient::GdbserverClient(int descriptor, const std::vector<std::string>&
     description_.emplace([this](const std::string& name) { return object("features", name); });
     Thread first;
     const auto thread = take_thread(stop_, first);
-    if (!thread) throw Error("gdbserver: does not say which process it has");
+    if (!thread) throw not_supported("word on which process it runs");
     program_ = thread->process ? thread->process : thread->thread;
     const std::string words = file("/proc/" + std::to_string(program_) + "/cmdline");
     for (size_t at = 0; at < words.size(); at = std::min(words.find('\0', at), words.size()) + 1)
       command_.push_back(words.substr(at, words.find('\0', at) - at));
   } catch (const LinkBroken&) {
-    throw Error("the link to gdbserver broke before the program began");
+    throw Error("the connection to gdbserver broke before the program began; start both again");
   }
 }
 
@@ -204,7 +207,8 @@ void GdbserverClient::start(const std::vector<std::string>& command) {
   std::string packet = "vRun";
   for (const std::string& word : command) packet += ";" + prof_text::hexadecimal_of(word);
   stop_ = ask(packet);
-  if (!stop_.starts_with("T")) throw Error("gdbserver: cannot start " + command[0]);
+  if (!stop_.starts_with("T"))
+    throw Error("gdbserver: cannot start " + command[0] + "; give a path that can be run on its machine");
 }
 
 std::string GdbserverClient::ask(std::string_view packet) {

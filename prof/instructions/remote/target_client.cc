@@ -34,6 +34,10 @@ class Sink : public RecordSink {
   StepRecorder& recorder_;
 };
 
+Error other_version(const std::string& what) {
+  return Error("proftarget: " + what + "; use the proftarget that came with this prof");
+}
+
 }  // namespace
 
 std::optional<TracedEnd> end_of(std::string_view packet) {
@@ -49,13 +53,13 @@ TargetClient::TargetClient(int descriptor) : connection_(descriptor) {
   const std::string features = ask("qSupported:prof.records+");
   if (features.find("prof.records+") == std::string::npos)
     throw Error("what answers is not proftarget; use --gdbserver if it is gdbserver");
-  if (ask("QStartNoAckMode") != "OK") throw Error("proftarget: QStartNoAckMode is not supported");
+  if (ask("QStartNoAckMode") != "OK") throw other_version("it refused QStartNoAckMode");
   connection_.stop_acknowledging();
   const std::string answer = ask("qProf.command");
   std::string_view rest = answer;
   const auto process = take_number(rest);
   const auto words = take_word(rest, ":") ? from_hex(rest) : std::nullopt;
-  if (!process || *process > UINT32_MAX || !words) throw Error("proftarget: does not say what it runs");
+  if (!process || *process > UINT32_MAX || !words) throw other_version("it does not say what it runs");
   process_ = uint32_t(*process);
   for (size_t at = 0; at < words->size();) {
     const size_t end = words->find('\0', at);
@@ -66,7 +70,7 @@ TargetClient::TargetClient(int descriptor) : connection_(descriptor) {
 
 std::string TargetClient::ask(std::string_view packet) {
   if (connection_.send(packet) && connection_.receive() == Received::packet) return connection_.payload();
-  throw Error("the link to proftarget broke before the program began");
+  throw Error("the connection to proftarget broke before the program began; start both again");
 }
 
 TracedEnd TargetClient::record(TraceWriter& trace, const TargetSettings& settings) {
@@ -74,7 +78,7 @@ TracedEnd TargetClient::record(TraceWriter& trace, const TargetSettings& setting
   std::snprintf(static_cast<char*>(request), sizeof request, "QProf:buffer=%llx;forks=%d;blocks=%d;each=%d",
                 static_cast<unsigned long long>(settings.buffer), settings.follows_forks ? 1 : 0,
                 settings.by_blocks ? 1 : 0, settings.steps_each ? 1 : 0);
-  if (ask(static_cast<const char*>(request)) != "OK") throw Error("proftarget: refused the settings");
+  if (ask(static_cast<const char*>(request)) != "OK") throw other_version("it refused the settings that prof sent");
   StepRecorder recorder(trace, settings.is_local);
   Sink sink(recorder);
   std::map<TracedThread, RecordReader> readers;
@@ -84,11 +88,11 @@ TracedEnd TargetClient::record(TraceWriter& trace, const TargetSettings& setting
     const std::string& payload = connection_.payload();
     if (const auto header = records_header(payload)) {
       sink.thread = {header->process, header->thread};
-      if (!readers[sink.thread].read(*header, sink)) throw Error("proftarget: malformed records");
+      if (!readers[sink.thread].read(*header, sink)) throw other_version("it sent records that make no sense");
     } else if (const auto end = end_of(payload)) {
       return *end;
     } else {
-      throw Error("proftarget: malformed reply");
+      throw other_version("it sent a reply that makes no sense");
     }
     if (trace.is_ended() && !lets_go) {
       lets_go = true;

@@ -42,7 +42,8 @@ constexpr uint64_t kPage = 4096;
 
 struct Pipe {
   Pipe() {
-    if (pipe2(static_cast<int*>(ends), O_CLOEXEC) != 0) throw Error("pipe: " + system_error(errno));
+    if (pipe2(static_cast<int*>(ends), O_CLOEXEC) != 0)
+      throw Error("the program cannot be started: " + system_error(errno));
   }
   Pipe(const Pipe&) = delete;
   ~Pipe() {
@@ -87,7 +88,7 @@ pid_t start_program(const std::vector<std::string>& arguments) {
     waitpid(child, nullptr, 0);
     throw Error(arguments[0] + ": cannot be traced: " + system_error(error));
   }
-  if (write(go.ends[1], "g", 1) != 1) throw Error("pipe: " + system_error(errno));
+  if (write(go.ends[1], "g", 1) != 1) throw Error(arguments[0] + ": cannot be started: " + system_error(errno));
   int status = 0;
   while (waitpid(child, &status, __WALL) == child && !WIFEXITED(status) && !WIFSIGNALED(status)) {
     if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) return child;

@@ -28,7 +28,7 @@ BlockTable::BlockTable(std::string_view bytes) {
   const auto head = all.read<TraceBlocks>();
   if (head.block_size != sizeof(TraceBlock) || head.operand_size != sizeof(TraceOperand) ||
       head.blocks > all.remaining() / sizeof(TraceBlock) || head.operands > all.remaining() / sizeof(TraceOperand))
-    throw DamagedTrace("the table of blocks has no size that it can have");
+    throw DamagedTrace("its table of blocks has no size that it can have");
   blocks_.reserve(size_t(head.blocks));
   for (uint64_t i = 0; i < head.blocks; ++i) blocks_.push_back(all.read<TraceBlock>());
   operands_.reserve(size_t(head.operands));
@@ -36,10 +36,10 @@ BlockTable::BlockTable(std::string_view bytes) {
   for (const TraceBlock& block : blocks_) {
     first_next_.push_back(next_.size());
     if (block.next > all.remaining() / sizeof(uint32_t))
-      throw DamagedTrace("the table of blocks has no room for its ways");
+      throw DamagedTrace("its table of blocks has no room for its ways");
     for (uint32_t i = 0; i < block.next; ++i) {
       next_.push_back(all.read<uint32_t>());
-      if (next_.back() >= blocks_.size()) throw DamagedTrace("the table of blocks has a way that leads nowhere");
+      if (next_.back() >= blocks_.size()) throw DamagedTrace("its table of blocks has a way that leads nowhere");
     }
   }
   code_ = all.take(head.code_size);
@@ -52,14 +52,14 @@ BlockTable::BlockTable(std::string_view bytes) {
     if (operand > operands_.size() || block.code > code_.size() || block.size > code_.size() - block.code ||
         (block.size == 0) != (block.instructions == 0) ||
         (block.size == 0 && block.before == 0 && !(block.flags & kBlockWrites)) || block.values > kMaxRecordValues)
-      throw DamagedTrace("the table of blocks has a block that cannot be");
+      throw DamagedTrace("its table of blocks has a block that cannot be");
     uint32_t instruction = 0;
     for (uint64_t i = operand - block.operands; i < operand; ++i) {
       const TraceOperand& o = operands_[i];
       const auto is_value = [&](uint16_t value) { return value == kNoValue || value < block.values; };
       if (o.instruction < instruction || o.instruction >= block.instructions || !is_value(o.base) ||
           !is_value(o.index) || !is_value(o.segment) || !is_value(o.count))
-        throw DamagedTrace("the table of blocks has an access that cannot be");
+        throw DamagedTrace("its table of blocks has an access that cannot be");
       instruction = o.instruction;
     }
   }
@@ -73,9 +73,9 @@ void BlockTable::find_chains() {
     for (size_t at = i; length[at] == 0; at = blocks_[at].before - 1) {
       chain.push_back(at);
       if (blocks_[at].before > blocks_.size())
-        throw DamagedTrace("the table of blocks names one before another that is not there");
+        throw DamagedTrace("its table of blocks names one before another that is not there");
       if (chain.size() > kMaxBlocksBefore + 1)
-        throw DamagedTrace("the table of blocks has too many blocks before another");
+        throw DamagedTrace("its table of blocks has too many blocks before another");
       if (blocks_[at].before == 0) {
         length[at] = 1;
         break;
@@ -86,7 +86,7 @@ void BlockTable::find_chains() {
       chain.pop_back();
       if (length[at] == 0) length[at] = length[blocks_[at].before - 1] + 1;
       if (length[at] > kMaxBlocksBefore + 1)
-        throw DamagedTrace("the table of blocks has too many blocks before another");
+        throw DamagedTrace("its table of blocks has too many blocks before another");
     }
   }
 }
@@ -146,7 +146,8 @@ BlockTable::Known BlockTable::accesses(uint64_t block, uint64_t bias, std::span<
     address += value_of(operand.segment);
     if (operand.form & kAddressBit) address += distance_of_bit(value_of(operand.count), operand.size);
     if (operand.flags & kAccessRepeated) count = value_of(operand.count);
-    if (operand.size && count > kMaxAccess / operand.size) throw DamagedTrace("an access is too large");
+    if (operand.size && count > kMaxAccess / operand.size)
+      throw DamagedTrace("an instruction touches more memory than any can");
     access = {address, count};
   }
   return known;
@@ -188,7 +189,7 @@ const BlockWays::Tree& BlockWays::after(uint32_t from) {
   std::vector<Reached>& reached = at->second.reached;
   const auto add = [&](uint32_t before) {
     for (const uint32_t to : table_.next(before)) reached.push_back({to, before});
-    if (size_ + reached.size() > kMaxReached) throw DamagedTrace("the table of blocks has too many ways");
+    if (size_ + reached.size() > kMaxReached) throw DamagedTrace("its table of blocks has too many ways");
   };
   add(from);
   for (size_t i = 0; i < reached.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows
@@ -199,7 +200,7 @@ const BlockWays::Tree& BlockWays::after(uint32_t from) {
   size_ += reached.size();
   std::ranges::sort(reached, {}, &Reached::block);
   if (std::ranges::adjacent_find(reached, {}, &Reached::block) != reached.end())
-    throw DamagedTrace("the table of blocks has two ways to a block");
+    throw DamagedTrace("its table of blocks has two ways to a block");
   return at->second;
 }
 
@@ -211,7 +212,7 @@ bool BlockWays::find(uint32_t from, uint32_t to, std::vector<uint32_t>& way) {
   if (at == tree.end() || at->block != to) return false;
   const size_t first = way.size();
   for (; at->before != from; at = place(at->before)) {
-    if (way.size() - first == kMaxBlocksBefore) throw DamagedTrace("the table of blocks has a way that is too long");
+    if (way.size() - first == kMaxBlocksBefore) throw DamagedTrace("its table of blocks has a way that is too long");
     way.push_back(at->before);
   }
   std::reverse(way.begin() + ptrdiff_t(first), way.end());

@@ -18,7 +18,7 @@ TraceRun decode(uint64_t count, std::string_view shape) {
     const uint64_t length = instruction % 16;
     uint64_t accesses = instruction / 16;
     if (length == 0 || length > kLongestInstruction || accesses > 15)
-      throw DamagedTrace("an instruction has no length");
+      throw DamagedTrace("an instruction has an impossible length");
     if (accesses == 15) accesses += bytes.varint();
     if (accesses > bytes.remaining()) throw DamagedTrace("an instruction has more accesses than there are");
     run.lengths.push_back(uint8_t(length));
@@ -48,7 +48,7 @@ const TraceRun& RunTable::find(uint32_t process, uint64_t start, uint64_t count,
 }
 
 const TraceRun& RunTable::add(TraceRun run) {
-  if (runs_.size() >= kMaxRuns) throw DamagedTrace("it has more code than programs have");
+  if (runs_.size() >= kMaxRuns) throw DamagedTrace("it has more code than any program");
   run.number = uint32_t(runs_.size());
   return runs_.emplace_back(std::move(run));
 }

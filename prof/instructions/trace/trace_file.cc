@@ -26,8 +26,8 @@ void TraceFile::read_header() {
   if (size < sizeof header_ || !std::equal(std::begin(kTraceMagic), std::end(kTraceMagic), header_.magic))
     throw Error(path_ + ": is not a trace; prof trace writes traces, and so do programs rewritten by profld --trace");
   if (header_.version < kOldestTraceVersion || header_.version > kTraceVersion || header_.byte_order != kTraceByteOrder)
-    throw Error(path_ + ": the trace is of another version; this prof reads versions " +
-                std::to_string(kOldestTraceVersion) + " to " + std::to_string(kTraceVersion));
+    throw Error(path_ + ": is not a trace of version " + std::to_string(kOldestTraceVersion) + " to " +
+                std::to_string(kTraceVersion) + "; read it with the prof that wrote it, or record it again");
   if (header_.header_size < sizeof header_ || header_.header_size % 8)
     throw Error(path_ + ": the trace is damaged: its header has no size");
 }
@@ -99,12 +99,12 @@ std::string TraceFile::bytes(const TraceChunkPlace& chunk) const {
   if (chunk.head.encoding != kTraceRaw && chunk.head.size > kMaxChunkBytes)
     throw DamagedTrace("a chunk is larger than it can be");
   std::string stored = some_bytes(chunk, 0, chunk.head.stored);
-  if (stored.size() < chunk.head.stored) throw DamagedTrace("the file became shorter");
+  if (stored.size() < chunk.head.stored) throw DamagedTrace("the file became shorter while it was read");
   if (chunk.head.encoding == kTraceRaw) return stored;
   if (chunk.head.encoding != kTraceZstd) throw DamagedTrace("a chunk is packed in a way that is not known");
   std::string bytes(size_t(chunk.head.size), '\0');
   const size_t size = ZSTD_decompress(bytes.data(), bytes.size(), stored.data(), stored.size());
-  if (ZSTD_isError(size) || size != bytes.size()) throw DamagedTrace("a chunk cannot be unpacked");
+  if (ZSTD_isError(size) || size != bytes.size()) throw DamagedTrace("a compressed part cannot be unpacked");
   return bytes;
 }
 

@@ -54,7 +54,7 @@ std::string unpacked_records(std::string_view packed, uint64_t size) {
       append(last[before + i] += difference_of(bytes, control >> shift & 3));
     }
   }
-  if (records.size() != size) throw DamagedTrace("a chunk cannot be unpacked");
+  if (records.size() != size) throw DamagedTrace("a compressed part cannot be unpacked");
   return records;
 }
 
@@ -279,7 +279,7 @@ void TraceReader::read(TraceConsumer& consumer) {
     }
   } catch (const DamagedTrace& e) {
     is_damaged = true;
-    remarks_.push_back(std::string("is damaged: ") + e.what());
+    remarks_.push_back(std::string("is damaged (") + e.what() + "); only what comes before that is shown");
   }
   is_partial_ |= is_damaged || file_.is_torn();
   if (file_.is_torn()) remarks_.emplace_back("ends in the middle of a chunk");

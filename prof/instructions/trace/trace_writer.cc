@@ -105,6 +105,7 @@ void TraceWriter::write_chunk(TraceChunk chunk, const std::string& bytes) {
 
 void TraceWriter::write_end(TraceEndReason reason, uint32_t status) {
   is_ended_ = true;
+  is_disk_full_ = reason == kEndDiskFull;
   TraceChunk chunk{};
   chunk.magic = kChunkMagic;
   chunk.kind = kChunkEnd;

@@ -65,6 +65,7 @@ class TraceWriter {
   void end(prof_format::TraceEndReason reason, uint32_t status);
 
   bool is_ended() const { return is_ended_; }              // the limit or the end of the disk is reached
+  bool is_disk_full() const { return is_disk_full_; }      // the second of them
   uint64_t instructions() const { return instructions_; }  // so far
   uint64_t accesses() const { return accesses_; }          // so far; a repeated one: as often as it was made
 
@@ -81,7 +82,7 @@ class TraceWriter {
   Settings settings_;
   int fd_ = -1;
   uint64_t size_ = 0;  // bytes of the file
-  bool is_ended_ = false;
+  bool is_ended_ = false, is_disk_full_ = false;
   uint64_t instructions_ = 0, accesses_ = 0;
   uint64_t next_flush_ = 0;  // nanoseconds
   unsigned steps_ = 0;       // since the clock was looked at

@@ -235,9 +235,10 @@ class Part {
     for (std::string& remark : completeness_.remarks(name)) a_.remarks.push_back(std::move(remark));
     if (a_.by_samples() && is_to_be_sampled_) remark_on(seen, name);
     if (a_.timed() && a_.tsc_hz <= 0 && !a_.by_samples())
-      a_.remarks.push_back(name +
-                           ": how fast its clock ticks is not known; times are right beside each other, but not in "
-                           "seconds (a billion cycles are shown as one)");
+      a_.remarks.push_back(
+          name +
+          ": the rate of its clock is not known, so times can be compared with each other, but are not "
+          "seconds: a billion cycles are shown as one");
     if (a_.tree.nodes.size() == 1 && !a_.damaged) a_.remarks.push_back(name + ": no calls were recorded");
     if (a_.timed() && input_.samples.empty()) add_cost_of_hooks(name);  // else times are not those of this run
   }
@@ -294,7 +295,7 @@ class Part {
     a_.remarks.push_back(remark);
     if (a_.samples_without_room)
       a_.remarks.push_back(name + ": the addresses of " + prof_text::count_of(a_.samples_without_room, "sample") +
-                           " found no room in the profile (PROFSIZE), and are in no histogram");
+                           " found no room in the profile, so times of lines lack them; run it with a larger PROFSIZE");
     if (seen.in_hooks > seen.all() / 2)
       a_.remarks.push_back(name +
                            ": the hooks were more than half of the run, so what is left says little of functions of a "
@@ -572,7 +573,8 @@ Analysis analyse(const Input& as_given) {
 
 bool analyse_apart(const Input& input, Apart apart, const std::function<void(const Analysis&)>& show) {
   if (is_gmon_file(input.profiles.at(0)))
-    throw Error(input.profiles[0] + ": is a gmon.out, which does not tell threads and processes apart");
+    throw Error(input.profiles[0] +
+                ": a gmon.out does not say which thread or process it is of; leave out -t, -p and --processes");
   const Profile first = Profile::read(input.profiles.at(0));
   Analysis a = prepare(input, first);
   bool is_first = true;

@@ -50,10 +50,13 @@ std::vector<uint32_t> selected_code(const Recorded& recorded, bool with_inlined)
   if (!found.empty() || recorded.function_filter.only().empty()) return found;
   const prof_names::Pattern& pattern = recorded.function_filter.only()[0];
   prof_names::Nearest nearest(pattern);
-  for (const Function& function : functions) nearest.add(recorded.functions.name_for_patterns(function));
+  for (const Function& function : functions) {
+    const prof_names::Name name = recorded.functions.name_for_patterns(function);
+    if (pattern.matches(name)) throw Error(pattern.glob() + ": is in no file that prof can read; see --debug-dir");
+    nearest.add(name);
+  }
   const std::string question = nearest.question();
-  throw Error(pattern.glob() + ": matches no function whose code is known; " +
-              (question.empty() ? "prof lists the functions" : question));
+  throw Error(pattern.glob() + ": matches no function" + (question.empty() ? "" : "; " + question));
 }
 
 bool is_plain_library(const Object& object) { return object.kind() == Object::Kind::library && !object.is_rewritten(); }

@@ -266,7 +266,8 @@ class GmonReader {
                        ": has no contexts, so Total and the tree are estimates: a function's time is divided among its "
                        "callers by their calls, as gprof does");
     if (!dimension_.empty())
-      remarks_.push_back(name + ": its ticks are " + dimension_ + ", and are shown as if they were seconds");
+      remarks_.push_back(name + ": it counts " + dimension_ + " instead of time; where seconds are shown, read " +
+                         dimension_);
     if (folded_ > 0)
       remarks_.push_back(name + ": there are too many contexts; what is beyond " + std::to_string(kMaxContexts) +
                          " of them is at the outermost level of the tree");

@@ -182,7 +182,7 @@ std::vector<std::string> write_gmon(const Analysis& analysis, const std::string&
   for (const std::string& file : with_blocks) blocks += (blocks.empty() ? "" : ", ") + file;
   if (!blocks.empty())
     remarks.push_back(blocks + (with_blocks.size() == 1 ? ": has" : ": have") +
-                      " the same with the counts of blocks, for gprof -l");
+                      " this and counts of basic blocks, for gprof -l");
   uint64_t self_left_out = 0, others = 0;
   for (size_t f = 0; f < analysis.sums.size(); ++f) {
     const Function& function = analysis.functions.functions()[f];

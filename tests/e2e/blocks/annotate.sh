@@ -137,7 +137,7 @@ cd ..
 
 # gprof reads the blocks, without a word.
 prof -g gmon.out loops loops.profiles/prof.* 2>prof.log || fail "prof -g: $(cat prof.log)"
-[ "$(cat prof.log)" = "prof: gmon.out.blocks: has the same with the counts of blocks, for gprof -l" ] || fail "prof -g says: $(cat prof.log)"
+[ "$(cat prof.log)" = "prof: gmon.out.blocks: has this and counts of basic blocks, for gprof -l" ] || fail "prof -g says: $(cat prof.log)"
 for options in "-l -A -x gmon.out.blocks" "-l -C gmon.out.blocks" "-l -p gmon.out.blocks" "-l -q gmon.out.blocks" "-l -i gmon.out.blocks" \
   "-A gmon.out" "-C gmon.out" "-i gmon.out" "-A -x gmon.out"; do
   # shellcheck disable=SC2086 # several options

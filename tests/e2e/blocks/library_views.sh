@@ -85,14 +85,14 @@ run prof --disassemble=twice hooked/program profiles/prof.*
 [ "$(said)" = 'prof: program: its blocks were not counted; executions of instructions need profld -b' ] || fail "--disassemble says: $(cat stderr)"
 run prof -g gmon.out hooked/program profiles/prof.*
 [ "$(said)" = "prof: gmon.out: has what the program did; what libraries did is in gmon.out.libwork.so
-prof: gmon.out.libwork.so.blocks: has the same with the counts of blocks, for gprof -l" ] && [ ! -e gmon.out.blocks ] || fail "prof -g says: $(cat stderr), leaves $(ls gmon.out*)"
+prof: gmon.out.libwork.so.blocks: has this and counts of basic blocks, for gprof -l" ] && [ ! -e gmon.out.blocks ] || fail "prof -g says: $(cat stderr), leaves $(ls gmon.out*)"
 gprof -l -C plain/libwork.so gmon.out.libwork.so.blocks >executions 2>gprof.log || fail "gprof: $(cat gprof.log)"
 grep -qE 'work.c:1: \(step:0x[0-9a-f]+\) 20 executions' executions && grep -qE 'work.c:10: \(work:0x[0-9a-f]+\) 20 executions' executions ||
   fail "gprof: $(cat executions)"
 rm -rf profiles gmon.out* && mkdir profiles
 PROFDIR=profiles LD_LIBRARY_PATH=copy counted/program >stdout
 run prof -g gmon.out counted/program profiles/prof.*
-grep -qx 'prof: gmon.out.blocks, gmon.out.libwork.so.blocks: have the same with the counts of blocks, for gprof -l' stderr || fail "prof -g says: $(cat stderr)"
+grep -qx 'prof: gmon.out.blocks, gmon.out.libwork.so.blocks: have this and counts of basic blocks, for gprof -l' stderr || fail "prof -g says: $(cat stderr)"
 [ -s gmon.out.blocks ] && [ -s gmon.out.libwork.so.blocks ] || fail "prof -g leaves $(ls gmon.out*)"
 
 # The copy alone is not the whole code.

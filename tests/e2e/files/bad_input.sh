@@ -184,7 +184,7 @@ objcopy --update-section .eh_frame=eh_frame small unwind 2>objcopy.log
 refused unwind
 grep -q 'unwind tables' stderr || fail "damaged unwind tables: $(cat stderr)"
 run profld --libprof missing.so -o out/copy unwind
-[ "$status" = 1 ] && grep -q 'the runtime missing.so: cannot be opened' stderr && [ -z "$(ls -A out)" ] || fail "missing runtime: $(cat stderr)"
+[ "$status" = 1 ] && grep -q 'the runtime library missing.so cannot be used (cannot be opened' stderr && [ -z "$(ls -A out)" ] || fail "missing runtime: $(cat stderr)"
 
 # Go, OCaml and GHC programs, by what tells them: Go's table of functions, OCaml's frame table, GHC's run-time system.
 echo data >data

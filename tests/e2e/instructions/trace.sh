@@ -212,12 +212,12 @@ run timeout $forever prof trace --gdbserver -o children.trace -- ./children
 [ "$status" = 6 ] && [ ! -s stderr ] || fail "children --gdbserver: status $status, $(cat stderr)"
 [ "$(prof itrace --function work children.trace | cut -f 1 | sort -u | wc -l)" = 2 ] || fail "children --gdbserver: not two threads"
 run timeout $forever prof trace --gdbserver --follow-forks --limit 2K -o children.trace -- ./children
-[ "$status" = 6 ] && grep -q "takes no more" stderr || fail "children --limit: status $status, $(cat stderr)"
+[ "$status" = 6 ] && grep -q "has reached the size set by --limit" stderr || fail "children --limit: status $status, $(cat stderr)"
 
 # A limit ends the trace, not the program.
 run timeout $forever prof trace --limit 2K -o limited -- ./sums
 [ "$status" = 4 ] && cmp -s stdout printed || fail "--limit: status $status, $(cat stdout)"
-[ "$(cat stderr)" = "prof: limited: takes no more; the program went on without being traced" ] || fail "--limit: $(cat stderr)"
+[ "$(cat stderr)" = "prof: limited: has reached the size set by --limit; what the program did after that is not in it" ] || fail "--limit: $(cat stderr)"
 [ "$(stat -c %s limited)" -le 2048 ] || fail "--limit: $(stat -c %s limited) bytes"
 
 # What cannot be.

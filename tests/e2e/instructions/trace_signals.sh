@@ -34,7 +34,7 @@ for how in --buffer=64K --gdbserver; do
   # After the end of the trace, too: those with a handler, and the one that kills.
   { timeout $forever prof trace $how --limit 3K -o trace -- ./signals "$(number USR1)" 3 >stdout 2>stderr; } 2>/dev/null
   status=$?
-  [ $status = $((128 + $(number USR2))) ] && grep -q 'takes no more' stderr || fail "$how --limit: status $status, $(cat stderr)"
+  [ $status = $((128 + $(number USR2))) ] && grep -q 'has reached the size set by --limit' stderr || fail "$how --limit: status $status, $(cat stderr)"
 done
 
 # gdb gives signals its own names.

@@ -93,7 +93,7 @@ compile elsewhere/libouter.so library.c -DFUNCTION=outer -DLOOP=other_loop -DINN
   -Lelsewhere -linner
 export LD_LIBRARY_PATH=$PWD/elsewhere
 same bin/program
-grep -q '^prof: bin/program: .*, looks into LD_LIBRARY_PATH .*: libouter.so, libinner.so$' stderr || fail "the environment: $(cat stderr)"
+grep -q '^prof: bin/program: .*, finds the originals of libraries first, by LD_LIBRARY_PATH .*: libouter.so, libinner.so$' stderr || fail "the environment: $(cat stderr)"
 unset LD_LIBRARY_PATH
 mv elsewhere lib
 

@@ -105,7 +105,7 @@ grep -qP '^ +% +Self +\+/- +Total +Calls +Per-call\tName$' stderr || fail "no he
 has_row 1000 'less' stderr && has_row 1000 'spin' stderr && has_row 3000 'more' stderr || fail "calls: $(cat stderr)"
 has_row - 'library_work \[liblibrary.so\]' stderr || fail "the library: $(cat stderr)"
 has_row - "#$hidden \[liblibrary.so\]" stderr || fail "no #$hidden in the library: $(cat stderr)"
-tail -n 1 stderr | grep -qE 'the samples are prof.samples, the profile is prof\.[0-9]+$' || fail "no files named: $(cat stderr)"
+tail -n 1 stderr | grep -qE 'the samples are in prof.samples, the profile is prof\.[0-9]+$' || fail "no files named: $(cat stderr)"
 profile=$(tail -n 1 stderr | grep -oE '[^ ]*$')
 
 # What was run can be put together again, with the program or without.

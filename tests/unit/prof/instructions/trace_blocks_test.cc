@@ -245,7 +245,8 @@ TEST_CASE("a record may be read in two pieces, and does not go on after its wind
   torn.add_table();
   torn.add_records(block(0, {0x5000, 0x8000}).substr(0, 16));
   torn.add_end();
-  CHECK(listed(torn.write(directory)).remarks[0] == "is damaged: a record goes on past its window");
+  CHECK(listed(torn.write(directory)).remarks[0] ==
+        "is damaged (a record goes on past its window); only what comes before that is shown");
 }
 
 TEST_CASE("a block that never gets its values is told") {
@@ -404,12 +405,13 @@ TEST_CASE("blocks that no table tells of are damage") {
   BlocksTrace trace;
   trace.add_module();
   trace.add_records(block(1));
-  CHECK(listed(trace.write(directory)).remarks[0] == "is damaged: blocks ran that no table tells of");
+  CHECK(listed(trace.write(directory)).remarks[0] ==
+        "is damaged (blocks ran that no table tells of); only what comes before that is shown");
   BlocksTrace other;
   other.add_module();
   other.add_table();
   other.add_records(block(1) + block(9));
   const Listed part = listed(other.write(directory), {}, prof::ListingForm::lackey);
   CHECK(part.text == "I  00010010,1\n");
-  CHECK(part.remarks[0] == "is damaged: a block ran that there is not");
+  CHECK(part.remarks[0] == "is damaged (a block ran that there is not); only what comes before that is shown");
 }
