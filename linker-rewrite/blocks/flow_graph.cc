@@ -265,7 +265,10 @@ void FlowGraph::connect() {
 //     A loop runs kLoop times, so each way out of it is seldom taken. This also tells a switch in a loop from its
 //     cases: each of them runs a part of the times only.
 //     What a compiler has put apart, and what does not come back, runs seldom.
-//     A compiler lays the way that it thinks likely after a conditional jump, so the jump is less likely.
+//     A compiler lays the way that it thinks likely after a conditional jump, so the jump is less likely; still less if
+//     it leads far, and if a call is there and none after the jump (Ball and Larus 1993).
+//
+// The numbers were chosen by how many increments sixteen programs execute, from bzip2 to cc1plus.
 //
 // Loops are found by one walk (Wei, Mao, Zou and Chen 2007): where it meets a block that it is in, that is the head of
 // a loop, and all that lies between belongs to it. This needs no dominators, and takes code in which control jumps into
@@ -274,9 +277,12 @@ void FlowGraph::connect() {
 
 namespace {
 
-constexpr double kLoop = 8;     // how often a loop is taken to run
-constexpr double kJump = 0.5;   // of a jump forward, if going on after it is 1
-constexpr double kMax = 1e100;  // of what a block is taken to run
+constexpr double kLoop = 8;       // how often a loop is taken to run
+constexpr double kJump = 0.75;    // of a jump forward, if going on after it is 1
+constexpr double kJumpFar = 0.3;  // of one over more than kNear bytes
+constexpr uint64_t kNear = 50;
+constexpr double kToCall = 0.5;  // times that
+constexpr double kMax = 1e100;   // of what a block is taken to run
 
 class Guess {
  public:
@@ -388,8 +394,16 @@ class Guess {
     const uint32_t loop = is_head_[b] ? b : head_of_[b];
     if (loop != kNone && !is_in_loop(to, loop)) share /= kLoop;
     if (ends_[to] || (blocks[to].part != 0 && blocks[b].part == 0)) share *= kSeldom;
-    if (graph_.last_insn(blocks[b]).flow == Flow::jump_if && to > b + 1) share *= kJump;
+    if (graph_.last_insn(blocks[b]).flow == Flow::jump_if && to > b + 1) {
+      const OldAddr after = graph_.range(blocks[b]).end, target = graph_.range(blocks[to]).start;
+      share *= target >= after && target - after <= kNear ? kJump : kJumpFar;
+      if (ends_with_call(to) && !ends_with_call(b + 1)) share *= kToCall;
+    }
     return share;
+  }
+  bool ends_with_call(uint32_t b) const {
+    const Flow last = graph_.last_insn(graph_.blocks()[b]).flow;
+    return last == Flow::call || last == Flow::call_indirect;
   }
 
   double begin(uint32_t b) const {
