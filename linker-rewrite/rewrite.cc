@@ -98,10 +98,10 @@ void give_back_memory(const Image& image) {
 }
 
 // The file's data is read first, and its pages are given back before the code is gone through.
-void decide_what_moves(Program& program) {
+void decide_what_moves(Program& program, TaskCalls task_calls) {
   const DataReferences data = find_data_references(program);
   give_back_memory(*program.image);
-  find_reasons_to_stay(program, data);
+  find_reasons_to_stay(program, data, task_calls);
   give_back_memory(*program.image);
 }
 
@@ -226,15 +226,17 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   const auto show = [&](double done, const char* stage) { show_all(discovered + (1 - discovered) * done, stage); };
   show(0.05, "finding functions");
   const EhFrame frames = read_eh_frame(image);
-  Program program = group_functions(image, frames, find_functions(image, frames), std::move(frame_tables));
+  const TaskCalls task_calls =
+      selection.blocks && selection.no_hooks && image.is_static() ? TaskCalls::move : TaskCalls::stay;
+  Program program = group_functions(image, frames, find_functions(image, frames, task_calls), std::move(frame_tables));
   constexpr double kDiscovery = 0.7;
   const auto show_discovery = [&](double share) { show_all(0.05 + (kDiscovery - 0.05) * share, "finding functions"); };
   const std::optional<MadeFrames> made =
       selection.discover ? discover_functions(program, show_discovery) : std::nullopt;
   if (made) discovered = kDiscovery;
   if (made)
-    program =
-        group_functions(image, made->frames, find_functions(image, made->frames), std::move(program.frame_tables));
+    program = group_functions(image, made->frames, find_functions(image, made->frames, task_calls),
+                              std::move(program.frame_tables));
   refuse_without_functions(program, selection);
   if (takes_heap_after_data(program)) {
     if (image.is_position_independent()) throw refusal(Refusal::heap_after_data);
@@ -244,7 +246,7 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
 
   // Decide what can move. Now each group has a reason to stay, or it is known where all its jumps lead.
   show(0.2, "understanding jumps");
-  decide_what_moves(program);
+  decide_what_moves(program, task_calls);
 
   // Ask what the user wants. Now each group knows whether it is selected, and so whether it moves, and is hooked.
   select_groups(program, selection);
@@ -266,7 +268,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   layout->name_copies(program);
   BlockCounters blocks;
   if (selection.blocks) {
-    const Increment increment = choose_increment(program, !selection.no_hooks, layout->begins_threads());
+    const bool begins_threads = task_calls == TaskCalls::move ? select_task_calls(program) : layout->begins_threads();
+    const Increment increment = choose_increment(program, !selection.no_hooks, begins_threads);
     blocks = count_blocks(program, entry_jumps, increment, result.report);
   }
   if (selection.trace) {

@@ -24,13 +24,15 @@ uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t ar
   return result;
 }
 
+uint32_t has_strangers;
+
 // The word is the number of the thread that has the lock. That may have ended in a system call, by a filter or in the
 // handler of SIGSYS; or it is this one, which such a handler took away from there. Between system calls all is whole.
 // Where the program has forbidden to ask for it, threads have none, and nobody can tell whether they have ended.
 void lock(uint32_t* word) {
   constexpr uint64_t kLookEvery = 1024;  // tries
   constexpr uint32_t kNobody = 0, kUnknown = ~0u;
-  const State* s = get_state();
+  const State* s = load(&has_strangers) == 0 ? get_state() : nullptr;
   const int32_t id = s && s->tid != 0 ? s->tid : thread_id();
   const uint32_t own = id > 0 ? uint32_t(id) : kUnknown;
   for (uint64_t tries = 1; !exchange_if_shared(word, kNobody, own); ++tries) {

@@ -11,6 +11,9 @@ namespace libprof {
 // there were no room, in a state that a forked child has left (life/threads.h).
 uint64_t run_heavy(State* s, uint64_t (*function)(State*, uint64_t), uint64_t argument);
 
+// Set before the first thread locks that may find another's State as its own: both have one thread pointer.
+extern uint32_t has_strangers;
+
 // The lock of the process; only for heavy paths, since signals must be blocked. It is taken from a thread that has
 // ended.
 void lock(uint32_t* word);

@@ -27,6 +27,9 @@
 // Where an array is that all threads increment, of a library or of a program that uses gs itself, see the second part
 // of this file; the third is of libraries without hooks.
 //
+// In a static program without hooks the system call that makes a thread begins it (start.cc: begin_task). A stranger is
+// a thread that has its parent's thread pointer, and so no State of its own.
+//
 // Limits. What a new thread counts before its first hook shares counters with the thread that made it; there is nothing
 // to count there but in C libraries, in static programs. Threads that get no memory share those of the first one.
 
@@ -105,11 +108,13 @@ struct Area {
   bool is_of_file;                  // what is counted is in the profile at once
   bool has_libraries;               // the fourth part of this file tells of what follows
   uint32_t users;                   // threads that have it; atomic
+  int32_t stranger;                 // the thread without a State of its own that has it; 0: there is none such
   Block of_library[kMaxLibraries];  // values of its counters, by Array::number
 };
 static_assert(sizeof(Area) <= kPage);
-Area first;   // memory is null until it has begun
-Area* areas;  // all others
+Area first;        // memory is null until it has begun
+Area* areas;       // all others
+Area* next_asked;  // of these, whether its stranger has ended; null: the first
 uint32_t first_is_taken;
 bool libraries_are_own;  // threads have counters of libraries as well
 bool needs_windows;      // and not all increments of these have become locked since
@@ -168,6 +173,32 @@ void find_block_counters(const Elf64_Phdr* headers, uint64_t count, uint64_t bia
 
 bool has_block_counters() { return counters_size != 0; }
 
+namespace {
+
+// That of a stranger which has ended, if one is found among the next few; it is the stranger `id`'s from now on.
+Area* take_area_of_ended(int32_t id) {
+  constexpr uint32_t kAsked = 8;
+  Area* found = nullptr;
+  uint32_t asked = 0;
+  lock(&process->lock);
+  Area* const begin = next_asked ? next_asked : areas;
+  for (Area* a = begin; a && !found && asked < kAsked;) {
+    if (a->stranger != 0) {
+      ++asked;
+      if (syscall4(__NR_tkill, uint64_t(a->stranger), 0) == kErrorNoProcess) {
+        a->stranger = id;
+        found = a;
+      }
+    }
+    a = next_asked = a->next ? a->next : areas;
+    if (a == begin) break;
+  }
+  unlock(&process->lock);
+  return found;
+}
+
+}  // namespace
+
 void begin_block_counters() {
   if (counters_size == 0) return;
   process->owns_counters = 1;
@@ -197,6 +228,18 @@ void begin_block_counters_of_thread(State* s) {
   set_gs_base(s->counters - as_word(program_counters));
 }
 
+void begin_block_counters_of_stranger() {
+  if (counters_size == 0) return;
+  store(&has_strangers, 1u);
+  const int32_t id = thread_id();
+  Area* area = take_area_of_ended(id);
+  if (!area) {
+    area = make_area();
+    if (area) store(&area->stranger, id);
+  }
+  if (area) set_gs_base(as_word(area->memory) - as_word(program_counters));
+}
+
 void leave_block_counters_of_parent() {
   if (!first.memory || (process && process->owns_counters)) return;
   if (first.is_of_file)
@@ -207,6 +250,7 @@ void leave_block_counters_of_parent() {
     leave_areas_of_parent();
   } else {
     set_gs_base(0);
+    next_asked = nullptr;
     while (Area* area = areas) {
       areas = area->next;
       unmap_guarded(area, size_of_area());

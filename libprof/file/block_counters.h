@@ -23,6 +23,9 @@ void begin_block_counters();
 // Gives a thread that begins counters of its own. On its heavy path.
 void begin_block_counters_of_thread(State* s);
 
+// Gives counters to the calling thread, which has no State of its own. Signals are blocked.
+void begin_block_counters_of_stranger();
+
 // In a forked child, before it begins anew: what it counts is its own from now on, and none of its parent's. A heavy
 // path.
 void leave_block_counters_of_parent();

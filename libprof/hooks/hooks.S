@@ -111,7 +111,7 @@
         .globl  hook_words
         .globl  _profhooks
         .type   _profhooks, @object
-        .size   _profhooks, 40
+        .size   _profhooks, 48
 _profhooks:
 hook_words:
         .quad   enter_elapsed
@@ -119,6 +119,7 @@ hook_words:
         .quad   tail_elapsed
         .quad   jump_anywhere
         .quad   _proftracefull  // of static programs; never changed
+        .quad   _proftask       // the same
 
         // Of libraries: see libraries.cc.
         .hidden library_hook_words

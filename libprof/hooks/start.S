@@ -1,5 +1,5 @@
-// How control comes to the runtime and leaves it beside the hooks: the entry point of a static program, functions on
-// another stack, and the return from the handler of signals.
+// How control comes to the runtime and leaves it beside the hooks: the entry points of a static program, and of what
+// its system calls make, functions on another stack, and the return from the handler of signals.
 
 #include <asm/unistd.h>
 
@@ -55,6 +55,55 @@ _profstart:
         jmp     *-8(%rsp)
         .cfi_endproc
         .size   _profstart, . - _profstart
+
+// _proftask: where a thread or process begins that a system call of a static program has made
+// (linker-rewrite/x86/system_calls.cc). rcx = where it goes on, r11 = the number of the call; all other registers are
+// kept, and the flags, and what may lie below the stack pointer.
+
+        FUNCTION _proftask
+        .cfi_def_cfa %rsp, 0
+        .cfi_register %rip, %rcx
+        lea     -128(%rsp), %rsp
+        .cfi_adjust_cfa_offset 128
+        push    %rcx
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rip, -136
+        push    %rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbp, -144
+        mov     %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        pushf
+        cld
+        push    %rax
+        push    %rdx
+        push    %rsi
+        push    %rdi
+        push    %r8
+        push    %r9
+        push    %r10
+        mov     %r11, %rsi
+        and     $-16, %rsp
+        call    begin_task
+        lea     -64(%rbp), %rsp
+        pop     %r10
+        pop     %r9
+        pop     %r8
+        pop     %rdi
+        pop     %rsi
+        pop     %rdx
+        pop     %rax
+        popf
+        pop     %rbp
+        .cfi_restore %rbp
+        .cfi_def_cfa %rsp, 136
+        pop     %rcx
+        .cfi_adjust_cfa_offset -8
+        .cfi_register %rip, %rcx
+        lea     128(%rsp), %rsp
+        .cfi_adjust_cfa_offset -128
+        jmp     *%rcx
+        END_FUNCTION _proftask
 
 // Runs a function on another stack.
 

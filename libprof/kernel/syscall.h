@@ -103,6 +103,13 @@ inline int64_t advise(void* p, uint64_t size, uint64_t advice) {
 inline int32_t process_id() { return int32_t(syscall4(__NR_getpid, 0)); }
 inline int32_t thread_id() { return int32_t(syscall4(__NR_gettid, 0)); }
 
+// Whether there are eight bytes of memory. The kernel tells: asked to change the mask of signals in a way that there is
+// not, it reads the new mask, and only then complains of the way.
+inline bool is_readable(uint64_t address) {
+  constexpr uint64_t kNoWay = 99;
+  return syscall4(__NR_rt_sigprocmask, kNoWay, address, 0, sizeof(uint64_t)) == kErrorInvalid;
+}
+
 // Nanoseconds; 0 if the call is refused.
 inline uint64_t clock(uint64_t which) {
   struct {

@@ -121,6 +121,34 @@ extern "C" [[gnu::visibility("hidden")]] int64_t watched_fork(int64_t number, ui
   return result;
 }
 
+// The first that runs in a thread or process which a system call of a static program has made: `number`, one of
+// kTaskCalls (linker-rewrite/x86/system_calls.h), with `first` as its first argument.
+//
+// A thread that has its parent's thread pointer has its State, too, or none: it must not begin one of its own. The
+// arguments of clone3 lie in memory that the parent may have given up already, unless it waits. So of these only those
+// of a process are looked at: threads by clone3 are taken to have a thread pointer, as those of C libraries do.
+extern "C" [[gnu::visibility("hidden")]] void begin_task(uint64_t first, uint64_t number) {
+  constexpr uint64_t kParentWaits = 0x4000, kSetsThreadPointer = 0x80000;  // CLONE_VFORK, CLONE_SETTLS
+  const bool shares_memory = number != __NR_fork && process && process->owns_counters;
+  if (!shares_memory) return begin_child();
+  uint64_t flags = first;
+  if (number == __NR_clone3) {
+    if (thread_id() != process_id())
+      flags = kSetsThreadPointer;
+    else
+      flags = is_readable(first) ? *reinterpret_cast<const uint64_t*>(first) : 0;
+  }
+  if ((flags & kParentWaits) != 0) return;
+  char here;
+  State* s = get_state();
+  if (!s && (flags & kSetsThreadPointer) != 0) s = begin_thread(as_word(&here));
+  if (s && s->tid == thread_id()) return;
+  uint64_t mask;
+  const bool are_blocked = block_signals(&mask);
+  begin_block_counters_of_stranger();
+  if (are_blocked) restore_signals(mask);
+}
+
 // Has begin_child called in the children that the C library forks.
 static void watch_forks() {
   if (auto* of_glibc = library_function("__register_atfork", __register_atfork)) {

@@ -11,8 +11,7 @@
 // PT_TLS before the word. If it is there, the program keeps the rules, and the hooks become those that do not ask. If
 // not, all hooks do nothing from then on, and the profile says so.
 //
-// The memory that should hold the mark may not be there. The kernel tells: asked to change the mask of signals in a way
-// that there is not, it reads the new mask, and only then complains of the way.
+// The memory that should hold the mark may not be there (is_readable).
 
 #include "thread_pointer.h"
 
@@ -40,7 +39,6 @@ namespace {
 enum Doubt : uint64_t { kNone = 0, kDoubtful = 1, kRefused = 2 };
 
 constexpr uint64_t kGetThreadPointer = 0x1003;  // ARCH_GET_FS
-constexpr uint64_t kNoWay = 99;                 // to change the mask of signals
 
 uint64_t own_pointer;  // 0: not set yet
 
@@ -51,10 +49,6 @@ uint64_t present_pointer() {
   else
     syscall4(__NR_arch_prctl, kGetThreadPointer, as_word(&pointer));
   return pointer;
-}
-
-bool is_readable(uint64_t word) {
-  return syscall4(__NR_rt_sigprocmask, kNoWay, word, 0, sizeof(uint64_t)) == kErrorInvalid;
 }
 
 bool leads_to_word(uint64_t pointer) {

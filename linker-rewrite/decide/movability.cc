@@ -7,7 +7,7 @@
 //   * its return address is not a caller's: the outermost function (_start), signal trampolines, retpolines, context
 //     switches;
 //   * two threads of control leave a system call in it: vfork and clone. The child would run the exit hook on the
-//     parent's frames, or on a stack that has none;
+//     parent's frames, or on a stack that has none (TaskCalls::stay);
 //   * a function that it calls returns to an address after the return address (split stacks), reads what is there
 //     (inline_data.cc), or compares that address with others (compared_callers.cc);
 //   * its bytes are data: read through a RIP-relative operand, or through a pointer (code_as_data.cc);
@@ -215,15 +215,17 @@ OldAddr find_fragment_after(const Program& program, const FunctionCode& function
 
 // The reason why a group has to stay, from its own code only. `outside`: see Unresolved.
 std::optional<Reason> own_reason(const Program& program, const LastCalls& last_calls, const DataReferences& data,
-                                 Group& group, OldAddr* outside) {
+                                 TaskCalls task_calls, Group& group, OldAddr* outside) {
   for (const Code& code : group.code.parts)
     if (code.insns.empty()) return ReasonCode::part_not_decoded;
   for (uint32_t index : group.ranges) {
     const CodeRange& r = program.ranges[index];
     const Code& code = program.code(r);
-    if (r.fde && r.fde->no_return_address) return ReasonCode::no_return_address;
+    // The part of glibc's clone that runs in the new thread has a table of its own.
+    const bool is_where_thread_starts = task_calls == TaskCalls::move && r.fragment;
+    if (r.fde && r.fde->no_return_address && !is_where_thread_starts) return ReasonCode::no_return_address;
     if (const auto why = why_not_rewritable(*program.image, *program.frames, r.range)) return why;
-    if (leaves_twice(code)) return ReasonCode::returns_twice;
+    if (task_calls == TaskCalls::stay && leaves_twice(code)) return ReasonCode::returns_twice;
     if (r.fde && r.fde->made && ends_signal(code)) return ReasonCode::signal_frame;
     if (splits_stack(code)) return ReasonCode::splits_stack;
     for (const Insn& insn : code.insns) {
@@ -292,7 +294,7 @@ void keep_what_is_patched(Program& program) {
 
 }  // namespace
 
-void find_reasons_to_stay(Program& program, const DataReferences& data) {
+void find_reasons_to_stay(Program& program, const DataReferences& data, TaskCalls task_calls) {
   const OldRange builtins = v8_builtins(*program.image);
   for (const CodeRange& r : program.ranges)
     if (builtins.contains(r.range.start)) program.groups[r.group].reason = ReasonCode::v8_builtin;
@@ -301,7 +303,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
   std::vector<OldAddr> outside(program.groups.size());
   parallel_for(program.groups.size(), [&](size_t i) {
     Group& g = program.groups[i];
-    if (!g.reason) g.reason = own_reason(program, last_calls, data, g, &outside[i]);
+    if (!g.reason) g.reason = own_reason(program, last_calls, data, task_calls, g, &outside[i]);
   });
   // The jump table leads to a fragment that nothing else leads to.
   for (uint32_t i = 0; i < program.groups.size(); ++i)
@@ -312,7 +314,7 @@ void find_reasons_to_stay(Program& program, const DataReferences& data) {
       if (r.group == i || !r.may_be_fragment_of_any()) break;
       add_fragment(program, i, uint32_t(to));
       Group& g = program.groups[i];
-      g.reason = own_reason(program, last_calls, data, g, &outside[i]);
+      g.reason = own_reason(program, last_calls, data, task_calls, g, &outside[i]);
     }
   program.image->release();  // all code was read, and will be read once more
 

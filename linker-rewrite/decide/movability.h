@@ -14,7 +14,7 @@ namespace profld {
 void refuse_unsupported(const Image& image);
 
 // Sets Group::reason of every group that cannot be moved, and Group::indirect of the others.
-void find_reasons_to_stay(Program& program, const DataReferences& data);
+void find_reasons_to_stay(Program& program, const DataReferences& data, TaskCalls task_calls = TaskCalls::stay);
 
 }  // namespace profld
 

@@ -118,24 +118,46 @@ class NumberSearch {
   std::set<State> seen_;
 };
 
-bool may_make(const Program& program, const FunctionCode& code, std::span<const int64_t> numbers) {
+// Whether any two bytes of the range may be a system call.
+bool has_bytes_of_call(const Program& program, OldRange range) {
+  const auto bytes = program.image->bytes(range.start, range.size());
+  for (uint64_t i = 0; bytes && i + 1 < bytes->size(); ++i)
+    if (may_enter_kernel((*bytes)[i], (*bytes)[i + 1])) return true;
+  return false;
+}
+
+// Calls is_enough(at, instruction's bytes) for each instruction that may make one of these system calls, until it
+// returns true; whether it did. Code that does not decode may make any if it has bytes of a system call: for it there
+// are no bytes.
+template <class IsEnough>
+bool any_call(const Program& program, const Group& group, std::span<const int64_t> numbers, IsEnough is_enough) {
+  const FunctionCode& code = group.code;
   std::optional<NumberSearch> search;
   for (uint32_t p = 0; p < code.parts.size(); ++p) {
     const Code& part = code.parts[p];
+    if (part.insns.empty() && has_bytes_of_call(program, program.ranges[group.ranges[p]].range) &&
+        is_enough(InsnRef{p, 0}, ByteView()))
+      return true;
     if (ends_signal(part.bytes)) continue;
     for (uint32_t i = 0; i < part.insns.size(); ++i) {
       const ByteView bytes = part.bytes_of(part.insns[i]);
       const CachedInsn* cached = DecodeCache::of_this_thread().find(bytes);
       if (!cached || !cached->enters_kernel()) continue;
-      if (!is_system_call(bytes)) return true;
-      const int64_t number = system_call_number(part, i);
-      if (std::ranges::find(numbers, number) != numbers.end()) return true;
-      if (number >= 0) continue;
-      if (!search) search.emplace(program, code);
-      if (search->may_be(p, i, numbers)) return true;
+      if (is_system_call(bytes)) {
+        const int64_t number = system_call_number(part, i);
+        if (number < 0 && !search) search.emplace(program, code);
+        const bool may_be =
+            number < 0 ? search->may_be(p, i, numbers) : std::ranges::find(numbers, number) != numbers.end();
+        if (!may_be) continue;
+      }
+      if (is_enough({p, i}, bytes)) return true;
     }
   }
   return false;
+}
+
+bool may_make(const Program& program, const Group& group, std::span<const int64_t> numbers) {
+  return any_call(program, group, numbers, [](InsnRef, ByteView) { return true; });
 }
 
 // Code that is in no function, and in no linker's stub. Some of it runs all the same; most of it is data, such as
@@ -228,7 +250,7 @@ class OutsideCode : public Surroundings {
 bool may_make_system_call(const Program& program, std::span<const int64_t> numbers) {
   std::atomic<bool> found = false;
   parallel_for(program.groups.size(), [&](size_t g) {
-    if (!found && may_make(program, program.groups[g].code, numbers)) found = true;
+    if (!found && may_make(program, program.groups[g], numbers)) found = true;
   });
   return found || OutsideCode(program).may_run(may_enter_kernel);
 }
@@ -305,11 +327,13 @@ bool is_thread_pointer_doubtful(const Program& program) {
 // of them its counters before it runs. So threads share none, unless they are made in another way: by a system call of
 // the program's own; by the C library for itself, when it is asked to call a function of the program's in a thread
 // (SIGEV_THREAD and the like); or by clone. A program that may do any of that gets increments with the prefix lock,
-// which are never lost, and cost about twenty cycles. The same holds with another runtime, unless the program is static
-// and makes no thread.
+// which are never lost, and cost about twenty cycles. The same holds with another runtime.
+//
+// A static program has all that makes threads in its own code. So there the copy of each system call that may make one
+// has the runtime begin it (x86/system_calls.cc). Only if one is not in code that moves, increments are locked.
 //
 // Forked children are alike: until the runtime knows of them, they count in their parent's profile. The C library tells
-// it of fork, but not of _Fork, and in a static program of neither.
+// it of fork, but not of _Fork; in a static program it knows of both.
 //
 // Limit. A library may make threads by system calls of its own, and have them call functions of the program.
 
@@ -332,10 +356,7 @@ bool imports_makers(const Image& image) {
 }
 
 // (vfork lets the caller wait.)
-bool may_make_threads(const Program& program) {
-  constexpr int64_t kCalls[] = {SYS_clone, SYS_clone3, SYS_fork};
-  return may_make_system_call(program, kCalls);
-}
+bool may_make_tasks(const Program& program) { return may_make_system_call(program, kTaskCalls); }
 
 }  // namespace
 
@@ -349,8 +370,25 @@ Increment choose_increment(const Program& program, bool has_hooks, bool runtime_
 
 bool may_share_counters(const Program& program, bool runtime_begins_threads) {
   const Image& image = *program.image;
-  if (!image.is_static() && (!runtime_begins_threads || imports_makers(image))) return true;
-  return may_make_threads(program);
+  if (image.is_static()) return !runtime_begins_threads && may_make_tasks(program);
+  return !runtime_begins_threads || imports_makers(image) || may_make_tasks(program);
+}
+
+bool select_task_calls(Program& program) {
+  if (uses_gs(program)) return false;
+  std::atomic<bool> may_be_others = OutsideCode(program).may_run(may_enter_kernel);
+  parallel_for(program.groups.size(), [&](size_t g) {
+    Group& group = program.groups[g];
+    const auto is_other = [&](InsnRef at, ByteView bytes) {
+      if (!group.moves() || !is_system_call(bytes)) return true;
+      group.task_calls.push_back(at);
+      return false;
+    };
+    if (!may_be_others && any_call(program, group, kTaskCalls, is_other)) may_be_others = true;
+  });
+  if (!may_be_others) return true;
+  for (Group& group : program.groups) group.task_calls.clear();
+  return false;
 }
 
 // The C library, or a part of it, makes threads when it is asked to, by pthread_create or one of the makers.
@@ -363,8 +401,7 @@ uint32_t increments_flags(const Program& program, Increment increment) {
                                [&](const Symbol& s) { return s.section != SHN_UNDEF && s.name == name; });
   };
   if (has("fork")) return prof_format::kHasFork;
-  return !has("pthread_create") && (imports_makers(image) || may_make_threads(program)) ? prof_format::kMakesThreads
-                                                                                        : 0;
+  return !has("pthread_create") && (imports_makers(image) || may_make_tasks(program)) ? prof_format::kMakesThreads : 0;
 }
 
 }  // namespace profld

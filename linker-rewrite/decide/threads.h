@@ -26,6 +26,11 @@ enum class Increment : uint8_t {
 
 inline bool is_locked(Increment i) { return i == Increment::of_thread_locked || i == Increment::of_process; }
 
+// Of a static program: finds all system calls that may make threads or processes (Group::task_calls). After them the
+// copy lets the runtime begin what they made. False, and none are listed, if there may be others, and if the program
+// uses gs. To be called when it is final which groups move.
+bool select_task_calls(Program& program);
+
 // The cheapest that loses nothing. `has_hooks`: of the copy. `runtime_begins_threads`: its runtime gets control first
 // in each new thread.
 Increment choose_increment(const Program& program, bool has_hooks, bool runtime_begins_threads);

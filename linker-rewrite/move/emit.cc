@@ -52,6 +52,8 @@ class Emitter {
       if (change.form == Form::import_call) out_.call(thunks_.enter(change.import));
       if (change.form == Form::hook_only || change.form == Form::import_call)
         unchanged(next_, next_ + 1);
+      else if (change.form == Form::task_call)
+        write_task_call(out_, hook_slots_.task);
       else
         changed(code_.insns[next_], change);
       if (change.form == Form::import_call) out_.call(thunks_.leave());
@@ -155,6 +157,7 @@ class Emitter {
     switch (change.form) {
       case Form::hook_only:
       case Form::import_call:
+      case Form::task_call:
         break;
       case Form::jump:
         out_.copy(prefixes);

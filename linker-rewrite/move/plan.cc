@@ -7,6 +7,7 @@
 //   jmp *pointer   call _profjump; jmp *pointer: f may have a hook. So before a stub of the linker, which leads to
 //                  another library; and call _profout before a tail call of a function that certainly has no hook
 //   call import    call thunk_in; call import; call thunk_out (emit.h)
+//   syscall        in static programs, if it may make a thread: that begins in the runtime (x86/system_calls.cc)
 //   tail call of an import: call thunk_count; call _profout; jmp
 //   branch         the displacement leads to the target's copy; an 8-bit one that does not reach becomes 32 bits wide
 //   jrcxz, loop    have 8 bits only: jrcxz 1f; jmp 2f; 1: jmp target; 2:
@@ -55,6 +56,8 @@ uint32_t length_in_form(const Insn& insn, Form form) {
       return insn.length + kShortJumpLength + kHookLength + kJumpLength;
     case Form::loop:
       return length_of_jump_back(insn);  // and the later times
+    case Form::task_call:
+      return kTaskCallLength;
   }
   return 0;
 }
@@ -127,6 +130,8 @@ class Planner {
           change_branch(i, import);
           break;
         default:
+          if (std::ranges::binary_search(program_.groups[range_.group].task_calls, InsnRef{range_.part, i}))
+            plan_.changes.push_back({i, Form::task_call, false});
           break;
       }
     }

@@ -9,6 +9,7 @@
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/x86/encoding.h"
+#include "linker-rewrite/x86/system_calls.h"
 
 namespace profld {
 
@@ -42,10 +43,12 @@ inline uint32_t length_of(const EdgeRecord& edge) {
 
 // The words that hold the addresses of the hooks, one after the other.
 struct HookSlots {
-  explicit HookSlots(NewAddr start) : enter(start), leave(start + 8), tail(start + 16), jump(start + 24) {}
+  explicit HookSlots(NewAddr start)
+      : enter(start), leave(start + 8), tail(start + 16), jump(start + 24), task(start + 40) {}
   NewAddr enter, leave;
   NewAddr tail;  // before a jump after the enter hook of another function
   NewAddr jump;  // before one that may lead to a function with hooks
+  NewAddr task;  // of static programs: what a system call has made begins
 };
 
 // The form of an instruction in the copy. The top of plan.cc shows them.
@@ -58,6 +61,7 @@ enum class Form : uint8_t {
   tail_call_if,        // jcc over a hook and a jump
   tail_call_if_short,  // the same for jrcxz and loop
   loop,                // the jump at the end of a RepeatedLoop, and after it the loop's later times
+  task_call,           // a system call that may make a thread or a process, which begins in the runtime
 };
 
 // An instruction that is not copied as it is.

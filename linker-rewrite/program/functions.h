@@ -31,9 +31,19 @@ struct CodeRange {
   std::string name() const { return names.empty() ? std::string() : names.front(); }
 };
 
+// What is done with code around system calls that make threads and processes: both, the old and the new one, go on
+// there.
+enum class TaskCalls : uint8_t {
+  stay,  // a hook of leaving would run in both
+  move,  // there are no hooks, and the runtime has to know what is made (select_task_calls)
+};
+
 // All ranges, ascending, not overlapping (ranges that overlap in the tables become one). Linkage stubs (.plt) are not
-// included.
-std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames);
+// included. If task calls move, two kinds of code are included that C libraries have around them: what control runs on
+// to after the end that the unwind table gives a range (glibc's clone ends before the system call there, as unwinders
+// shall not follow the new thread), and functions of which a symbol gives no size (musl's).
+std::vector<CodeRange> find_functions(const Image& image, const EhFrame& frames,
+                                      TaskCalls task_calls = TaskCalls::stay);
 
 // True for bytes in front of a function that are a number, dressed up as an instruction, and no-operations. clang
 // -fsanitize=kcfi puts them there, with a symbol that says they were a function. Checks of indirect calls read the

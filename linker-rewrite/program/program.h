@@ -49,6 +49,7 @@ struct Group {
   FunctionCode code;       // parts in the same order; a range that does not decode has a part without instructions
   IndirectJumps indirect;  // filled by find_reasons_to_stay
   std::vector<ImportCall> import_calls;  // ascending; filled by select_import_calls
+  std::vector<InsnRef> task_calls;       // ascending; filled by select_task_calls
   std::optional<Reason> reason;          // why it has to stay in place; none if it can move
   bool selected = false;                 // by the user, see decide/selection.h
   std::optional<LeftOut> left_out{};     // then it is not selected

@@ -35,7 +35,7 @@ Image open_runtime(const std::string& path) {
 
 Runtime::Runtime(const std::string& path) : path_(path), image_(open_runtime(path)) {
   for (const char* name :
-       {"_profin", "_profout", "_profhooks", "_profstart", "_profentry", "_profdoubt", "_profunhooked"})
+       {"_profin", "_profout", "_profhooks", "_profstart", "_proftask", "_profentry", "_profdoubt", "_profunhooked"})
     address(name);
   if (!image_.segment(PT_TLS) || tls().p_filesz != 0) throw unusable(path, "it has no thread-local word");
   // Symbols that it would find in the C library, if there were one, are 0.

@@ -245,8 +245,12 @@ inline std::optional<uint64_t> number_kept_by(ByteView insn) {
   return keeps ? std::optional<uint64_t>(*number) : std::nullopt;
 }
 
-// The number in `mov $number, %eax`.
+// The number in `mov $number, %eax`; in `mov $number, %al`.
 std::optional<int32_t> number_moved_to_eax(ByteView insn);
+inline std::optional<uint8_t> number_moved_to_al(ByteView insn) {
+  if (insn.size() != 2 || insn[0] != 0xb0) return std::nullopt;
+  return insn[1];
+}
 
 inline bool is_system_call(ByteView insn) { return insn.size() == 2 && insn[0] == 0x0f && insn[1] == 0x05; }
 

@@ -1,10 +1,13 @@
-// System calls: which one an instruction makes, and what its arguments are. is_system_call in encoding.h tells which
-// instructions make one.
+// System calls: which one an instruction makes, what its arguments are, and what stands in the copy of one that may
+// make a thread or a process. is_system_call in encoding.h tells which instructions make one.
 
 #ifndef LINKER_REWRITE_X86_SYSTEM_CALLS_H
 #define LINKER_REWRITE_X86_SYSTEM_CALLS_H
 
+#include <sys/syscall.h>
+
 #include "decode.h"
+#include "encoding.h"
 
 namespace profld {
 
@@ -24,6 +27,13 @@ struct PointerArguments {
 
 // For the number -1: all arguments.
 PointerArguments pointer_arguments(int64_t system_call_number);
+
+// Which may make threads and processes that run beside their maker.
+inline constexpr int64_t kTaskCalls[] = {SYS_clone, SYS_clone3, SYS_fork};
+
+// Writes a system call that may be one of these; what it makes begins where the word `begin` leads (system_calls.cc).
+void write_task_call(InstructionWriter& writer, NewAddr begin);
+inline constexpr uint32_t kTaskCallLength = 112;  // bytes
 
 }  // namespace profld
 

@@ -82,13 +82,97 @@ counts pie 4 true --libprof "$BUILD/lib/libprof.so"
 compile no-pie program.c -O1 -g -fno-pie -no-pie
 counts no-pie 4 false
 compile static program.c -O1 -g -static
-counts static 4 true
+counts static 4 false
 CC=musl-gcc compile musl program.c -O1 -g
 counts musl 4 false
 compile cloning program.c -O1 -g -DBY_CLONE
 counts cloning 3 true
 compile timers program.c -O1 -g -DBY_TIMER
 counts timers 3 true
+# A static program has all system calls that make threads in itself: these share their maker's thread-local storage, or
+# have storage of their own.
+compile cloning-static program.c -O1 -g -DBY_CLONE -static
+counts cloning-static 3 false
+compile timers-static program.c -O1 -g -DBY_TIMER -static
+counts timers-static 3 false
+CC=musl-gcc compile cloning-musl program.c -O1 -g -DBY_CLONE -static
+counts cloning-musl 3 false
+# Many such, side by side and one after the other: what one had that has ended is another's, so the profile does not grow.
+cat >strangers.c <<'C'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+static volatile int sink;
+__attribute__((noipa)) void step(void) { sink = 1; }
+static int work(void *unused) {
+  for (int i = 0; i < 1000; i++) step();
+  return 0;
+}
+int main(void) {
+  enum { AT_ONCE = 8 };
+  char *stacks = malloc(AT_ONCE << 16);
+  for (int round = 0; round < 100; round++) {
+    int ids[AT_ONCE];
+    for (int i = 0; i < AT_ONCE; i++) ids[i] = clone(work, stacks + ((i + 1) << 16), CLONE_VM | CLONE_FS | CLONE_FILES | SIGCHLD, 0);
+    for (int i = 0; i < AT_ONCE; i++) waitpid(ids[i], 0, 0);
+  }
+}
+C
+for CC in gcc musl-gcc; do
+  compile strangers strangers.c -O1 -g -static
+  rewrite strangers -b --no-hooks
+  profiled strangers
+  run prof strangers.prof strangers.profiles/prof.*
+  [ "$status" = 0 ] && [ "$(column Calls step)" = 800000 ] && [ "$(column Calls work)" = 800 ] || fail "strangers, $CC: $(cat stdout stderr)"
+  [ "$(stat -c %s strangers.profiles/prof.*)" -lt 5000000 ] || fail "strangers, $CC: a profile of $(stat -c %s strangers.profiles/prof.*) bytes"
+done
+CC=gcc
+
+# The arguments of clone3 are gone when the thread begins.
+cat >gone.c <<'C'
+#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/mman.h>
+static long make_thread(struct clone_args *arguments) {
+  long result;
+  __asm__ volatile("mov $435, %%eax; mov $88, %%esi; syscall; test %%rax, %%rax; jnz 1f; mov $60, %%eax; xor %%edi, %%edi; syscall; hlt; 1:"
+                   : "=a"(result) : "D"(arguments) : "rsi", "rcx", "r11", "memory");
+  return result;
+}
+int main(void) {
+  static int running;
+  char *stack = mmap(0, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (int i = 0; i < 100; i++) {
+    struct clone_args *arguments = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    arguments->flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID;
+    arguments->child_tid = (uintptr_t)&running;
+    arguments->stack = (uintptr_t)stack;
+    arguments->stack_size = 65536;
+    running = 1;
+    if (make_thread(arguments) < 0) return 1;
+    munmap(arguments, 4096);
+    while (__atomic_load_n(&running, __ATOMIC_SEQ_CST)) sched_yield();
+  }
+}
+C
+compile gone gone.c -O1 -g -static
+rewrite gone -b --no-hooks
+profiled gone
+
+# A function that makes one, and does not decode.
+cat >damaged.c <<'C'
+void make_thread(void);
+__asm__(".text\n.globl make_thread\n.type make_thread, @function\nmake_thread: mov $56, %eax; syscall; ret\n.byte 0x06, 0x07, 0x06\n.size make_thread, .-make_thread");
+int main(int argc, char **argv) { if (argc > 1) make_thread(); return 0; }
+C
+compile damaged damaged.c -O1 -static
+rewrite damaged -b --no-hooks
+[ "$(jq .counters_locked damaged.report)" = true ] || fail "a function that does not decode: the counters are not locked"
+
 # The only system call that makes a thread is in code that belongs to no known function.
 cat >hidden.c <<'C'
 __attribute__((noipa)) void step(void) {

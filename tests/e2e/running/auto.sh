@@ -195,7 +195,7 @@ done
 PROFSTART=off run prof run ./program
 [ "$status" = 7 ] && grep -q 'recording was never switched on' stderr || fail "PROFSTART: $status $(cat stderr)"
 
-# Static programs; those that may begin threads of which nobody tells have hooks, unless they are asked for.
+# Static programs, with threads, too; those that may begin threads of which nobody tells have hooks.
 if [ -n "$has_contexts" ]; then
   compile static program.c -O1 -static -pthread
   sed 's/pthread_create.*;/work(NULL);/; s/pthread_join.*;//; s/fork() == 0/0/' program.c >single.c
@@ -207,8 +207,10 @@ if [ -n "$has_contexts" ]; then
     "mov %edi, %eax; syscall" "push \$56; pop %rax; syscall"; do
     { cat single.c; echo "__asm__(\".globl begins\n.type begins, @function\nbegins: .cfi_startproc; $way; ret\n.cfi_endproc\n.size begins, .-begins\"); void begins(int); void (*kept)(int) = begins;"; } >way.c
     compile way way.c -O1 -static
+    run profld --trace --no-hooks -o traced way
+    [ "$status" = 1 ] && grep -q 'way: it may make threads' stderr || fail "$way: $(cat stderr)"
     run prof run ./way
-    grep -q 'way: threads that nothing tells of may begin in it' stderr || fail "$way: $(cat stderr)"
+    [ "$status" = 7 ] && ! grep -q 'threads that nothing tells of' stderr || fail "$way: $(cat stderr)"
   done
   # Bytes beside functions: code to which control may come, by a table or by its address; and numbers in which a call stands.
   outside() { # NAME CODE: `place` is where what is in no function begins, after one
@@ -218,14 +220,14 @@ if [ -n "$has_contexts" ]; then
   }
   for code in 'mov \$56, %eax; syscall; ret' 'lea 2f(%rip), %rdx; movslq (%rdx,%rdi,4), %rax; add %rdx, %rax; jmp *%rax; 1: xor %eax, %eax; ret; 2: .long 1b-2b, 3f-2b; 3: mov \$56, %eax; syscall; ret'; do
     outside code "$code"
-    grep -q 'code: threads that nothing tells of may begin in it' stderr || fail "$code: $(cat stderr)"
+    [ "$status" = 7 ] && grep -q 'code: threads that nothing tells of may begin in it, .*; so it runs with hooks' stderr && grep -q PROFTYPE=time stderr || fail "$code: $(cat stderr)"
   done
   outside numbers '.quad 0x0607060706070607, 0x1122050f33445566; .fill 64, 8, 0x0607060706070607'
   [ "$status" = 7 ] && ! grep -q 'threads that nothing tells of' stderr || fail "numbers: $status $(cat stderr)"
   run prof run ./static more
-  [ "$status" = 7 ] && grep -q 'static: threads that nothing tells of may begin in it, .*; so it runs with hooks' stderr && grep -q PROFTYPE=time stderr || fail "static, threads: $(cat stderr)"
-  run prof run --type auto ./static more
-  [ "$status" = 7 ] && grep -q 'static: threads .*, and its times are uncertain' stderr && [ "$(calls tiny stderr)" = 102000 ] || fail "static, threads, auto: $(cat stderr)"
+  [ "$status" = 7 ] && [ "$(calls tiny stderr)" = 102000 ] && [ "$(first stderr)" = busy ] && ! grep -q 'threads that nothing tells of\|PROFTYPE' stderr || fail "static, threads: $(cat stderr)"
+  run prof run --type auto ./code
+  [ "$status" = 7 ] && grep -q 'code: threads .*, and its times are uncertain' stderr && [ "$(calls tiny stderr)" = 100000 ] || fail "locked: $(cat stderr)"
 fi
 
 # Code of a library that has a label and no unwind table, as the dynamic linker's _start, after a function that has one; and a

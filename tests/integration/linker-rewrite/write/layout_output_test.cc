@@ -21,7 +21,8 @@ namespace {
 // Stands for libprof.so: its hook prints "H", and counts in a thread-local word.
 constexpr char kRuntime[] = R"(asm(R"!(
   .text
-  .globl _profin, _profout, _proftail, _profjump, _profhooks, _profstart, _profentry, _profdoubt, _profunhooked
+  .globl _profin, _profout, _proftail, _profjump, _profhooks, _profstart, _proftask
+  .globl _profentry, _profdoubt, _profunhooked
   .type _profin, @function
 _profin:
   .cfi_startproc
@@ -39,6 +40,7 @@ _profin:
 _profout:
 _proftail:
 _profjump:
+_proftask:
   ret
   .size _profout, .-_profout
   .irp name, _profin, _profout, _proftail, _profjump

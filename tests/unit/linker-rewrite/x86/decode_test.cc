@@ -149,6 +149,8 @@ TEST_CASE("the number of a system call is known only if all ways there load it")
   };
   CHECK(number({0xb8, 1, 0, 0, 0, 0x89, 0xf7, 0x0f, 0x05}) == 1);      // mov $1, %eax; mov %esi, %edi; syscall
   CHECK(number({0x31, 0xc0, 0x0f, 0x05}) == 0);                        // xor %eax, %eax; syscall
+  CHECK(number({0x31, 0xc0, 0xb0, 56, 0x0f, 0x05}) == 56);             // xor %eax, %eax; mov $56, %al; syscall
+  CHECK(number({0xb8, 0, 1, 0, 0, 0xb0, 56, 0x0f, 0x05}) == -1);       // mov $256, %eax; mov $56, %al; syscall
   CHECK(number({0xb8, 1, 0, 0, 0, 0x89, 0xf8, 0x0f, 0x05}) == -1);     // mov $1, %eax; mov %edi, %eax; syscall
   CHECK(number({0xb8, 1, 0, 0, 0, 0xff, 0xd2, 0x0f, 0x05}) == -1);     // mov $1, %eax; call *%rdx; syscall
   CHECK(number({0xeb, 5, 0xb8, 1, 0, 0, 0, 0x90, 0x0f, 0x05}) == -1);  // jmp 1f; mov $1, %eax; 1: nop; syscall
