@@ -457,8 +457,9 @@ void take_samples(Analysis& a, const Input& input, const Samples& samples) {
   a.sampled = credit(samples, a.functions, histogram, input.samples, a.remarks);
   a.histogram = histogram.finish();
   for (std::string& remark : a.functions.take_remarks()) a.remarks.push_back(std::move(remark));
-  for (size_t f = 0; f < a.counter_costs.size() && f < a.sums.size(); ++f)
-    if (a.counter_costs[f].high > 0) a.counter_costs[f].add(kCountedCall * double(a.sums[f].calls));
+  std::vector<UncertainCost>& costs = a.counter_costs.by_function;
+  for (size_t f = 0; f < costs.size() && f < a.sums.size(); ++f)
+    if (costs[f].high > 0) costs[f].add(kCountedCall * double(a.sums[f].calls));
   leave_out_counters(a.counter_costs, a.rate(), *a.sampled);
   const bool has_chains = !a.has_hooks() && a.sampled->has_chains();
   if (has_chains && input.inlined_rows)

@@ -56,9 +56,9 @@ class BlockSums {
 
   BlockCounts finish(const FunctionTable& functions, Listed listed) const;
 
-  // The cycles that increments of counters took in each function, by its index; as far as that can be known without a
-  // measurement. Functions that were never called are added.
-  std::vector<UncertainCost> costs(FunctionTable& functions) const;
+  // What increments of counters took, as far as that can be known without a measurement. Functions that were never
+  // called are added.
+  CounterCosts costs(FunctionTable& functions) const;
 
   // Cycles that it probably took to increment counters that threads shared, as far as that began while a process ran.
   double shared_cycles() const;

@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "libprof/format/format.h"
 
@@ -49,6 +50,12 @@ struct UncertainCost {
 
   UncertainCost operator*(double n) const { return {likely * n, low * n, high * n}; }
   void add(const UncertainCost& other) { likely += other.likely, low += other.low, high += other.high; }
+};
+
+// What counters of blocks cost, in cycles.
+struct CounterCosts {
+  std::vector<UncertainCost> by_function = {};  // by index
+  double of_all = 0;                            // besides, in those with counters, nobody knows in which
 };
 
 // The part of the probe's cost that is outside, but for what measurements of it differed.

@@ -54,8 +54,8 @@ struct Recorded {
   // Executions of basic blocks, by object and address; empty unless the program was rewritten with profld -b.
   std::vector<BlockCount> blocks = {};
   WaysOn ways = {};  // between them
-  // The same: cycles that counting them took, by function.
-  std::vector<UncertainCost> counter_costs = {};
+  // The same: what counting them took.
+  CounterCosts counter_costs = {};
   // Of a run without hooks, whose blocks were counted: how often functions called others, but for calls through
   // pointers.
   std::vector<CountedArc> arcs = {};

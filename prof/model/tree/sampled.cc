@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kProgram = 0;    // index of the program among the objects
 constexpr uint64_t kTellFrom = 10;  // samples: fewer may be of code between functions
+constexpr double kMostOfAll = 0.3;  // of the time with counters, what these took nobody knows where
 
 class Crediting {
  public:
@@ -210,13 +211,22 @@ void correct_variances(const SampleValue& value, Tree& tree, std::vector<Functio
 
 }  // namespace
 
-void leave_out_counters(const std::vector<UncertainCost>& costs, double hz, SampledTimes& times) {
+void leave_out_counters(const CounterCosts& costs, double hz, SampledTimes& times) {
   if (!times.are_of_copy) return;
-  times.own.assign(costs.size(), {});
-  for (size_t f = 0; f < costs.size() && f < times.samples.size(); ++f) {
-    const double all = times.seconds(double(times.samples[f])) * hz;
-    const auto without = [&](double cost) { return std::max(1 - cost / all, 0.0); };  // they may have more than all
-    if (all > 0) times.own[f] = {without(costs[f].high), without(costs[f].likely), without(costs[f].low)};
+  const std::vector<UncertainCost>& own = costs.by_function;
+  times.own.assign(own.size(), {});
+  const size_t functions = std::min(own.size(), times.samples.size());
+  const auto cycles_of = [&](size_t f) { return times.seconds(double(times.samples[f])) * hz; };
+  double counted = 0;
+  for (size_t f = 0; f < functions; ++f)
+    if (own[f].high > 0) counted += cycles_of(f);
+  const double of_all = counted > 0 ? std::min(costs.of_all / counted, kMostOfAll) : 0;
+  for (size_t f = 0; f < functions; ++f) {
+    const double all = cycles_of(f);
+    if (all <= 0) continue;
+    const auto without = [&](double part) { return std::max(1 - part, 0.0); };  // they may have more than all
+    const double likely = own[f].likely / all + (own[f].high > 0 ? of_all : 0);
+    times.own[f] = {without(std::max(own[f].high / all, likely)), without(likely), without(own[f].low / all)};
   }
 }
 

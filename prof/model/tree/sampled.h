@@ -98,9 +98,8 @@ class SampledPart {
 SampledTimes credit(const Samples& samples, FunctionTable& functions, Histogram& histogram, const std::string& path,
                     std::vector<std::string>& remarks);
 
-// Leaves out what counters took, if the samples are of a copy that has them: `costs`, by function. `hz`: cycles a
-// second.
-void leave_out_counters(const std::vector<UncertainCost>& costs, double hz, SampledTimes& times);
+// Leaves out what counters took, if the samples are of a copy that has them. `hz`: cycles a second.
+void leave_out_counters(const CounterCosts& costs, double hz, SampledTimes& times);
 
 // Puts the times that the samples say in the place of those that are in a tree, with cycles that tick `hz` times a
 // second, and returns the sums by function.

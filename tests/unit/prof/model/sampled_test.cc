@@ -332,3 +332,29 @@ TEST_CASE("samples: those of another program are refused; those of files that ar
   input.samples = run.dir / "samples2";
   CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("another program"), prof::Error);
 }
+
+TEST_CASE(
+    "What counters took is left out of the functions that have some, by their time, and never more than there is") {
+  prof::SampledTimes times;
+  times.period = 1'000'000;  // a million cycles
+  times.are_of_copy = true;
+  times.samples = {100, 300, 50, 0};
+  prof::CounterCosts costs;
+  costs.by_function = {{0, -3e6, 2e6}, {0, 0, 60e6}, {}, {0, -1, 1}};  // the third has no counters
+  costs.of_all = 40e6;
+  prof::leave_out_counters(costs, 1e9, times);
+  REQUIRE(times.own.size() == 4);
+  CHECK(times.own[0].likely == doctest::Approx(0.9));
+  CHECK(times.own[0].low == doctest::Approx(0.9));  // more than that of its own counters was taken off
+  CHECK(times.own[0].high == doctest::Approx(1.03));
+  CHECK(times.own[1].likely == doctest::Approx(0.9));
+  CHECK(times.own[1].low == doctest::Approx(0.8));
+  CHECK(times.own[2].likely == 1);
+
+  costs.of_all = 4000e6;
+  prof::leave_out_counters(costs, 1e9, times);
+  CHECK(times.own[0].likely == doctest::Approx(0.7));
+  costs.by_function[0] = {500e6, 400e6, 600e6};
+  prof::leave_out_counters(costs, 1e9, times);
+  CHECK(times.own[0].likely == 0);
+}
