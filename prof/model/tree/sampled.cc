@@ -14,6 +14,7 @@ namespace prof {
 namespace {
 
 constexpr uint64_t kProgram = 0;    // index of the program among the objects
+constexpr uint64_t kNoFigure = 3;   // samples: fewer are within the error of each figure
 constexpr uint64_t kTellFrom = 10;  // samples: fewer may be of code between functions
 constexpr double kMostOfAll = 0.3;  // of the time with counters, what these took nobody knows where
 
@@ -324,7 +325,7 @@ std::string chains_cut_off(const SampledChains& chains) {
     others += n;
     reasons += (reasons.empty() ? "" : ", ") + std::to_string(n) + " " + text_of(ChainEnd(i));
   }
-  if (others * 1000 <= all) return "";
+  if (others * 1000 <= all || others < kNoFigure) return "";
   return "the callers of " + std::to_string(others) + " of " + prof_text::count_of(all, "sample") +
          " are known only in part and begin at [unknown]: " + reasons;
 }

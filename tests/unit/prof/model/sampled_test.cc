@@ -333,6 +333,18 @@ TEST_CASE("samples: those of another program are refused; those of files that ar
   CHECK_THROWS_WITH_AS(prof::analyse(input), doctest::Contains("another program"), prof::Error);
 }
 
+TEST_CASE("Few chains that are not whole are within the error of each figure, and not told") {
+  prof::SampledChains chains;
+  chains.count(prof::ChainEnd::whole, 280);
+  chains.count(prof::ChainEnd::cut_off, 2);
+  CHECK(prof::chains_cut_off(chains) == "");
+  chains.count(prof::ChainEnd::no_table);
+  CHECK(prof::chains_cut_off(chains).starts_with(
+      "the callers of 3 of 283 samples are known only in part and begin at [unknown]: 1 in code"));
+  chains.count(prof::ChainEnd::whole, 10'000);
+  CHECK(prof::chains_cut_off(chains) == "");
+}
+
 TEST_CASE(
     "What counters took is left out of the functions that have some, by their time, and never more than there is") {
   prof::SampledTimes times;
