@@ -228,11 +228,11 @@ fuzz-check: all $(fuzz_targets) | check-packages
 sweep: all | sweep-packages
 	@LIBS=$(LIBS) BLOCKS=$(BLOCKS) tests/sweep/run $(BUILD)
 
-# Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills.
+# Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills; with BLOCKS=yes without hooks.
 SOAK_SECONDS = 60
 SOAK_KILLS = 0
 soak: all | check-packages
-	@tests/soak/run $(BUILD) $(SOAK_SECONDS) $(SOAK_KILLS)
+	@BLOCKS=$(BLOCKS) tests/soak/run $(BUILD) $(SOAK_SECONDS) $(SOAK_KILLS)
 
 bench: all | check-packages bench-packages
 	@mkdir -p $(BUILD)/bench
