@@ -14,12 +14,12 @@ cat >program.cc <<'C'
 namespace shop {
 struct Sorted {
   ALWAYS unsigned heavy(unsigned n) const {
-    for (volatile int i = 0; i < 60000; ++i) ++n;
+    for (volatile int i = 0; i < 240000; ++i) ++n;
     return n;
   }
 };
 ALWAYS unsigned light(unsigned n) {
-  for (volatile int i = 0; i < 60000; ++i) ++n;
+  for (volatile int i = 0; i < 240000; ++i) ++n;
   return n;
 }
 }
@@ -47,9 +47,10 @@ checked() {
   [ "$status" = 0 ] || fail "$name: $status $(cat stderr)"
   ! grep -q 'prof --inlined' stderr || fail "$name: a remark on what has rows: $(cat stderr)"
   prof --json prof.* >json && prof --json --no-inlined prof.* >folded.json || fail "$name: prof --json"
-  jq -e '
+  jq -e --arg program "$name" '
     def row(f): [.functions[] | select(.name == f)] | if length == 1 then .[0] else error("rows of " + f) end;
-    def share(f): row(f).self_cycles / ([.functions[].self_cycles] | add);
+    # Of the program: what the kernel and the start take differs from machine to machine, and with other load.
+    def share(f): row(f).self_cycles / ([.functions[] | select(.module == $program) | .self_cycles] | add);
     def is_near(a): . > a - 0.12 and . < a + 0.12;
     row("shop::Sorted::heavy(unsigned int) const (inlined)") as $heavy | row("shop::light(unsigned int) (inlined)") as $light |
     $heavy.is_inlined and $heavy.line == 9 and ($heavy.file | endswith("program.cc")) and ($heavy | has("address") | not) and
@@ -102,7 +103,7 @@ grep -q '^/.*program.cc: ' annotated && grep -q '[0-9]m*s  *10	.*volatile int i'
 prof --disassemble='shop::Sorted::heavy' prof.* >listed 2>stderr || fail "--disassemble: $(cat stderr)"
 hosts=$(grep -o 'heavy(unsigned int) const (inlined) in [a-z]*' listed | sed 's/.* //' | sort | tr '\n' ' ')
 [ "$hosts" = 'first second ' ] &&
-  [ "$(grep -c '^ *90000000 .*	    ' listed)" -ge 6 ] && ! grep -E 'program.cc:(1[2-9]|[2-9][0-9]):' listed >&2 ||
+  [ "$(grep -c '^ *360000000 .*	    ' listed)" -ge 6 ] && ! grep -E 'program.cc:(1[2-9]|[2-9][0-9]):' listed >&2 ||
   fail "--disassemble of an inlined function: $(cat listed)"
 run prof --annotate='shop::nobody' prof.*
 [ "$status" = 1 ] && grep -q 'shop::nobody: matches no function' stderr || fail "--annotate of nothing: $status $(cat stderr)"
