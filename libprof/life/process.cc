@@ -72,6 +72,7 @@ void fill_in_header(Header* h, int32_t parent) {
   for (size_t i = 0; i < n && i < sizeof h->boot_id - 1 && text[i] > ' '; ++i) h->boot_id[i] = text[i];
   h->start_time = field_of_process(kStartTime);
   h->parent_start_time = recording_start;
+  if (is_sampled()) h->sample_period = kSamplePeriod;
   // Last: a file without it is no profile.
   ordered();
   memcpy(h->magic, prof_format::kMagic, sizeof h->magic);

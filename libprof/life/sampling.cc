@@ -80,10 +80,9 @@ extern "C" [[gnu::weak, gnu::noplt, gnu::visibility("default")]] int sigfillset(
 
 namespace {
 
-constexpr uint64_t kSamplePeriod = 4'000'000;  // nanoseconds: 250 a second
-constexpr uint64_t kClockThread = 3;           // CLOCK_THREAD_CPUTIME_ID
-constexpr uint64_t kSystemCallSize = 2;        // bytes of `syscall`
-constexpr uint64_t kLimitSignals = 11;         // RLIMIT_SIGPENDING
+constexpr uint64_t kClockThread = 3;     // CLOCK_THREAD_CPUTIME_ID
+constexpr uint64_t kSystemCallSize = 2;  // bytes of `syscall`
+constexpr uint64_t kLimitSignals = 11;   // RLIMIT_SIGPENDING
 
 struct SignalContext {  // struct ucontext, as far as it is looked at
   uint64_t flags, link;
@@ -255,7 +254,6 @@ void check_signal(int number) {
 }  // namespace
 
 void begin_sampling(Header* header) {
-  header->sample_period = kSamplePeriod;
   timers = 0;
   store(&sampling_signal, 0);
   if (settings.has_no_samples) {

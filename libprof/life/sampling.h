@@ -8,6 +8,8 @@
 
 namespace libprof {
 
+inline constexpr uint64_t kSamplePeriod = 4'000'000;  // nanoseconds: 250 a second
+
 // Takes a signal for the process, if it can have one; the header says so if not. A heavy path.
 void begin_sampling(Header* header);
 
