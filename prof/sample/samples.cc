@@ -298,8 +298,13 @@ void write_samples(const Samples& samples, int fd, const std::string& path) {
   }
 }
 
+namespace {
+// Of samples that are about to replace those in a file; one of a process that was killed meanwhile may be left.
+std::string fresh_of(const std::string& path) { return path + ".new"; }
+}  // namespace
+
 void replace_samples(const Samples& samples, const std::string& path) {
-  const std::string fresh = path + ".new";
+  const std::string fresh = fresh_of(path);
   unlink(fresh.c_str());  // of a process that was killed while it wrote
   const Descriptor file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.get() < 0) throw Error(path + ": " + system_error(errno));
@@ -319,7 +324,10 @@ std::string samples_beside(const std::string& profile) { return profile + ".samp
 std::vector<std::string> without_samples(std::vector<std::string> paths) {
   const std::vector<std::string> all = paths;
   std::erase_if(paths, [&](const std::string& path) {
-    return std::ranges::any_of(all, [&](const std::string& profile) { return path == samples_beside(profile); });
+    return std::ranges::any_of(all, [&](const std::string& profile) {
+      const std::string samples = samples_beside(profile);
+      return path == samples || path == fresh_of(samples);
+    });
   });
   return paths;
 }

@@ -111,7 +111,8 @@ bool is_samples_file(const std::string& path);
 // Where prof run --type auto leaves the samples of the run that a profile is of: beside the profile.
 std::string samples_beside(const std::string& profile);
 
-// Of words that a shell made of prof.*: without the samples of profiles that are named as well.
+// Of words that a shell made of prof.*: without the samples of profiles that are named as well, and without what a
+// prof run that was killed while it wrote them has left.
 std::vector<std::string> without_samples(std::vector<std::string> paths);
 
 // Throws Error if the file cannot be read or is no such file.

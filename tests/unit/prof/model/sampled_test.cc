@@ -370,3 +370,9 @@ TEST_CASE(
   prof::leave_out_counters(costs, 1e9, times);
   CHECK(times.own[0].likely == 0);
 }
+
+TEST_CASE(
+    "Of prof.* the samples beside profiles are no profiles, nor are those that a killed prof run was about to write") {
+  CHECK(prof::without_samples({"prof.1", "prof.1.samples", "prof.1.samples.new", "prof.2.samples", "prof.2.new"}) ==
+        std::vector<std::string>{"prof.1", "prof.2.samples", "prof.2.new"});
+}
