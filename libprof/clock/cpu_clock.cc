@@ -90,7 +90,6 @@ uint64_t stamp_of(State* s, const ClockReading& r) {
   Usage& usage = s->usage;
   const bool is_known = syscall4(__NR_getrusage, kUsageOfThread, as_word(&usage)) == 0;
   const bool has_blocked = !is_known || usage.voluntary_switches != load(&s->blocked);
-  const bool was_preempted = is_known && usage.involuntary_switches != load(&s->preempted);
   if (is_known) {
     add(&s->thread->blocked, usage.voluntary_switches - load(&s->blocked));
     add(&s->thread->preempted, usage.involuntary_switches - load(&s->preempted));
@@ -102,7 +101,6 @@ uint64_t stamp_of(State* s, const ClockReading& r) {
   // No switch of either kind: interrupts, or the host of a virtual machine, took the time. It counts as preempted.
   const bool is_preempted = !has_blocked;
   add(is_preempted ? &node->preempted_cycles : &node->blocked_cycles, away - given);
-  if (has_blocked || was_preempted) add(&node->waits, 1);
 }
 
 void give_up(State* s) {

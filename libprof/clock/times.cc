@@ -22,7 +22,9 @@ void skip_time(State* s, uint64_t since, uint64_t away) {
   const uint64_t last = load(&s->thread->last_tsc), now = stamp(s);
   // If the kernel was asked meanwhile, the stamps are not of one clock. If a handler was here, little is left to skip.
   if (load(&s->away) != away || last < since || now <= last) return;
-  if (exchange_if(&s->thread->last_tsc, last, now)) add(&node_at(s, s->root)->own_cycles, now - last);
+  if (!exchange_if(&s->thread->last_tsc, last, now)) return;
+  add(&node_at(s, s->root)->own_cycles, now - last);
+  add(&s->thread->hook_cycles, now - last);
 }
 
 // Times of some calls: what PROFTYPE=adaptive adds to counting.

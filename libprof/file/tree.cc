@@ -17,6 +17,7 @@ using prof_format::kTailCall;
 
 constexpr uint64_t kMaxTable = uint64_t(1) << 26;     // links
 constexpr uint64_t kMinNodes = 64, kMaxNodes = 4096;  // blocks taken at a time
+constexpr uint64_t kMostKept = 1024;                  // links, on the stack of heavy paths
 
 uint64_t& mask_of(Link* table) { return reinterpret_cast<uint64_t*>(table)[-1]; }
 uint64_t links_in(Link* table) { return mask_of(table) / sizeof(Link) + 1; }
@@ -255,9 +256,14 @@ void set_aside(State* s) {
 void begin_table(State* s) {
   s->table_used = s->table_is_full = 0;
   if (s->table) {
+    // Blocks that are kept for all nodes of a pc are for those of the next thread as well.
+    Link kept[kMostKept];
+    for (uint64_t i = 0; i < links_in(s->table) && s->table_used < kMostKept; ++i)
+      if (s->table[i].pc != 0 && s->table[i].parent == 0) kept[s->table_used++] = s->table[i];
     const uint64_t mask = mask_of(s->table);
     advise(reinterpret_cast<char*>(s->table) - kTableOffset, kTableOffset + mask + sizeof(Link), kAdviseDontNeed);
     mask_of(s->table) = mask;
+    for (uint64_t i = 0; i < s->table_used; ++i) insert(s->table, 0, kept[i].pc, kept[i].child);
   } else {
     s->table = table_in(reinterpret_cast<char*>(s) + kPage, kFirstTable);
   }
@@ -302,6 +308,26 @@ Block find_or_make_child(State* s, Block parent, uint64_t pc) {
   }
   return target;
 }
+
+// What is left of a range is wasted if it is too small. A handler that interrupts the refilling gets none, and does not
+// ask for it each time that it is called.
+Block take_blocks_in_row(State* s, uint64_t count) {
+  for (;;) {
+    const uint64_t found = load(&s->nodes.range);
+    if (blocks_in(found) >= count) {
+      if (exchange_if(&s->nodes.range, found, found + count)) return Block(found);
+    } else if (blocks_in(found) != 0) {
+      exchange_if(&s->nodes.range, found, uint64_t(0));
+    } else if (s->nodes.is_empty || as_word(__builtin_frame_address(0)) < load(&s->entering_at) ||
+               !run_heavy(s, refill_nodes, 0)) {
+      return 0;
+    }
+  }
+}
+
+// They are in the table of children, below no parent.
+Block block_kept_for(State* s, uint64_t pc) { return find(s->table, 0, pc); }
+void keep_block_for(State* s, uint64_t pc, Block block) { remember(s, 0, pc, block); }
 
 // It takes no spare node: those are for calls.
 Block find_or_make_address(State* s, uint64_t address) {

@@ -44,6 +44,17 @@ Block find_child(State* s, Block parent, uint64_t pc);
 // none can be had. A slow path.
 Block find_or_make_address(State* s, uint64_t address);
 
+// Blocks in a row from the thread's supply for contexts, for what nodes refer to. 0 if none can be had now. A slow
+// path.
+Block take_blocks_in_row(State* s, uint64_t count);
+// Whether none will ever be had.
+inline bool has_no_more_blocks(const State* s) { return s->nodes.is_empty; }
+
+// Which block the thread keeps for all nodes of a pc, which is without the kind of call; 0 if none. The first of two
+// that are kept for one stays. A slow path.
+Block block_kept_for(State* s, uint64_t pc);
+void keep_block_for(State* s, uint64_t pc, Block block);
+
 // Makes sure that the thread has a few spare nodes, from a supply that has many. They are for the hooks of a handler
 // that interrupts the refilling of a supply, because that cannot be begun a second time. A heavy path.
 void set_aside(State* s);

@@ -31,6 +31,12 @@
 // the node was running: of its own wish (it slept, or waited for a lock, for data, for a child), or because another
 // thread got the processor. A stretch of time in which both happened counts as the first. They add up to Thread::away.
 //
+// Durations. With kTime, kCpu and kElapsed the calls of a function that have ended are also counted by how long they
+// lasted, by the counter, in Node::durations: waiting included, and without what the hooks took meanwhile, as far as
+// their cost is known (Thread::hook_cycles). A function that ends with a tail call lasts until that. All nodes of a
+// function in a thread refer to the same Durations, with few exceptions, and so do those of threads that ran one after
+// the other. The first few of a function that has none yet are in a list of the thread's, Thread::logged_durations.
+//
 // Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
 // entering): readers add such nodes up.
@@ -82,6 +88,8 @@
 #define PROF_NODE_SIBLING 32
 #define PROF_NODE_LAST 36
 #define PROF_NODE_NEXT PROF_NODE_CYCLES
+#define PROF_NODE_DURATIONS 56
+#define PROF_NODE_SHORT 60
 
 // Bits of Node::pc: the function was reached by a tail call; by one whose end had to be found out.
 #define PROF_TAIL_BIT 63
@@ -94,6 +102,14 @@
 #define PROF_FRAME_SIZE 24
 
 #define PROF_THREAD_LAST_TSC 64
+#define PROF_THREAD_HOOK_CYCLES 104
+
+#define PROF_DURATIONS_LEAST 0
+#define PROF_DURATIONS_GREATEST 8
+#define PROF_DURATIONS_OCTAVES 24
+// Calls of less than 1 << this cycles are not told apart; each octave above has 1 << PROF_OCTAVE_SHIFT parts.
+#define PROF_SHORT_CALL_SHIFT 8
+#define PROF_OCTAVE_SHIFT 4
 
 #ifndef __ASSEMBLER__
 
@@ -105,8 +121,10 @@ namespace prof_format {
 using Block = uint32_t;  // number of a 64-byte block in the file; 0 is none
 
 inline constexpr char kMagic[8] = {'\x7f', 'P', 'R', 'O', 'F', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kVersion = 4;
-inline constexpr uint32_t kOldestVersion = 2;  // that readers understand: it has no tail calls; 3 has no kSoughtCall
+inline constexpr uint32_t kVersion = 5;
+// That readers understand: it has no tail calls; 3 has no kSoughtCall; 4 no durations, and something else in their
+// place.
+inline constexpr uint32_t kOldestVersion = 2;
 inline constexpr uint32_t kByteOrder = 0x01020304;
 
 enum Type : uint32_t {
@@ -191,7 +209,9 @@ struct Header {
   uint64_t probe_sought_inside, probe_sought_outside;
   uint64_t probe_sought_inside_spread, probe_sought_outside_spread;
   uint64_t parent_start_time;  // of a process that was forked: start_time of the one that forked it, parent_pid; else 0
-  uint64_t reserved[8];
+  Block no_durations;          // Durations of what found no room for its own; with its octave, for readers to leave out
+  uint32_t reserved_word;
+  uint64_t reserved[7];
 };
 
 // A mapped object file. `path_size` bytes of path (no NUL) follow the structure.
@@ -249,9 +269,15 @@ struct Thread {
   uint64_t away;                // see above
   uint64_t end;                 // stamp of the thread's own clock when the process ended; 0 if it did not live then
   uint64_t blocked, preempted;  // how often it was taken off its processor, of its own wish and without
-  uint64_t hook_samples;        // kSample: how many found the thread in the hooks, and are in no node
-  uint64_t sample_signals;      // kSample: how many signals brought all the samples of the thread
-  uint64_t modules;             // for the runtime: see module_bit in libprof/file/modules.h
+  union {
+    uint64_t hook_samples;  // kSample: how many found the thread in the hooks, and are in no node
+    uint64_t hook_cycles;   // types with durations: what its hooks have taken, by their cost as it was measured
+  };
+  union {
+    uint64_t sample_signals;  // kSample: how many signals brought all the samples of the thread
+    Block logged_durations;   // types with durations: of nodes that have none yet, the newest block first
+  };
+  uint64_t modules;  // for the runtime: see module_bit in libprof/file/modules.h
 };
 
 // A tail call is a jump to another function, for which the function that jumps has ended. The function jumped to has a
@@ -281,7 +307,7 @@ struct Node {
   Block sibling;  // next in the parent's list
   Block last;     // the node entered last from here: a child, or an ancestor that a call was folded onto
   // kAdaptive: calls that were timed, and sums over them, see above. kTime, kCpu: cycles off the processor, of its own
-  // wish and without, and how many stretches of time these are. kSample: samples of the function itself, of libraries
+  // wish and without. kTime, kCpu, kElapsed: durations. kSample: samples of the function itself, of libraries
   // that it called, and of the kernel at its system calls.
   union {
     uint64_t timed;
@@ -295,10 +321,47 @@ struct Node {
   };
   union {
     uint64_t timed_squares;
-    uint64_t waits;
+    struct {
+      Block durations;       // 0: none yet
+      uint32_t short_calls;  // see Durations; as often as this is 0 again, 2^32 more are there
+    };
     uint64_t kernel_samples;
   };
 };
+
+// How long the calls of a function lasted that have ended, in one thread; cycles.
+struct Durations {
+  uint64_t least, greatest;  // of those in octaves
+  // Calls of less than 1 << PROF_SHORT_CALL_SHIFT cycles that are not in Node::short_calls.
+  uint64_t short_calls;
+  // By the highest bit of the cycles, from that one on: 0, or where an Octave is. Calls of kLongestDuration and more
+  // count as that long.
+  Block octaves[42];
+};
+struct Octave {
+  uint64_t calls[1 << PROF_OCTAVE_SHIFT];  // by the bits of the cycles after the highest
+};
+// Durations one by one.
+struct LoggedDurations {
+  Block next;
+  uint32_t used;       // of entries; those with node 0 are none
+  struct alignas(8) {  // stored at once
+    Block node;
+    uint32_t duration;  // packed_duration
+  } entries[7];
+};
+// Cycles as six bits, the number of the highest, and the 26 after it. 0: fewer than kShortestDuration.
+inline constexpr uint32_t packed_duration(uint64_t cycles) {
+  if (cycles < (1 << PROF_SHORT_CALL_SHIFT)) return 0;
+  const int highest = 63 - __builtin_clzll(cycles);
+  return uint32_t(highest) << 26 | uint32_t((cycles << (63 - highest)) << 1 >> 38);
+}
+inline constexpr uint64_t unpacked_duration(uint32_t packed) {
+  if (packed == 0) return 0;
+  return (uint64_t(1) << 63 | uint64_t(packed & 0x3ffffff) << 37) >> (63 - (packed >> 26));
+}
+inline constexpr uint64_t kShortestDuration = 1 << PROF_SHORT_CALL_SHIFT;  // cycles: shorter calls are not told apart
+inline constexpr uint64_t kLongestDuration = (uint64_t(1) << (PROF_SHORT_CALL_SHIFT + 42)) - 1;  // cycles: five days
 
 // A frame: a call that has not returned. `slot` is the address of the word below its return address (the stack pointer
 // in its hooks); bit 0 of it is a mark of the writer's. A frame that is being pushed has slot 0, and so have all
@@ -309,7 +372,9 @@ struct Frame {
   uint64_t slot;
   Block node;
   uint32_t flags;  // the writer's own; kAdaptive: from bit kWeightShift on the weight of a timed call, else 0
-  uint64_t start;  // kAdaptive: time stamp at the entry of a timed call; of a base, the writer's own
+  // kAdaptive: time stamp at the entry of a timed call. With durations: the counter at the entry, less hook_cycles of
+  // the thread then. Of a base, the writer's own.
+  uint64_t start;
 };
 
 inline constexpr int kWeightShift = 8;
@@ -364,6 +429,14 @@ static_assert(offsetof(Node, last) == PROF_NODE_LAST);
 static_assert(offsetof(Frame, slot) == PROF_FRAME_SLOT && offsetof(Frame, node) == PROF_FRAME_NODE);
 static_assert(offsetof(Frame, flags) == PROF_FRAME_FLAGS && offsetof(Frame, start) == PROF_FRAME_START);
 static_assert(offsetof(Thread, last_tsc) == PROF_THREAD_LAST_TSC);
+static_assert(offsetof(Node, durations) == PROF_NODE_DURATIONS);
+static_assert(offsetof(Thread, hook_cycles) == PROF_THREAD_HOOK_CYCLES);
+static_assert(sizeof(Durations) == 3 * PROF_BLOCK_SIZE && sizeof(Octave) == 2 * PROF_BLOCK_SIZE);
+static_assert(sizeof(LoggedDurations) == PROF_BLOCK_SIZE);
+static_assert(offsetof(Durations, least) == PROF_DURATIONS_LEAST);
+static_assert(offsetof(Durations, greatest) == PROF_DURATIONS_GREATEST);
+static_assert(offsetof(Node, short_calls) == PROF_NODE_SHORT);
+static_assert(offsetof(Durations, octaves) == PROF_DURATIONS_OCTAVES);
 
 }  // namespace prof_format
 

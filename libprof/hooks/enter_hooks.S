@@ -51,6 +51,9 @@
         COUNT
         STORE_NODE %rax                         // 3
         mov     STATE_THREAD(%rcx), %rdi
+        mov     %r11, %rax
+        sub     PROF_THREAD_HOOK_CYCLES(%rdi), %rax
+        mov     %rax, PROF_FRAME_START(%rcx,%rdx)
 .Lgive_\variant:
         USE_CLOCK \variant, %r11, \clock
         GIVE_TIME \variant, %r11                // 5, 6

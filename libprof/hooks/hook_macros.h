@@ -22,7 +22,14 @@
 #define KEPT_R11 -80
 #define KEPT_TOP -88
 #define KEPT_NODE -96
+#define KEPT_DURATION -104
+#define KEPT_SPARE -112
 #define RED_ZONE 128
+
+// Of hook_costs (libprof/file/durations.h).
+#define COST_INSIDE 0
+#define COST_PAIR 8
+#define COST_LONGEST_SHORT 32
 #define OTHERS 48  // bytes: the registers that C++ keeps
 
 // Which clock a stamp is taken from: the counter, or the thread's own clock, with or without reports of switches
@@ -190,9 +197,10 @@
 .Lgiven_\variant:
 .endm
 
-// Out of line: the stamp is after the last one, L in rax. Only the counter itself can have been set back. Changes rsi
+// Out of line: the stamp is after the last one, L in rax. Only the counter itself can have been set back. Changes rax
 // and rdx.
 .macro LOOK_FOR_SETBACK variant, stamp
+        mov     %rsi, KEPT_SPARE(%rsp)
         mov     %rax, %rsi
         TIME_STAMP \stamp
         mov     %rsi, %rax
@@ -200,7 +208,7 @@
         cmp     $SMALLEST_SETBACK, %rsi         // signed: by now it may be after the stamp
         jl      1f
         cmpxchg \stamp, PROF_THREAD_LAST_TSC(%rdi)
-1:
+1:      mov     KEPT_SPARE(%rsp), %rsi
 .endm
 
 // Out of line, where GIVE_TIME goes: once more with another stamp if a handler has been here; no time is given if the
@@ -218,6 +226,51 @@
         mov     KEPT_TOP(%rsp), %rdx
 .endif
         jmp     .Lgiven_\variant
+.endm
+
+// Keeps how long the call of the frame rcx + \frame has lasted at the stamp, as a negative number. rdi = the thread.
+// Changes rax.
+.macro TAKE_DURATION stamp, frame
+        mov     PROF_FRAME_START(%rcx,\frame), %rax
+        add     PROF_THREAD_HOOK_CYCLES(%rdi), %rax
+        sub     \stamp, %rax
+        mov     %rax, KEPT_DURATION(%rsp)
+.endm
+
+// Counts a call of the node at rsi among those that lasted as long as was kept (durations.cc), and returns.
+// \cost: what the hooks have taken for it. rcx = S, rdi = the thread. Changes all five registers.
+.macro COUNT_DURATION_AND_RETURN variant, cost
+        mov     KEPT_DURATION(%rsp), %rdx
+        mov     hook_costs+\cost(%rip), %rax
+        add     %rax, PROF_THREAD_HOOK_CYCLES(%rdi)
+        cmp     hook_costs+COST_LONGEST_SHORT(%rip), %rdx
+        jge     .Lshort_\variant                // signed
+        add     hook_costs+COST_INSIDE(%rip), %rdx
+        neg     %rdx
+        mov     STATE_BASE(%rcx), %rdi
+        mov     PROF_NODE_DURATIONS(%rsi), %eax
+        test    %eax, %eax
+        jz      count_duration_slowly
+        shl     $PROF_BLOCK_SHIFT, %rax
+        add     %rdi, %rax                      // Durations
+        cmp     PROF_DURATIONS_LEAST(%rax), %rdx
+        jb      count_duration_slowly
+        cmp     PROF_DURATIONS_GREATEST(%rax), %rdx
+        ja      count_duration_slowly           // also if there is no such octave
+        bsr     %rdx, %rcx
+        mov     PROF_DURATIONS_OCTAVES-4*PROF_SHORT_CALL_SHIFT(%rax,%rcx,4), %eax
+        test    %eax, %eax
+        jz      count_duration_slowly
+        sub     $PROF_OCTAVE_SHIFT, %ecx
+        shr     %cl, %rdx                       // bucket + 16
+        shl     $PROF_BLOCK_SHIFT, %rax
+        add     %rdi, %rax
+        incq    -(8 << PROF_OCTAVE_SHIFT)(%rax,%rdx,8)
+        RESTORE_FIVE_AND_RETURN
+.Lshort_\variant:
+        incl    PROF_NODE_SHORT(%rsi)
+        jz      short_calls_are_full
+        RESTORE_FIVE_AND_RETURN
 .endm
 
 // On the way to C++: registers that C++ may change and that the fast path has not saved are saved in the rest of the

@@ -41,6 +41,7 @@
 //     c  C.cycles += stamp - L
 //     d  top.slot = 0         from here on the frame is not there
 //     e  S->top = T - 1
+//     f  the duration, stamp - (T).start, is counted (durations.cc); 1 gave the frame its start
 //
 // Tail calls. The function jumped to finds the stack as the one that jumps found it: both have the same slot. So before
 // a jump to a function whose hook is known, after which the jump leads, _proftail makes the one's frame the other's:
@@ -67,7 +68,7 @@
 //   2 to 7:    the top has slot 0: the comparison fails, and the slow path nests the handler's frame above T + 1, with
 //              the nearest frame that has a slot, T, as its parent. It marks the frame's slot so that the fast exit
 //              does not match it: the exit, too, must skip the entry that is being filled. Nothing touches entry T + 1.
-//   d to e:    as 2 to 7. After e: as before 2.
+//   d to e:    as 2 to 7. After e: as before 2; f is one addition.
 //   A count is one instruction (4), so no count is lost or doubled.
 //   A handler before 5 gives P its time up to then. If L was read before that, we find at 5 that last_tsc has changed,
 //   and only what came after is left; if L is read later, our stamp is after it, and there is no time to give. One

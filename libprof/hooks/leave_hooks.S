@@ -21,6 +21,7 @@
         mov     PROF_FRAME_NODE(%rcx,%rax), %esi
         NODE_ADDRESS %rsi
         mov     STATE_THREAD(%rcx), %rdi
+        TAKE_DURATION %rdx, %rax
 .Lgive_leave_\variant:
         USE_CLOCK leave_\variant, %rdx, \clock
         GIVE_TIME leave_\variant, %rdx          // b, c
@@ -28,6 +29,7 @@
         movq    $0, PROF_FRAME_SLOT(%rcx,%rax)  // d
         sub     $PROF_FRAME_SIZE, %rax
         mov     %rax, STATE_TOP(%rcx)           // e
+        COUNT_DURATION_AND_RETURN leave_\variant, COST_PAIR // f
 .Lno_state_\variant:
         RESTORE_FIVE_AND_RETURN
 .Lagain_leave_\variant:
@@ -85,6 +87,22 @@
         STAMP_LEAVE
         jmp     leave_slowly
         END_FUNCTION leave_adaptive
+
+// rsi = the node
+        HIDDEN_FUNCTION short_calls_are_full
+        FIND_STATE %rax, 1f
+        mov     %rcx, %rdi
+        CALL_CXX note_full_short_calls
+1:      RESTORE_FIVE_AND_RETURN
+        END_FUNCTION short_calls_are_full
+
+// rsi = the node, rdx = the duration
+        HIDDEN_FUNCTION count_duration_slowly
+        FIND_STATE %rax, 1f
+        mov     %rcx, %rdi
+        CALL_CXX note_duration
+1:      RESTORE_FIVE_AND_RETURN
+        END_FUNCTION count_duration_slowly
 
 // rcx = S, rdx = time stamp
         HIDDEN_FUNCTION leave_slowly

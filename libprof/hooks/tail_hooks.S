@@ -48,13 +48,17 @@
         COUNT                                   // u
         BLOCK_OF_NODE
         mov     STATE_THREAD(%rcx), %rdi
+        TAKE_DURATION %r11, %rdx
 .Lgive_tail_\variant:
         USE_CLOCK tail_\variant, %r11, \clock
         GIVE_TIME tail_\variant, %r11           // v, w
         mov     %r8d, PROF_FRAME_NODE(%rcx,%rdx) // x
+        mov     KEPT_DURATION(%rsp), %rax
+        add     hook_costs+COST_INSIDE(%rip), %rax
+        sub     %rax, PROF_FRAME_START(%rcx,%rdx) // the other call begins where this one ends, and has that cost
         mov     KEPT_R8(%rsp), %r8
         mov     KEPT_R11(%rsp), %r11
-        RESTORE_FIVE_AND_RETURN
+        COUNT_DURATION_AND_RETURN tail_\variant, COST_INSIDE
         TIME_AGAIN tail_\variant, %r11, \clock
 .if \clock != CLOCK_IS_COUNTER
 .Lswitched_tail_\variant:

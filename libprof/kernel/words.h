@@ -21,6 +21,12 @@ inline uint64_t time_stamp() {
 
 // One instruction each: a signal handler sees them done or not done. Other threads never write these words.
 inline void add(uint64_t* p, uint64_t value) { asm volatile("addq %1, %0" : "+m"(*p) : "er"(value) : "cc", "memory"); }
+// Whether it is 0 then.
+inline bool increment_to_zero(uint32_t* p) {
+  bool is_zero;
+  asm volatile("incl %1" : "=@ccz"(is_zero), "+m"(*p) : : "memory");
+  return is_zero;
+}
 template <class T>
 inline bool exchange_if(T* p, T expected, T desired) {
   bool done;

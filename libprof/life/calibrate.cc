@@ -44,7 +44,7 @@ constexpr uint64_t kMeasurements = 4, kBatches = 5, kRounds = 50, kCalls = 4 * k
 constexpr uint64_t kManyCalls = 8000;
 static_assert(prof_format::sampling_period(kManyCalls) == 16);
 
-constexpr Block kRoot = 3, kChild = 4, kOther = 5, kJumping = 6, kJumpedTo = 7;
+constexpr Block kRoot = 3, kChild = 4, kOther = 5, kJumping = 6, kJumpedTo = 7, kDurations = 8, kOctave = 11;
 constexpr uint64_t kLinks = 16;
 
 // The memory: a page for the state, whose sign never tells of a switch, then a small mapping of the form of a profile,
@@ -55,7 +55,9 @@ struct Scratch {
   char header[PROF_BLOCK_SIZE];
   Thread thread;  // block 1
   Node nodes[5];  // blocks kRoot to kJumpedTo
-  char more[kPage - 8 * PROF_BLOCK_SIZE];
+  prof_format::Durations durations;
+  prof_format::Octave octave;
+  char more[kPage - 13 * PROF_BLOCK_SIZE];
   char before_chunk[kLargeChunkOffset];
   FrameChunk chunk;
   Frame frames[kFramesInLargeChunk];
@@ -64,6 +66,8 @@ struct Scratch {
   Link links[kLinks];
 };
 static_assert(offsetof(Scratch, chunk) % kPage == kLargeChunkOffset);
+static_assert(offsetof(Scratch, durations) - offsetof(Scratch, header) == kDurations * PROF_BLOCK_SIZE);
+static_assert(offsetof(Scratch, octave) - offsetof(Scratch, header) == kOctave * PROF_BLOCK_SIZE);
 static_assert(offsetof(Scratch, links) - offsetof(Scratch, mask) == -TABLE_MASK);
 
 Node* node_in(Scratch* s, Block block) { return &s->nodes[block - kRoot]; }
@@ -72,6 +76,7 @@ void add_node(Scratch* s, Block block, Block parent, uint64_t pc) {
   Node* n = node_in(s, block);
   n->pc = pc;
   n->parent = parent;
+  if (is_timed()) n->durations = kDurations;
   insert(s->links, parent, pc, block);
 }
 
@@ -82,6 +87,9 @@ void prepare(Scratch* s) {
   s->state.table = s->links;
   s->state.random = 1;
   stop_watching(&s->state);
+  reinterpret_cast<Header*>(s->header)->blocks_used = kOctave + sizeof s->octave / PROF_BLOCK_SIZE;
+  s->durations.greatest = prof_format::kLongestDuration;  // all have been seen
+  for (Block& octave : s->durations.octaves) octave = kOctave;
   s->mask = (kLinks - 1) * sizeof(Link);
   const uint64_t other = reinterpret_cast<uint64_t>(other_probed_pc);
   add_node(s, kChild, kRoot, reinterpret_cast<uint64_t>(probed_pc));

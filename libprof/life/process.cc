@@ -17,6 +17,7 @@
 #include "libprof/data/settings.h"
 #include "libprof/data/thread.h"
 #include "libprof/file/block_counters.h"
+#include "libprof/file/durations.h"
 #include "libprof/file/file.h"
 #include "libprof/file/modules.h"
 #include "libprof/hooks/hook_selection.h"
@@ -76,6 +77,16 @@ void fill_in_header(Header* h, int32_t parent) {
   // Last: a file without it is no profile.
   ordered();
   memcpy(h->magic, prof_format::kMagic, sizeof h->magic);
+}
+
+// For durations, which are corrected as they are counted.
+void use_costs(const Calibration& costs) {
+  constexpr uint64_t kUnit = 256;
+  hook_costs.inside = costs.inside.least / kUnit;
+  hook_costs.pair = (costs.inside.least + costs.outside.least) / kUnit;
+  hook_costs.sought_outside = costs.sought_outside.least / kUnit;
+  hook_costs.sought_inside = costs.sought_inside.least / kUnit;
+  hook_costs.longest_short = longest_short(hook_costs.inside);
 }
 
 void store_costs(Header* header, const Calibration& costs) {
@@ -205,6 +216,10 @@ Phase begin(Process* p) {
   if (is_sampled()) begin_sampling(header);
   if (!is_child) calibration = calibrate();
   store_costs(header, calibration);
+  if (is_timed()) {
+    use_costs(calibration);
+    begin_durations(header);
+  }
   const Object program = begin_program();
   leave_block_counters_of_parent();
   leave_trace_of_parent();

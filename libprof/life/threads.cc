@@ -80,6 +80,8 @@ bool take_first_blocks(State* s) {
 // The Thread and its roots; for a state that is used again, in the blocks left of one of its supplies.
 bool make_record(State* s, bool is_reused) {
   const uint64_t blocks = kThreadBlocks + roots();
+  // What it keeps by pc is of these modules (libraries.cc moves that).
+  const uint64_t modules = is_reused ? s->thread->modules : 0;
   NodeSupply* supply = &s->nodes;
   if (is_reused && blocks_in(supply->range) < blocks) supply = &s->reserve;
   if (!is_reused || blocks_in(supply->range) < blocks) {
@@ -88,6 +90,7 @@ bool make_record(State* s, bool is_reused) {
   }
   const uint64_t first = first_of(supply->range);
   s->thread = at<Thread>(s->base, Block(first));
+  s->thread->modules = modules;
   s->root = Block(first + kThreadBlocks);
   if (roots() > 1) s->thread->addresses = s->root + 1;
   supply->range = block_range(first + blocks, end_of(supply->range));

@@ -22,6 +22,7 @@
 #include "libprof/clock/times.h"
 #include "libprof/data/frames.h"
 #include "libprof/data/heavy.h"
+#include "libprof/file/durations.h"
 #include "libprof/file/tree.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/profile_type.h"
@@ -103,6 +104,7 @@ bool may_ask_for_chunk(State* s) {
   store(&f->node, child);
   store(&f->flags, uint32_t(0));
   if (is_adaptive()) time_call(s, f);
+  if (is_timed()) begin_duration(s, f, now);
   add(&node->count, 1);
   skip_time(s, now, away);
   store(&f->slot, slot | tag);
@@ -140,8 +142,12 @@ void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
   }
   Frame* below = frame_below(s, frame);
   if (is_adaptive()) record_call(s, frame, now);
+  Node* node = node_at(s, load(&frame->node));
+  const uint64_t start = load(&frame->start);
+  const bool is_call = (load(&frame->flags) & (kCopied | kExpected)) == 0;
   if (!exchange_if(&frame->slot, found, uint64_t(0))) return;
   exchange_if(&s->top, as_top(s, f), as_top(s, below));
+  if (is_timed() && is_call) end_duration(s, node, start, now);
 }
 
 Frame* next_entry(State* s, uint64_t slot) {

@@ -37,6 +37,7 @@
 #include "libprof/clock/times.h"
 #include "libprof/data/frames.h"
 #include "libprof/data/objects.h"
+#include "libprof/file/durations.h"
 #include "libprof/file/tree.h"
 #include "libprof/hooks/hook_selection.h"
 #include "libprof/profile_type.h"
@@ -230,11 +231,16 @@ inline Block find_node(State* s, uint64_t slot, uint64_t pc, uint64_t now) {
 
 // Makes the top frame, which has that slot, the one of the function jumped to. Returns the frame that holds its flags.
 // Not inlined: what finds the node needs the most stack.
-[[gnu::noinline]] Frame* move_on(State* s, uint64_t slot, Block node, uint64_t now) {
+[[gnu::noinline]] Frame* move_on(State* s, uint64_t slot, Block node, uint64_t now, bool is_sought) {
   const Block jumping = load(&top_frame(s)->node);
   store(&node_at(s, jumping)->last, node);
   give_time(s, node_at(s, jumping), now);
-  if (!is_adaptive()) return give_node(s, node);
+  if (!is_adaptive()) {
+    const uint64_t start = load(&original_of(s, top_frame(s))->start);
+    Frame* moved = give_node(s, node);
+    if (is_timed()) hand_duration_on(s, moved, node_at(s, jumping), start, now, is_sought);
+    return moved;
+  }
   const bool is_folded = node_at(s, node)->parent != jumping;
   Frame* f = nullptr;
   if (is_folded)
@@ -266,14 +272,16 @@ bool jump_to_known(State* s, uint64_t slot, const uint8_t* jump) {
   const uint64_t now = stamp(s);
   const Block node = find_node(s, slot, end_of_jump_to_known(jump) | kTailCall, now);
   if (node == 0) return false;
-  arrive(s, move_on(s, slot, node, now));
+  arrive(s, move_on(s, slot, node, now, false));
   return true;
 }
 
 // The rest of a tail call, after a switch: f is the frame of the function that jumps.
 extern "C" [[gnu::visibility("hidden")]] void tail_after_switch(State* s, Frame* f, Node* jumping, Block node) {
-  give_time(s, jumping, stamp(s));
+  const uint64_t now = stamp(s), start = load(&f->start);
+  give_time(s, jumping, now);
   store(&f->node, node);
+  hand_duration_on(s, f, jumping, start, now, false);
 }
 
 // Before a jump that may lead anywhere: the pc of the function to which it leads, 0 if that has no hook. `others`:
@@ -289,7 +297,7 @@ extern "C" [[gnu::visibility("hidden")]] uint64_t find_end_of_jump(State* s, uin
 bool jump_to_sought(State* s, uint64_t slot, uint64_t pc, uint64_t now) {
   const Block node = pc != 0 ? find_node(s, slot, pc | kTailCall | kSoughtCall, now) : 0;
   if (node == 0) return false;
-  Frame* f = move_on(s, slot, node, now);
+  Frame* f = move_on(s, slot, node, now, true);
   store(&f->flags, f->flags | (is_adaptive() ? kExpected | kTimedOnArrival : kExpected));
   return true;
 }

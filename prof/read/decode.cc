@@ -393,7 +393,7 @@ std::vector<ModuleCounters> decode_counters(const Snapshot& snapshot, const std:
   return all;
 }
 
-std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::string>& damage) {
+std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::string>& damage, bool with_durations) {
   std::vector<std::pair<Block, const RawThread*>> found;
   std::unordered_set<Block> seen;
   for (Block b = snapshot.header().first_thread; b != 0;) {
@@ -410,6 +410,7 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
   // The header counts the nodes of all threads together.
   const uint64_t expected = found.size() == 1 ? snapshot.header().nodes : 0;
   TreeDecoder trees(snapshot);
+  DurationsDecoder durations(snapshot);
   std::vector<Thread> threads;
   for (const auto& [block, raw] : found) {
     const uint64_t last_tsc = snapshot.last_tsc(block), end = end_of(snapshot, *raw, last_tsc);
@@ -434,9 +435,11 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
     }
     const NodeDecoder nodes(snapshot, *raw, last_tsc, end);
     thread.nodes = trees.decode(raw->root, nodes, expected);
+    if (with_durations) thread.durations = durations.decode(*raw, thread.nodes);
     if (snapshot.header().type == prof_format::kSample) thread.addresses = trees.decode(raw->addresses, nodes, 0);
     threads.push_back(std::move(thread));
   }
+  for (size_t i = 0; i < durations.are_shared().size(); ++i) threads[i].shares_durations = durations.are_shared()[i];
   return threads;
 }
 

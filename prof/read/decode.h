@@ -15,7 +15,7 @@ namespace prof {
 std::vector<Module> decode_modules(const Snapshot& snapshot, std::vector<std::string>& damage);
 
 // With their trees, the oldest first. Broken links in a tree are noted in its nodes.
-std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::string>& damage);
+std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::string>& damage, bool with_durations);
 
 // What was counted in basic blocks, added up by module.
 std::vector<ModuleCounters> decode_counters(const Snapshot& snapshot, const std::vector<Module>& modules,

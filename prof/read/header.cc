@@ -46,6 +46,11 @@ bool uses_cpu_clock(const Header& header) {
 
 bool has_waiting(const Header& header) { return header.type == prof_format::kTime || header.type == prof_format::kCpu; }
 
+bool has_durations(const Header& header) {
+  constexpr uint32_t kFirstVersion = 5;
+  return header.version >= kFirstVersion && (has_waiting(header) || header.type == prof_format::kElapsed);
+}
+
 bool is_sampled(const Header& header) {
   return header.type == prof_format::kSample || header.type == prof_format::kAddresses;
 }

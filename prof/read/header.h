@@ -25,6 +25,9 @@ bool peek_at_header(const std::string& path, prof_format::Header& header);
 bool uses_cpu_clock(const prof_format::Header& header);
 bool has_waiting(const prof_format::Header& header);
 
+// Whether its nodes know how long calls lasted.
+bool has_durations(const prof_format::Header& header);
+
 // Whether it has numbers of samples where others have cycles.
 bool is_sampled(const prof_format::Header& header);
 

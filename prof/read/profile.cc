@@ -23,8 +23,8 @@ uint64_t lifetime_of(const Snapshot& snapshot, const std::vector<Thread>& thread
 
 }  // namespace
 
-Profile Profile::read(const std::string& path) {
-  Profile p = read_whole(path);
+Profile Profile::read(const std::string& path, bool with_durations) {
+  Profile p = read_whole(path, with_durations);
   Recording recording = read_recording(path, p.header_);
   if (recording.is_limited() && recording.problem.empty()) {
     if (recording.is_on) {
@@ -33,13 +33,14 @@ Profile Profile::read(const std::string& path) {
       replace_counters(p.calls_, p.header_, recording.counters);
     }
     leave_out_empty_nodes(p.calls_);
+    for (Thread& thread : p.calls_.threads) thread.durations.clear();
     recording.counters.clear();
   }
   p.recording_ = std::move(recording);
   return p;
 }
 
-Profile Profile::read_whole(const std::string& path) {
+Profile Profile::read_whole(const std::string& path, bool with_durations) {
   const Snapshot snapshot(path);
   Profile p;
   p.path_ = path;
@@ -49,10 +50,11 @@ Profile Profile::read_whole(const std::string& path) {
   p.modules_ = decode_modules(snapshot, p.damage_);
   find_skeletons(snapshot, p.modules_);
   p.command_line_ = decode_command_line(snapshot);
-  p.calls_.threads = decode_threads(snapshot, p.damage_);
+  p.calls_.threads = decode_threads(snapshot, p.damage_, with_durations);
   p.counters_ = decode_counters(snapshot, p.modules_, p.damage_);
   p.calls_.lost = p.header_.lost;
   p.folded_ = p.header_.folded_nodes;
+  if (with_durations) p.lost_durations_ = durations_without_room(snapshot);
   p.lifetime_ = p.calls_.cycles = lifetime_of(snapshot, p.calls_.threads);
   return p;
 }
@@ -70,9 +72,10 @@ std::vector<Profile> Profile::by_thread(Profile profile) {
   std::vector<Profile> parts;
   auto add = [&](Thread& thread) {
     parts.push_back(profile);
+    if (thread.shares_durations) thread.durations.clear();
     parts.back().calls_.threads.push_back(std::move(thread));
     // What is known of all threads together is told once.
-    profile.calls_.lost = profile.folded_ = 0;
+    profile.calls_.lost = profile.folded_ = profile.lost_durations_ = 0;
     profile.counters_.clear();
   };
   for (Thread& thread : threads) {

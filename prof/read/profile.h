@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cycles.h"
+#include "durations.h"
 #include "libprof/format/format.h"
 #include "recording.h"
 
@@ -79,6 +80,11 @@ struct Thread {
   // calls. Empty if the root could not be read.
   std::vector<RecordedNode> nodes;
 
+  // How long the calls that have ended lasted. Empty if the profile has no durations, or prof ctl has limited what is
+  // recorded, which they do not know of.
+  std::vector<DurationsAt> durations;
+  bool shares_durations = false;  // some of them are of calls of other threads, or theirs have some of its calls
+
   // PROFTYPE=sample: a root and below it the addresses that samples found outside the kernel, as `pc`, with
   // `own_samples`; those of the root found no room. Empty if there are none.
   std::vector<RecordedNode> addresses;
@@ -102,11 +108,11 @@ struct ModuleCounters {
 class Profile {
  public:
   // Throws Error if `path` cannot be read or is no profile that this program understands. What was recorded while
-  // recording was off is left out.
-  static Profile read(const std::string& path);
+  // recording was off is left out. How long calls lasted is read if that is asked for.
+  static Profile read(const std::string& path, bool with_durations = false);
 
   // The same with all that is in it.
-  static Profile read_whole(const std::string& path);
+  static Profile read_whole(const std::string& path, bool with_durations = false);
 
   const std::string& path() const { return path_; }
   const prof_format::Header& header() const { return header_; }    // as it was in the file
@@ -120,6 +126,8 @@ class Profile {
   // Calls that are in no node, those of threads that are known included; contexts that were folded onto others.
   uint64_t lost() const;
   uint64_t folded() const { return folded_; }
+  // Of the calls that have ended, those whose durations found no room.
+  uint64_t lost_durations() const { return lost_durations_; }
 
   // What prof ctl did to limit it, without the counters.
   const Recording& recording() const { return recording_; }
@@ -135,7 +143,8 @@ class Profile {
   // The arguments with spaces between, as far as they were recorded.
   const std::string& command_line() const { return command_line_; }
 
-  // A profile for each of the threads of one; those that made no calls are left out. Throws Error if there are none.
+  // A profile for each of the threads of one; those that made no calls are left out, and durations of several threads.
+  // Throws Error if there are none.
   static std::vector<Profile> by_thread(Profile profile);
 
   // What could not be read, one phrase each ("its list of threads is broken").
@@ -148,7 +157,7 @@ class Profile {
   prof_format::Header header_{};
   bool is_live_ = false;
   uint64_t lifetime_ = 0;
-  uint64_t folded_ = 0;
+  uint64_t folded_ = 0, lost_durations_ = 0;
   std::string command_line_;
   Recording recording_;
   std::vector<Module> modules_;

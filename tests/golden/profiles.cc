@@ -142,7 +142,6 @@ class Run {
         writer_.add_node(parent, code.pc(name) | (is_tail_call ? prof_format::kTailCall : 0), times.calls, self);
     if (type == prof_format::kTime && times.waited != 0) {
       writer_.node(node).blocked_cycles = times.waited;
-      writer_.node(node).waits = times.calls;
       prof_format::Thread& thread = writer_.thread(thread_);
       thread.away += times.waited;
       thread.end = thread.last_tsc -= times.waited;  // by its own clock, which does not go on meanwhile

@@ -125,6 +125,26 @@ class ProfileWriter {
     return b;
   }
 
+  // Durations of no call, for a node and others of its function, and an octave of them.
+  Block add_durations(Block node_block) {
+    return node(node_block).durations = allocate(sizeof(prof_format::Durations));
+  }
+  prof_format::Durations& durations(Block b) { return *at<prof_format::Durations>(b); }
+  Block add_octave(Block durations_block, uint32_t octave) {
+    const Block b = allocate(sizeof(prof_format::Octave));
+    return durations(durations_block).octaves[octave] = b;
+  }
+  // A block of the list of a thread, with these nodes and durations in cycles, at most seven.
+  void log_durations(Block thread_block, const std::vector<std::pair<Block, uint64_t>>& calls) {
+    const Block b = allocate(sizeof(prof_format::LoggedDurations));
+    auto& list = *at<prof_format::LoggedDurations>(b);
+    list.next = thread(thread_block).logged_durations;
+    for (const auto& [node_block, cycles] : calls)
+      list.entries[list.used++] = {node_block, prof_format::packed_duration(cycles)};
+    thread(thread_block).logged_durations = b;
+  }
+  prof_format::Octave& octave(Block b) { return *at<prof_format::Octave>(b); }
+
   // A stack of a thread with frames for these calls that have not returned, bottom first; of calls that are not timed
   // the weight is 0.
   struct OpenCall {

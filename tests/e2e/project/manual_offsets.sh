@@ -12,7 +12,7 @@ awk '
     print "#include \"libprof/format/coverage.h\"\n#include \"libprof/format/map.h\"\nusing namespace prof_format;"
     # The structures that the tables of a section are of, in their order.
     tables["Header"] = "Header"; tables["Module"] = "Module"
-    tables["Skeleton"] = "Skeleton"; tables["Thread"] = "Thread"; tables["Node"] = "Node"
+    tables["Skeleton"] = "Skeleton"; tables["Thread"] = "Thread"; tables["Node"] = "Node Node"; tables["Durations"] = "Durations LoggedDurations"
     tables["Limits"] = "ControlList BlockCounters"
     tables["From addresses to functions"] = "MapHeader MapEntry StepsHeader LoopsHeader LoopEntry ImportsHeader ImportEntry CodeCoverage"
   }
@@ -33,6 +33,6 @@ g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong || fail "$(grep -m
 sed -i 's/offsetof(Node, count) == 8/offsetof(Node, count) == 16/' offsets.cc
 g++ -std=c++20 -fsyntax-only -I"$tests/.." offsets.cc 2>wrong && fail "a wrong offset is not seen"
 grep -q 'Node count' wrong || fail "$(head -n 3 wrong)"
-for structure in Header Module Skeleton Thread Node ControlList BlockCounters MapHeader MapEntry StepsHeader LoopsHeader LoopEntry ImportsHeader ImportEntry CodeCoverage; do
+for structure in Header Module Skeleton Thread Node Durations LoggedDurations ControlList BlockCounters MapHeader MapEntry StepsHeader LoopsHeader LoopEntry ImportsHeader ImportEntry CodeCoverage; do
   grep -q "offsetof($structure," offsets.cc || fail "no table of $structure is seen"
 done
