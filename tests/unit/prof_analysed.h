@@ -20,6 +20,7 @@ class AnalysedRun : public LetteredRun {
     prof::Input input;
     input.profiles = {dir / name_};
     input.raw_times = raw_times;
+    input.durations = true;
     return prof::analyse(input);
   }
 

@@ -14,13 +14,13 @@ using View = Options::View;
 // What options are for.
 
 constexpr unsigned kTree = bit(View::tree), kJson = bit(View::json);
-constexpr unsigned kTables = bit(View::flat) | bit(View::modules);
+constexpr unsigned kTables = bit(View::flat) | bit(View::modules) | bit(View::latency);
 constexpr unsigned kTrees = kTree | kJson;
 constexpr unsigned kCode = bit(View::annotation) | bit(View::disassembly) | bit(View::call_sites);
-constexpr unsigned kFunctions = bit(View::flat) | kTrees | kCode;
+constexpr unsigned kFunctions = bit(View::flat) | bit(View::latency) | kTrees | kCode;
 constexpr unsigned kNotApart = bit(View::dot) | kCode;  // these show everything as one
 constexpr unsigned kGprof = bit(View::gprof) | bit(View::fallacy);
-constexpr unsigned kAllContexts = kGprof | kCode | bit(View::suggestion);
+constexpr unsigned kAllContexts = kGprof | kCode | bit(View::suggestion) | bit(View::latency);
 constexpr unsigned kAllModules = kGprof | bit(View::suggestion) | bit(View::folded) | bit(View::dot);
 
 // How they are taken.
@@ -109,7 +109,10 @@ const OptionTable kViewOptions = {
     {{'s', "", "", "sort the tree by time, not by order of first call"},
      [](Options& o, const Given&) { o.tree.sort = SortKey::total; },
      kTree},
-    {{0, "sort", "KEY", "the table, the siblings in the tree, or JSON by self, total, calls, per-call or name"},
+    {{0, "sort", "KEY",
+      "the table, the siblings in the tree, or JSON by self, total, calls, per-call or name; --latency also by p50, "
+      "p90, "
+      "p99 or max"},
      [](Options& o, const Given& given) { o.order = sort_key_of(given); },
      kTables | kTrees},
     {{'n', "rows", "N", "the first N rows of the table"},
@@ -170,6 +173,9 @@ const OptionTable kViewOptions = {
     {{0, "not-function", "GLOB", "not functions whose names match (repeatable)"},
      add<&Options::not_functions>,
      kFunctions},
+    {{0, "latency", "",
+      "how long single calls lasted: the shortest, percentiles, the longest; prof run takes hooks for it"},
+     show<View::latency>},
     {{0, "json", "", "everything as JSON"}, show_json},
     {{0, "folded", "", "contexts for flame graphs, a line each"}, show<View::folded>},
     {{0, "csv", "", "functions with commas, a line each"}, show<View::csv>},
@@ -295,6 +301,8 @@ const char* name_of(View view) {
       return "the tree";
     case View::modules:
       return "--by-module";
+    case View::latency:
+      return "--latency";
     case View::json:
       return "--json";
     case View::folded:

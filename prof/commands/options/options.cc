@@ -84,6 +84,8 @@ void check_view(const Options& o, const Parsed& parsed) {
   }
   if (o.view == View::modules && (o.order == SortKey::total || o.order == SortKey::per_call))
     throw UsageError("--by-module has no total times; sort it by self, calls or name");
+  if (o.order && is_of_durations(*o.order) && o.view != View::latency)
+    throw UsageError(std::string("--sort ") + name_of(*o.order) + " goes with --latency");
 }
 
 Options parse(int argc, char** argv, const prof_options::Command& command) {
@@ -107,6 +109,8 @@ Options parse_prof_options(int argc, char** argv) { return parse(argc, argv, {"p
 
 Options parse_run_options(int argc, char** argv) {
   Options o = parse(argc, argv, {"prof run", true, kOfRun});
+  if (o.view == View::latency && (o.type == "count" || o.type == "sample" || o.type == "adaptive"))
+    throw UsageError("--latency goes with --type time, elapsed and cpu, not " + o.type);
   if (o.output.empty() && (o.view == View::folded || o.view == View::csv || o.view == View::dot))
     throw UsageError("standard output is the program's; write --output FILE with --folded, --csv and --dot");
   return o;
@@ -142,7 +146,8 @@ std::string type_of_run(const prof_options::Given& given) {
 
 SortKey sort_key_of(const prof_options::Given& given) {
   std::vector<std::pair<const char*, SortKey>> keys;
-  for (const SortKey key : {SortKey::self, SortKey::total, SortKey::calls, SortKey::per_call, SortKey::name})
+  for (const SortKey key : {SortKey::self, SortKey::total, SortKey::calls, SortKey::per_call, SortKey::name,
+                            SortKey::p50, SortKey::p90, SortKey::p99, SortKey::max})
     keys.emplace_back(name_of(key), key);
   return prof_options::one_of<SortKey>(given, "key", keys);
 }

@@ -22,6 +22,7 @@ struct Options {
     flat,
     tree,
     modules,
+    latency,
     json,
     folded,
     csv,

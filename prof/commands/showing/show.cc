@@ -310,6 +310,9 @@ void print(const Options& options, const Analysis& analysis, Output& out) {
     case Options::View::modules:
       print_modules(analysis, options.table, out);
       break;
+    case Options::View::latency:
+      print_latency(analysis, options.table, options.order.value_or(SortKey::max), out);
+      break;
     case Options::View::json:
       print_json(analysis, options.order, out, pruning_of_json(options));
       break;
@@ -454,6 +457,7 @@ int show(const Options& as_given, const std::string& program, const std::vector<
                        .function_patterns = options.functions,
                        .not_function_patterns = options.not_functions,
                        .contexts = options.contexts,
+                       .durations = is_json || options.view == View::latency,
                        .gmon_libraries = gmon_libraries};
   int status = 0;
   print_to(options, file, [&](Output& out) {

@@ -43,7 +43,10 @@ DifferenceOptions::Sort sort_of(const Given& given) {
                                      {"total", Sort::total},
                                      {"calls", Sort::calls},
                                      {"per-call", Sort::per_call},
-                                     {"name", Sort::name}});
+                                     {"name", Sort::name},
+                                     {"p50", Sort::p50},
+                                     {"p99", Sort::p99},
+                                     {"max", Sort::max}});
 }
 
 const prof_options::Table<DiffOptions> kOptions = {
@@ -63,12 +66,17 @@ const prof_options::Table<DiffOptions> kOptions = {
        show<View::tree>(o, given);
        o.shown.by_change = true;
      }},
-    {{0, "sort", "KEY", "sort the table by the change of self (the default), total, calls or per-call, or by name"},
+    {{0, "sort", "KEY",
+      "sort the table by the change of self (the default), total, calls or per-call, or by name; with --latency by "
+      "that of "
+      "p50, p99 (the default) or max"},
      [](DiffOptions& o, const Given& given) { o.shown.sort = sort_of(given); }},
     {{'n', "", "N", "only N functions in the table"},
      [](DiffOptions& o, const Given& given) {
        o.shown.rows = prof_options::number_of<size_t>(given, 0, SIZE_MAX, "a number of functions");
      }},
+    {{0, "latency", "", "how long single calls lasted, of functions that both have: percentiles, the longest"},
+     show<View::latency>},
     {{0, "json", "", "everything as JSON"}, show<View::json>},
     {{0, "html", "FILE",
       "write FILE, a page for a browser: flame graph, table, callers and callees, in colours of change"},
@@ -117,6 +125,12 @@ DiffOptions parse_diff_options(int argc, char** argv) {
   const auto parsed = prof_options::parse(kOptions, {"prof diff"}, end, argv, o);
   if (o.help) return o;
   prof_options::check(parsed, kExclusions, {{"--with-source", "--html", "it says what is in that page"}});
+  using Sort = DifferenceOptions::Sort;
+  const bool is_of_durations = o.shown.sort >= Sort::p50;
+  if (is_of_durations && o.view != View::latency) throw UsageError("diff: p50, p99 and max go with --latency");
+  const bool is_of_totals =
+      o.shown.sort == Sort::total || o.shown.sort == Sort::calls || o.shown.sort == Sort::per_call;
+  if (is_of_totals && o.view == View::latency) throw UsageError("diff: --latency is sorted by p50, p99, max or name");
   if (!o.html.empty() && o.view == View::table) {
     // Only what is printed has an order and an end.
     prof_options::check(parsed, {{{"--html"}, {"-n", "--sort"}, "the page has all functions, and sorts them"}}, {});
@@ -231,6 +245,9 @@ void print(const DiffOptions& options, const Difference& difference, const std::
     shown.rows_of_terminal = terminal->rows_of_table();
   }
   switch (options.view) {
+    case DiffOptions::View::latency:
+      print_latency_difference(difference, shown, out);
+      break;
     case DiffOptions::View::table:
       print_difference(difference, shown, out);
       break;
@@ -264,7 +281,8 @@ bool needs_remarks(const DiffOptions& options) {
 
 Compared compare_sides(const DiffOptions& options, const std::array<std::vector<Run>, 2>& sides, bool inlined_rows) {
   Compared compared;
-  Comparison comparison(options.view != DiffOptions::View::table || !options.html.empty());
+  const bool is_table = options.view == View::table || options.view == View::latency;
+  Comparison comparison(!is_table || !options.html.empty());
   for (size_t s = 0; s < 2; ++s) {
     for (const Run& run : sides[s]) {
       Analysis analysis = analyse({.program = run.program,
@@ -274,6 +292,7 @@ Compared compare_sides(const DiffOptions& options, const std::array<std::vector<
                                    .remarks = needs_remarks(options),
                                    .inlined_rows = inlined_rows,
                                    .whole_names = options.shown.wide,
+                                   .durations = options.view == View::latency || options.view == View::json,
                                    .may_list_inlined = false});
       compared.remarks.insert(compared.remarks.end(), analysis.remarks.begin(), analysis.remarks.end());
       compared.is_damaged = compared.is_damaged || analysis.damaged;

@@ -250,7 +250,8 @@ std::string what_takes_hooks(const Options& o) {
   if (o.trace) return "--trace";
   if (std::getenv("PROFSTART")) return "PROFSTART";
   if (o.apart != Apart::nothing) return o.apart == Apart::threads ? "-t" : "--processes";
-  if (o.view == Options::View::suggestion || o.view == Options::View::fallacy) return o.view_option;
+  if (o.view == Options::View::suggestion || o.view == Options::View::fallacy || o.view == Options::View::latency)
+    return o.view_option;
   constexpr std::string_view kFree[] = {"--blocks", "--discover", "--debug-dir"};
   for (const std::string& option : o.rewriting)
     if (option.starts_with('-') && !std::ranges::count(kFree, option.substr(0, option.find('=')))) return option;

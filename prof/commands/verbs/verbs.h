@@ -26,7 +26,7 @@ int run(Options options);
 // prof diff: what is different between two builds of a program, or between two runs.
 
 struct DiffOptions {
-  enum class View { table, tree, json, none };
+  enum class View { table, latency, tree, json, none };
   View view = View::table;
   std::string view_option;   // that names the view; empty: none does
   std::string html;          // file for a page; empty: none

@@ -146,12 +146,13 @@ class Part {
   Part(Analysis& analysis, const Input& input, const Samples* samples)
       : a_(analysis), input_(input), samples_(samples) {
     a_.complete = true;
-    a_.lost = a_.folded = 0;
+    a_.lost = a_.folded = a_.lost_durations = 0;
     a_.limited = false;
     a_.duration = 0;
     a_.run_times = {};
     a_.arcs.clear();
     a_.indirect_calls.clear();
+    a_.durations.clear();
     a_.hook_samples = a_.sample_signals = a_.samples_without_room = 0;
   }
 
@@ -193,11 +194,20 @@ class Part {
     a_.complete = a_.complete && whole;
     a_.lost += profile.lost();
     a_.folded += profile.folded();
+    a_.lost_durations += profile.lost_durations();
+    lacks_durations_ = lacks_durations_ || std::ranges::all_of(profile.threads(), [](const Thread& thread) {
+                         return thread.durations.empty();
+                       });
     const prof_format::Header& h = profile.header();
     const double scale = scaled ? a_.tsc_hz / hz : 1;
     for (const Thread& thread : profile.threads()) {
       (a_.has_hooks() ? a_.hook_samples : a_.samples_without_room) += thread.hook_samples;
       a_.sample_signals += thread.sample_signals;
+      for (const DurationsAt& at : thread.durations) {
+        const uint32_t function = resolver.find(at.pc);
+        if (function >= a_.durations.size()) a_.durations.resize(a_.functions.functions().size());
+        a_.durations[function].add(at.durations, scale);
+      }
     }
     is_to_be_sampled_ = is_to_be_sampled_ || !(flags & prof_format::kNotToSample);
     if (a_.by_samples()) histogram_.add(profile, a_.functions);
@@ -219,6 +229,7 @@ class Part {
       count_calls_of_blocks(a_, input_.debug_files);
     }
     a_.sums = sum_functions(a_.tree, a_.functions.functions().size());
+    if (!a_.durations.empty()) a_.durations.resize(a_.sums.size());
     a_.histogram = histogram_.finish();
     a_.samples_without_room += histogram_.without_room();
     const SamplesSeen seen = a_.by_samples() ? samples_seen() : SamplesSeen{};
@@ -227,6 +238,7 @@ class Part {
       make_zeros_uncertain(a_.sums, a_.cycles_of_sample());
     }
     if (!input_.remarks) return;
+    if (input_.durations && !a_.durations.empty()) remark_on_durations(name);
     if (lock_failed_)
       a_.remarks.push_back(name +
                            ": counts of libraries may be too small: threads or forked children counted at the same "
@@ -248,6 +260,14 @@ class Part {
   bool has_threads(const Profile& profile) const {
     if (profile.threads().size() > 1 || !samples_) return profile.threads().size() > 1;
     return std::ranges::count(samples_->threads, profile.header().pid, &SampledThread::process) > 1;
+  }
+
+  void remark_on_durations(const std::string& name) {
+    if (a_.lost_durations != 0)
+      a_.remarks.push_back(name + ": " + prof_text::count_of(a_.lost_durations, "duration") +
+                           " found no room, so percentiles lack them; run it with a larger PROFSIZE");
+    if (lacks_durations_)
+      a_.remarks.push_back(name + ": not all of the profiles have durations of calls, so some calls are missing");
   }
 
   void remark_on_shared_counters(const std::string& name) {
@@ -309,6 +329,7 @@ class Part {
   BlockSums blocks_;
   Completeness completeness_;
   Histogram histogram_;
+  bool lacks_durations_ = false;   // one of the profiles
   bool lock_failed_ = false;       // of counters of libraries, in a process
   bool is_to_be_sampled_ = false;  // else somebody else takes samples
 };
@@ -345,7 +366,7 @@ void sum_up(Analysis& a, const Input& input, const Samples* samples, const Profi
   Part all(a, input, samples);
   all.add(first);
   for (size_t i = 1; i < paths.size(); ++i) {
-    const Profile profile = Profile::read(paths[i]);
+    const Profile profile = Profile::read(paths[i], input.durations);
     check_same_program(first, profile);
     check_same_type(first, profile);
     all.add(profile);
@@ -549,7 +570,7 @@ Analysis analyse(const Input& as_given) {
   std::vector<std::string> paths = input.profiles, remarks;
   if (input.samples.empty()) input.samples = samples_of_run(paths, remarks);
   const std::vector<std::string> others = input.side_by_side ? take_processor_runs(paths) : std::vector<std::string>();
-  const Profile first = Profile::read(paths.at(0));
+  const Profile first = Profile::read(paths.at(0), input.durations);
   Analysis a = prepare(input, first);
   a.remarks.insert(a.remarks.end(), remarks.begin(), remarks.end());
   std::optional<Samples> samples;
@@ -559,7 +580,7 @@ Analysis analyse(const Input& as_given) {
   if (others.empty()) {
     remark_on_waiting(a, input, first.path());
   } else {
-    const Profile first_other = Profile::read(others[0]);
+    const Profile first_other = Profile::read(others[0], input.durations);
     check_same_program(first, first_other);
     Analysis b(std::move(a.functions), a.program);
     b.type = FigureType::cpu;
@@ -580,7 +601,7 @@ bool analyse_apart(const Input& input, Apart apart, const std::function<void(con
   Analysis a = prepare(input, first);
   bool is_first = true;
   for (const std::string& path : input.profiles) {
-    Profile profile = Profile::read(path);
+    Profile profile = Profile::read(path, input.durations);
     check_same_program(first, profile);
     check_same_type(first, profile);
     a.process = profile.header().pid;

@@ -33,6 +33,7 @@ struct Input {
   // Shown are functions that match one of the former, or all if there are none, and none of the latter.
   std::vector<std::string> function_patterns = {}, not_function_patterns = {};
   ContextSelection contexts = {};
+  bool durations = false;                                  // how long calls lasted
   bool may_list_inlined = true;                            // the view has prof --inlined, which a remark can name
   std::map<std::string, std::string> gmon_libraries = {};  // of files gmon.out that are of a library: the path of that
 };
@@ -44,6 +45,7 @@ struct Analysis : Recorded {
   bool damaged = false;                    // part of a profile could not be read; a remark tells
   uint64_t lost = 0;                       // calls that are in no node
   uint64_t folded = 0;                     // contexts that were folded onto others
+  uint64_t lost_durations = 0;             // calls that have ended, and are in no durations
   double probe = 0;                        // cycles that a pair of hooks adds to a call, as measured; 0 if unknown
   bool limited = false;                    // recording was off, or began anew, for a part of a run
   double duration = 0;                     // cycles for which each program ran and recording was on, added up

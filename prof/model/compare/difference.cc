@@ -230,6 +230,51 @@ Change Difference::per_call(const std::array<Figures, 2>& f) const {
   return change_of(times[0], times[1], kTotalError, is_doubtful(f[0]) || is_doubtful(f[1]));
 }
 
+void ComparedDurations::add(const CallDurations& durations, double seconds_of_cycle) {
+  if (durations.calls() == 0) return;
+  // Where in the order of the calls a percentile lies is chance: as many standard errors from there as kGreatestP has.
+  // Too few calls say nothing of it.
+  const auto add_percentile = [&](double part, Measurements& value, Range& range) {
+    constexpr double kErrors = 1.96, kHalfBucket = 1.0 / 32;
+    const double error = kErrors * std::sqrt(part * (1 - part) / double(durations.calls()));
+    const auto seconds = [&](double at) { return double(durations.percentile(at)) * seconds_of_cycle; };
+    value.add(seconds(part));
+    const bool is_known = part - error > 0 && part + error < 1;
+    range.add(is_known ? Range{seconds(part - error) * (1 - kHalfBucket), seconds(part + error) * (1 + kHalfBucket)}
+                       : Range{0, HUGE_VAL});
+  };
+  add_percentile(0.5, p50, p50_range);
+  add_percentile(0.99, p99, p99_range);
+  greatest.add(double(durations.greatest()) * seconds_of_cycle);
+  shortest = std::max(shortest, double(prof_format::kShortestDuration) * seconds_of_cycle);
+  calls += durations.calls();
+  ++runs;
+}
+
+namespace {
+
+Time time_of(const ComparedDurations& side, const Measurements& value, const Range& range) {
+  const double n = double(std::max<size_t>(side.runs, 1));
+  return {sample_of(value, side.runs), {range.low / n, range.high / n}, 0};
+}
+
+}  // namespace
+
+Change Difference::p50(const ComparedFunction& f) {
+  const auto& [a, b] = f.durations;
+  return change_of(time_of(a, a.p50, a.p50_range), time_of(b, b.p50, b.p50_range), 0, false);
+}
+
+Change Difference::p99(const ComparedFunction& f) {
+  const auto& [a, b] = f.durations;
+  return change_of(time_of(a, a.p99, a.p99_range), time_of(b, b.p99, b.p99_range), 0, false);
+}
+
+Change Difference::greatest(const ComparedFunction& f) {
+  const auto& [a, b] = f.durations;
+  return change_of(time_of(a, a.greatest, {0, HUGE_VAL}), time_of(b, b.greatest, {0, HUGE_VAL}), 0, false);
+}
+
 bool has_changed(const Difference& d, const std::array<Figures, 2>& figures) {
   return d.calls(figures).is_known || (d.timed && d.self(figures).is_known) ||
          (d.has_waiting && d.self_waiting(figures).is_known);
@@ -342,6 +387,7 @@ class Comparison::Side {
       compared.occurs[0] = true;
       compared.sides[0].add(run.sums[f], scale);
       add_self(sum, run.sums[f]);
+      if (f < run.durations.size()) compared.durations[0].add(run.durations[f], scale);
     }
     all.add(sum, scale);
     if (with_contexts) {
@@ -435,6 +481,7 @@ Difference Comparison::finish() {
     to.has_calls = to.has_calls && from.has_calls;
     to.occurs[1] = from.occurs[0];
     to.sides[1] = from.sides[0];
+    to.durations[1] = from.durations[0];
   }
   d.nameless = nameless_in(a.names, b.names) + nameless_in(b.names, a.names);
   if (!with_contexts_) return d;

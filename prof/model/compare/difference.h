@@ -83,6 +83,18 @@ struct Figures {
   void add(const CallNode& node, double seconds_of_cycle);
 };
 
+// How long single calls of a function lasted on one side, in the runs in which some have ended; seconds.
+struct ComparedDurations {
+  Measurements p50, p99, greatest;
+  Range p50_range, p99_range;  // sums over these runs, of what chance makes of the calls of each
+  double shortest = 0;         // that is told apart; 0 in the others if it is shorter
+  uint64_t calls = 0;
+  size_t runs = 0;
+
+  // Of a run whose cycles are so many seconds.
+  void add(const CallDurations& durations, double seconds_of_cycle);
+};
+
 struct Change {
   double first = 0, second = 0;  // means
   std::optional<double> p;       // none: it was not tested
@@ -102,6 +114,7 @@ struct ComparedFunction {
   bool has_calls = true;  // false: of code whose calls nobody counts
   std::array<bool, 2> occurs = {};
   std::array<Figures, 2> sides;
+  std::array<ComparedDurations, 2> durations;
 };
 
 // A context on either side or on both.
@@ -137,6 +150,10 @@ struct Difference {
   Change self_waiting(const std::array<Figures, 2>& figures) const;
   // The total time by the number of calls, as in the table of one profile.
   Change per_call(const std::array<Figures, 2>& figures) const;
+  // Of durations. That the longest call has changed is not known of one run on each side.
+  static Change p50(const ComparedFunction& function);
+  static Change p99(const ComparedFunction& function);
+  static Change greatest(const ComparedFunction& function);
 };
 
 // Whether anything of these figures is known to be different.

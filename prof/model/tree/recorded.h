@@ -18,6 +18,7 @@
 #include "prof/model/program/functions.h"
 #include "prof/read/clock.h"
 #include "prof/read/debug_info.h"
+#include "prof/read/durations.h"
 #include "run_times.h"
 #include "sampled.h"
 #include "tree.h"
@@ -38,6 +39,8 @@ struct Recorded {
   double tsc_hz = 0;      // 0 if unknown
   RunTimes run_times = {};
   uint64_t sample_period = 0;  // of PROFTYPE=sample: nanoseconds that a sample stands for
+  // By function, how long its calls lasted that have ended. Empty if no profile says so.
+  std::vector<CallDurations> durations = {};
   // By object and address, which instructions samples found: of PROFTYPE=sample, or of a file of samples.
   std::vector<AddressSamples> histogram = {};
   // Of FigureType::waiting: the run with times on a processor. All else is of the run with elapsed times, or of both.

@@ -145,6 +145,9 @@ double order_of(const Difference& d, const std::array<Figures, 2>& figures, Sort
     case Sort::per_call:
       return std::abs(d.per_call(figures).amount());
     case Sort::name:
+    case Sort::p50:
+    case Sort::p99:
+    case Sort::max:
       break;
   }
   return 0;
@@ -163,6 +166,8 @@ std::vector<Row> rows_of(const Difference& d, const DifferenceOptions& options) 
   return rows;
 }
 
+}  // namespace
+
 std::string line_of(const char* letter, const ComparedSide& side) {
   std::string line = std::string(letter) + ": " + prof_text::printable(side.program);
   if (side.runs != 1) line += ", mean of " + std::to_string(side.runs) + " runs";
@@ -173,6 +178,8 @@ std::string line_of(const char* letter, const ComparedSide& side) {
   }
   return line;
 }
+
+namespace {
 
 size_t most_rows(const DifferenceOptions& options) {
   if (options.rows) return *options.rows;
@@ -279,6 +286,16 @@ class Writer {
     json_.member("in", occurs[0] && occurs[1] ? "both" : occurs[1] ? "b" : occurs[0] ? "a" : "none");
   }
 
+  void write_durations(const ComparedFunction& f) {
+    json_.begin_object("durations");
+    json_.member("calls_a", f.durations[0].calls);
+    json_.member("calls_b", f.durations[1].calls);
+    write_change("p50_seconds", Difference::p50(f));
+    write_change("p99_seconds", Difference::p99(f));
+    write_change("greatest_seconds", Difference::greatest(f));
+    json_.end_object();
+  }
+
   void write_functions() {
     for (const ComparedFunction& f : d_.functions) {
       json_.new_line();
@@ -288,6 +305,7 @@ class Writer {
       if (!f.was.empty()) json_.member("was", f.was);
       write_sides(f.occurs);
       write_changes(f.sides, true, f.has_calls);
+      if (f.durations[0].calls != 0 && f.durations[1].calls != 0) write_durations(f);
       json_.end_object();
     }
   }

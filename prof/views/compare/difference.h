@@ -17,7 +17,7 @@ namespace prof {
 
 struct DifferenceOptions {
   // What the table is sorted by: names, or the amount of a change whatever its sign, the greatest first.
-  enum class Sort { self, total, calls, per_call, name };
+  enum class Sort { self, total, calls, per_call, name, p50, p99, max };  // from p50 on: of durations
   Sort sort = Sort::self;
   std::optional<size_t> rows;    // the table: so many at most
   bool all = false;              // the table: on a terminal, too; the tree: contexts without a known change, too
@@ -27,6 +27,9 @@ struct DifferenceOptions {
   std::optional<size_t> columns = {};  // of the terminal that is printed on; none if it is no terminal
   size_t rows_of_terminal = 25;        // how many rows it has room for
 };
+
+// A line on a side, above a table: its program, how many runs, how long they took. Printable.
+std::string line_of(const char* letter, const ComparedSide& side);
 
 // The table, for what prints it and for the page of prof diff --html.
 struct DifferenceTable {
@@ -40,6 +43,10 @@ DifferenceTable difference_table(const Difference& difference, const DifferenceO
 // Both programs; a line for each function with its figures and their changes; the sum of all. `~` before a change: it
 // is not known to be more than noise.
 void print_difference(const Difference& difference, const DifferenceOptions& options, Output& out);
+
+// How long single calls lasted: a line for each function with calls that have ended, and what changed. Throws Error if
+// no run says so.
+void print_latency_difference(const Difference& difference, const DifferenceOptions& options, Output& out);
 
 // A line for each context in which something changed, and for those that lead there: `name:time->time/calls->calls`,
 // after + if it is on side B only, and after - if it is on side A only.

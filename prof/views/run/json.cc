@@ -102,6 +102,7 @@ class Writer {
     json_.member("complete", analysis_.complete);
     json_.member("lost", analysis_.lost);
     json_.member("folded", analysis_.folded);
+    if (analysis_.lost_durations != 0) json_.member("lost_durations", analysis_.lost_durations);
     json_.member("limited", analysis_.limited);
     json_.member("recorded_cycles", uint64_t(std::min(analysis_.duration, 1e18)));
     const std::optional<double> processor =
@@ -295,8 +296,31 @@ class Writer {
         waiting("total_waiting_cycles", analysis_.sums[i].total, other.total);
       }
       doubts(has_doubtful_calls, has_doubtful_cycles);
+      if (i < analysis_.durations.size() && analysis_.durations[i].calls() != 0)
+        write_durations(analysis_.durations[i]);
       json_.end_object();
     }
+  }
+
+  void write_durations(const CallDurations& durations) {
+    json_.begin_object("durations");
+    json_.member("calls", durations.calls());
+    json_.member("least_cycles", durations.least());
+    json_.member("greatest_cycles", durations.greatest());
+    json_.member("p50_cycles", durations.percentile(0.5));
+    json_.member("p90_cycles", durations.percentile(0.9));
+    json_.member("p99_cycles", durations.percentile(0.99));
+    json_.member("p999_cycles", durations.percentile(0.999));
+    json_.begin_array("buckets");
+    for (const CallDurations::Bucket& bucket : durations.buckets()) {
+      json_.begin_array();
+      json_.value(bucket.low);
+      json_.value(bucket.high);
+      json_.value(bucket.calls);
+      json_.end_array();
+    }
+    json_.end_array();
+    json_.end_object();
   }
 
   void write_histogram() {

@@ -26,6 +26,10 @@ double rank(SortKey key, const FunctionSum& sum) {
     case SortKey::per_call:
       return sum.calls == 0 ? 0 : total / double(sum.calls);
     case SortKey::name:
+    case SortKey::p50:
+    case SortKey::p90:
+    case SortKey::p99:
+    case SortKey::max:
       break;
   }
   return 0;
@@ -45,6 +49,14 @@ const char* name_of(SortKey key) {
       return "per-call";
     case SortKey::name:
       return "name";
+    case SortKey::p50:
+      return "p50";
+    case SortKey::p90:
+      return "p90";
+    case SortKey::p99:
+      return "p99";
+    case SortKey::max:
+      return "max";
   }
   return "";
 }

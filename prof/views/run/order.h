@@ -10,11 +10,13 @@
 
 namespace prof {
 
-// All but names from the greatest on; per_call is the total time of a call.
-enum class SortKey { self, total, calls, per_call, name };
+// All but names from the greatest on; per_call is the total time of a call. From p50 on: of durations (latency.cc).
+enum class SortKey { self, total, calls, per_call, name, p50, p90, p99, max };
 
 // "per-call", as --sort has it.
 const char* name_of(SortKey key);
+
+inline bool is_of_durations(SortKey key) { return key >= SortKey::p50; }
 
 // What decides over the place of a function. Refers to its parts.
 struct Ranked {

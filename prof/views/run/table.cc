@@ -194,7 +194,8 @@ std::string missing_line(const Analysis& analysis, size_t left_out, size_t rows,
   return line.empty() ? "" : "not shown: " + line;
 }
 
-// `left_out` of `rows` rows are not in the table; `things` is what a row is of: "functions".
+}  // namespace
+
 std::vector<std::string> table_header(const Analysis& analysis, size_t left_out, size_t rows,
                                       const std::string& things) {
   std::vector<std::string> lines = {subject_line(analysis), time_line(analysis),
@@ -202,6 +203,8 @@ std::vector<std::string> table_header(const Analysis& analysis, size_t left_out,
   std::erase(lines, "");
   return lines;
 }
+
+namespace {
 
 // Takes away the rows that the options leave out, and returns what they are together.
 struct LeftOut {

@@ -98,6 +98,11 @@ bool TreeLines::comes_before(uint32_t a, uint32_t b) const {
       return per_call(first) > per_call(second);
     case SortKey::name:
       return names_[first.function] < names_[second.function];
+    case SortKey::p50:
+    case SortKey::p90:
+    case SortKey::p99:
+    case SortKey::max:
+      break;
   }
   return false;
 }

@@ -48,6 +48,15 @@ struct FlatTable {
 };
 FlatTable flat_table(const Analysis& analysis, SortKey order = SortKey::self);
 
+// The lines above a table: which program, which profiles, how long it ran, what is not shown. `left_out` of `rows` rows
+// are not in the table; `things` is what a row is of: "functions".
+std::vector<std::string> table_header(const Analysis& analysis, size_t left_out, size_t rows,
+                                      const std::string& things);
+
+// How long single calls lasted: a line for each function with percentiles, in the order of a key. Throws
+// Error if the profiles do not say that.
+void print_latency(const Analysis& analysis, const TableOptions& options, SortKey order, Output& out);
+
 // The same table with a line for each module, the sum of its functions.
 void print_modules(const Analysis& analysis, const TableOptions& options, Output& out);
 

@@ -18,12 +18,13 @@ constexpr size_t kMinColumns = 8;
 
 // As printf's %*s: at least `width` wide, flushed right.
 std::string right(const std::string& text, size_t width) {
-  return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+  const size_t columns = columns_of(text);
+  return columns < width ? std::string(width - columns, ' ') + text : text;
 }
 
 size_t width_of(const TextColumn& column) {
   size_t width = column.title.size();
-  for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+  for (const std::string& cell : column.cells) width = std::max(width, columns_of(cell));
   return width;
 }
 
