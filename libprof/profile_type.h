@@ -28,11 +28,12 @@ inline constexpr char kSampledFromOutside[] = "auto";
 inline constexpr prof_format::Type kDefaultType = kTypeNames[0].type;
 
 extern uint32_t profile_type;  // enum prof_format::Type, fixed when the process begins
+extern uint32_t hooks_leave;   // of kAddresses: not 0 if there are hooks besides, which take durations (leaving.cc)
 
-// Whether nodes hold times.
+// Whether hooks take the time: nodes hold it, or at least durations are taken.
 inline bool is_timed() {
   return profile_type == prof_format::kTime || profile_type == prof_format::kElapsed ||
-         profile_type == prof_format::kCpu;
+         profile_type == prof_format::kCpu || hooks_leave;
 }
 
 // Whether some calls only are timed, and nodes hold sums over these.

@@ -31,7 +31,7 @@ constexpr char kVersion[] = "profld " PROFLD_VERSION;  // from the file VERSION
 constexpr char kUsage[] =
     R"(usage: profld [-q] [-v] [-o OUT] [-F GLOB]... [-N GLOB]... [--min-size BYTES]
               [--no-leaves] [--all] [--discover] [--no-imports] [--no-hooks]
-              [-b] [--trace[=WHAT]]
+              [-b] [--latency [--keep GLOB]...] [--trace[=WHAT]]
               [--report FILE] [--libprof FILE] [--audit FILE]
               [--search-path DIRS] [--debug-dir DIR]... PROGRAM
        profld --libs[=GLOB]... -o DIRECTORY [-F GLOB]... [-N GLOB]...
@@ -54,6 +54,8 @@ Environment of the copy when it runs:
   PROFTYPE              time (the default), elapsed, cpu, adaptive, sample or
                         count: what is measured
   PROFDIR               the folder for profiles (default: the current one)
+  PROFBUDGET            with --latency: how many percent of calls' time hooks
+                        may take (default: 2)
   PROFSIZE              the most nodes (functions, each by its chain of callers)
   PROFLIMIT             with --trace: the most bytes of the trace, as 500M
   PROFLAST              with --trace: only the last so many bytes of each thread
@@ -77,7 +79,8 @@ std::string default_runtime(const Options& o, const Image& image) {
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) throw Error("cannot find its own place (/proc/self/exe); give --libprof");
-  const bool samples = (o.selection.blocks || o.selection.trace) && o.selection.no_hooks && !image.is_static();
+  const bool samples = (o.selection.blocks || o.selection.trace) && (o.selection.no_hooks || o.selection.hooks_leave) &&
+                       !image.is_static();
   const std::string file =
       prof_options::runtime_file(self.parent_path(), samples ? "libprof-sampler.so" : "libprof.so");
   return std::filesystem::path(file).lexically_normal().string();
@@ -105,6 +108,11 @@ void select(Options& o, const Given&) {
 const prof_options::Table<Options> kOptions = {
     {{'o', "output", "OUT", "the copy (default: PROGRAM's base name with .prof, here)"}, keep<&Options::output>},
     {{'b', "blocks", "", "count how often each basic block ran, too"}, select<&Selection::blocks>},
+    {{0, "latency", "",
+      "count blocks, and let hooks take how long calls last, which leave functions whose calls are short"},
+     [](Options& o, const Given&) { o.selection.blocks = o.selection.hooks_leave = true; }},
+    {{0, "keep", "GLOB", "with --latency: functions whose name matches keep their hooks (repeatable)"},
+     [](Options& o, const Given& given) { o.selection.keep.emplace_back(given.argument); }},
     {{0, "trace", "[WHAT]",
       "write down which basic blocks run, one after the other; WHAT: blocks (the default); memory: also which memory "
       "each of their instructions reads and writes"},
@@ -162,7 +170,10 @@ Options parse(int argc, char** argv) {
   Options o;
   const auto parsed = prof_options::parse(kOptions, {"profld"}, argc, argv, o);
   if (o.help || o.version) return o;
-  prof_options::check(parsed, {{{"-b"}, {"--trace"}, "a trace has all counts"}}, {});
+  prof_options::check(parsed,
+                      {{{"-b", "--latency"}, {"--trace"}, "a trace has all counts"},
+                       {{"--no-hooks"}, {"--latency"}, "hooks take how long calls last"}},
+                      {{"--keep", "--latency", "other hooks stay in any case"}});
   if (parsed.rest.size() != 1)
     throw prof_options::UsageError(
         std::string(parsed.rest.empty() ? "no program named" : "more than one program named") +

@@ -147,7 +147,9 @@ Contents copy_functions(const Program& program, const std::vector<EntryJump>& en
   words.trace = {words.first_counter + offsetof(prof_format::TraceWords, cursor),
                  words.first_counter + offsetof(prof_format::TraceWords, limit),
                  words.first_counter + offsetof(prof_format::TraceWords, reads_segments), layout.trace_slot()};
-  std::vector<Patch> relocated = relocator.emit(tables, contents.text, contents.tables, meanwhile, words);
+  std::vector<std::vector<NewAddr>> exits;
+  std::vector<Patch> relocated = relocator.emit(tables, contents.text, contents.tables, meanwhile, words, &exits);
+  if (program.hooks_leave) contents.hook_sites = relocator.hook_sites(exits);
   std::ranges::move(relocated, std::back_inserter(contents.patches));
   contents.imports = relocator.thunks().copies(program.imports);
   contents.copies = relocator.take_copies();
@@ -215,6 +217,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   refuse_unsupported(image);
   FrameTables frame_tables = read_frame_tables(image);
   if (selection.trace && image.link_type() == LinkType::shared_library) throw refusal(Refusal::trace_of_library);
+  if (selection.hooks_leave && (image.is_static() || image.link_type() == LinkType::shared_library))
+    throw refusal(Refusal::hooks_cannot_leave);
   LinkerWishes all_wishes = wishes;
   all_wishes.traces = selection.trace;
   std::unique_ptr<Layout> layout = Layout::begin(image, runtime, all_wishes, selection.blocks || selection.trace);
@@ -269,7 +273,8 @@ Rewritten rewrite(const Image& image, const Selection& selection, const RuntimeF
   BlockCounters blocks;
   if (selection.blocks) {
     const bool begins_threads = task_calls == TaskCalls::move ? select_task_calls(program) : layout->begins_threads();
-    const Increment increment = choose_increment(program, !selection.no_hooks, begins_threads);
+    const Increment increment =
+        choose_increment(program, !selection.no_hooks && !selection.hooks_leave, begins_threads);
     blocks = count_blocks(program, entry_jumps, increment, result.report);
   }
   if (selection.trace) {

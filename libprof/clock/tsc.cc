@@ -57,15 +57,13 @@ Stamps stamps_of_one_moment(uint64_t which) {
   return result;
 }
 
-bool check_tsc() {
+bool check_tsc(const char* consequence) {
   if (time_stamp_if_readable() == 0) {
-    say("the program may not read the time-stamp counter, so nothing is recorded; use PROFTYPE=count, which needs "
-        "none");
+    say("the program may not read the time-stamp counter, so ", consequence);
     return false;
   }
   if (processor_says_invariant() || kernel_uses_counter()) return true;
-  say("this machine's time-stamp counter does not tick evenly, so nothing is recorded; use PROFTYPE=count, which needs "
-      "none");
+  say("this machine's time-stamp counter does not tick evenly, so ", consequence);
   return false;
 }
 

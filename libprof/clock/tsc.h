@@ -7,8 +7,9 @@
 
 namespace libprof {
 
-// If the counter may not be read or does not tick evenly, says so in a message and returns false. A heavy path.
-bool check_tsc();
+// If the counter may not be read or does not tick evenly, says so in a message, with what follows from that, and
+// returns false. A heavy path.
+bool check_tsc(const char* consequence);
 
 // The counter, for fields that a profile without times has as well; 0 if it may not be read.
 uint64_t time_stamp_if_readable();

@@ -20,6 +20,7 @@ const uint64_t* initial_stack;
 namespace {
 
 constexpr uint64_t kDefaultNodes = 4'000'000;
+constexpr uint64_t kDefaultBudget = 2, kLargestBudget = 100;
 constexpr uint64_t kMaxNodes = 3'500'000'000;  // a block number has 32 bits
 constexpr uint64_t kAuxUser = 11, kAuxEffectiveUser = 12, kAuxGroup = 13, kAuxEffectiveGroup = 14, kAuxSecure = 23;
 
@@ -70,6 +71,17 @@ void set_size(const char* value) {
   settings.node_limit = kDefaultNodes;
 }
 
+void set_budget(const char* value) {
+  if (*value == 0) return;
+  const char* p = value;
+  const uint64_t percent = parse_decimal(&p);
+  if (p != value && p - value <= 3 && *p == 0 && percent <= kLargestBudget) {
+    settings.budget = percent;
+    return;
+  }
+  say("PROFBUDGET=", value, ": is not a number of percent from 0 to 100; 2 is used");
+}
+
 void set_bytes(const char* name, const char* value, uint64_t* bytes) {
   if (*value == 0) return;
   const uint64_t parsed = parse_bytes(value);
@@ -91,6 +103,7 @@ struct Environment {
 void look_at(const char* variable, Environment* found) {
   if (const char* type = value_of(variable, "PROFTYPE")) set_type(type);
   if (const char* size = value_of(variable, "PROFSIZE")) set_size(size);
+  if (const char* budget = value_of(variable, "PROFBUDGET")) set_budget(budget);
   if (const char* start = value_of(variable, "PROFSTART")) set_start(start);
   if (const char* limit = value_of(variable, "PROFLIMIT")) set_bytes("PROFLIMIT", limit, &settings.trace_limit);
   if (const char* last = value_of(variable, "PROFLAST")) set_bytes("PROFLAST", last, &settings.trace_last);
@@ -157,6 +170,7 @@ void read_settings() {
   settings.is_read = true;
   settings.type = kDefaultType;
   settings.node_limit = kDefaultNodes;
+  settings.budget = kDefaultBudget;
   settings.trace_limit = kInfinity;
   // A program that runs with more rights than its user must not write where that user's environment says.
   if (auxiliary_value(kAuxSecure) != 0 || auxiliary_value(kAuxUser) != auxiliary_value(kAuxEffectiveUser) ||

@@ -1,5 +1,5 @@
-// What the environment asks for: PROFTYPE, PROFSIZE, PROFSTART, PROFDIR, PROFLIMIT, PROFLAST. Read once, when the first
-// process begins; processes made by fork inherit it, whatever they do to their environment.
+// What the environment asks for: PROFTYPE, PROFSIZE, PROFBUDGET, PROFSTART, PROFDIR, PROFLIMIT, PROFLAST. Read once,
+// when the first process begins; processes made by fork inherit it, whatever they do to their environment.
 
 #ifndef LIBPROF_SETTINGS_H
 #define LIBPROF_SETTINGS_H
@@ -15,6 +15,7 @@ struct Settings {
   uint32_t type;         // enum prof_format::Type
   bool has_no_samples;   // of kAddresses: others take them, or PROFTYPE=count asks for counts of blocks only
   uint64_t node_limit;   // PROFSIZE
+  uint64_t budget;       // PROFBUDGET: percent of the time of calls that their hooks may take where hooks leave
   uint64_t trace_limit;  // PROFLIMIT: most bytes of a trace
   uint64_t trace_last;   // PROFLAST: bytes of each thread's trace that are kept, the last ones; 0: all
   char directory[3584];  // absolute

@@ -35,6 +35,7 @@
 #define STATE_AWAY 40
 #define STATE_SIGN 48
 #define STATE_EXPECTED 56
+#define STATE_UNTIL_LOOK 64
 
 // Offsets in Link, an entry of the table of children.
 #define LINK_PC 0
@@ -116,9 +117,13 @@ struct State {
   // Slots below this are not on the stack that the thread is on; 0 if no other stack is known. See stack_switch.cc.
   uint64_t barrier;
   // The thread's clock, see cpu_clock.cc and switches.cc.
-  uint64_t away;                        // cycles that the thread has been off its processor
-  const char* sign;                     // eight bytes that change when it is taken off one
-  uint64_t expected;                    // what they are as long as `away` is right
+  uint64_t away;      // cycles that the thread has been off its processor
+  const char* sign;   // eight bytes that change when it is taken off one
+  uint64_t expected;  // what they are as long as `away` is right
+  // Of hooks that leave: how many calls are to end before the one that is looked at; and how many calls there were
+  // about of functions that they stay in, since when, by the counter.
+  uint32_t until_look, reserved;
+  uint64_t stays, stays_since;
   uint64_t waiting_given;               // of `away`, to nodes
   uint64_t tsc_at_start, cpu_at_start;  // of the clock; cycles, ns
   uint64_t blocked, preempted;          // how often it gave up its processor, and was taken off it
@@ -168,6 +173,7 @@ static_assert(offsetof(State, thread) == STATE_THREAD && offsetof(State, table) 
 static_assert(offsetof(State, barrier) == STATE_BARRIER);
 static_assert(offsetof(State, away) == STATE_AWAY && offsetof(State, sign) == STATE_SIGN);
 static_assert(offsetof(State, expected) == STATE_EXPECTED);
+static_assert(offsetof(State, until_look) == STATE_UNTIL_LOOK);
 static_assert(sizeof(State) <= kPage);
 
 struct Process {

@@ -31,11 +31,12 @@
 // the node was running: of its own wish (it slept, or waited for a lock, for data, for a child), or because another
 // thread got the processor. A stretch of time in which both happened counts as the first. They add up to Thread::away.
 //
-// Durations. With kTime, kCpu and kElapsed the calls of a function that have ended are also counted by how long they
-// lasted, by the counter, in Node::durations: waiting included, and without what the hooks took meanwhile, as far as
-// their cost is known (Thread::hook_cycles). A function that ends with a tail call lasts until that. All nodes of a
-// function in a thread refer to the same Durations, with few exceptions, and so do those of threads that ran one after
-// the other. The first few of a function that has none yet are in a list of the thread's, Thread::logged_durations.
+// Durations. With kTime, kCpu and kElapsed, and hooks that leave, the calls of a function that have ended are also
+// counted by how long they lasted, by the counter, in Node::durations: waiting included, and without what the hooks
+// took meanwhile, as far as their cost is known (Thread::hook_cycles). A function that ends with a tail call lasts
+// until that. All nodes of a function in a thread refer to the same Durations, with few exceptions, and so do those of
+// threads that ran one after the other. The first few of a function that has none yet are in a list of the thread's,
+// Thread::logged_durations.
 //
 // Order. Nodes are allocated in order of first call, so siblings sorted by block number stand in that order. The same
 // (parent, pc) may occur twice among siblings (a signal handler made the call that the code it interrupted was just
@@ -69,7 +70,9 @@
 //
 // With kAddresses there are no hooks. The nodes are children of the root, one for each address that a sample found,
 // with the samples taken there as in kSample: in kernel_samples those in the kernel, from a system call in front of the
-// address, in `samples` all others.
+// address, in `samples` all others. Or there are hooks that take durations, and leave functions whose calls are short
+// (libprof/hooks/leaving.cc): then Thread::addresses is the root of these nodes, and the tree of calls, whose counts
+// are of what the hooks saw, is there for its durations alone.
 //
 // All integers are little-endian. The writer is libprof; the readers (prof) trust nothing in it.
 
@@ -262,19 +265,29 @@ struct Thread {
   uint64_t lost;  // calls of this thread that found no node
   uint64_t tsc_start;
   Block stacks;        // first FrameChunk of the newest of its stacks (list through FrameChunk::next_stack)
-  Block addresses;     // kSample: the root above the addresses that samples found; else 0
+  Block addresses;     // of types with samples: the root above the addresses that these found, if it is not `root`
   uint64_t cpu_start;  // CLOCK_THREAD_CPUTIME_ID at tsc_start, ns; 0 if stamps are those of the counter
   // A cache line of its own, stored by each hook.
-  uint64_t last_tsc;            // up to when its nodes have been given its time, a stamp of the thread's own clock
-  uint64_t away;                // see above
-  uint64_t end;                 // stamp of the thread's own clock when the process ended; 0 if it did not live then
-  uint64_t blocked, preempted;  // how often it was taken off its processor, of its own wish and without
+  uint64_t last_tsc;  // up to when its nodes have been given its time, a stamp of the thread's own clock
+  uint64_t away;      // see above
+  uint64_t end;       // stamp of the thread's own clock when the process ended; 0 if it did not live then
   union {
-    uint64_t hook_samples;  // kSample: how many found the thread in the hooks, and are in no node
-    uint64_t hook_cycles;   // types with durations: what its hooks have taken, by their cost as it was measured
+    // How often it was taken off its processor, of its own wish and without.
+    struct {
+      uint64_t blocked, preempted;
+    };
+    // Beside hooks that leave: what hook_samples and sample_signals are else.
+    struct {
+      uint64_t hook_samples_apart, sample_signals_apart;
+    };
   };
   union {
-    uint64_t sample_signals;  // kSample: how many signals brought all the samples of the thread
+    // kSample: how many found the thread in the hooks; kAddresses: how many found no room. They are in no node.
+    uint64_t hook_samples;
+    uint64_t hook_cycles;  // types with durations: what its hooks have taken, by their cost as it was measured
+  };
+  union {
+    uint64_t sample_signals;  // the same: how many signals brought all the samples of the thread
     Block logged_durations;   // types with durations: of nodes that have none yet, the newest block first
   };
   uint64_t modules;  // for the runtime: see module_bit in libprof/file/modules.h
@@ -312,6 +325,7 @@ struct Node {
   union {
     uint64_t timed;
     uint64_t blocked_cycles;
+    uint64_t hooks_left;  // kAddresses with hooks that leave: not 0 if they left the function when it was this node
     uint64_t samples;
   };
   union {

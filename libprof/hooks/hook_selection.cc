@@ -1,5 +1,6 @@
 #include "hook_selection.h"
 
+#include "leaving.h"
 #include "libprof/clock/switches.h"
 #include "libprof/clock/tsc.h"
 #include "libprof/profile_type.h"
@@ -12,6 +13,7 @@ extern "C" {
 extern uint64_t hook_words[4], library_hook_words[4];  // addresses of the hooks in use
 void enter_elapsed();
 void leave_elapsed();
+void leave_leaving();
 void enter_count();
 void leave_count();
 void enter_elapsed_carefully();
@@ -142,9 +144,13 @@ void use_hooks_of_type(bool careful) {
     case prof_format::kAdaptive:
       if (is_stopped) return use(enter_count, enter_count_carefully, leave_count, tail_count);
       return use(enter_adaptive, enter_adaptive_carefully, leave_adaptive, tail_adaptive);
+    case prof_format::kAddresses:
+      if (hooks_leave && is_stopped) return use_hooks(kWithoutStamps);
+      if (hooks_leave) return use(enter_elapsed, enter_elapsed_carefully, leave_leaving, tail_elapsed);
+      if (has_leaving_hooks()) break;
+      [[fallthrough]];
     case prof_format::kCount:
     case prof_format::kSample:
-    case prof_format::kAddresses:
       return use(enter_count, enter_count_carefully, leave_count, tail_count);
     case prof_format::kUser:
       break;  // there are none yet

@@ -97,6 +97,10 @@
 // clock. When that must be set, because the thread has been off its processor, the stamp and what follows are made in
 // C++ (cpu_clock.cc, enter_after_switch).
 //
+// Hooks that leave (leaving.cc) are those for elapsed time, of which the one for leaving has a call looked at in C++
+// now and then, after e. Where they have left a function it enters and leaves without a frame, as functions without
+// hooks do; a frame whose exit is jumped over is as one that longjmp has left.
+//
 // A kill. Counts and times in the file are those of the instructions executed. What a thread ran since its last hook
 // belongs to the node of its top frame (format.h).
 //

@@ -9,8 +9,8 @@
         KEEP_TWO_MORE
 .endm
 
-// The top frame is rcx + rax, and our own: rsi = C, rdi = the thread. Keeps rax.
-.macro LEAVE_TIMED variant, clock
+// \looks: now and then a call is looked at, see leaving.cc.
+.macro LEAVE_TIMED variant, clock, looks=0
         HIDDEN_FUNCTION leave_\variant
         KEEP_THREE
         STAMP_LEAVE                             // a
@@ -29,6 +29,11 @@
         movq    $0, PROF_FRAME_SLOT(%rcx,%rax)  // d
         sub     $PROF_FRAME_SIZE, %rax
         mov     %rax, STATE_TOP(%rcx)           // e
+.if \looks
+        decl    STATE_UNTIL_LOOK(%rcx)
+        jle     .Llook_\variant                 // less: a handler left between this and the next number
+.Lcount_\variant:
+.endif
         COUNT_DURATION_AND_RETURN leave_\variant, COST_PAIR // f
 .Lno_state_\variant:
         RESTORE_FIVE_AND_RETURN
@@ -44,10 +49,25 @@
 .Lswitched_leave_\variant:
         jmp     leave_slowly
 .endif
+.if \looks
+.Llook_\variant:
+        mov     %rsi, KEPT_NODE(%rsp)
+        mov     %rcx, %rdi
+        mov     %rsp, %rdx
+        mov     KEPT_DURATION(%rsp), %rcx
+        add     hook_costs+COST_INSIDE(%rip), %rcx
+        neg     %rcx
+        CALL_CXX look_at_call
+        FIND_STATE %rax, .Lno_state_\variant
+        mov     KEPT_NODE(%rsp), %rsi
+        mov     STATE_THREAD(%rcx), %rdi
+        jmp     .Lcount_\variant
+.endif
         END_FUNCTION leave_\variant
 .endm
 
         LEAVE_TIMED elapsed, CLOCK_IS_COUNTER
+        LEAVE_TIMED leaving, CLOCK_IS_COUNTER, 1
         LEAVE_TIMED time, CLOCK_WITH_SIGN
         LEAVE_TIMED time_asking, CLOCK_WITHOUT_SIGN
 

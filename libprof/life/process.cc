@@ -21,6 +21,7 @@
 #include "libprof/file/file.h"
 #include "libprof/file/modules.h"
 #include "libprof/hooks/hook_selection.h"
+#include "libprof/hooks/leaving.h"
 #include "libprof/kernel/memory.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/kernel/text.h"
@@ -190,7 +191,10 @@ Phase begin(Process* p) {
   if (!settings.is_read) read_settings();
   if (settings.is_off) return kOff;
   profile_type = settings.type;
-  if (takes_stamps() && !is_child && !check_tsc()) return kOff;
+  if (profile_type == prof_format::kAddresses && !is_child) begin_leaving(find_program());
+  if (takes_stamps() && !is_child && !hooks_leave &&
+      !check_tsc("nothing is recorded; use PROFTYPE=count, which needs none"))
+    return kOff;
   if (advise(p, sizeof(Process), kAdviseWipeOnFork) != 0) {
     if (!is_child) say("cannot create a profile: ", error_text(-kErrorNotSupported));
     return kOff;

@@ -110,6 +110,11 @@ bool is_between(uint64_t address, const char* start, const char* end) {
 
 bool comes_from_kernel(const sigcontext& c) { return c.rcx == c.rip || c.rcx == c.rip + kSystemCallSize; }
 
+uint64_t* hook_samples(State* s) { return hooks_leave ? &s->thread->hook_samples_apart : &s->thread->hook_samples; }
+uint64_t* sample_signals(State* s) {
+  return hooks_leave ? &s->thread->sample_signals_apart : &s->thread->sample_signals;
+}
+
 // What found no room is in the root.
 void give_to_histogram(State* s, uint64_t address, uint64_t weight) {
   const Block block = find_or_make_address(s, address);
@@ -118,10 +123,13 @@ void give_to_histogram(State* s, uint64_t address, uint64_t weight) {
   add(&node->sample_squares, weight * weight);
 }
 
+bool is_in_hook(const sigcontext& c) {
+  return is_between(c.rip, __ehdr_start, etext) && !is_between(c.rip, libc_calls_start, libc_calls_end);
+}
+
 // A sample of the thread that has the context c, which stands for `weight` of them.
 void give_sample(State* s, const sigcontext& c, uint64_t weight) {
-  if (is_between(c.rip, __ehdr_start, etext) && !is_between(c.rip, libc_calls_start, libc_calls_end))
-    return add(&s->thread->hook_samples, weight);
+  if (is_in_hook(c)) return add(hook_samples(s), weight);
   Node* node = node_at(s, load(&current_frame(s)->node));
   add(&node->sample_squares, weight * weight);
   if (comes_from_kernel(c)) return add(&node->kernel_samples, weight);
@@ -130,10 +138,11 @@ void give_sample(State* s, const sigcontext& c, uint64_t weight) {
   give_to_histogram(s, c.rip, weight);
 }
 
-// The same for a program without hooks, of which addresses are recorded. Nothing else makes nodes then.
+// The same for a program without hooks, of which addresses are recorded; or with hooks that leave.
 void give_to_address(State* s, const sigcontext& c, uint64_t weight) {
-  const Block block = find_or_make_child(s, s->root, c.rip);
-  if (block == 0) return add(&s->thread->hook_samples, weight);
+  if (hooks_leave && is_in_hook(c)) return;
+  const Block block = hooks_leave ? find_or_make_address(s, c.rip) : find_or_make_child(s, s->root, c.rip);
+  if (block == 0) return add(hook_samples(s), weight);
   Node* node = node_at(s, block);
   add(comes_from_kernel(c) ? &node->kernel_samples : &node->samples, weight);
   add(&node->sample_squares, weight * weight);
@@ -144,7 +153,7 @@ void take_sample(int, const siginfo_t* info, const SignalContext* context) {
   State* s = get_state();
   if (!s || load(&s->top) == 0 || s->is_left || info->si_code != SI_TIMER || info->si_ptr != s) return;
   const int missed = info->si_overrun;
-  add(&s->thread->sample_signals, 1);
+  add(sample_signals(s), 1);
   const uint64_t weight = 1 + uint64_t(missed > 0 ? missed : 0);
   if (profile_type == prof_format::kAddresses)
     give_to_address(s, context->registers, weight);

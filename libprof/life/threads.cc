@@ -58,7 +58,7 @@ State* take_ended_state(Process* p) {
 }
 
 // How many roots the record of a thread leads to: that of its calls, and that of what samples found.
-uint64_t roots() { return profile_type == prof_format::kSample ? 2 : 1; }
+uint64_t roots() { return profile_type == prof_format::kSample || hooks_leave ? 2 : 1; }
 
 // A page for the Thread, its roots and the first nodes: as many as there may be for contexts, the rest is the reserve.
 // False if there is no room.
@@ -144,6 +144,7 @@ uint64_t begin_heavily(State* fresh, uint64_t slot) {
   s->tid = thread_id();
   // The thread before may have ended in the middle of a hook.
   s->entering_at = s->asked = 0;
+  s->until_look = 1;
   s->is_busy = 0;
   begin_table(s);
   if (!make_record(s, is_reused)) return 0;

@@ -24,6 +24,7 @@
 #include "libprof/data/heavy.h"
 #include "libprof/file/durations.h"
 #include "libprof/file/tree.h"
+#include "libprof/hooks/leaving.h"
 #include "libprof/kernel/syscall.h"
 #include "libprof/profile_type.h"
 #include "stack_switch.h"
@@ -51,15 +52,15 @@ void forget_entering(State* s, uint64_t slot) {
 }
 
 // Pops the frames at and below `slot`, that of a function that is being entered or left. When it returns, the top is a
-// frame above `slot`, a base, or an entry that an interrupted hook is filling.
-void pop_gone(State* s, uint64_t slot, uint64_t now) {
+// frame above `slot`, a base, or an entry that an interrupted hook is filling. `exit`: as in pop.
+void pop_gone(State* s, uint64_t slot, uint64_t now, uint64_t exit = 0) {
   for (;;) {
     Frame* f = top_frame(s);
     const uint64_t found = load(&f->slot);
     if (found != 0) {
       if (is_base(f) || (found & ~kSlotTag) > slot) return;
       forget_entering(s, slot);
-      pop(s, f, found, now);
+      pop(s, f, found, now, exit);
       continue;
     }
     // Was the hook that was filling it interrupted, or abandoned by siglongjmp? If it was abandoned, we are called by a
@@ -120,12 +121,12 @@ void fit_base(Frame* base, uint64_t slot) {
 // top, if the fast path knew its node.
 void leave_while_busy(State* s, uint64_t slot, uint64_t now) {
   Frame* f = top_frame(s);
-  if (load(&f->slot) == slot) pop(s, f, slot, now);
+  if (load(&f->slot) == slot) pop(s, f, slot, now, slot);
 }
 
 }  // namespace
 
-void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
+void pop(State* s, Frame* f, uint64_t found, uint64_t now, uint64_t exit) {
   give_time(s, node_at(s, load(&f->node)), now);
   Frame* frame = f;
   // A copy is popped together with its original. If the original became the top, at the end of its chunk, a handler
@@ -147,7 +148,12 @@ void pop(State* s, Frame* f, uint64_t found, uint64_t now) {
   const bool is_call = (load(&frame->flags) & (kCopied | kExpected)) == 0;
   if (!exchange_if(&frame->slot, found, uint64_t(0))) return;
   exchange_if(&s->top, as_top(s, f), as_top(s, below));
-  if (is_timed() && is_call) end_duration(s, node, start, now);
+  if (!is_timed() || !is_call) return;
+  // Where hooks leave, nothing tells when a call ended that has left without its exit.
+  if (hooks_leave && (found & ~kSlotTag) != exit)
+    look_at_gone_call(s, node);
+  else
+    end_duration(s, node, start, now);
 }
 
 Frame* next_entry(State* s, uint64_t slot) {
@@ -227,7 +233,7 @@ void leave(State* s, uint64_t slot, uint64_t now) {
   const bool is_elsewhere = !has_frame(s, slot);
   if (is_elsewhere && !(find_stack_of_frame(s, slot, now) && has_frame(s, slot))) return;
   detach_frames(s, slot, now);
-  pop_gone(s, slot, now);
+  pop_gone(s, slot, now, slot);
   Frame* f = top_frame(s);
   // Back at an entry that an interrupted hook is filling, across the boundary of two chunks.
   if ((f->flags & kCopied) && load(&f->slot) != 0) {

@@ -16,7 +16,7 @@ bool find_own_frame(State* s, uint64_t slot, uint64_t now);
 Frame* next_entry(State* s, uint64_t slot);
 
 // Pops the top frame f, whose slot was `found` when it was read.
-void pop(State* s, Frame* f, uint64_t found, uint64_t now);
+void pop(State* s, Frame* f, uint64_t found, uint64_t now, uint64_t exit = 0);
 
 // What the hooks do when the fast path does not suffice, in a thread that has begun. `slot`, `pc` and `now`: see
 // hooks.S.

@@ -56,6 +56,7 @@ enum class Refusal {
   trace_without_hooks,
   too_many_blocks,
   heap_after_data,
+  hooks_cannot_leave,
 };
 
 struct RefusalWords {
@@ -121,11 +122,13 @@ inline constexpr std::array kRefusals = std::to_array<RefusalWords>({
     {Refusal::heap_after_data,
      "it takes the memory after its data for its heap, as dumped Lisps do, and copies have new segments there; use "
      "perf"},
+    {Refusal::hooks_cannot_leave,
+     "a static program or a library, and --latency is for programs with a dynamic linker; profile it without"},
 });
 static_assert([] {
   for (size_t i = 0; i < kRefusals.size(); ++i)
     if (kRefusals[i].code != Refusal(i)) return false;
-  return kRefusals.size() == size_t(Refusal::heap_after_data) + 1;
+  return kRefusals.size() == size_t(Refusal::hooks_cannot_leave) + 1;
 }());
 
 constexpr std::string_view words_of(Refusal code) { return kRefusals[size_t(code)].words; }

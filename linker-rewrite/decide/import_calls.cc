@@ -104,6 +104,8 @@ ImportCallCounts select_import_calls(Program& program, const Selection& selectio
 
   const std::vector<Symbol>& symbols = program.image->dynamic_symbols();
   const NameSelection names(selection, *program.image);
+  const Selection kept_alone = kept_by(selection);
+  const NameSelection kept(kept_alone, *program.image);
   constexpr uint32_t kLeft = UINT32_MAX, kSpecial = UINT32_MAX - 1;
   std::unordered_map<uint32_t, uint32_t> chosen;  // by symbol: index in Program::imports, or one of these
   for (const Site& site : sites) {
@@ -114,8 +116,10 @@ ImportCallCounts select_import_calls(Program& program, const Selection& selectio
     if (is_new && is_wanted && known->second != kSpecial && names.has(name)) {
       known->second = uint32_t(program.imports.size());
       program.imports.push_back({.name = name, .address = site.through, .has_stub = site.is_stub});
+      program.imports.back().keeps_hooks = !selection.keep.empty() && kept.has(name);
     }
-    if (known->second == kLeft) continue;
+    // Nothing is known of how long a tail call lasts.
+    if (known->second == kLeft || (site.is_tail_jump && program.hooks_leave)) continue;
     if (known->second == kSpecial) {
       ++counts.to_special;
       continue;

@@ -82,6 +82,13 @@ bool is_small(const Program& program, const Group& g) {
   return size_of(g) <= kSmallFunction && !has_loop(g) && g.indirect.jumps.empty() && is_leaf(program, g);
 }
 
+Selection kept_by(const Selection& s) {
+  Selection kept;
+  kept.only = s.keep;
+  kept.debug_names = s.debug_names;
+  return kept;
+}
+
 void select_groups(Program& program, const Selection& s) {
   for (Group& g : program.groups) {
     g.selected = false;
@@ -105,6 +112,13 @@ void select_groups(Program& program, const Selection& s) {
     if (!s.no_hooks && !s.all && s.only.empty())
       for (Group& g : program.groups)
         if (g.selected && !g.left_out && is_small(program, g)) g.left_out = LeftOut::too_small;
+  }
+  program.hooks_leave = s.hooks_leave;
+  if (!s.keep.empty()) {
+    const Selection kept_alone = kept_by(s);
+    const NameSelection kept(kept_alone, *program.image);
+    for (const CodeRange& r : program.ranges)
+      if (!r.fragment && kept.has(r)) program.groups[r.group].keeps_hooks = true;
   }
   for (Group& g : program.groups) {
     if (g.left_out) g.selected = false;
@@ -174,6 +188,7 @@ std::vector<std::string> unmatched_patterns(const Selection& selection, const Pr
   std::vector<Unmatched> unmatched;
   for (const std::string& glob : selection.only) unmatched.push_back({"-F", Pattern(glob), Nearest(Pattern(glob))});
   for (const std::string& glob : selection.not_) unmatched.push_back({"-N", Pattern(glob), Nearest(Pattern(glob))});
+  for (const std::string& glob : selection.keep) unmatched.push_back({"--keep", Pattern(glob), Nearest(Pattern(glob))});
   if (unmatched.empty()) return {};
   see_names(program, selection.debug_names, [&](const Name& name) {
     std::erase_if(unmatched, [&](const Unmatched& u) { return u.pattern.matches(name); });

@@ -1,5 +1,5 @@
 // Which functions the user wants to be profiled: -F, -N, --min-size, --no-leaves, --all, --no-hooks,
-// --no-imports, --blocks, --trace, --discover.
+// --no-imports, --blocks, --latency, --keep, --trace, --discover.
 //
 // Of a library, two kinds of functions are left out. Those that a resolver chooses among when it is loaded (strlen,
 // memcpy), and the resolvers: the former are called far more often than any others, and time is measured better at the
@@ -31,6 +31,8 @@ struct Selection {
   bool all = false;                 // --all: of a library, also those that are too small to time
   bool no_hooks = false;            // --no-hooks: these functions are moved, but call no hooks
   bool blocks = false;              // --blocks: executions of their basic blocks are counted
+  std::vector<std::string> keep{};  // --keep: functions that match one of these keep their hooks, though others leave
+  bool hooks_leave = false;         // --latency: the same, and hooks leave while the program runs
   bool trace = false;               // --trace: they write records
   bool trace_memory = false;        // --trace=memory: also of the memory that they touch
   bool imports = true;              // --no-imports: not the functions of other files that they call
@@ -44,9 +46,12 @@ bool is_leaf(const Program& program, const Group& group);
 bool is_small(const Program& program, const Group& group);
 inline constexpr uint64_t kSmallFunction = 48;
 
-// Sets Group::selected, left_out and hooked. A group is selected as a whole: control passes between its ranges without
-// calls.
+// Sets Group::selected, left_out, hooked and keeps_hooks, and Program::hooks_leave. A group is selected as a whole:
+// control passes between its ranges without calls.
 void select_groups(Program& program, const Selection& selection);
+
+// What selects the functions that keep their hooks. There must be patterns of these.
+Selection kept_by(const Selection& selection);
 
 // Which functions -F and -N mean; names/pattern.h says how patterns are compared with names.
 class NameSelection {
@@ -78,8 +83,8 @@ struct ImportCallCounts {
 // Sets Group::import_calls and Program::imports. To be called when it is final which groups move.
 ImportCallCounts select_import_calls(Program& program, const Selection& selection);
 
-// A line for each pattern of -F and -N that no function of the program matches, and none that it calls in other files:
-// "-F srot: matches no function; did you mean std::sort?"
+// A line for each pattern of -F, -N and --keep that no function of the program matches, and none that it calls in other
+// files: "-F srot: matches no function; did you mean std::sort?"
 std::vector<std::string> unmatched_patterns(const Selection& selection, const Program& program);
 
 }  // namespace profld

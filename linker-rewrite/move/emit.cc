@@ -14,7 +14,7 @@ class Emitter {
  public:
   Emitter(const Program& program, const CopyMap& copies, HookSlots hook_slots, const ImportThunks& thunks,
           const CounterWords& counters, const RangePlan& plan, const RangeCopy& copy,
-          std::vector<AddressChange> addresses, uint8_t* out)
+          std::vector<AddressChange> addresses, uint8_t* out, std::vector<NewAddr>* exits)
       : program_(program),
         copies_(copies),
         hook_slots_(hook_slots),
@@ -24,6 +24,7 @@ class Emitter {
         copy_(copy),
         code_(program.code(program.ranges[plan.range])),
         addresses_(std::move(addresses)),
+        exits_(exits),
         out_(out, copy.start) {
     std::ranges::sort(addresses_, {}, &AddressChange::insn);
   }
@@ -32,7 +33,7 @@ class Emitter {
     emit_up_to(uint32_t(code_.insns.size()));
     const OldAddr next = copy_.original.end;
     const Leaving at_end = tail_call(next);
-    if (plan_.leave_hook_at_end) out_.call_through(at_end.hook);
+    if (plan_.leave_hook_at_end) leave_hook(at_end.hook);
     if (plan_.falls_off) out_.jump(plan_.leave_hook_at_end ? at_end.target : jump_target(next));
     taken_edges();
     for (const Written& record : written_) write_full_window(out_, record.code, counters_.trace, record.back);
@@ -48,8 +49,11 @@ class Emitter {
       begin_insn();
       const bool conditional = change.form == Form::tail_call_if || change.form == Form::tail_call_if_short;
       if (change.counts_import() && !conditional) out_.call(thunks_.count(change.import));
-      if (change.leave_hook) out_.call_through(leaving(code_.insns[next_], change).hook);
-      if (change.form == Form::import_call) out_.call(thunks_.enter(change.import));
+      if (change.leave_hook) leave_hook(leaving(code_.insns[next_], change).hook);
+      if (change.form == Form::import_call) {
+        if (program_.hooks_leave) out_.nops(padding_of_import_call(out_.here().value, code_.insns[next_].length));
+        out_.call(thunks_.enter(change.import));
+      }
       if (change.form == Form::hook_only || change.form == Form::import_call)
         unchanged(next_, next_ + 1);
       else if (change.form == Form::task_call)
@@ -119,6 +123,7 @@ class Emitter {
 
   // By a direct tail call.
   Leaving tail_call(OldAddr target) const {
+    if (program_.hooks_leave) return {hook_slots_.leave, copies_.call_target(target)};
     const RangeCopy* c = copies_.find(target);
     if (c && target == c->original.start && c->body != 0) return {hook_slots_.tail, c->start + c->body};
     const bool stays = c || program_.range_of(target) >= 0;
@@ -129,20 +134,29 @@ class Emitter {
   Leaving leaving(const Insn& insn, const Change& change) const {
     const bool is_direct = change.form != Form::hook_only;
     const NewAddr target = is_direct ? copies_.call_target(code_.target(insn)) : NewAddr();
-    if (insn.flow == Flow::ret || change.counts_import()) return {hook_slots_.leave, target};
+    if (insn.flow == Flow::ret || change.counts_import() || program_.hooks_leave) return {hook_slots_.leave, target};
     if (!is_direct) return {hook_slots_.jump, target};
     // _proftail reads the jump, which it expects without prefixes.
     if (insn.flow == Flow::jump && insn.prefixes != 0) return {hook_slots_.jump, target};
     return tail_call(code_.target(insn));
   }
 
-  // The end of a tail call that stands after a condition: the jump, and what is called before it.
-  static uint32_t length_of_tail(const Change& change) {
-    return (change.counts_import() ? kCallLength : 0) + kHookLength + kJumpLength;
+  // What leaves the function.
+  void leave_hook(NewAddr hook) {
+    if (program_.hooks_leave) out_.nops(padding_of_hook(out_.here().value));
+    out_.call_through(hook);
+    if (exits_ && program_.hooks_leave) exits_->push_back(out_.here());
+  }
+
+  // The end of a tail call that stands after a condition, and after a short jump that leads over it: the jump, and what
+  // is called before it.
+  uint32_t length_of_tail(const Change& change) const {
+    const uint32_t padding = program_.hooks_leave ? padding_of_hook((out_.here() + kShortJumpLength).value) : 0;
+    return (change.counts_import() ? kCallLength : 0) + padding + kHookLength + kJumpLength;
   }
   void tail(const Change& change, const Leaving& leaving) {
     if (change.counts_import()) out_.call(thunks_.count(change.import));
-    out_.call_through(leaving.hook);
+    leave_hook(leaving.hook);
     out_.jump(leaving.target);
   }
 
@@ -189,7 +203,10 @@ class Emitter {
 
   // Puts in what stands before the next instruction.
   void begin_insn() {
-    if (next_ == plan_.enter_hook_before) out_.call_through(hook_slots_.enter);
+    if (next_ == plan_.enter_hook_before) {
+      if (copy_.start + copy_.body != out_.here() + kHookLength) out_.prefix_without_meaning();
+      out_.call_through(hook_slots_.enter);
+    }
     if (!counts_before(next_)) return;
     const CounterPlace& counter = (*plan_.counters)[counter_];
     ++counter_;
@@ -338,6 +355,7 @@ class Emitter {
   };
   std::vector<Written> written_ = std::vector<Written>(records_of(plan_));  // in the order of their places
   std::vector<Patch> relocated_;
+  std::vector<NewAddr>* const exits_;
   InstructionWriter out_;
 };
 
@@ -345,8 +363,9 @@ class Emitter {
 
 std::vector<Patch> emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots,
                              const ImportThunks& thunks, const CounterWords& counters, const RangePlan& plan,
-                             const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out) {
-  return Emitter(program, copies, hook_slots, thunks, counters, plan, copy, std::move(changes), out).emit();
+                             const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out,
+                             std::vector<NewAddr>* exits) {
+  return Emitter(program, copies, hook_slots, thunks, counters, plan, copy, std::move(changes), out, exits).emit();
 }
 
 namespace {

@@ -67,10 +67,12 @@ struct CounterWords {
 };
 
 // Writes the copy to `out`, which has room for it. Throws Error if the copy refers to something too far away. Returns
-// the changes that lead the relocations in the original's code to the copy.
+// the changes that lead the relocations in the original's code to the copy. `exits`, if it is not null: gets the ends
+// of the calls of hooks of leaving, if hooks leave.
 std::vector<Patch> emit_copy(const Program& program, const CopyMap& copies, HookSlots hook_slots,
                              const ImportThunks& thunks, const CounterWords& counters, const RangePlan& plan,
-                             const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out);
+                             const RangeCopy& copy, std::vector<AddressChange> changes, uint8_t* out,
+                             std::vector<NewAddr>* exits = nullptr);
 
 }  // namespace profld
 

@@ -67,6 +67,14 @@ uint32_t length_of(const Insn& insn, const Change& change) {
          (change.counts_import() ? kCallLength : 0);
 }
 
+// Of the nops in it, where hooks leave, if it stands at `address`.
+uint32_t padding_of(const Insn& insn, const Change& change, uint64_t address) {
+  if (change.form == Form::import_call) return padding_of_import_call(address, insn.length);
+  if (change.form == Form::tail_call_if) return padding_of_hook(address + kShortJumpLength);
+  if (change.form == Form::tail_call_if_short) return padding_of_hook(address + insn.length + kShortJumpLength);
+  return change.leave_hook ? padding_of_hook(address) : 0;
+}
+
 class Planner {
  public:
   Planner(const Program& program, uint32_t index, bool hooked, const BlockCounters* counters)
@@ -82,6 +90,7 @@ class Planner {
   RangePlan plan(RangeCopy& copy) {
     if (hooked_ && !range_.fragment)
       plan_.enter_hook_before = starts_with_endbr64(code_.bytes) && code_.insns.size() > 1 ? 1 : 0;
+    place_body();
     find_changes();
     find_end();
     for (;;) {
@@ -94,12 +103,29 @@ class Planner {
     copy.steps = steps();
     copy.loops = loops();
     copy.out_of_line = length_of_taken_edges(plan_) + records_of(plan_) * kFullWindowLength;
-    copy.size = at_.back() + (plan_.leave_hook_at_end ? kHookLength : 0) + (plan_.falls_off ? kJumpLength : 0) +
-                copy.out_of_line;
+    copy.size = at_.back() + length_of_end() + copy.out_of_line;
     return std::move(plan_);
   }
 
  private:
+  // Where the body begins, which has the same address modulo 64 as the original's, and so what addresses are modulo 8.
+  void place_body() {
+    const uint32_t hook = plan_.enter_hook_before;
+    if (hook == RangePlan::kNone) return;
+    const uint32_t before = code_.insns[hook].offset;
+    const uint64_t body = range_.range.start.value + before;
+    body_ = before + kHookLength + (program_.hooks_leave ? padding_of_hook(body - kHookLength) : 0);
+    start_ = body - body_;
+  }
+  // Of what is `offset` bytes from the start of the copy; right modulo 64.
+  uint64_t address(uint32_t offset) const { return start_ + offset; }
+
+  uint32_t length_of_end() const {
+    const uint32_t jump = plan_.falls_off ? kJumpLength : 0;
+    if (!plan_.leave_hook_at_end) return jump;
+    return (program_.hooks_leave ? padding_of_hook(address(at_.back())) : 0) + kHookLength + jump;
+  }
+
   // Finds the instructions that certainly change, and the short branches that may have to.
   void find_changes() {
     const std::vector<bool> indirect_tail_calls = find_indirect_tail_calls();
@@ -196,15 +222,15 @@ class Planner {
     const std::span<const CounterPlace> counters =
         plan_.counters ? std::span(*plan_.counters) : std::span<const CounterPlace>();
     auto counter = counters.begin();
-    body_ = 0;
     for (uint32_t i = 0; i < code_.insns.size(); ++i) {
       at_[i] = offset;
-      if (i == plan_.enter_hook_before) body_ = offset += kHookLength;
+      if (i == plan_.enter_hook_before) offset = body_;
       if (counter != counters.end() && counter->insn == i) {
         offset += profld::length_of(*counter);
         ++counter;
       }
       if (change != plan_.changes.end() && change->insn == i) {
+        if (program_.hooks_leave) offset += padding_of(code_.insns[i], *change, address(offset));
         offset += length_of(code_.insns[i], *change);
         if (change->form == Form::loop) {
           const RepeatedLoop& loop = *loop_of(plan_, i);
@@ -228,7 +254,7 @@ class Planner {
       const size_t covering = code_.covering(target);
       int64_t to = at_[covering] + int64_t(target - code_.address(code_.insns[covering]));
       if (hook != RangePlan::kNone && covering <= hook) to = body_;
-      const int64_t end = int64_t(at_[i]) + (i == hook ? kHookLength : 0) + length_of_counter(i) + insn.length;
+      const int64_t end = (i == hook ? int64_t(body_) : int64_t(at_[i])) + length_of_counter(i) + insn.length;
       if (!reaches_short(to - end)) too_far.push_back(i);
     }
     return too_far;
@@ -288,6 +314,7 @@ class Planner {
   std::vector<uint32_t> short_inside_;  // branches within the range that are short so far
   std::vector<uint32_t> at_;  // offset of each instruction in the copy, with what stands before it; last: the end
   uint32_t body_ = 0;         // offset of the first instruction after the entry hook
+  uint64_t start_ = range_.range.start.value;  // address of the copy, modulo 64
 };
 
 }  // namespace

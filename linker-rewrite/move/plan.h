@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "libprof/format/hook_sites.h"
 #include "linker-rewrite/base/copy_map.h"
 #include "linker-rewrite/blocks/block_counters.h"
 #include "linker-rewrite/program/program.h"
@@ -14,6 +15,19 @@
 namespace profld {
 
 inline constexpr uint32_t kHookLength = kCallThroughLength;  // of the call of a hook, in a copy
+
+// Where hooks leave (Program::hooks_leave), the first two bytes of the call of a hook may not cross the border of an
+// aligned word, as two bytes at crosses_word(address) do (libprof/format/hook_sites.h). So calls of an entry hook,
+// which end where the body begins, are a byte longer, and others have nops before them: so many, if they would stand at
+// `address`. Before the two calls around that of an import, which has `length` bytes, one number does for both.
+inline uint32_t padding_of_hook(uint64_t address) { return prof_format::crosses_word(address) ? 1 : 0; }
+inline uint32_t padding_of_import_call(uint64_t address, uint32_t length) {
+  uint32_t padding = 0;
+  while (prof_format::crosses_word(address + padding) ||
+         prof_format::crosses_word(address + padding + kCallLength + length))
+    ++padding;
+  return padding;
+}
 
 // Of an increment.
 inline uint32_t length_of(Increment increment) {

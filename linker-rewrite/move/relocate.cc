@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -248,7 +249,8 @@ void Relocator::emit_table(const JumpTable& t, const Group& group, NewAddr clone
 }
 
 std::vector<Patch> Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables,
-                                   const std::function<void()>& meanwhile, const CounterWords& counters) const {
+                                   const std::function<void()>& meanwhile, const CounterWords& counters,
+                                   std::vector<std::vector<NewAddr>>* exits) const {
   // Step 1: place the tables. The code needs their addresses.
   struct Clone {
     const JumpTable* table;
@@ -309,16 +311,72 @@ std::vector<Patch> Relocator::emit(NewAddr tables_at, Bytes& text, Bytes& tables
     write_range_calls(writer, copies_.call_target(fragment_call_->function), fragments_, runtime_code_);
   }
   std::vector<std::vector<Patch>> relocated(copies.size());
+  if (exits) exits->resize(copies.size());
   parallel_for(copies.size() + 1, [&](size_t i) {
     if (i == 0) return meanwhile();
     if (i % Image::kFunctionsPerRelease == 0) program_.image->release();
     const RangePlan& plan = plans_[i - 1];
     relocated[i - 1] = emit_copy(program_, copies_, hook_slots_, thunks_, counters, plan, copies[i - 1],
-                                 std::move(addresses[plan.range]), text.data() + (copies[i - 1].start - text_start_));
+                                 std::move(addresses[plan.range]), text.data() + (copies[i - 1].start - text_start_),
+                                 exits ? &(*exits)[i - 1] : nullptr);
   });
   std::vector<Patch> patches;
   for (std::vector<Patch>& of_copy : relocated) std::ranges::move(of_copy, std::back_inserter(patches));
   return patches;
+}
+
+// Control may pass from one group to another without a hook: a range runs into the next, or jumps to it with a frame of
+// its own. Then whichever was entered, any of the exits may be used. By group, the first of those that go together.
+std::vector<uint32_t> Relocator::groups_together() const {
+  std::vector<uint32_t> first(program_.groups.size());
+  std::iota(first.begin(), first.end(), 0u);
+  const auto find = [&](uint32_t g) {
+    while (first[g] != g) g = first[g] = first[first[g]];
+    return g;
+  };
+  const auto join = [&](const CodeRange& from, OldAddr to) {
+    const ptrdiff_t other = program_.range_of(to);
+    if (other < 0 || !program_.groups[program_.ranges[size_t(other)].group].moves()) return;
+    const uint32_t a = find(from.group), b = find(program_.ranges[size_t(other)].group);
+    first[std::max(a, b)] = std::min(a, b);
+  };
+  for (const RangePlan& plan : plans_) {
+    const CodeRange& range = program_.ranges[plan.range];
+    const Code& code = program_.code(range);
+    const Flow last = code.insns.back().flow;
+    const bool calls = last == Flow::call || last == Flow::call_indirect;  // of what does not return
+    if (plan.falls_off && !plan.leave_hook_at_end && !calls) join(range, range.range.end);
+    for (const Insn& insn : code.insns) {
+      if (insn.flow != Flow::jump && insn.flow != Flow::jump_if && insn.flow != Flow::jump_if_short) continue;
+      const OldAddr target = code.target(insn);
+      if (!range.range.contains(target) && !is_tail_call(program_, range, code.address(insn), target))
+        join(range, target);
+    }
+  }
+  for (uint32_t g = 0; g < first.size(); ++g) first[g] = find(g);
+  return first;
+}
+
+HookSites Relocator::hook_sites(const std::vector<std::vector<NewAddr>>& exits) const {
+  HookSites sites;
+  sites.functions.resize(program_.groups.size());
+  const std::vector<uint32_t> together = groups_together();
+  std::vector<bool> is_kept(together.size());
+  for (uint32_t g = 0; g < together.size(); ++g)
+    if (program_.groups[g].keeps_hooks) is_kept[together[g]] = true;
+  const std::vector<RangeCopy>& copies = copies_.copies();
+  for (size_t i = 0; i < copies.size(); ++i) {
+    const uint32_t group = together[program_.ranges[plans_[i].range].group];
+    if (is_kept[group]) continue;
+    HookSites::Function& function = sites.functions[group];
+    if (plans_[i].enter_hook_before != RangePlan::kNone) function.entries.push_back(copies[i].start + copies[i].body);
+    function.exits.insert(function.exits.end(), exits[i].begin(), exits[i].end());
+  }
+  for (uint32_t i = 0; i < program_.imports.size(); ++i)
+    if (const NewAddr thunk = thunks_.enter(i); thunk != NewAddr() && !program_.imports[i].keeps_hooks)
+      sites.functions.push_back({{thunk + kHookLength}, {}, true});
+  if (thunks_.size() != 0) sites.thunks = thunks_.start();
+  return sites;
 }
 
 std::optional<NewAddr> Relocator::return_address_of_copy(OldAddr return_address) const {

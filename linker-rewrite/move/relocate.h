@@ -30,6 +30,16 @@ struct FragmentCall {
   std::vector<OldRange> ranges;  // of the original's code that is registered: of modules, and in assembly
 };
 
+// Where hooks are called that may leave: the ends of these calls (libprof/format/hook_sites.h).
+struct HookSites {
+  struct Function {
+    std::vector<NewAddr> entries, exits;
+    bool is_import = false;
+  };
+  std::vector<Function> functions;  // by group, of several that go together the first; and after those the imports
+  std::optional<NewAddr> thunks;
+};
+
 class Relocator {
  public:
   // Plans the copies of all groups that move, and the code that a library starts with. `counters`, if it is not null,
@@ -52,15 +62,18 @@ class Relocator {
 
   // Writes the copies' jump tables, for an address after the copies. Then writes the copies on all cores, and calls
   // `meanwhile` at the same time: other work that only needs the size of the tables. Returns the changes that lead the
-  // relocations in code to the copies.
+  // relocations in code to the copies. `exits`, if it is not null, is set to the ends of the calls of hooks of leaving,
+  // by copy, if hooks leave.
   std::vector<Patch> emit(NewAddr tables_at, Bytes& text, Bytes& tables, const std::function<void()>& meanwhile,
-                          const CounterWords& counters = {}) const;
+                          const CounterWords& counters = {}, std::vector<std::vector<NewAddr>>* exits = nullptr) const;
+  HookSites hook_sites(const std::vector<std::vector<NewAddr>>& exits) const;
 
   // The jumps in the old text, and what must lead to the copies in data: pointers to labels, and the return addresses
   // in frame tables.
   std::vector<Patch> patches(const std::vector<EntryJump>& entry_jumps) const;
 
  private:
+  std::vector<uint32_t> groups_together() const;
   // Where the copy of a call returns to, by where the call does; nullopt if the call has no copy.
   std::optional<NewAddr> return_address_of_copy(OldAddr return_address) const;
   NewAddr text_end() const { return text_start_ + text_size_; }

@@ -21,6 +21,7 @@ struct Import {
   OldAddr address{};  // what stands for it: a linker's stub that leads to it, else the word that holds its address
   bool has_stub = false;
   bool is_called = false, is_jumped_to = false;  // by instructions that get hooks
+  bool keeps_hooks = false;                      // which stay, though others leave
 };
 
 // A call of an import, or a tail jump to one, that gets hooks.
@@ -54,6 +55,7 @@ struct Group {
   bool selected = false;                 // by the user, see decide/selection.h
   std::optional<LeftOut> left_out{};     // then it is not selected
   bool hooked = false;                   // if it moves, its functions call the hooks
+  bool keeps_hooks = false;              // which stay, though others leave
 
   bool moves() const { return selected && !reason; }
   // If there are several reasons, the first is kept.
@@ -84,6 +86,9 @@ struct Program {
   std::vector<OldAddr> patch_sites{};       // see patch_sites.h; filled by find_reasons_to_stay
   std::vector<Import> imports{};            // filled by select_import_calls
   FrameTables frame_tables{};               // of OCaml programs
+  // The runtime takes hooks away while the program runs (libprof/format/hook_sites.h). So a function enters and leaves
+  // by hooks of its own in any case, those that do a part of another function's work are in no use.
+  bool hooks_leave = false;
 
   const Code& code(const CodeRange& r) const { return groups[r.group].code.parts[r.part]; }
   // Index of the range that contains `a`, or -1.

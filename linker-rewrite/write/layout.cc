@@ -38,6 +38,7 @@
 #include "dynamic.h"
 #include "libprof/format/blocks.h"
 #include "libprof/format/coverage.h"
+#include "libprof/format/hook_sites.h"
 #include "libprof/format/map.h"
 #include "libprof/format/trace.h"
 #include "linker-rewrite/base/bytes.h"
@@ -174,6 +175,30 @@ Bytes encode_increments(const std::vector<NewAddr>& increments, uint32_t flags, 
   return out;
 }
 
+// The list lies at `at`.
+Bytes encode_hook_sites(const HookSites& sites, NewAddr at) {
+  const auto place = [at](NewAddr address) { return int32_t(int64_t(address - at)); };
+  std::vector<prof_format::HookEntry> entries;
+  std::vector<uint32_t> first_calls = {0};
+  std::vector<int32_t> calls;
+  for (uint32_t f = 0; f < sites.functions.size(); ++f) {
+    const auto& [of_entries, of_exits, is_import] = sites.functions[f];
+    for (const NewAddr entry : of_entries) entries.push_back({place(entry), f});
+    if (!is_import)
+      for (const std::vector<NewAddr>* ends : {&of_exits, &of_entries})
+        for (const NewAddr end : *ends) calls.push_back(place(end));
+    first_calls.push_back(uint32_t(calls.size()));
+  }
+  std::ranges::sort(entries, {}, &prof_format::HookEntry::place);
+  Bytes out;
+  append(out, prof_format::HookSites{uint32_t(entries.size()), uint32_t(sites.functions.size()), uint32_t(calls.size()),
+                                     sites.thunks ? place(*sites.thunks) : 0});
+  for (const prof_format::HookEntry& entry : entries) append(out, entry);
+  for (const uint32_t first : first_calls) append(out, first);
+  for (const int32_t call : calls) append(out, call);
+  return out;
+}
+
 constexpr size_t kMaxHeaders = kPage / sizeof(Elf64_Phdr);  // kernels refuse to load more
 
 Bytes encode_coverage(const Coverage& code) {
@@ -235,7 +260,7 @@ class ProgramLayout : public Layout {
   NewAddr headers_;             // of the program header table
   NewAddr text_;
   std::optional<Elf64_Phdr> unwind_header_;  // the new PT_GNU_EH_FRAME
-  std::optional<Elf64_Phdr> increments_header_;
+  std::optional<Elf64_Phdr> increments_header_, hook_sites_header_;
 };
 
 std::string name_of(const RuntimeFile& runtime) {
@@ -304,7 +329,7 @@ size_t ProgramLayout::header_count() const {
   size_t count = image_.segments().size();
   count += 3 + (imports_ ? 1 : runtime_.segment_count());  // PT_LOADs, in the order above
   count += 1;                                              // PT_NOTE
-  if (counts_blocks_) count += 3;  // the counters, as a PT_LOAD and for the runtime, and the list of increments
+  if (counts_blocks_) count += 4;  // the counters, as a PT_LOAD and for the runtime; the lists of increments and hooks
   if (tls_ && !image_.segment(PT_TLS)) ++count;
   if (!image_.segment(PT_GNU_EH_FRAME)) ++count;
   if (needs_phdr()) ++count;
@@ -358,6 +383,12 @@ void ProgramLayout::emit_copies(Contents& contents, SectionEdits& edits) {
   };
   if (!unwind.eh_frame_hdr.empty())
     unwind_header_ = header(PT_GNU_EH_FRAME, places.eh_frame_hdr, unwind.eh_frame_hdr.size());
+  if (contents.hook_sites) {
+    const NewAddr at(align_up(tail_.end().value, 8));
+    const Bytes list = encode_hook_sites(*contents.hook_sites, at);
+    emit(".prof.hooks", at, list, nullptr);
+    hook_sites_header_ = header(prof_format::kHookSitesSegment, at, list.size());
+  }
   if (contents.increments.empty() && contents.increments_flags == 0) return;
   const NewAddr at(align_up(tail_.end().value, 8));
   const Bytes list = encode_increments(contents.increments, contents.increments_flags, at);
@@ -396,6 +427,7 @@ std::vector<Elf64_Phdr> ProgramLayout::program_headers() const {
     out.back().p_type = counters_type_;
   }
   if (increments_header_) out.push_back(*increments_header_);
+  if (hook_sites_header_) out.push_back(*hook_sites_header_);
 
   const auto first_load = std::ranges::find(out, uint32_t(PT_LOAD), &Elf64_Phdr::p_type);
   const auto last_load = std::ranges::find(out.rbegin(), out.rend(), uint32_t(PT_LOAD), &Elf64_Phdr::p_type).base();

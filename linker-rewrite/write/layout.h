@@ -20,6 +20,7 @@
 #include "linker-rewrite/elf/image.h"
 #include "linker-rewrite/move/coverage.h"
 #include "linker-rewrite/move/library_start.h"
+#include "linker-rewrite/move/relocate.h"
 #include "linker-rewrite/program/program.h"
 #include "linker-rewrite/unwind/unwind.h"
 #include "linker-rewrite/x86/encoding.h"
@@ -48,6 +49,7 @@ struct Contents {
   bool is_thread_pointer_doubtful = false;  // decide/threads.h
   bool has_hooks = true;                    // false: profld --no-hooks
   std::optional<Coverage> coverage;         // of the code, if readers are to tell
+  std::optional<HookSites> hook_sites;      // profld --latency
 };
 
 // The runtime, libprof.so: the file at `path` is read; a copy with a dynamic linker names it by `name`, or by its

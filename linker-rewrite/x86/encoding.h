@@ -164,7 +164,11 @@ class InstructionWriter {
     displacement32(counter);
   }
   void endbr64() { copy(kEndbr64); }
-  void nop_for_jump() { copy(kNopForJump); }     // as long as a jump
+  void nop_for_jump() { copy(kNopForJump); }  // as long as a jump
+  void nops(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) byte(0x90);
+  }
+  void prefix_without_meaning() { byte(0x48); }  // before a call or a jump: their operands have 64 bits in any case
   void load_address_into_rax(NewAddr address) {  // lea address(%rip), %rax
     byte(0x48);
     byte(opcode::kLea);

@@ -54,13 +54,17 @@ const std::string kTailCalls = R"(
 struct Emitted {
   Bytes text, tables;
   CopyMap copies;
+  HookSites sites;
   static constexpr uint64_t kText = 0x100000, kHookSlots = 0x200000, kTables = kHookSlots + 32;
 
   explicit Emitted(Assembled& a) {
     for (Group& g : a.program.groups) g.selected = g.hooked = true;
     Relocator relocator(a.program, HookSlots(NewAddr(kHookSlots)), std::nullopt);
     relocator.plan(NewAddr(kText));
-    relocator.emit(NewAddr(kTables), text, tables, [] {});
+    std::vector<std::vector<NewAddr>> exits;
+    relocator.emit(
+        NewAddr(kTables), text, tables, [] {}, {}, &exits);
+    sites = relocator.hook_sites(exits);
     copies = relocator.take_copies();
   }
 
@@ -231,6 +235,56 @@ TEST_CASE("emit: a copy's instructions are those of its plan") {
   const auto distance = last_number<int32_t>(e.bytes(f).last(kJumpLength));
   REQUIRE(distance);
   CHECK(f.start + f.size + uint64_t(int64_t(*distance)) == e.copy(a, "other").start + e.copy(a, "other").body);
+}
+
+TEST_CASE("emit: hooks that leave begin within a word, and each function leaves by its own") {
+  size_t long_calls = 0, nops = 0;
+  for (int place = 0; place < 8; ++place) {
+    CAPTURE(place);
+    const std::string skip = "    .balign 8\n    .skip " + std::to_string(place) + ", 0xcc\n";
+    Assembled a(skip + kTailCalls + skip + R"(
+    function returns
+    endbr64
+    test %edi, %edi
+    je 1f
+    ret
+1:  xor %eax, %eax
+    ret
+    done returns
+)");
+    a.program.hooks_leave = true;
+    const Emitted e(a);
+    const auto at = [&](NewAddr address) { return e.text.data() + (address.value - Emitted::kText); };
+    size_t exits = 0;
+    for (const HookSites::Function& function : e.sites.functions) {
+      REQUIRE(function.entries.size() == 1);
+      const NewAddr entry = function.entries[0] - kHookLength;
+      const bool is_long = prof_format::crosses_word(entry.value);
+      CHECK(at(entry)[0] == 0xff);
+      CHECK(at(entry)[1] == 0x15);
+      if (is_long) CHECK(at(entry)[-1] == 0x48);
+      long_calls += is_long;
+      for (const NewAddr end : function.exits) {
+        const NewAddr exit = end - kHookLength;
+        CHECK(!prof_format::crosses_word(exit.value));
+        CHECK(at(exit)[0] == 0xff);
+        CHECK(at(exit)[1] == 0x15);
+        nops += at(exit)[-1] == 0x90;
+        // The second word, which holds the hook of leaving.
+        CHECK(end + uint64_t(int64_t(*last_number<int32_t>(ByteView(at(exit), kHookLength)))) ==
+              NewAddr(Emitted::kHookSlots + 8));
+        ++exits;
+      }
+    }
+    CHECK(exits == 3 + 1 + 2 + 1);  // of f, other, returns, main
+    // The tail call leads to the whole function, whose own hook enters it.
+    const RangeCopy& f = e.copy(a, "f");
+    const auto distance = last_number<int32_t>(e.bytes(f).last(kJumpLength));
+    CHECK(f.start + f.size + uint64_t(int64_t(*distance)) == e.copy(a, "other").start);
+    CHECK(f.body + f.start.value == at(f.start + f.body) - e.text.data() + Emitted::kText);
+  }
+  CHECK(long_calls > 0);
+  CHECK(nops > 0);
 }
 
 TEST_CASE("emit: bodies keep their place in a line of code, and what is between copies stops control") {
