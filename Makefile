@@ -228,7 +228,8 @@ fuzz-check: all $(fuzz_targets) | check-packages
 sweep: all | sweep-packages
 	@LIBS=$(LIBS) BLOCKS=$(BLOCKS) tests/sweep/run $(BUILD)
 
-# Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills; with BLOCKS=yes without hooks.
+# Everything that is hard on the runtime at once, for SOAK_SECONDS, or for SOAK_KILLS kills; with BLOCKS=yes without hooks, with BLOCKS=latency with
+# such that leave.
 SOAK_SECONDS = 60
 SOAK_KILLS = 0
 soak: all | check-packages

@@ -430,13 +430,19 @@ std::vector<Thread> decode_threads(const Snapshot& snapshot, std::vector<std::st
       thread.preempted_times = raw->preempted;
     }
     if (is_sampled(snapshot.header())) {
-      thread.hook_samples = samples_of(raw->hook_samples).count;
-      thread.sample_signals = samples_of(raw->sample_signals).count;
+      const bool are_apart = has_durations(snapshot.header());
+      thread.hook_samples = samples_of(are_apart ? raw->hook_samples_apart : raw->hook_samples).count;
+      if (are_apart && raw->hook_cycles < kLongestRun) thread.hook_cycles = raw->hook_cycles;
+      thread.sample_signals = samples_of(are_apart ? raw->sample_signals_apart : raw->sample_signals).count;
     }
     const NodeDecoder nodes(snapshot, *raw, last_tsc, end);
     thread.nodes = trees.decode(raw->root, nodes, expected);
     if (with_durations) thread.durations = durations.decode(*raw, thread.nodes);
-    if (snapshot.header().type == prof_format::kSample) thread.addresses = trees.decode(raw->addresses, nodes, 0);
+    if (is_sampled(snapshot.header()) && raw->addresses != 0) {
+      thread.addresses = trees.decode(raw->addresses, nodes, 0);
+      // Beside hooks that leave samples are all that nodes are for.
+      if (snapshot.header().type == prof_format::kAddresses) thread.nodes = std::move(thread.addresses);
+    }
     threads.push_back(std::move(thread));
   }
   for (size_t i = 0; i < durations.are_shared().size(); ++i) threads[i].shares_durations = durations.are_shared()[i];

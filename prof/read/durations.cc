@@ -51,6 +51,7 @@ void CallDurations::add(const CallDurations& other, double scale) {
   for (const auto& [bucket, calls] : other.calls_by_bucket_)
     add_calls(scale == 1 || bucket == 0 ? bucket : bucket_of(scaled(middle(bucket), scale)), calls);
   widen(scaled(other.least_, scale), scaled(other.greatest_, scale));
+  are_of_first_calls_ = are_of_first_calls_ || other.are_of_first_calls_;
 }
 
 uint64_t CallDurations::percentile(double part) const {
@@ -85,6 +86,7 @@ std::vector<DurationsAt> DurationsDecoder::decode(const prof_format::Thread& thr
   are_shared_.push_back(false);
   std::vector<DurationsAt> all;
   if (!has_durations(snapshot_.header())) return all;
+  const bool can_leave = snapshot_.header().type == prof_format::kAddresses;
   std::map<uint64_t, CallDurations> by_pc;
   add_logged(thread.logged_durations, by_pc);
   for (const RecordedNode& node : nodes) {
@@ -92,6 +94,7 @@ std::vector<DurationsAt> DurationsDecoder::decode(const prof_format::Thread& thr
     if (!raw) continue;
     if (const Durations* found = take(raw->durations)) all.push_back({node.pc, counted(*found)});
     if (raw->short_calls != 0) by_pc[node.pc].add_calls(0, raw->short_calls);
+    if (can_leave && raw->hooks_left != 0) by_pc[node.pc].are_of_first_calls_ = true;
   }
   for (auto& [pc, durations] : by_pc) all.push_back({pc, std::move(durations)});
   return all;

@@ -30,6 +30,8 @@ class CallDurations {
   // Cycles of the shortest and of the longest call, to the cycle; 0 if it was shorter than kShortestDuration.
   uint64_t least() const { return short_calls() != 0 ? 0 : least_; }
   uint64_t greatest() const { return greatest_; }
+  // Whether they are of some of the calls alone, of the first ones: hooks left the function.
+  bool are_of_first_calls() const { return are_of_first_calls_; }
   uint64_t short_calls() const { return calls_by_bucket_.contains(0) ? calls_by_bucket_.at(0) : 0; }
 
   // The duration in cycles that this part of the calls, from 0 to 1, does not exceed, but for the width of a bucket; 0
@@ -48,6 +50,7 @@ class CallDurations {
 
   std::map<uint32_t, uint64_t> calls_by_bucket_;  // 0: the short ones
   uint64_t calls_ = 0, least_ = 0, greatest_ = 0;
+  bool are_of_first_calls_ = false;
 };
 
 // The calls of the nodes with a pc, which may be there more than once.

@@ -48,7 +48,10 @@ bool has_waiting(const Header& header) { return header.type == prof_format::kTim
 
 bool has_durations(const Header& header) {
   constexpr uint32_t kFirstVersion = 5;
-  return header.version >= kFirstVersion && (has_waiting(header) || header.type == prof_format::kElapsed);
+  if (header.version < kFirstVersion) return false;
+  // Beside hooks that leave there is room for them.
+  if (header.type == prof_format::kAddresses) return header.no_durations != 0;
+  return has_waiting(header) || header.type == prof_format::kElapsed;
 }
 
 bool is_sampled(const Header& header) {

@@ -75,6 +75,7 @@ struct Thread {
   uint64_t blocked_times = 0, preempted_times = 0;  // how often it was taken off, of its own wish and without
   // PROFTYPE=sample: samples that are in no node, and how many signals brought all of them.
   uint64_t hook_samples = 0, sample_signals = 0;
+  uint64_t hook_cycles = 0;  // of hooks that leave: what they took
 
   // The root first, parents before their children, the children of a node one after the other in order of their first
   // calls. Empty if the root could not be read.

@@ -111,6 +111,8 @@ class ProfileWriter {
     return b;
   }
 
+  Block add_root() { return allocate(sizeof(prof_format::Node)); }
+
   // A node, put at the head of its parent's list as libprof does.
   Block add_node(Block parent, uint64_t pc, uint64_t calls, uint64_t self) {
     const Block b = allocate(sizeof(prof_format::Node));

@@ -53,6 +53,7 @@ const std::vector<Requirement> kRequirements = {
     {"--check", "--true", "it compares the outputs of two runs"},
     {"--with-source", "--html", "it says what is in that page"},
     {"--gprof-blocks", "-g", "it says what is in that file"},
+    {"--keep", "--latency", "other hooks stay in any case"},
 };
 
 std::vector<View> views_of(unsigned bits) {

@@ -116,7 +116,7 @@ int control(const ControlOptions& options) {
   }
   if (profile.header().type == prof_format::kAddresses) {
     throw Error(path +
-                ": the program has no hooks, so all of its run is counted; of one that prof run --type time runs, "
+                ": the program counts blocks, so all of its run is counted; of one that prof run --type time runs, "
                 "recording can be switched");
   }
   const Recording before = read_recording(path, profile.header());

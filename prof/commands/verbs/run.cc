@@ -244,15 +244,26 @@ void show_run(const Options& options, const std::string& program, std::vector<st
   say_where(where, !options.folder.empty(), !options.html.empty());
 }
 
-// What takes hooks, of all that is asked for: an option's name; "" if nothing does.
-std::string what_takes_hooks(const Options& o) {
+// Whether hooks may be there and leave, so that how long calls last is known at the cost of counting blocks.
+bool may_hooks_leave(const Options& o, const std::string& program) {
+  if (o.view != Options::View::latency || o.libraries) return false;
+  try {
+    return ElfFile(program).is_dynamic();
+  } catch (const Error&) {
+    return false;  // profld says what is wrong with it
+  }
+}
+
+// What takes hooks that stay, of all that is asked for: an option's name; "" if nothing does.
+std::string what_takes_hooks(const Options& o, const std::string& program) {
   if (o.libraries_only) return "--libs-only";
   if (o.trace) return "--trace";
   if (std::getenv("PROFSTART")) return "PROFSTART";
   if (o.apart != Apart::nothing) return o.apart == Apart::threads ? "-t" : "--processes";
-  if (o.view == Options::View::suggestion || o.view == Options::View::fallacy || o.view == Options::View::latency)
+  if (o.view == Options::View::suggestion || o.view == Options::View::fallacy ||
+      (o.view == Options::View::latency && !may_hooks_leave(o, program)))
     return o.view_option;
-  constexpr std::string_view kFree[] = {"--blocks", "--discover", "--debug-dir"};
+  constexpr std::string_view kFree[] = {"--blocks", "--discover", "--debug-dir", "--keep"};
   for (const std::string& option : o.rewriting)
     if (option.starts_with('-') && !std::ranges::count(kFree, option.substr(0, option.find('=')))) return option;
   return "";
@@ -262,7 +273,7 @@ std::string what_takes_hooks(const Options& o) {
 bool is_auto(const Options& o, const std::string& program) {
   const bool is_wanted = o.type == kAutoType;
   if ((!o.type.empty() && !is_wanted) || o.true_times || (!is_wanted && is_rewritten(program))) return false;
-  const std::string option = what_takes_hooks(o);
+  const std::string option = what_takes_hooks(o, program);
   if (!option.empty() && is_wanted)
     throw UsageError(option + " needs hooks, which --type auto does not use; write --type time with it");
   if (!option.empty()) return false;
@@ -284,18 +295,27 @@ void count_blocks_if_needed(Options& options) {
   options.blocks = true;
 }
 
+// Where hooks stay there is nothing to keep.
+void stay_with_hooks(Options& options) {
+  std::erase_if(options.rewriting, [](const std::string& word) { return word.starts_with("--keep="); });
+  count_blocks_if_needed(options);
+}
+
 // Whether a copy's threads increment the same counters, which takes longer than most of what is counted.
 bool has_locked_counters(const std::string& copy) {
   return are_increments_locked(start_of_section(copy, prof_format::kBlocksSection, sizeof(prof_format::BlocksHeader)));
 }
 
-// The run of a copy that counts its basic blocks and has no hooks: from these counts all calls are known, and they cost
-// little. Where time goes is known from samples, which are taken from outside while it runs.
+// The run of a copy that counts its basic blocks and has no hooks, or hooks that leave: from these counts all calls are
+// known, and they cost little. Where time goes is known from samples, which are taken from outside while it runs.
 class AutoRun {
  public:
   // Adds what profld is asked for to the options.
   AutoRun(std::string program, Options& options) : program_(std::move(program)), arguments_(options.arguments) {
-    options = with_or_without_hooks(std::move(options));
+    if (may_hooks_leave(options, program_))
+      options.rewriting.insert(options.rewriting.begin(), "--latency");
+    else
+      options = with_or_without_hooks(std::move(options));
     options.blocks = true;
   }
 
@@ -423,8 +443,10 @@ int run(Options options) {
   if (!options.type.empty() && options.type != kAutoType) setenv("PROFTYPE", options.type.c_str(), 1);
   std::optional<AutoRun> sampled;
   const Options as_given = options;
-  if (is_auto(options, program)) sampled.emplace(program, options);
-  count_blocks_if_needed(options);
+  if (is_auto(options, program))
+    sampled.emplace(program, options);
+  else
+    stay_with_hooks(options);
   if (!options.folder.empty()) use_folder(options.folder);
   options.debug_files.beside.push_back(std::filesystem::path(program).parent_path().string());
   if (options.true_times) return run_true(options, program);
@@ -438,7 +460,7 @@ int run(Options options) {
       sampled.reset();
       options.blocks = as_given.blocks;
       options.rewriting = as_given.rewriting;
-      count_blocks_if_needed(options);
+      stay_with_hooks(options);
       copy = copy_of(program, options);
       if (copy.program.empty()) return 1;
     }

@@ -147,6 +147,7 @@ class Part {
       : a_(analysis), input_(input), samples_(samples) {
     a_.complete = true;
     a_.lost = a_.folded = a_.lost_durations = 0;
+    a_.hook_cycles = 0;
     a_.limited = false;
     a_.duration = 0;
     a_.run_times = {};
@@ -203,8 +204,9 @@ class Part {
     for (const Thread& thread : profile.threads()) {
       (a_.has_hooks() ? a_.hook_samples : a_.samples_without_room) += thread.hook_samples;
       a_.sample_signals += thread.sample_signals;
+      a_.hook_cycles += double(thread.hook_cycles) * scale;
       for (const DurationsAt& at : thread.durations) {
-        const uint32_t function = resolver.find(at.pc);
+        const uint32_t function = resolver.find_hook(at.pc);
         if (function >= a_.durations.size()) a_.durations.resize(a_.functions.functions().size());
         a_.durations[function].add(at.durations, scale);
       }
@@ -266,6 +268,10 @@ class Part {
     if (a_.lost_durations != 0)
       a_.remarks.push_back(name + ": " + prof_text::count_of(a_.lost_durations, "duration") +
                            " found no room, so percentiles lack them; run it with a larger PROFSIZE");
+    if (a_.hooks_part() > Analysis::kMostOfHooks) {
+      a_.remarks.push_back(name + ": hooks took " + std::to_string(std::lround(100 * a_.hooks_part())) +
+                           " % of the time, so durations are uncertain; they take most at first, so let it run longer");
+    }
     if (lacks_durations_)
       a_.remarks.push_back(name + ": not all of the profiles have durations of calls, so some calls are missing");
   }

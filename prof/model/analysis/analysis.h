@@ -3,6 +3,8 @@
 #ifndef PROF_MODEL_ANALYSIS_ANALYSIS_H
 #define PROF_MODEL_ANALYSIS_ANALYSIS_H
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -46,6 +48,7 @@ struct Analysis : Recorded {
   uint64_t lost = 0;                       // calls that are in no node
   uint64_t folded = 0;                     // contexts that were folded onto others
   uint64_t lost_durations = 0;             // calls that have ended, and are in no durations
+  double hook_cycles = 0;                  // that hooks took which left; of a run with others 0
   double probe = 0;                        // cycles that a pair of hooks adds to a call, as measured; 0 if unknown
   bool limited = false;                    // recording was off, or began anew, for a part of a run
   double duration = 0;                     // cycles for which each program ran and recording was on, added up
@@ -58,6 +61,14 @@ struct Analysis : Recorded {
   std::string command = {}, thread_name = {};
   PartTimes part_times = {};
   std::vector<std::string> remarks = {};  // what to tell the user of the profiles and their programs, a line each
+
+  // Which part of the time on processors hooks took that left, from 0 to 1. If it is more than kMostOfHooks, durations
+  // are not known to a tenth.
+  static constexpr double kMostOfHooks = 0.1;
+  double hooks_part() const {
+    const double all = run_times.processor ? *run_times.processor * rate() : duration;
+    return all > 0 ? std::min(1.0, hook_cycles / all) : 0;
+  }
 };
 
 // Whether two profiles can be added up: one program, one type.

@@ -233,13 +233,13 @@ Change Difference::per_call(const std::array<Figures, 2>& f) const {
 void ComparedDurations::add(const CallDurations& durations, double seconds_of_cycle) {
   if (durations.calls() == 0) return;
   // Where in the order of the calls a percentile lies is chance: as many standard errors from there as kGreatestP has.
-  // Too few calls say nothing of it.
+  // Too few calls say nothing of it, nor do the first ones alone of all the others.
   const auto add_percentile = [&](double part, Measurements& value, Range& range) {
     constexpr double kErrors = 1.96, kHalfBucket = 1.0 / 32;
     const double error = kErrors * std::sqrt(part * (1 - part) / double(durations.calls()));
     const auto seconds = [&](double at) { return double(durations.percentile(at)) * seconds_of_cycle; };
     value.add(seconds(part));
-    const bool is_known = part - error > 0 && part + error < 1;
+    const bool is_known = part - error > 0 && part + error < 1 && !durations.are_of_first_calls();
     range.add(is_known ? Range{seconds(part - error) * (1 - kHalfBucket), seconds(part + error) * (1 + kHalfBucket)}
                        : Range{0, HUGE_VAL});
   };

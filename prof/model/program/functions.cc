@@ -125,6 +125,17 @@ uint32_t FunctionTable::nameless_code(const std::string& name) {
   return at->second;
 }
 
+uint32_t Resolver::find_hook(uint64_t pc) {
+  if (!are_instructions_) return find(pc);
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    const Module& module = modules_[i];
+    if (pc <= module.start || pc > module.end) continue;
+    const uint32_t object = is_program(i) ? 0 : table_.library(module);
+    return table_.at(object, table_.objects()[object].entry_of(pc - 1 - module.bias));
+  }
+  return table_.at(table_.unknown_object(), pc);
+}
+
 uint32_t Resolver::look_up(uint64_t pc) {
   const uint64_t call = are_instructions_ ? pc : pc - 1;  // the last byte of `call _profin`: surely inside the copy
   for (size_t i = 0; i < modules_.size(); ++i) {

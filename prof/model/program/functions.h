@@ -119,6 +119,9 @@ class Resolver {
     return at->second;
   }
 
+  // The same by Node::pc of a hook, also in a program whose other counters are of addresses.
+  uint32_t find_hook(uint64_t pc);
+
   // Index of the function that stands for code without calls of its own: "[kernel]".
   uint32_t uncalled(const std::string& name) { return table_.nameless_code(name); }
 

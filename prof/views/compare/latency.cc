@@ -53,7 +53,7 @@ void print_latency_difference(const Difference& d, const DifferenceOptions& opti
   const size_t left_out = rows.size() - std::min(rows.size(), most);
   rows.resize(rows.size() - left_out);
 
-  TextColumn calls{"Calls", 5}, p50{"p50", 2}, p50_change{"%", 3}, p99{"p99", 0}, p99_change{"%", 1},
+  TextColumn calls{"Timed", 5}, p50{"p50", 2}, p50_change{"%", 3}, p99{"p99", 0}, p99_change{"%", 1},
       greatest{"Max", 4};
   std::vector<NamedLine> lines;
   for (const Row& row : rows) {

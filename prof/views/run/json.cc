@@ -305,6 +305,7 @@ class Writer {
   void write_durations(const CallDurations& durations) {
     json_.begin_object("durations");
     json_.member("calls", durations.calls());
+    if (durations.are_of_first_calls()) json_.member("of_first_calls", true);
     json_.member("least_cycles", durations.least());
     json_.member("greatest_cycles", durations.greatest());
     json_.member("p50_cycles", durations.percentile(0.5));

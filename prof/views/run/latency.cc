@@ -3,6 +3,9 @@
 // Durations are by the clock, waiting included, and without what the hooks have taken meanwhile, by their cost as it
 // was measured when the program began. Where most of a function's time was that of hooks, that cost is not known well
 // enough: then the times have the mark ~. What is shorter than a few hooks is not told apart.
+//
+// If hooks left a function while the program ran, its durations are of the calls that were timed by then, which the
+// mark says as well. How many there were in all is told by blocks.
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +33,7 @@ struct Row {
   uint32_t function = 0;
   std::string name;
   const CallDurations* durations = nullptr;
+  uint64_t calls = 0;  // 0: not known
   bool is_uncertain = false;
 };
 
@@ -47,7 +51,7 @@ class Latency {
       const CallDurations& durations = analysis.durations[f];
       if (!selected[f] || durations.calls() == 0) continue;
       rows_.push_back({f, analysis.functions.name_with_module(analysis.functions.functions()[f]), &durations,
-                       is_uncertain(analysis.sums[f])});
+                       calls_of(f), is_uncertain(f)});
     }
   }
 
@@ -55,7 +59,8 @@ class Latency {
     const std::vector<Function>& functions = analysis_.functions.functions();
     const auto rank = [&](const Row& row) {
       if (key == SortKey::max) return row.durations->greatest();
-      return key == SortKey::calls ? row.durations->calls() : row.durations->percentile(part_of(key));
+      if (key == SortKey::calls) return std::max(row.calls, row.durations->calls());
+      return row.durations->percentile(part_of(key));
     };
     std::ranges::stable_sort(rows_, [&](const Row& a, const Row& b) {
       if (is_of_durations(key) || key == SortKey::calls) {
@@ -79,12 +84,13 @@ class Latency {
   size_t rows() const { return rows_.size(); }
 
   void print(const TableOptions& options, Output& out) const {
-    TextColumn calls{"Calls", 3}, least{"Min", 7}, half{"p50", 2}, nine{"p90", 4}, ninety_nine{"p99", 1},
-        thousandth{"p99.9", 5}, greatest{"Max", 0};
+    TextColumn calls{"Calls", 3}, timed{"Timed", 6}, least{"Min", 8}, half{"p50", 2}, nine{"p90", 4},
+        ninety_nine{"p99", 1}, thousandth{"p99.9", 5}, greatest{"Max", 0};
     std::vector<NamedLine> lines;
     for (const Row& row : rows_) {
       const CallDurations& d = *row.durations;
-      calls.cells.push_back(std::to_string(d.calls()));
+      calls.cells.push_back(row.calls != 0 ? std::to_string(row.calls) : "-");
+      timed.cells.push_back(std::to_string(d.calls()));
       least.cells.push_back(time(row, d.least()));
       half.cells.push_back(time(row, d.percentile(0.5)));
       nine.cells.push_back(time(row, d.percentile(0.9)));
@@ -93,9 +99,10 @@ class Latency {
       greatest.cells.push_back(time(row, d.greatest()));
       lines.push_back({prof_text::printable(row.name)});
     }
-    std::vector<TextColumn> columns = {std::move(calls),   std::move(least),       std::move(half),
-                                       std::move(nine),    std::move(ninety_nine), std::move(thousandth),
-                                       std::move(greatest)};
+    std::vector<TextColumn> columns = {std::move(calls),      std::move(timed),   std::move(least),
+                                       std::move(half),       std::move(nine),    std::move(ninety_nine),
+                                       std::move(thousandth), std::move(greatest)};
+    if (!have_left()) columns.erase(columns.begin() + 1);
     if (options.columns && has_utf8_locale()) columns.push_back(bars());
     print_columns(std::move(columns), lines, options.wide ? std::nullopt : options.columns, out);
   }
@@ -104,15 +111,25 @@ class Latency {
   static constexpr double kHooks = 4;      // times the cost of a pair: what is shorter is not told apart
   static constexpr size_t kBarWidth = 16;  // columns
 
-  // Whether the total of a function is not known to a tenth.
-  static bool is_uncertain(const FunctionSum& sum) {
+  bool have_left() const { return !analysis_.has_hooks(); }
+
+  uint64_t calls_of(uint32_t function) const {
+    return have_left() ? analysis_.sums[function].calls : analysis_.durations[function].calls();
+  }
+
+  // Whether the total of a function is not known to a tenth, because of hooks, or calls are missing since these left.
+  bool is_uncertain(uint32_t function) const {
+    const FunctionSum& sum = analysis_.sums[function];
     constexpr double kTenth = 0.1;
+    if (analysis_.durations[function].are_of_first_calls()) return true;
+    if (have_left()) return analysis_.hooks_part() > Analysis::kMostOfHooks;
     return (sum.total_range.high - sum.total_range.low) / 2 > kTenth * double(sum.total + sum.total_waiting);
   }
 
   std::string time(const Row& row, uint64_t cycles) const {
-    if (double(cycles) < shortest_) return "<" + duration(analysis_.seconds(shortest_));
-    return (row.is_uncertain ? "~" : "") + duration(analysis_.seconds(cycles));
+    const std::string mark = row.is_uncertain ? "~" : "";
+    if (double(cycles) < shortest_) return mark + "<" + duration(analysis_.seconds(shortest_));
+    return mark + duration(analysis_.seconds(cycles));
   }
 
   // How the calls of each row are distributed, from the shortest to the longest of all rows: each column is as many
@@ -154,8 +171,11 @@ class Latency {
 std::string why_none(const Analysis& analysis) {
   const std::string name = analysis.profiles.empty() ? analysis.program : analysis.profiles[0];
   if (analysis.limited) return name + ": prof ctl limited what is recorded, and durations are of all of a run";
+  if (!analysis.has_hooks() && analysis.hook_cycles > 0) return name + ": no call has ended whose duration is known";
   if (!analysis.has_hooks() || !analysis.timed() || analysis.estimated())
-    return name + ": has no durations of calls; prof run --latency takes them";
+    return name +
+           ": has no durations of calls; prof run --latency takes them, with --type time also where code cannot be "
+           "changed";
   if (analysis.thread != 0)
     return "no call has ended, or durations are those of several threads together: look at them without -t";
   return name + ": no call has ended whose duration is known, or an older libprof wrote it";

@@ -142,7 +142,10 @@ std::string subject_line(const Analysis& analysis) {
   if (profiles.size() > 1) append(line, std::to_string(profiles.size()) + " profiles");
   if (analysis.is_gmon() && analysis.by_samples())
     append(line, "a sample every " + duration(double(analysis.sample_period) / 1e9));
-  append(line, analysis.has_hooks() || analysis.has_times ? analysis.properties().heading : "no hooks, no times");
+  if (analysis.hook_cycles > 0)
+    append(line, analysis.has_times ? "times from samples" : "no times");
+  else
+    append(line, analysis.has_hooks() || analysis.has_times ? analysis.properties().heading : "no hooks, no times");
   const size_t runs = analysis.run_times.runs();
   if (runs > 1) append(line, std::to_string(runs) + " runs added up");
   return line;

@@ -260,7 +260,7 @@ if [ -n "$has_contexts" ]; then
   grep -qP '\tbusy$' stdout || fail "top: $(cat stdout stderr)"
   for word in on off reset; do
     run prof ctl $word "${number#*.}"
-    [ "$status" = 1 ] && grep -q ': the program has no hooks, so all of its run is counted; ' stderr || fail "ctl $word: $status $(cat stderr)"
+    [ "$status" = 1 ] && grep -q ': the program counts blocks, so all of its run is counted; ' stderr || fail "ctl $word: $status $(cat stderr)"
   done
   kill -9 $!
   wait $! 2>/dev/null

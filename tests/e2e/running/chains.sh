@@ -16,6 +16,10 @@ for link in $links; do
   # shellcheck disable=SC2046 # lists of words
   check -O2 $(link_flags "$link")
 done
-# Copies with hooks, too.
+# Copies with hooks, too, also with such that leave.
 rewrite_with=
 check -O2
+rewrite_with=--latency
+for budget in 0 100; do
+  PROFBUDGET=$budget check -O2
+done

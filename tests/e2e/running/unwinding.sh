@@ -10,3 +10,8 @@ for link in $links; do
   check -O2 $(link_flags "$link")
 done
 PROFTYPE=count check -O2
+# Hooks leave meanwhile, or stay.
+rewrite_with=--latency
+for budget in 0 100; do
+  least=1000 PROFBUDGET=$budget check -O2
+done
